@@ -427,20 +427,28 @@ STEPS = (
 )
 
 
-@st.composite
-def programs(draw):
+class Program:
     """A function of an array of shape (4,), differentiable but for kinks."""
-    number = st.integers(0, 50)
-    steps = draw(st.lists(st.tuples(number, number, number, number), min_size=1, max_size=12))
 
-    def run(x):
+    def __init__(self, steps):
+        self.steps = steps
+        self.__name__ = repr(self)
+
+    def __repr__(self):
+        return f"Program({self.steps})"
+
+    def __call__(self, x):
         pool = [x, x * 0.5]
-        for kind, i, j, k in steps:
+        for kind, i, j, k in self.steps:
             step = STEPS[kind % len(STEPS)]
             pool.append(step(pool[i % len(pool)], pool[j % len(pool)], k))
         return np.sum(pool[-1]) + np.sum(pool[len(pool) // 2])
 
-    return run
+
+NUMBER = st.integers(0, 50)
+PROGRAMS = st.builds(
+    Program, st.lists(st.tuples(NUMBER, NUMBER, NUMBER, NUMBER), min_size=1, max_size=12)
+)
 
 
 def check_drawn(f, transform, seed):
@@ -452,7 +460,7 @@ def check_drawn(f, transform, seed):
 
 
 @settings(max_examples=60, deadline=None)
-@given(programs(), st.sampled_from(sorted(TRANSFORMS)), st.integers(0, 1000))
+@given(PROGRAMS, st.sampled_from(sorted(TRANSFORMS)), st.integers(0, 1000))
 @pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")
 @pytest.mark.filterwarnings("ignore::tapegrad.IndependentOutputWarning")
 def test_drawn_programs(f, transform, seed):
@@ -461,7 +469,7 @@ def test_drawn_programs(f, transform, seed):
 
 @pytest.mark.slow
 @settings(max_examples=3000, deadline=None)
-@given(programs(), st.sampled_from(sorted(TRANSFORMS)), st.integers(0, 1000))
+@given(PROGRAMS, st.sampled_from(sorted(TRANSFORMS)), st.integers(0, 1000))
 @pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")
 @pytest.mark.filterwarnings("ignore::tapegrad.IndependentOutputWarning")
 @pytest.mark.timeout(1200)

@@ -34,6 +34,7 @@ from tapegrad._core.settled import (
     key_of,
     learn,
     learn_all,
+    run_settled,
     settled_spec,
 )
 from tapegrad._core.tape import Tape
@@ -54,6 +55,7 @@ from tapegrad._core.values import (
     is_basic_part,
     is_inexact,
     is_ndarray,
+    is_recorded_array,
     memory_of,
     snapshot,
     untraced,
@@ -228,14 +230,14 @@ class Array(Traced, NdarrayInterface):
             if settled is not NEW and settled is not None:
                 slot = self.slot
                 x = self._value
-                if type(x) is np.ndarray and slot != -1 and is_given(settled, args[1:], kwargs):
-                    return self._settled(settled, x, slot)
+                if slot != -1 and is_given(settled, args[1:], kwargs):
+                    if type(x) is np.ndarray:
+                        return self._settled(settled, x, settled.run(x), slot)
+                    if is_recorded_array(x):
+                        return self._settled(settled, x, x.by(settled.run, x), slot)
             result = self._by_rule(function, rule, types, args, kwargs)
-            if settled is NEW and type(self._value) is np.ndarray and isinstance(result, Array):
-                settled = learn(rule, key, self.spec, result._value, args, kwargs)
-                if settled is not None and self.slot != -1:
-                    with np.errstate(all="ignore"):  # so that all calls give the same bits
-                        return self._settled(settled, self._value, self.slot)
+            if settled is NEW and isinstance(result, Array):
+                return self._learned(rule, key, result, args, kwargs)
             return result
         if rule is not None and rule.primitive is not None:
             call = rule.primitive(*args, **kwargs)
@@ -243,6 +245,19 @@ class Array(Traced, NdarrayInterface):
             if made is not None:
                 return made
         return self._by_rule(function, rule, types, args, kwargs)
+
+    def _learned(
+        self, rule: Rule, key: Any, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """The result of a call that has not come before: as all later ones make it."""
+        x = self._value
+        if type(x) is not np.ndarray and not is_recorded_array(x):
+            return result
+        settled = learn(rule, key, self.spec, result._value, args, kwargs)
+        if settled is None or self.slot == -1:
+            return result
+        with np.errstate(all="ignore"):  # so that all calls give the same bits
+            return self._settled(settled, x, run_settled(settled, [x]), self.slot)
 
     def _of_several(
         self,
@@ -276,9 +291,9 @@ class Array(Traced, NdarrayInterface):
             if settled is None:
                 return result
             with np.errstate(all="ignore"):  # so that all calls give the same bits
-                out = settled.run(*raws)
+                out = run_settled(settled, raws)
         else:
-            out = settled.run(*raws)
+            out = settled.run(*raws) if type(raws) is list else run_settled(settled, raws)
         return tape.log_settled(settled, settled.rule, out, raws, tuple(slots))
 
     def _as_primitive(self, rule: Rule, arrays: Sequence[Value], params: Params) -> Any:
@@ -323,12 +338,12 @@ class Array(Traced, NdarrayInterface):
         known: Any = rule.calls
         slot = self.slot
         x = self._value
-        if type(x) is not np.ndarray or slot == -1:
+        if type(x) is not np.ndarray and not is_recorded_array(x) or slot == -1:
             return None
         key = (self.spec, (), *params.items())
         settled = known.get(key, NEW)
         if settled is not NEW and settled is not None:
-            return self._settled(settled, x, slot)
+            return self._settled(settled, x, run_settled(settled, [x]), slot)
         result = rule.apply_bound([self], params)
         if settled is NEW:
             learn(rule, key, self.spec, result._value, (self,), params)
@@ -360,9 +375,8 @@ class Array(Traced, NdarrayInterface):
             return as_view(rule, arrays[0], params)
         return rule.apply(*args, **kwargs)
 
-    def _settled(self, settled: Settled, x: Any, slot: Slot) -> Any:
-        """The result of a call that is settled."""
-        out = settled.run(x)
+    def _settled(self, settled: Settled, x: Any, out: Any, slot: Slot) -> Any:
+        """The result of a call of x that is settled."""
         tape = self.tape
         at = tape.fresh()
         rule = settled.rule
@@ -380,7 +394,11 @@ class Array(Traced, NdarrayInterface):
                 None,
             )
         )
-        if settled.view and (out.base is x or out.base is not None and out.base is x.base):
+        if settled.view and (
+            out.base is x
+            or (out.base is not None and out.base is x.base)
+            or (is_recorded_array(out) and shares(out, x))
+        ):
             view = new(Part if settled.view == "part" else Rearrangement)
             view._taken = copy_like(out) if slot in tape.buffers and _copies(out, self) else out
             view.taken_slot = at

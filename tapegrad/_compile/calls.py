@@ -33,20 +33,35 @@ MOST_PROGRAMS = 64  # that a function keeps: the least recently used one goes
 MOST_BRANCHES = 8  # at one read of a value
 MOST_PATHS = 64  # of one program
 MOST_NODES = 200_000  # of one path
+MOST_UNSOUND = 3  # calls with infinities, before a program looks for them at each place
 MOST_CHANGES = 8  # of what a function reads from outside
 
 
 class _Program:
     """What is known of the calls of one signature."""
 
-    __slots__ = ("eager", "paths", "restarts", "root", "runner")
+    __slots__ = (
+        "careful",
+        "eager",
+        "opaque",
+        "paths",
+        "restarts",
+        "root",
+        "runner",
+        "unsound",
+        "why",
+    )
 
     def __init__(self, count: int) -> None:
         self.root = Segment(None, count)
         self.eager = False  # whether its calls are the function's own
+        self.why: str | None = None  # and the reason
         self.restarts = 0
         self.paths = 0
         self.runner: Any = None
+        self.opaque: set[Function] = set()  # functions that are calls of the program
+        self.unsound = 0  # calls in which a derivative met infinities or NaNs
+        self.careful = False  # whether the program asks for those at once
 
 
 class Calls:
@@ -157,7 +172,14 @@ class Calls:
             self.recording.release()
 
     def _recorded(self, program: _Program, leaves: list[Any], structure: Any, inputs: Any) -> Any:
-        recorder = Recorder(program.root, len(inputs), MOST_NODES, MOST_BRANCHES)
+        recorder = Recorder(
+            program.root,
+            len(inputs),
+            MOST_NODES,
+            MOST_BRANCHES,
+            program.opaque,
+            careful=program.careful,
+        )
         given: list[Any] = []
         recorded: list[Recorded] = []
         for leaf in leaves:
@@ -194,6 +216,13 @@ class Calls:
 
     def _learned(self, program: _Program, recorder: Recorder, inputs: list[Any]) -> None:
         """Take up what a recording has shown."""
+        if recorder.unsound:
+            program.unsound += 1
+            if program.unsound >= MOST_UNSOUND:  # from now on it asks for infinities at once
+                program.careful = True
+                program.root, program.runner = Segment(None, len(inputs)), None
+                self.short.clear()
+            return
         if recorder.unfit is not None:
             program.restarts += 1
             if recorder.differs and program.restarts <= RECORDINGS:
@@ -201,18 +230,16 @@ class Calls:
                 program.root, program.runner = Segment(None, len(inputs)), None
                 self.short.clear()
                 return
-            program.eager = True
             program.root, program.runner = Segment(None, len(inputs)), None
-            self.short.clear()
-            self._warn(recorder.unfit)
+            self._give_up(program, recorder.unfit)
             return
         end = recorder.segment
         end.recordings += 1
         if end.recordings == RECORDINGS:
             program.paths += 1
             if program.paths > MOST_PATHS:
-                program.eager = True
-                self._warn(f"it went more than {MOST_PATHS} ways, by values that it asked for")
+                why = f"it went more than {MOST_PATHS} ways, by values that it asked for"
+                self._give_up(program, why)
                 return
             program.runner = self._runner(program.root, inputs)
             self.short.clear()
@@ -224,6 +251,11 @@ class Calls:
         from tapegrad._compile.native_program import NativeRunner  # here: it imports llvmlite
 
         return NativeRunner(root, inputs, Runner(root, "numpy"))
+    def _give_up(self, program: _Program, why: str) -> None:
+        """Let the calls of a signature be the function's own."""
+        program.eager, program.why = True, why
+        self.short.clear()
+        self._warn(why)
 
     def _warn(self, why: str) -> None:
         warn(

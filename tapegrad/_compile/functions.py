@@ -182,6 +182,21 @@ def bound_call(rule: Any) -> Function:
 
 
 @functools.cache
+def expectation(question: Function, expected: bool) -> Function:
+    """A function that tells whether all was as expected until now, and a question's answer is."""
+
+    def call(before: bool, value: Any) -> bool:
+        return before and question(value) is expected
+
+    call.__qualname__ = f"expect {question.__name__.strip('_')} {expected}"
+    EXPECTATIONS[call] = question, expected
+    return call
+
+
+EXPECTATIONS: dict[Any, tuple[Function, bool]] = {}
+
+
+@functools.cache
 def in_place_of(name: str) -> Function:
     """`target += value`, and its kin, as a function that writes into its first argument."""
     found: Function = getattr(operator, f"i{name}")
@@ -190,6 +205,7 @@ def in_place_of(name: str) -> Function:
 
 __all__ = [
     "ATTRIBUTES",
+    "EXPECTATIONS",
     "METHODS",
     "MUTATORS",
     "SHAPED_BY_VALUES",
@@ -197,6 +213,7 @@ __all__ = [
     "add_part",
     "attribute",
     "bound_call",
+    "expectation",
     "in_place_of",
     "method",
     "method_of_ufunc",

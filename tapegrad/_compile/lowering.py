@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from tapegrad._compile.functions import METHODS, add_part
+from tapegrad._compile.functions import EXPECTATIONS, METHODS, add_part
 from tapegrad._compile.native_ops import (
     BOOL,
     LOGICAL,
@@ -26,6 +26,7 @@ from tapegrad._compile.native_ops import (
     TYPES,
     UFUNC_OF,
     Cast,
+    NotFinite,
     Where,
     can_cast,
     is_known,
@@ -33,7 +34,7 @@ from tapegrad._compile.native_ops import (
 )
 from tapegrad._compile.passes import COPIES, Block
 from tapegrad._compile.program import Node, Ref, references, references_of, taken, value_of
-from tapegrad._core.fit import _has_nan
+from tapegrad._core.fit import _has_nan, _is_finite, _is_sound, _is_sound_sum
 from tapegrad._core.values import _any_true
 
 FEW_PRODUCTS = 1 << 11  # multiplications, below which a product is a loop nest of its own
@@ -148,8 +149,11 @@ class Lowered:
         self.expected: list[bool] = []
         self.flag_arrays: list[Array] = []
         self.kinds: dict[int, Any] = {}
+        self.expectations: set[int] = set()  # nodes that ask, whose answers are known
         self._count_uses(blocks)
-        self.flags = Memory((len(blocks),), (1,), BOOL)
+        asked = [node for block, _ in blocks for _, node in block.nodes]
+        count = len(blocks) + sum(node.function in EXPECTATIONS for node in asked)
+        self.flags = Memory((count,), (1,), BOOL)
         for at, x in enumerate(inputs):
             self._input(at, x)
         for block, answer in blocks:
@@ -246,6 +250,13 @@ class Lowered:
 
     def _node(self, at: int, node: Node) -> None:
         self.kinds[at] = node.kind
+        if node.function in EXPECTATIONS:
+            question, expected = EXPECTATIONS[node.function]
+            self.expectations.add(at)
+            if type(node.args[1]) is not Ref:
+                raise Unfit
+            self._ask(question, node.args[1].at, (bool, expected))
+            return
         if node.dtype in TYPES and _is_numeric(node.kind) and 0 not in node.shape:
             found = self._native(at, node)
             if found is not None:
@@ -595,25 +606,46 @@ class Lowered:
         self.python_levels[at] = call.level
 
     def _read(self, read: Any, answer: Any) -> None:
-        """A question whose answer is looked at after all, or a call that asks at once."""
+        """A question by which the program goes one way or another."""
         question, at = read
-        x = self.values.get(at)
-        if question not in (_has_nan, _any_true) or type(x) is not Array or answer[0] is not bool:
+        if at not in self.expectations:  # those are looked at one by one
+            self._ask(question, at, answer)
+
+    def _ask(self, question: Any, at: int, answer: Any) -> None:
+        """A question whose answer is looked at after all, or a call that asks at once."""
+        x = self.operand(Ref(at))
+        known = _ASKED.get(question)
+        if known is None or type(x) is not Array or answer[0] is not bool:
             call = Call("check", at, None, [x, question, answer])
             self._place(call, [x])
             if at in self.python_levels:
                 call.level = max(call.level, self.python_levels[at] + 1)
             return
+        if 0 in x.shape:
+            raise Unfit
         self.flags.kept = True
         position = len(self.expected)
-        self.expected.append(answer[1])
+        op, meaning = known
+        self.expected.append(answer[1] is meaning)
         out = Array(self.flags, position, (0,) * len(x.shape), x.shape)
-        op = np.isnan if question is _has_nan else np.not_equal
-        if question is _has_nan and x.dtype.kind != "f":
+        operands: list[Any] = [x]
+        if op is np.not_equal:
+            operands.append(Number(0, x.dtype))
+        elif x.dtype.kind != "f":
             raise Unfit
-        operands = [x] if op is np.isnan else [x, Number(0, x.dtype)]
+        elif question is _is_sound_sum and not x.shape:
+            op = NotFinite
         self._stated(op, operands, x.dtype, out, np.logical_or)
 
+
+# Questions, by what of any element makes the answer, and which answer.
+_ASKED: dict[Any, tuple[Any, bool]] = {
+    _any_true: (np.not_equal, True),
+    _has_nan: (np.isnan, True),
+    _is_sound: (np.isnan, False),
+    _is_sound_sum: (np.isnan, False),
+    _is_finite: (NotFinite, False),
+}
 
 _BY_FUNCTION: dict[Any, Any] = {
     np.where: Lowered._where,

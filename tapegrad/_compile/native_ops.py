@@ -108,6 +108,10 @@ class Cast:
     """The operation of `astype`."""
 
 
+class NotFinite:
+    """Whether a number is infinite or NaN."""
+
+
 class Registers:
     """Where operations write their instructions: a kernel, of vectors of a width."""
 
@@ -234,9 +238,9 @@ def _of_floats(at: Registers, op: Any, args: list[str], dtype: np.dtype[Any]) ->
         return _sign(at, args[0], dtype)
     if op is np.isnan:
         return at.put(f"fcmp uno {t} {args[0]}, {args[0]}")
-    if op is np.isinf or op is np.isfinite:
+    if op in (np.isinf, np.isfinite, NotFinite):
         size = at.intrinsic("fabs", dtype, args)
-        condition = "oeq" if op is np.isinf else "one"
+        condition = {np.isinf: "oeq", np.isfinite: "one"}.get(op, "ueq")
         return at.put(f"fcmp {condition} {t} {size}, {literal(np.inf, dtype)}")
     assert op in FORMULAS
     if dtype == DOUBLE:
@@ -297,6 +301,7 @@ __all__ = [
     "TYPES",
     "UFUNC_OF",
     "Cast",
+    "NotFinite",
     "Registers",
     "Where",
     "can_cast",

@@ -10,7 +10,6 @@ the value, and logged. Where Python must know a value (`bool(x)`) it gets it, an
 
 from __future__ import annotations
 
-import contextlib
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -31,7 +30,7 @@ from tapegrad._compile.functions import (
     shape_is_known,
     shapes_of,
 )
-from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step
+from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike
 from tapegrad._compile.recorder import Recorder, name_of_function
 from tapegrad._core.values import Mapped, asked_by_holder, innermost
 from tapegrad._errors import LeakedValueError
@@ -178,20 +177,6 @@ class Recorded(Mapped):
             return called(self.recorder, np.float64, (self,), {})
         return called(self.recorder, np.complex128, (self,), {}) if kind is complex else self
 
-    @property
-    def asks(self) -> bool:
-        """Whether a replay asks for infinities, as it does of plain values."""
-        return self.recorder.asks
-
-    @contextlib.contextmanager
-    def asking(self) -> Iterator[None]:
-        """A replay within asks for infinities."""
-        before, self.recorder.asks = self.recorder.asks, True
-        try:
-            yield
-        finally:
-            self.recorder.asks = before
-
     def is_alone(self) -> bool:
         """Whether it may be written to in place: never, as the log remembers it."""
         return False
@@ -301,6 +286,16 @@ class Recorded(Mapped):
         answer = question(self._value)
         self.recorder.ask(question, self.at, answer)
         return answer
+
+    def expect(self, question: Callable[[Any], bool], answer: bool) -> bool:
+        """What a question is answered; the program asks it later if that was expected."""
+        found = question(self._value)
+        self.recorder.expect(question, self.at, found, answer)
+        return found
+
+    def by(self, function: Callable[..., Any], *args: Any) -> Any:
+        """What a function of plain arrays gives: see `by`."""
+        return by(self.recorder, function, args)
 
     def __bool__(self) -> bool:
         return bool(self.answer(bool))
@@ -442,7 +437,7 @@ def called(
         for i, part in enumerate(value):
             call = (nth(function, i), given, named)
             of: Any = operator.getitem, (Ref(at), i), {}
-            parts.append(_logged(recorder, part, of, call, args))
+            parts.append(None if part is None else _logged(recorder, part, of, call, args))
         return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
     call = (function, given, named)
     if shaped and kind is np.ndarray:
@@ -512,10 +507,50 @@ def _owner(array: Any) -> Any:
         array = base
 
 
-def adopted(array: Any, recorder: Recorder) -> Recorded:
-    """A copy of a plain array, as one whose calls are recorded."""
-    value = array.copy()
-    return Recorded(value, recorder.log(np.array, (array,), {}, value), recorder)
+def adopted(value: Any, recorder: Recorder) -> Any:
+    """A plain array, or number of NumPy's, as one whose calls are recorded: a copy."""
+    kind = type(value)
+    if kind is not np.ndarray and not issubclass(kind, np.number):
+        return value
+    function = np.array if kind is np.ndarray else kind
+    copy = value.copy()
+    return Recorded(copy, recorder.log(function, (value,), {}, copy), recorder)
+
+
+def by(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """What a function of plain arrays gives, bit by bit.
+
+    It is a function of our own, as of a settled call, and may do with plain arrays what it does
+    with no others. So it runs with the plain arrays, and then with the recorded ones: if that
+    gives the same, and asks for no value, the calls that it made are the program. Else it is one
+    call of the program itself.
+    """
+    if recorder.unfit is None and function not in recorder.opaque:
+        expected = function(*raw(args))
+        before = recorder.mark()
+        recorder.trial = True
+        try:
+            found = function(*args)
+        except Exception:  # noqa: BLE001 - it is not made for such arrays
+            found = NotImplemented
+        finally:
+            recorder.trial = False
+        if _are_same(found, expected):
+            return found
+        recorder.roll_back(before)
+        recorder.opaque.add(function)
+    return called(recorder, function, args, {})
+
+
+def _are_same(found: Any, expected: Any) -> bool:
+    """Whether recorded results are those that were expected, in class and bits."""
+    if isinstance(expected, (tuple, list)):
+        return (
+            isinstance(found, (tuple, list))
+            and len(found) == len(expected)
+            and all(map(_are_same, found, expected))
+        )
+    return alike(found._value if type(found) is Recorded else found, expected)
 
 
 def mutated(

@@ -10,16 +10,19 @@ is called again (it draws random numbers, or counts its calls), and cannot be a 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tapegrad._compile.functions import expectation
 from tapegrad._compile.program import (
     OWN,
     Function,
     Node,
     Read,
+    Ref,
     Results,
     Segment,
     Step,
@@ -31,13 +34,26 @@ from tapegrad._compile.program import (
 class Recorder:
     """One run of a function, whose calls on recorded values are logged."""
 
-    def __init__(self, root: Segment, count: int, most_nodes: int, most_branches: int) -> None:
+    def __init__(
+        self,
+        root: Segment,
+        count: int,
+        most_nodes: int,
+        most_branches: int,
+        opaque: set[Function] | None = None,
+        *,
+        careful: bool = False,
+    ) -> None:
         self.segment = root
         self.position = 0  # of the next node in the segment
         self.end = count  # the position of the next node along the path
         self.open = True
         self.differs = False
-        self.asks = False  # whether a replay asks for infinities
+        self.careful = careful  # whether each question cuts the program, also expected answers
+        self.unsound = False  # whether an answer was not that which was expected
+        self.sound: int | None = None  # the position of: whether all were until now
+        self.opaque = set() if opaque is None else opaque  # functions that are calls of their own
+        self.trial = False  # whether calls are logged that may be taken back
         self.unfit: str | None = None  # why this run cannot be a program
         self.answers: dict[tuple[Any, int], Any] = {}  # of reads on this path
         self.most_nodes, self.most_branches = most_nodes, most_branches
@@ -49,8 +65,21 @@ class Recorder:
 
         `differs`: it might be one, but is not that which has been recorded.
         """
+        if self.trial:
+            raise NotRecordableError(why)
         if self.unfit is None:
             self.unfit, self.differs = why, differs
+
+    def mark(self) -> tuple[Any, ...]:
+        """The present state, for `roll_back`."""
+        return (self.position, self.end, self.sound, len(self.segment.nodes), len(self.answers))
+
+    def roll_back(self, mark: tuple[Any, ...]) -> None:
+        """Take back the calls that were logged on trial since a mark."""
+        self.position, self.end, self.sound, nodes, answers = mark
+        del self.segment.nodes[nodes:]
+        for key in list(self.answers)[answers:]:
+            del self.answers[key]
 
     # -- logging ---------------------------------------------------------------------------------
 
@@ -122,10 +151,24 @@ class Recorder:
             return {key: self.constants(part) for key, part in template.items()}
         return template
 
+    def expect(self, question: Function, at: int, answer: bool, expected: bool) -> None:
+        """Log a question whose answer was expected; if it was not, this run is no program."""
+        if self.careful:
+            self.ask(question, at, answer)
+        elif answer is not expected:
+            self.unsound = True
+            self.give_up("a derivative met infinities or NaNs")
+        elif self.unfit is None and (question, at) not in self.answers:
+            self.answers[question, at] = answer
+            before = True if self.sound is None else Ref(self.sound)
+            self.sound = self.log(expectation(question, expected), (before, Ref(at)), {}, True)
+
     def ask(self, question: Function, at: int, answer: Any) -> None:
         """Log that Python got an answer about a value, on which the rest may depend."""
         if self.unfit is not None or (question, at) in self.answers:
             return
+        if self.trial:
+            raise NotRecordableError("it asks for a value")
         self.answers[question, at] = answer
         segment = self.segment
         read = Read(question, at)
@@ -153,6 +196,8 @@ class Recorder:
         self, leaves: Sequence[Any], structure: Any, writes: tuple[tuple[int, Any], ...]
     ) -> None:
         """Say that the function has returned: the path ends here."""
+        if self.sound is not None:
+            self.ask(operator.truth, self.sound, True)
         self.open = False
         if self.unfit is not None:
             return
@@ -167,6 +212,10 @@ class Recorder:
             and alike(segment.writes, writes)
         ):
             self.give_up("it returned something else when it was called again", differs=True)
+
+
+class NotRecordableError(Exception):
+    """A function that runs on trial does what cannot be taken back."""
 
 
 def name_of_function(function: Function) -> str:

@@ -6,13 +6,14 @@ which functions exist, or what a transform is.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kept
-from tapegrad._core.fit import fit_cotangent, is_finite, seems_finite
+from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.scatter import (
     SMALL,
     are_places,
@@ -31,6 +32,8 @@ from tapegrad._core.values import (
     decide,
     is_basic,
     is_numpy,
+    is_recorded,
+    is_recorded_array,
     lift_to_level_of_index,
     unbatched,
     writable,
@@ -143,7 +146,10 @@ def replay_backward(
                 bars[x_slot][y] += g
             else:
                 call = (slot, rule, out, x, y, x_slot, None)
-                strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros)
+                if type(y) in _SETTLED and not strong_zeros and is_recorded(g):
+                    strong_zeros = _pull_settled(bars, owned, g, call)
+                else:
+                    strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros)
             continue
         strong = strong_zeros or rule.strong
         if x_slot is not absent:
@@ -161,12 +167,12 @@ def replay_backward(
                     else:
                         factor = partial(out, x) if rule.unary else partial(out, x, y)
                         bar = g * factor
-                        if not seems_finite(bar, strong_zeros):
+                        if not is_finite(bar):
                             bar = rule.times(g, factor)
-                            strong_zeros = strong_zeros or not seems_finite(bar, strong_zeros)
+                            strong_zeros = strong_zeros or not is_finite(bar)
                 except RAISED_BY_NUMBERS:
                     bar = rule.times(g, _partial_of_numbers(rule, 0, out, x, y))
-                    strong_zeros = strong_zeros or not seems_finite(bar, strong_zeros)
+                    strong_zeros = strong_zeros or not is_finite(bar)
             before = bars[x_slot]
             if before is None:
                 bars[x_slot] = bar
@@ -192,12 +198,12 @@ def replay_backward(
                     else:
                         factor = partial(out, x, y)
                         bar = g * factor
-                        if not seems_finite(bar, strong_zeros):
+                        if not is_finite(bar):
                             bar = rule.times(g, factor)
-                            strong_zeros = strong_zeros or not seems_finite(bar, strong_zeros)
+                            strong_zeros = strong_zeros or not is_finite(bar)
                 except RAISED_BY_NUMBERS:
                     bar = rule.times(g, _partial_of_numbers(rule, 1, out, x, y))
-                    strong_zeros = strong_zeros or not seems_finite(bar, strong_zeros)
+                    strong_zeros = strong_zeros or not is_finite(bar)
             before = bars[y_slot]
             if before is None:
                 bars[y_slot] = bar
@@ -272,7 +278,7 @@ def replay_nested(
             else:
                 values = partial(out, x) if rule.unary else partial(out, x, y)
                 bar = rule.times(g, values) if strong else g * values
-                strong_zeros = strong_zeros or (strong and not seems_finite(bar, strong_zeros))
+                strong_zeros = strong_zeros or (strong and not is_finite(bar))
             _accumulate(bars, owned, arg_slot, bar, None)
 
 
@@ -329,13 +335,53 @@ def _pull_general(
         if type(bar) is not Scatter:
             if bar.shape != like.shape or bar.dtype is not like.dtype:
                 bar = fit_cotangent(bar, like, rule)
-            strong_zeros = strong_zeros or (rule.strong and not seems_finite(bar, strong_zeros))
+            strong_zeros = strong_zeros or (rule.strong and not is_finite(bar))
             before = bars[at]
             if before is None:
                 bars[at] = bar
                 continue
         _accumulate(bars, owned, at, bar, like)
     return strong_zeros
+
+
+_SETTLED = frozenset((Settled, SettledAll))
+
+
+def _pull_settled(bars: Cotangents, owned: set[int], g: Any, entry: Entry) -> bool:
+    """What `replay_backward` does for settled calls, of a g whose calls are recorded."""
+    _, _, out, args, params, slots, _ = entry
+    if type(params) is Settled:
+        (at,) = slots
+        before = bars[at]
+        if params.add is not None and is_recorded_array(before):
+            if at not in owned:
+                bars[at] = before = before.copy()
+                owned.add(at)
+            bars[at] = g.by(_added(params.add), before, g)
+        else:
+            _accumulate(bars, owned, at, g.by(params.pull, g, out, *args), None)
+        return False
+    found = g.by(params.pull, g, out, *args)
+    strong_zeros = False
+    if params.strong is not None and not _all_finite(found):
+        found = g.by(params.strong, g, out, *args)
+        strong_zeros = not _all_finite(found)
+    for at, bar in zip(slots, found, strict=False):
+        if bar is not None:
+            _accumulate(bars, owned, at, bar, None)
+    return strong_zeros
+
+
+@functools.cache
+def _added(add: Any) -> Any:
+    """`add` as a function that returns the sum, and changes no argument."""
+
+    def added(before: Cotangent, g: Cotangent) -> Cotangent:
+        before = np.copy(before)
+        add(before, g)
+        return before
+
+    return added
 
 
 def _has_infinities(g: Cotangent) -> bool:

@@ -15,11 +15,9 @@ from tapegrad._core.entry import Named, Spec
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import (
     cast,
-    decide,
+    expect,
     is_numpy,
     is_recorded_number,
-    raw_value,
-    recorded_in,
 )
 from tapegrad._errors import RuleError
 
@@ -96,22 +94,8 @@ def is_finite(bar: Cotangent) -> bool:
     if type(bar) is not np.ndarray:
         if type(bar) is np.float64:
             return isfinite(bar)
-        return bool(decide(_is_finite, bar))
+        return expect(_is_finite, bar, True)
     return _is_finite(bar)
-
-
-def seems_finite(bar: Cotangent, strong_zeros: bool) -> bool:
-    """`is_finite` for a replay that is repeated if it ends in a NaN.
-
-    Of a value whose calls are recorded the question would cut the program. The answer is True in
-    the first replay, whose NaNs tell, and False where all products are strong.
-    """
-    if type(bar) is np.ndarray:
-        return _is_finite(bar)
-    if type(bar) is np.float64:
-        return isfinite(bar)
-    found = recorded_in(bar)
-    return is_finite(bar) if found is None or found.asks else not strong_zeros
 
 
 def _is_finite(bar: Cotangent) -> bool:
@@ -140,7 +124,7 @@ def has_nan(bar: Cotangent) -> bool:
     """
     if type(bar) is np.float64:
         return isnan(bar)
-    return _has_nan(bar) if type(bar) is np.ndarray else bool(decide(_has_nan, bar))
+    return _has_nan(bar) if type(bar) is np.ndarray else expect(_has_nan, bar, False)
 
 
 def _has_nan(bar: Cotangent) -> bool:
@@ -163,13 +147,22 @@ def is_sound(dot: Tangent) -> bool:
     """Whether a tangent by ordinary products is what strong ones would have given.
 
     The two differ only where one factor is zero and the product is NaN, and a sum keeps a NaN.
-    Arrays of other libraries may be lazy, and are not computed: False for them, and for values
-    whose calls are recorded, in which the test would be a branch.
+    Arrays of other libraries may be lazy, and are not computed: False for them.
     """
-    if recorded_in(dot) is not None:
-        return False
-    dot = raw_value(dot)
+    return expect(_is_sound, dot, True)
+
+
+def _is_sound(dot: Tangent) -> bool:
     return is_numpy(dot) and not has_nan(dot)
+
+
+def is_sound_sum(total: Tangent) -> bool:
+    """`is_sound` of a sum of products; of a number only if it is finite, as that costs least."""
+    return expect(_is_sound_sum, total, True)
+
+
+def _is_sound_sum(total: Tangent) -> bool:
+    return isfinite(total) if type(total) is np.float64 else _is_sound(total)
 
 
 def fit_tangent(dot: Tangent, like: Value, rule: Named) -> Tangent:

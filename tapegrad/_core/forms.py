@@ -31,7 +31,14 @@ from tapegrad._core.scatter import add_at, zeros_at_level_of
 from tapegrad._core.settled import NUMBER, AllWays, summing
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
-from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Scatter, Traced, records, untraced
+from tapegrad._core.values import (
+    PYTHON_NUMBERS,
+    Mapped,
+    Scatter,
+    Traced,
+    is_recorded_number,
+    untraced,
+)
 from tapegrad._errors import NotDifferentiableError, RuleError, name_of
 
 Partial = Function | int | None
@@ -81,7 +88,8 @@ def strong_product(g: Cotangent, partial: Value) -> Value:
     if isinstance(g, Traced) or isinstance(partial, Traced):
         return STRONG.apply_bound([g, partial], {})
     product = g * partial
-    if isinstance(product, (np.ndarray, Mapped)) and not records(product) and is_finite(product):
+    whole = isinstance(product, (np.ndarray, Mapped)) and not is_recorded_number(product)
+    if whole and is_finite(product):
         return product  # the frequent case costs one sum
     return np.where((g == 0) | (partial == 0), 0, product)
 

@@ -31,6 +31,8 @@ from tapegrad._core.types import Index, Slot, Tangent, Value
 from tapegrad._core.values import (
     Traced,
     getitem,
+    is_recorded,
+    is_recorded_array,
     lift_to_level_of,
     lift_to_level_of_index,
     writable,
@@ -77,25 +79,13 @@ def _push_general(
     entry: Entry, dot_of: Callable[[Slot], Tangent], strong_zeros: bool, reuse: bool
 ) -> Tangent:
     slot, rule, out, args, params, slots, _ = entry
-    if type(params) is Settled and params.push is not None:
-        (x,), (at,) = args, slots
-        dot = None if at == -1 else dot_of(at)
-        if dot is None:
-            return None
-        kind = type(dot)
-        if (
-            (kind is np.ndarray or kind is np.float64)
-            and not isinstance(x, Traced)
-            and not isinstance(out, Traced)
-        ):
-            return params.push(dot, out, x)
-    if type(params) is SettledAll and params.push is not None:
-        x_dots = [None if at == -1 else dot_of(at) for at in slots]
-        kinds = set(map(type, x_dots))
-        if kinds == _NONE_ALONE:
-            return None
-        if kinds <= _PLAIN_DOTS and not any(isinstance(part, Traced) for part in (out, *args)):
-            return params.push(x_dots, out, *args)
+    kind = type(params)
+    if (kind is Settled or kind is SettledAll) and params.push is not None:
+        found = _push_settled(
+            params, out, args, [None if at == -1 else dot_of(at) for at in slots]
+        )
+        if found is not NotImplemented:
+            return found
     if rule is PROJECT:
         dots = dot_of(slots)
         return None if dots is None else dots[args]
@@ -116,6 +106,33 @@ def _push_general(
             for part, like, at in zip(out_dot, out, out.slots, strict=True)
         ]
     return fit_tangent(out_dot, out, rule)
+
+
+def _push_settled(params: Any, out: Value, args: Any, dots: list[Tangent]) -> Tangent:
+    """The tangent of a settled call by its `push`, if the values are NumPy's own arrays."""
+    kinds = set(map(type, dots))
+    if kinds == _NONE_ALONE:
+        return None
+    if any(isinstance(part, Traced) for part in (out, *args)):
+        return NotImplemented
+    if type(params) is Settled:
+        (dot,) = dots
+        if np.ndarray in kinds or np.float64 in kinds:
+            return params.push(dot, out, *args)
+        return dot.by(params.push, dot, out, *args) if is_recorded(dot) else NotImplemented
+    if kinds <= _PLAIN_DOTS:
+        return params.push(dots, out, *args)
+    made = push_recorded(params, dots, out, args)
+    return NotImplemented if made is None else made
+
+
+def push_recorded(params: Any, dots: list[Tangent], out: Value, args: Any) -> Tangent:
+    """The tangent of a settled call by its `push`, in a recorded run; None in others."""
+    found = next((dot for dot in dots if dot is not None), None)
+    plain = all(dot is None or is_recorded_array(dot) for dot in dots)
+    if found is None or not plain or any(isinstance(part, Traced) for part in (out, *args)):
+        return None
+    return found.by(params.push, dots, out, *args)
 
 
 def _push_write(x: Value, index: Index, x_dot: Tangent, v_dot: Tangent, *, reuse: bool) -> Tangent:

@@ -13,13 +13,13 @@ from numpy import float64, ndarray
 from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.backward import RAISED_BY_NUMBERS
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry
-from tapegrad._core.fit import is_sound
-from tapegrad._core.forward import push
+from tapegrad._core.fit import is_sound_sum
+from tapegrad._core.forward import push, push_recorded
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Slot, Tangent, Value
-from tapegrad._core.values import PLAIN_PARTS
+from tapegrad._core.values import PLAIN_PARTS, is_recorded
 
 
 class Cell:
@@ -165,7 +165,7 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path, written out
             greatest = total.item(total.argmax())  # a NaN, if there is one
             sound = greatest == greatest
         else:
-            sound = is_sound(total)
+            sound = is_sound_sum(total)
         slot.tangent = total if sound else _pushed(entry)
     except RAISED_BY_NUMBERS:
         slot.tangent = _pushed(entry)
@@ -193,12 +193,19 @@ def _push_general(entry: Entry) -> None:
             if params.push is not None and (type(dot) is ndarray or type(dot) is float64):
                 slot.tangent = params.push(dot, out, args[0])
                 return
+            if params.push is not None and is_recorded(dot):
+                slot.tangent = dot.by(params.push, dot, out, args[0])
+                return
         elif kind is SettledAll:
             dots = [None if at is _CONSTANT else at.tangent for at in slots]
             if params.push is not None:
                 kinds = set(map(type, dots))
                 if ndarray in kinds and kinds <= _PLAIN_DOTS:
                     slot.tangent = params.push(dots, out, *args)
+                    return
+                made = push_recorded(params, dots, out, args)
+                if made is not None:
+                    slot.tangent = made
                     return
         slot.tangent = _pushed(entry)
     finally:

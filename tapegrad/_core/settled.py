@@ -13,7 +13,7 @@ Knows rules and specs. Must not know the class of traced arrays, nor which funct
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.fit import has_nan
 from tapegrad._core.scatter import put_at, selects_once
 from tapegrad._core.types import Cotangent, Index, Tangent, Value
+from tapegrad._core.values import innermost, is_recorded, is_recorded_array
 
 
 class Ways(NamedTuple):
@@ -118,7 +119,9 @@ def settled_spec(arg: Value) -> Spec | None:
     kind = type(arg)
     if kind is np.ndarray or kind in _ARRAYS:
         return spec_of(arg)
-    return NUMBER if kind in _NUMBERS else None
+    if kind in _NUMBERS:
+        return NUMBER
+    return settled_spec(arg._value) if is_recorded(arg) else None
 
 
 # Arguments of these classes have a meaning of their own alone, and are told apart by `==`.
@@ -164,7 +167,8 @@ def is_given(settled: Any, others: tuple[Any, ...], kwargs: dict[str, Any]) -> b
 
 def _is_plain(out: Value) -> bool:
     """Whether a result is NumPy's own."""
-    return type(out) is np.ndarray or type(out) is np.float64
+    kind = type(out._value if is_recorded(out) else out)
+    return kind is np.ndarray or kind is np.float64
 
 
 def _are_plain(others: tuple[Any, ...]) -> bool:
@@ -228,7 +232,9 @@ def gather(rule: Any, tape: Any, kinds: Any, args: tuple[Any, ...]) -> Gathered 
             return None
         arrays, rest = args[:count], args[count:]
     key: list[Any] = []
-    raws, slots = [], []
+    raws: list[Any] = []
+    slots: list[Any] = []
+    recorded = False
     for array in arrays:
         kind = type(array)
         if kind is np.ndarray:
@@ -239,15 +245,23 @@ def gather(rule: Any, tape: Any, kinds: Any, args: tuple[Any, ...]) -> Gathered 
         elif kind in kinds and array.tape is tape:
             raw = array._value
             if type(raw) is not np.ndarray:
-                return None
+                if not is_recorded_array(raw):
+                    return None
+                recorded = True
             raws.append(raw)
             slot = array.slot
             slots.append(slot)
             key.append(slot is not ABSENT)
             key.append(array.spec)
+        elif is_recorded_array(array):
+            raws.append(array)
+            slots.append(-1)
+            key.append(None)
+            key.append(spec_of(array))
+            recorded = True
         else:
             return None
-    return tuple(key), raws, slots, rest
+    return tuple(key), _Recorded(raws) if recorded else raws, slots, rest
 
 
 ABSENT = -1  # the slot of what is not traced; small integers are one object
@@ -345,6 +359,16 @@ def _sound(rule: Any, push: Callable[..., Any], params: Any) -> Callable[..., An
     return pushed
 
 
+class _Recorded(list[Any]):
+    """Arrays, among them some whose calls are recorded."""
+
+
+def run_settled(settled: Any, raws: Sequence[Value]) -> Any:
+    """The result of a settled call of arrays, some of whose calls may be recorded."""
+    recorded = innermost(raws)
+    return settled.run(*raws) if recorded is None else recorded.by(settled.run, *raws)
+
+
 def placed(shape: tuple[int, ...], index: Index, g: Cotangent) -> Cotangent:
     """The cotangent of an array that was read at an index: zeros elsewhere, and sums."""
     bar = np.zeros(shape, g.dtype)
@@ -383,6 +407,7 @@ __all__ = [
     "learn",
     "learn_all",
     "placed",
+    "run_settled",
     "settle_all",
     "settled_of_one",
     "settled_of_several",

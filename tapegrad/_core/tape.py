@@ -28,7 +28,14 @@ from tapegrad._core.entry import (
 )
 from tapegrad._core.settled import SettledAll, settle_all, settled_spec
 from tapegrad._core.types import Params, Slot, Value
-from tapegrad._core.values import Traced, is_array, is_inexact, is_smooth, snapshot
+from tapegrad._core.values import (
+    Traced,
+    is_array,
+    is_inexact,
+    is_recorded,
+    is_smooth,
+    snapshot,
+)
 from tapegrad._errors import (
     ChangedConstantError,
     LeakedValueError,
@@ -40,6 +47,16 @@ from tapegrad._errors import (
 CURRENT: ContextVar[Any] = ContextVar("tapegrad_current", default=None)
 # How an array becomes one whose calls are recorded, while a function's calls are: see `_compile`.
 RECORDING: ContextVar[Any] = ContextVar("tapegrad_recording", default=None)
+
+
+def recorded_too(value: Any) -> Any:
+    """Values that meet recorded ones in a replay: themselves, recorded too if calls are."""
+    record = RECORDING.get()
+    if record is None:
+        return value
+    return list(map(record, value)) if isinstance(value, list) else record(value)
+
+
 next_level = itertools.count(1).__next__  # the level of a transform; inner ones start later
 
 # A constant that a derivative needs must not change when the program reuses its buffer. An array
@@ -296,7 +313,7 @@ class Tape:
         specs: Any = tuple(map(settled_spec, args))
         if None in specs:
             return None
-        if type(out) is not np.ndarray and type(out) is not np.float64:
+        if type(out) is not np.ndarray and type(out) is not np.float64 and not is_recorded(out):
             return None
         key: Any = (*specs, wanted)
         if params:

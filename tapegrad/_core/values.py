@@ -108,6 +108,8 @@ class Mapped:
         def snapshot(self) -> Any: ...
 
         def answer(self, question: Any) -> Any: ...
+        def expect(self, question: Any, answer: bool) -> bool: ...
+        def by(self, function: Any, *args: Any) -> Any: ...
         def strong(self) -> Any: ...
 
         def apply(self, function: Any, *args: Any) -> Any: ...
@@ -200,10 +202,6 @@ def unbatched(value: Any) -> Any:
     return value
 
 
-# How often `any_true` was asked: what a function did then may be another thing for other values.
-ASKED = [0]
-
-
 def recorded_in(value: Any) -> Any:
     """The value inside all tracing and vmaps whose calls are recorded, or None."""
     while isinstance(value, (Traced, Mapped)):
@@ -218,9 +216,19 @@ def records(value: Any) -> bool:
     return recorded_in(value) is not None
 
 
+def is_recorded(value: Any) -> bool:
+    """Whether a value stands for one of NumPy's whose calls are recorded."""
+    return isinstance(value, Mapped) and value.records
+
+
 def is_recorded_number(value: Any) -> bool:
-    """Whether a value stands for a NumPy scalar in a recorded run."""
+    """Whether a value stands for a number in a recorded run."""
     return isinstance(value, Mapped) and value.records and value.is_number()
+
+
+def is_recorded_array(value: Any) -> bool:
+    """Whether a value stands for an ndarray in a recorded run."""
+    return isinstance(value, Mapped) and value.records and not value.is_number()
 
 
 def decide(question: Callable[[Any], Any], value: Any) -> Any:
@@ -234,6 +242,22 @@ def decide(question: Callable[[Any], Any], value: Any) -> Any:
             return value.answer(question)
         value = value._value
     return question(value)
+
+
+def expect(question: Callable[[Any], bool], value: Any, answer: bool) -> bool:
+    """`decide`, of a question whose answer is nearly always the same.
+
+    A recorded program goes on as if it was, and asks once, at its end, about all of them.
+    """
+    while isinstance(value, (Traced, Mapped)):
+        if not isinstance(value, Traced) and value.records:
+            return value.expect(question, answer)
+        value = value._value
+    return question(value)
+
+
+# How often `any_true` was asked: what a function did then may be another thing for other values.
+ASKED = [0]
 
 
 def any_true(condition: Any) -> bool:
@@ -502,6 +526,7 @@ __all__ = [
     "copied_index",
     "decide",
     "deepest_tape",
+    "expect",
     "getitem",
     "holds_in_trace",
     "holds_traced",
@@ -515,6 +540,8 @@ __all__ = [
     "is_ndarray",
     "is_numpy",
     "is_plain_number",
+    "is_recorded",
+    "is_recorded_array",
     "is_recorded_number",
     "is_scalar",
     "is_smooth",

@@ -16,9 +16,9 @@ from tapegrad._core.entry import Spec
 from tapegrad._core.fit import is_finite, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape
-from tapegrad._core.tape import CURRENT, Tape
+from tapegrad._core.tape import CURRENT, Tape, recorded_too
 from tapegrad._core.types import Function, Tree, Value
-from tapegrad._core.values import Traced, is_array, is_numpy, raw_value, records
+from tapegrad._core.values import Traced, is_array, is_numpy, raw_value
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
 from tapegrad._transforms.outputs import require_known
@@ -117,7 +117,7 @@ def _tangent_leaves(name: str, inputs: Inputs, tangents: Tree) -> list[Any]:
         else:
             leaves += flatten_like(structure, tangent, name)
     for i, like in enumerate(inputs.leaves):
-        leaves[i] = as_tangent(leaves[i], like, name, "tangent")
+        leaves[i] = recorded_too(as_tangent(leaves[i], like, name, "tangent"))
     return leaves
 
 
@@ -190,14 +190,13 @@ class Pushforward(LinearMap):
             if slot is not None and slot not in given:
                 zeros = np.zeros(like.shape, like.dtype)
                 given[slot] = table[slot] = tape.wrap(zeros, tape.fresh())
-        strong_zeros = any(map(records, leaves))  # else each product says whether it is finite
-        replay_nested(recording.entries, table, tape, strong_zeros=strong_zeros)
+        replay_nested(recording.entries, table, tape)
         second = SparseBars(start)
         for slot, dot in zip(self.slots, leaves, strict=True):
             bar = table[slot]
             if isinstance(bar, Traced) and bar.tape.root is tape.root and bar.slot >= start:
                 second[bar.slot] = dot if second[bar.slot] is None else second[bar.slot] + dot
-        replay_nested(tape.entries[first:], second, outer, strong_zeros=strong_zeros)
+        replay_nested(tape.entries[first:], second, outer)
         if outer is None:
             tape.close()
         return {slot: second[bar.slot] for slot, bar in given.items()}

@@ -16,9 +16,9 @@ from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import has_nan
 from tapegrad._core.quiet import SILENT, VARIABLE
-from tapegrad._core.tape import CURRENT, Tape
+from tapegrad._core.tape import CURRENT, Tape, recorded_too
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
-from tapegrad._core.values import Traced, is_mapped, recorded_in, snapshot, untraced
+from tapegrad._core.values import Traced, is_mapped, snapshot, untraced
 from tapegrad._tree import flatten
 
 LARGE = 256  # elements from which adding in place is faster than making a new array
@@ -187,6 +187,7 @@ class Recording:
         the replay frees the values of entries as it goes; the result is None if the entries would
         have to be replayed again.
         """
+        bars = recorded_too(bars)
         token = VARIABLE.set(SILENT)
         try:
             found = self._pulled(slots, bars, False, consume)
@@ -195,13 +196,6 @@ class Recording:
                     break
             else:
                 return found
-            recorded = recorded_in(bar)
-            if recorded is not None and not consume:
-                # The first replay of a recorded run asks for no infinities: see `seems_finite`.
-                with recorded.asking():
-                    found = self._pulled(slots, bars, False, consume)
-                if not any(bar is not None and has_nan(bar) for bar in found):
-                    return found
             value = untraced(value)
             if not is_mapped(value) and has_nan(value):
                 return found

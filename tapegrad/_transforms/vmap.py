@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._arrays.refusal import explained
 from tapegrad._batched.level import VmapLevel
-from tapegrad._core.tape import CURRENT, RECORDING
+from tapegrad._core.tape import CURRENT, recorded_too
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import Traced, is_array
 from tapegrad._errors import (
@@ -217,10 +217,8 @@ def _size(name: str, fronts: list[Any]) -> int:
 
 def _own_copy(x: Value) -> Any:
     """A copy, because f may write into its arguments."""
-    record = RECORDING.get()
-    if record is not None and type(x) is np.ndarray:
-        return record(x)  # what f writes into it may be recorded
-    return x.copy()
+    recorded = recorded_too(x)
+    return x.copy() if recorded is x else recorded  # what f writes into it may be recorded
 
 
 def _output(

@@ -90,7 +90,8 @@ def _add_once(buffer: Any, index: Index, g: Any) -> None:
     """`buffer[index] += g` of NumPy's own arrays; the index selects no position twice."""
     if g.ndim > 1 and 2 * g.size >= buffer.size:
         # NumPy copies the rows of a part, and adds all of two arrays, faster than it adds rows.
-        whole = np.zeros(buffer.shape, buffer.dtype)
+        plain = type(g) is np.ndarray
+        whole = np.zeros(buffer.shape, buffer.dtype) if plain else zeros_for(g, buffer)
         whole[index] = g
         buffer += whole
         return

@@ -39,10 +39,11 @@ def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
     same call by call, "eager" for f itself. With `check=n` every n-th call also runs f, and raises
     StaleProgramError where the results differ.
 
+    >>> import numpy as np
     >>> import tapegrad
     >>> fast = tapegrad.compile(tapegrad.grad(lambda x: np.sum(np.sin(x) ** 2)))
-    >>> [fast(np.array([x]))[0] == np.sin(2 * x) for x in (0.0, 0.5, 1.0)]
-    [np.True_, np.True_, np.True_]
+    >>> [round(float(fast(np.array([x]))[0] - np.sin(2 * x)), 12) for x in (0.5, 1.0, 1.5)]
+    [0.0, 0.0, 0.0]
     """
     if f is None:
         return lambda g: compile(g, backend=backend, check=check)

@@ -21,6 +21,7 @@ from tapegrad._core.scatter import (
     scatter,
     scatter_once,
     selects_once,
+    zeros_for,
 )
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
@@ -146,9 +147,10 @@ def replay_backward(
                 bars[x_slot][y] += g
             else:
                 call = (slot, rule, out, x, y, x_slot, None)
-                if type(y) in _SETTLED and not strong_zeros and is_recorded(g):
+                others = kind is not np.ndarray and kind is not np.float64
+                if others and type(y) in _SETTLED and not strong_zeros and is_recorded(g):
                     strong_zeros = _pull_settled(bars, owned, g, call)
-                else:
+                elif not others or rule is not READ or not _pull_read(bars, owned, g, call):
                     strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros)
             continue
         strong = strong_zeros or rule.strong
@@ -342,6 +344,30 @@ def _pull_general(
                 continue
         _accumulate(bars, owned, at, bar, like)
     return strong_zeros
+
+
+def _pull_read(bars: Cotangents, owned: set[int], g: Any, entry: Entry) -> bool:
+    """What `replay_backward` does for reads of arrays, of a g whose calls are recorded.
+
+    False for what it leaves to `_pull_general`.
+    """
+    _, _, _, x, index, slot, _ = entry
+    if not is_recorded_array(g) or slot < 0:
+        return False
+    if x.shape and (type(index) is slice or selects_once(index)):
+        scatter_once(bars, owned, slot, index, g, x)
+        return True
+    if g.size >= SMALL or not are_places(index, x):
+        return False
+    before = bars[slot]
+    if before is not None and slot in owned:
+        np.add.at(before, index, g)
+        return True
+    bar = zeros_for(g, x)
+    np.add.at(bar, index, g)
+    bars[slot] = bar if before is None else before + bar
+    owned.add(slot)
+    return True
 
 
 _SETTLED = frozenset((Settled, SettledAll))

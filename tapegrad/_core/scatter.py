@@ -18,6 +18,7 @@ from tapegrad._core.values import (
     cast,
     is_basic,
     is_numpy,
+    is_recorded_array,
     lift_to_level_of,
     lift_to_level_of_index,
     raw_value,
@@ -48,7 +49,7 @@ def scatter_once(
 ) -> None:
     """`scatter` of NumPy's own array at an index that selects no position twice."""
     before = bars[slot]
-    if before is not None and type(before) is not np.ndarray:
+    if before is not None and type(before) is not np.ndarray and not is_recorded_array(before):
         scatter(bars, owned, slot, index, g, like)
     elif g.size == like.size and g.dtype is like.dtype and _keeps_order(index):
         bar = g.reshape(like.shape)  # all of it: the index has new axes, or drops some
@@ -62,10 +63,15 @@ def scatter_once(
     elif slot in owned:
         _add_once(before, index, g)
     else:
-        bar = np.zeros(like.shape, like.dtype)
+        bar = np.zeros(like.shape, like.dtype) if type(g) is np.ndarray else zeros_for(g, like)
         bar[index] = g
         bars[slot] = bar if before is None else before + bar
         owned.add(slot)
+
+
+def zeros_for(g: Value, like: Value) -> Any:
+    """Zeros like an argument, whose calls are recorded as those of g are."""
+    return np.zeros(like.shape, like.dtype, like=g)
 
 
 def _keeps_order(index: Index) -> bool:
@@ -84,7 +90,8 @@ def _add_once(buffer: Any, index: Index, g: Any) -> None:
     """`buffer[index] += g` of NumPy's own arrays; the index selects no position twice."""
     if g.ndim > 1 and 2 * g.size >= buffer.size:
         # NumPy copies the rows of a part, and adds all of two arrays, faster than it adds rows.
-        whole = np.zeros(buffer.shape, buffer.dtype)
+        plain = type(g) is np.ndarray
+        whole = np.zeros(buffer.shape, buffer.dtype) if plain else zeros_for(g, buffer)
         whole[index] = g
         buffer += whole
         return

@@ -16,7 +16,7 @@ from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import has_nan
 from tapegrad._core.quiet import SILENT, VARIABLE
-from tapegrad._core.tape import CURRENT, Tape, recorded_too
+from tapegrad._core.tape import CURRENT, RECORDING, Tape, recorded_too
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import Traced, is_mapped, snapshot, untraced
 from tapegrad._tree import flatten
@@ -187,7 +187,8 @@ class Recording:
         the replay frees the values of entries as it goes; the result is None if the entries would
         have to be replayed again.
         """
-        bars = recorded_too(bars)
+        if RECORDING.get() is not None:
+            bars = recorded_too(bars)
         token = VARIABLE.set(SILENT)
         try:
             found = self._pulled(slots, bars, False, consume)

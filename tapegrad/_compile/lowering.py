@@ -253,9 +253,11 @@ class Lowered:
         if node.function in EXPECTATIONS:
             question, expected = EXPECTATIONS[node.function]
             self.expectations.add(at)
-            if type(node.args[1]) is not Ref:
+            asked = node.args[1]
+            if type(asked) is Ref:
+                self._ask(question, asked.at, (bool, expected))
+            elif question(asked) is not expected:  # of a constant
                 raise Unfit
-            self._ask(question, node.args[1].at, (bool, expected))
             return
         if node.dtype in TYPES and _is_numeric(node.kind) and 0 not in node.shape:
             found = self._native(at, node)
@@ -501,7 +503,11 @@ class Lowered:
     def _write(self, node: Node) -> Array | None:
         """A copy of an array, a region of which is written or added to."""
         function, (whole, *rest) = node.function, node.args
-        if function not in (operator.setitem, add_part) or len(rest) != 2 or node.kwargs:
+        if function in _IN_PLACE and len(rest) == 1:
+            rest = [..., *rest]
+        elif function not in (operator.setitem, add_part):
+            return None
+        if len(rest) != 2 or node.kwargs:
             return None
         index, value = rest
         if any(True for _ in references((index, node.steps))) or not _is_basic(index):
@@ -511,8 +517,13 @@ class Lowered:
             return None
         if base.dtype != node.dtype or not self._castable(given, node.dtype):
             return None
-        if type(given) is Array and function is add_part and given.dtype != node.dtype:
-            return None
+        ufunc = _IN_PLACE.get(function)
+        if ufunc is not None:
+            kinds = (node.dtype, given.dtype if type(given) is Array else given.kind)
+            if loop_dtype(ufunc, kinds) != (node.dtype, node.dtype):
+                return None
+            if not is_known(ufunc, node.dtype):
+                return None
         kept = base.memory
         in_place = (
             type(whole) is Ref
@@ -549,7 +560,7 @@ class Lowered:
         if function is operator.setitem:
             self._stated(Cast, [given], node.dtype, region)
         else:
-            self._stated(np.add, [before, given], node.dtype, region)
+            self._stated(ufunc, [before, given], node.dtype, region)
         return memory.whole()
 
     # -- Statements and calls --------------------------------------------------------------------
@@ -811,6 +822,14 @@ def _power(exponent: Any) -> Any:
     return {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
 
 
+_IN_PLACE: dict[Any, np.ufunc] = {
+    add_part: np.add,
+    operator.iadd: np.add,
+    operator.isub: np.subtract,
+    operator.imul: np.multiply,
+    operator.itruediv: np.divide,
+}
+
 _REDUCERS_BY_NAME = {
     "sum": np.add,
     "mean": np.add,
@@ -839,8 +858,10 @@ def _reduction_of(node: Node) -> tuple[Any, str, set[int] | None] | None:
     _, *rest = node.args
     kwargs = dict(node.kwargs)
     kwargs.pop("keepdims", None)
+    if kwargs.get("dtype", 0) is None:
+        del kwargs["dtype"]
     axis = rest[0] if rest else kwargs.pop("axis", default)
-    if kwargs or len(rest) > 1:
+    if kwargs or any(option is not None for option in rest[1:3]):  # a dtype, or where it goes
         return None
     axes = axis if type(axis) is tuple else (axis,)
     if axis is not None and any(type(part) is not int for part in axes):

@@ -31,7 +31,7 @@ from tapegrad._compile.functions import (
     shapes_of,
 )
 from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike
-from tapegrad._compile.recorder import Recorder, name_of_function
+from tapegrad._compile.recorder import NotRecordableError, Recorder, name_of_function
 from tapegrad._core.values import Mapped, asked_by_holder, innermost
 from tapegrad._errors import LeakedValueError
 
@@ -529,8 +529,11 @@ def by(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...]) 
         expected = function(*raw(args))
         before = recorder.mark()
         recorder.trial = True
+        again = False  # whether it only did something else than in the run before
         try:
             found = function(*args)
+        except NotRecordableError as error:
+            found, again = NotImplemented, error.args[-1] is True
         except Exception:  # noqa: BLE001 - it is not made for such arrays
             found = NotImplemented
         finally:
@@ -538,7 +541,8 @@ def by(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...]) 
         if _are_same(found, expected):
             return found
         recorder.roll_back(before)
-        recorder.opaque.add(function)
+        if not again:
+            recorder.opaque.add(function)
     return called(recorder, function, args, {})
 
 

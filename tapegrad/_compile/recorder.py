@@ -66,7 +66,7 @@ class Recorder:
         `differs`: it might be one, but is not that which has been recorded.
         """
         if self.trial:
-            raise NotRecordableError(why)
+            raise NotRecordableError(why, differs)
         if self.unfit is None:
             self.unfit, self.differs = why, differs
 

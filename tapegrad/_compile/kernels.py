@@ -187,6 +187,7 @@ class Kernel(Registers):
             if s.reduces is not None and self._is_combined(s):
                 self._fill(s)
         rows = [self._start(i) for i in range(len(self.arrays))]
+        self.sums: dict[int, str] = {}  # where accumulators are
         self._nest(outer, rows)
 
     def _step(self, x: Array, loop: Loop) -> int:
@@ -202,11 +203,26 @@ class Kernel(Registers):
     def _address(self, base: str, dtype: Any, index: str) -> str:
         return self.put(f"getelementptr {STORED[dtype]}, ptr {base}, i64 {index}")
 
+    def _depth(self, s: Statement) -> int:
+        """How many loops lie outside of those that add up into one accumulator.
+
+        Sums are added up by at most two, as long ones lose digits.
+        """
+        steps = [self._step(s.out, loop) for loop in self.loops]
+        depth = len(steps) - 1
+        while depth and not steps[depth - 1]:
+            if s.reduces is np.add and depth < len(steps) - 1:
+                break
+            depth -= 1
+        return depth
+
     def _is_combined(self, s: Statement) -> bool:
-        """Whether a reduction meets each of its elements in more than one inner loop."""
-        *outer, inner = self.loops
-        turns = any(loop.extent > 1 and not self._step(s.out, loop) for loop in outer)
-        return turns or bool(self._step(s.out, inner)) or self.loops == []
+        """Whether a reduction meets its elements more than once, so that they are filled before."""
+        inner = self.loops[-1]
+        if self._step(s.out, inner):
+            return True
+        outer = self.loops[: self._depth(s)]
+        return any(loop.extent > 1 and not self._step(s.out, loop) for loop in outer)
 
     def loop(self, extent: Any, step: int, body: Callable[[str], None], start: str = "0") -> None:
         """`for i in range(start, extent, step)`, of at least one turn."""
@@ -252,9 +268,28 @@ class Kernel(Registers):
         nest(axes, self._start(number))
 
     def _nest(self, outer: list[Loop], rows: list[str]) -> None:
-        if not outer:
+        """The loops from one on, with the accumulators that belong to it."""
+        depth = len(self.loops) - 1 - len(outer)
+        mine = [i for i, s in enumerate(self.accumulators) if self._depth(s) == depth]
+        for i in mine:
+            self._clear(i)
+        if outer:
+            self._turns(outer, rows)
+        else:
             self._inner(rows)
-            return
+        for i in mine:
+            self._combine(self.accumulators[i], self.sums[i], rows)
+
+    def _clear(self, i: int) -> None:
+        """Set an accumulator to what its reduction starts from."""
+        s = self.accumulators[i]
+        t = self.vector(s.out.dtype)
+        place = f"%s{len(self.head)}"
+        self.head.append(f"  {place} = alloca {t}, align 64")
+        self.lines.append(f"  store {t} {self._neutral(s)}, ptr {place}, align 64")
+        self.sums[i] = place
+
+    def _turns(self, outer: list[Loop], rows: list[str]) -> None:
         loop = outer[0]
         if loop.extent == 1:
             self._nest(outer[1:], rows)
@@ -288,13 +323,6 @@ class Kernel(Registers):
         ):
             if not inner.steps[number]:
                 self.fixed[number] = self._broadcast(number, rows[number])
-        self.sums: dict[int, str] = {}
-        for i, s in enumerate(self.accumulators):
-            t = self.vector(s.out.dtype)
-            place = f"%s{len(self.head)}"
-            self.head.append(f"  {place} = alloca {t}, align 64")
-            self.lines.append(f"  store {t} {self._neutral(s)}, ptr {place}, align 64")
-            self.sums[i] = place
         full, rest = n // width * width, n % width
         overlapping = bool(full and rest and len(self.plan) > LONG and not self.rereads)
         overlapping = overlapping and len(self.accumulators) == sum(
@@ -309,8 +337,6 @@ class Kernel(Registers):
                 self._blocks(rows, full)
             if rest:
                 self._body(rows, str(full), rest)
-        for i, s in enumerate(self.accumulators):
-            self._combine(s, self.sums[i], rows)
 
     def _neutral(self, s: Statement) -> str:
         return literal(REDUCERS[s.reduces](s.out.dtype), s.out.dtype)
@@ -318,7 +344,12 @@ class Kernel(Registers):
     def _blocks(self, rows: list[str], full: int) -> None:
         """The loop over all whole vectors; long sums by blocks."""
         width = self.width
-        added = [i for i, s in enumerate(self.accumulators) if s.reduces is np.add]
+        innermost = len(self.loops) - 1
+        added = [
+            i
+            for i, s in enumerate(self.accumulators)
+            if s.reduces is np.add and self._depth(s) == innermost
+        ]
         if not added or full <= 2 * BLOCK:
             self.loop(full, width, lambda j: self._body(rows, j, width))
             return

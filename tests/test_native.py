@@ -416,3 +416,13 @@ def test_drawn_programs(program, kind, seed):
             except tapegrad.InputError:
                 return
             assert_close(fast(x), expected, 1e5)
+
+
+@pytest.mark.parametrize("n", range(1, 36))
+def test_what_is_left_over_is_right(n):
+    def f(x, s):
+        return np.where(s > 0, s, x * 2), np.where(x > 0, x[::-1], s), np.sum(x * x), x > s
+
+    for sign in (-1.0, 1.0):
+        check(f, moved(np.linspace(-4, 3, n)), np.array(sign), rounding=8)
+    check(f, np.linspace(-4, 3, n).astype(np.float32), np.float32(1), rounding=8)

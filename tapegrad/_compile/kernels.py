@@ -169,11 +169,15 @@ class Kernel(Registers):
         return self._resized(out, full, wide, self.width)
 
     def _resized(self, x: str, kind: str, before: int, after: int) -> str:
-        """A vector with lanes cut off, or with copies of its first lane appended."""
+        """A vector with lanes cut off, or with zeros appended.
+
+        Copies of the first lane, in place of zeros, are miscompiled by LLVM 22 for Zen 5.
+        """
         if before == after:
             return x
-        lanes = ", ".join(f"i32 {i if i < before else 0}" for i in range(after))
-        return self.put(f"shufflevector {kind} {x}, {kind} poison, <{after} x i32> <{lanes}>")
+        lanes = ", ".join(f"i32 {min(i, before)}" for i in range(after))
+        rest = "poison" if after < before else "zeroinitializer"
+        return self.put(f"shufflevector {kind} {x}, {kind} {rest}, <{after} x i32> <{lanes}>")
 
     # -- Loops -----------------------------------------------------------------------------------
 
@@ -511,11 +515,12 @@ class Kernel(Registers):
         elif step == -1:
             first = self._address(start, dtype, str(1 - lanes))
             value = self.put(f"load <{lanes} x {kind}>, ptr {first}, align {_alignment(dtype)}")
-            order = ", ".join(f"i32 {max(lanes - 1 - i, 0)}" for i in range(width))
+            order = ", ".join(f"i32 {lanes - 1 - i}" for i in range(lanes))
+            short = f"<{lanes} x {kind}>"
             value = self.put(
-                f"shufflevector <{lanes} x {kind}> {value}, <{lanes} x {kind}> poison, "
-                f"<{width} x i32> <{order}>"
+                f"shufflevector {short} {value}, {short} poison, <{lanes} x i32> <{order}>"
             )
+            value = self._resized(value, short, lanes, width)
         else:
             value = "zeroinitializer"
             for i in range(lanes):

@@ -1,8 +1,8 @@
 """What compiled derivatives cost, beside `jax.jit`.
 
-Run ``python docs/benchmarks/compile.py [--only ROW ...] [--quick]``, best with one thread for BLAS
-(OMP_NUM_THREADS=1). All times are over the plain NumPy forward: medians of ratios of times taken in
-turn. Values and gradients are compared with eager ones first. float64.
+Run ``python docs/benchmarks/compile.py [--only ROW ...] [--quick]``, best with one thread for
+BLAS (OMP_NUM_THREADS=1). All times are over the plain NumPy forward: medians of ratios of times
+taken in turn. Values and gradients are compared with eager ones first. float64.
 
 Knows: rows and columns. Must not know: programs (`compiled_programs.py`).
 """
@@ -116,8 +116,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="less time a row")
     options = parser.parse_args()
     rows = [row for row in PROGRAMS if not options.only or any(w in row[0] for w in options.only)]
-    head = f"{'program':24}{'forward':>10}{'eager':>8}{'numpy':>8}{'llvm':>8}{'jax':>8}{'llvm/jax':>9}"
-    print(head + f"{'build':>9}{'jax':>7} s{'error':>9}")
+    head = f"{'program':24}{'forward':>10}{'eager':>8}{'numpy':>8}{'llvm':>8}{'jax':>8}"
+    print(head + f"{'llvm/jax':>9}{'build':>9}{'jax':>7} s{'error':>9}")
     over: list[float] = []
     for name, f, x, order in rows:
         calls, built, error = calls_of(f, x, order)

@@ -6,6 +6,7 @@ Knows: programs and their arguments. Must not know: libraries, and how time is m
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -200,7 +201,7 @@ def stiff(xp: Any, x: Any) -> Any:
 
 
 def _weights(*sizes: int) -> list[np.ndarray]:
-    return [draw(a, b, scale=a**-0.5) for a, b in zip(sizes[:-1], sizes[1:], strict=True)]
+    return [draw(a, b, scale=a**-0.5) for a, b in pairwise(sizes)]
 
 
 # name, program, argument, order (1: value and gradient, 2: Hessian-vector product)

@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._compile.lowering import Array, Memory, Number, Statement, is_uniform
 from tapegrad._compile.native_ops import (
     BOOL,
     LOGICAL,
     REDUCERS,
     STORED,
-    TYPES,
     Cast,
     Registers,
     Where,
@@ -27,7 +25,7 @@ from tapegrad._compile.native_ops import (
     compute,
     literal,
 )
-from tapegrad._compile.vector_math import FORMULAS
+from tapegrad._compile.regions import Array, Memory, Number, Statement, is_uniform
 
 WIDEST = 16
 LONG = 48  # statements, from which on they are not written out a second time for what is left
@@ -221,7 +219,7 @@ class Kernel(Registers):
         return depth
 
     def _is_combined(self, s: Statement) -> bool:
-        """Whether a reduction meets its elements more than once, so that they are filled before."""
+        """Whether a reduction meets its elements more than once; they are filled before."""
         inner = self.loops[-1]
         if self._step(s.out, inner):
             return True
@@ -398,7 +396,7 @@ class Kernel(Registers):
         self.loop(n, width, body)
 
     def _combine(self, s: Statement, place: str, rows: list[str]) -> None:
-        """Add up the lanes of an accumulator, and store the result, or combine it into the last."""
+        """Add up the lanes of an accumulator, and store the result, or combine it."""
         t, width = self.vector(s.out.dtype), self.width
         value = self.put(f"load {t}, ptr {place}, align 64")
         keep = self.width
@@ -428,7 +426,7 @@ class Kernel(Registers):
         loads: dict[int, str] = dict(self.fixed)
         at = 0
         for s, operands, stored in self.plan:
-            args = []
+            args: list[tuple[Any, Any]] = []
             for x in operands:
                 if type(x) is Number:
                     args.append((x, None))
@@ -473,11 +471,7 @@ class Kernel(Registers):
             else cast(self, x, before, dtype)
             for (x, before), dtype in zip(args, dtypes, strict=True)
         ]
-        if s.op is Cast:
-            value = given[0]
-        else:
-            value = compute(self, s.op, given, dtypes[-1])
-        return value
+        return given[0] if s.op is Cast else compute(self, s.op, given, dtypes[-1])
 
     def _accumulate(self, s: Statement, place: str, x: str, lanes: int, mask: str | None) -> None:
         dtype = s.out.dtype
@@ -571,7 +565,8 @@ class Kernel(Registers):
         """The function, whose name is to be put in place of `@KERNEL`."""
         given = ", ".join(f"ptr noalias %p{i}" for i in range(len(self.memories)))
         body = "\n".join([*self.head, *self.lines])
-        return f"define internal void @KERNEL({given}) noinline nounwind {{\nentry:\n{body}\n  ret void\n}}\n"
+        head = f"define internal void @KERNEL({given}) noinline nounwind {{\nentry:\n"
+        return f"{head}{body}\n  ret void\n}}\n"
 
 
 def _alignment(dtype: Any) -> int:
@@ -587,5 +582,4 @@ def _converted(x: Number, dtype: Any) -> Any:
     return bool(x.value) if dtype == BOOL else x.value
 
 
-assert TYPES and FORMULAS
 __all__ = ["WIDEST", "Kernel"]

@@ -290,9 +290,9 @@ def far_text(width: int) -> str:
     product with m, at the position where the product's two highest bits are q.
     """
     r, v, w = f"<{width} x double>", f"<{width} x i64>", "{double, double, i64}"
+    full, given = f"{{{r}, {r}, {v}}}", f"{r} %x, {r} %r, {r} %l, {v} %q"
     lines = [
-        f"define internal {{{r}, {r}, {v}}} "
-        f"@tg_far_{width}({r} %x, {r} %r, {r} %l, {v} %q) noinline nounwind {{"
+        f"define internal {full} @tg_far_{width}({given}) noinline nounwind {{",
     ]
     before = ("poison", "poison", "poison")
     for i in range(width):
@@ -304,14 +304,12 @@ def far_text(width: int) -> str:
             f"  %o{i} = call {w} @tg_far(double %x{i}, double %r{i}, double %l{i}, i64 %q{i})",
         ]
         kinds = ((r, "double", "a"), (r, "double", "b"), (v, "i64", "c"))
-        for k, (whole, part, letter) in enumerate(kinds):
+        for k, (t, part, letter) in enumerate(kinds):
             lines += [
                 f"  %{letter}p{i} = extractvalue {w} %o{i}, {k}",
-                f"  %{letter}{i} = insertelement {whole} {before[k]}, {part} %{letter}p{i}, "
-                f"i64 {i}",
+                f"  %{letter}{i} = insertelement {t} {before[k]}, {part} %{letter}p{i}, i64 {i}",
             ]
         before = (f"%a{i}", f"%b{i}", f"%c{i}")
-    full = f"{{{r}, {r}, {v}}}"
     lines += [
         f"  %s0 = insertvalue {full} poison, {r} {before[0]}, 0",
         f"  %s1 = insertvalue {full} %s0, {r} {before[1]}, 1",
@@ -331,7 +329,8 @@ FAR_FUNCTION = (
     + f"""
 declare i64 @llvm.fshl.i64(i64, i64, i64)
 declare i64 @llvm.ctlz.i64(i64, i1)
-define internal {{double, double, i64}} @tg_far(double %x, double %r, double %l, i64 %q) nounwind {{
+define internal {{double, double, i64}} @tg_far(double %x, double %r, double %l, i64 %q)
+nounwind {{
   %far = fcmp ogt double %x, {hexadecimal(FAR)}
   %finite = fcmp olt double %x, 0x7FF0000000000000
   %go = and i1 %far, %finite

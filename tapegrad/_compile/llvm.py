@@ -6,13 +6,19 @@ programs. llvmlite is imported here, and this module when a native program is bu
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
+import hashlib
 import itertools
+import os
+import sys
 import threading
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
@@ -66,9 +72,9 @@ def module_text(
     return "\n".join([*sorted(needs), *texts, *bodies])
 
 
-DEBUG = False
 LOCK = threading.RLock()
 COUNT = itertools.count()
+MOST_KEPT = 500  # object files
 
 
 @functools.cache
@@ -78,13 +84,39 @@ def linker() -> Any:
 
 
 def machine_code(text: str) -> bytes:
-    """The object file of a module's text."""
-    module = llvm.parse_assembly(text, llvm.create_context())
-    if DEBUG:
-        with open("/tmp/native-scratch/last.ll", "w") as f:
-            f.write(text)
-        module.verify()
-    return bytes(target().emit_object(module))
+    """The object file of a module's text: from the folder of those that were made, or new."""
+    path = _kept_path(text)
+    if path is not None:
+        with contextlib.suppress(OSError):
+            return path.read_bytes()
+    made = bytes(target().emit_object(llvm.parse_assembly(text, llvm.create_context())))
+    if path is not None:
+        with contextlib.suppress(OSError):
+            _keep(path, made)
+    return made
+
+
+def _kept_path(text: str) -> Path | None:
+    """Where the object file of a text is kept: in TAPEGRAD_CACHE; nowhere if that is empty."""
+    folder = os.environ.get("TAPEGRAD_CACHE")
+    if folder == "":
+        return None
+    home = Path(folder) if folder else Path.home() / ".cache" / "tapegrad"
+    machine = (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    versions = (llvmlite.__version__, llvm.llvm_version_info, sys.platform)
+    key = hashlib.sha256(repr((text, machine, versions)).encode()).hexdigest()
+    return home / f"{key}.o"
+
+
+def _keep(path: Path, made: bytes) -> None:
+    """Keep an object file, and of all of them the newest."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    beside = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+    beside.write_bytes(made)
+    beside.replace(path)
+    kept = sorted(path.parent.glob("*.o"), key=lambda x: x.stat().st_mtime)
+    for old in kept[:-MOST_KEPT]:
+        old.unlink(missing_ok=True)
 
 
 class Code:

@@ -90,7 +90,7 @@ _INTRINSICS = {
     np.rint: "rint",
     np.copysign: "copysign",
 }
-_COMPARISONS = {
+_COMPARISONS: dict[Any, tuple[str, str]] = {
     np.less: ("olt", "slt"),
     np.less_equal: ("ole", "sle"),
     np.greater: ("ogt", "sgt"),

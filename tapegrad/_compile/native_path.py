@@ -1,7 +1,8 @@
 """A path of a program as machine code, and where its memories lie.
 
 Knows the order of loop nests and calls, and the workspace. Must not know what calls mean
-(`lowering.py`), how loops are written (`kernels.py`), nor how a call is made (`native_program.py`).
+(`meanings.py`), how loops are written (`kernels.py`), nor how a call is made
+(`native_program.py`).
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from typing import Any
 
 from tapegrad._compile.kernels import Kernel
 from tapegrad._compile.llvm import Code, module_text
-from tapegrad._compile.lowering import Array, Call, Lowered, Memory
+from tapegrad._compile.lowering import Lowered
 from tapegrad._compile.passes import Block
 from tapegrad._compile.program import Ref
+from tapegrad._compile.regions import Array, Call, Memory, Statement, is_uniform
 
 COPIED = 20_000  # elements of an input, up to which it is copied into the workspace
 ALIGNMENT = 64
@@ -37,7 +39,7 @@ class Path:
     """A path, compiled."""
 
     def __init__(self, blocks: list[tuple[Block, Any]], inputs: Sequence[Any]) -> None:
-        lowered = self.lowered = Lowered(blocks, list(inputs))
+        self.lowered = Lowered(blocks, list(inputs))
         self.end = blocks[-1][0]
         self._mark_ends()
         self._order()
@@ -83,64 +85,33 @@ class Path:
 
     def _place_memories(self) -> None:
         """Where each memory is in the workspace, or which slot of the table has its address."""
-        lowered = self.lowered
-        first: dict[int, int] = {}
-        last: dict[int, int] = {}
-        known: dict[int, Memory] = {}
-
-        def use(memory: Memory, at: int) -> None:
-            if memory.constant is not None and memory.shape == ():
-                return  # its value is written into the code
-            key = id(memory)
-            known[key] = memory
-            first.setdefault(key, at)
-            last[key] = at
-
-        for at, (level, _, _, step) in enumerate(self.steps):
-            del level
-            if isinstance(step, Call):
-                for x in [*step.args, step.out]:
-                    if type(x) is Array:
-                        use(x.memory, at)
-            else:
-                for s in step:
-                    for x in [*s.operands, s.out]:
-                        if type(x) is Array and (x.memory.kept or s.reduces is not None):
-                            use(x.memory, at)
-        forever = len(self.steps)
-        for memory in self._lasting():
-            use(memory, forever)
-            if memory.input is not None:
-                first[id(memory)] = -1
         self.places: dict[int, tuple[str, int]] = {}
         self.table: list[Memory] = []
-        events = sorted((first[key], last[key], key) for key in known)
-        free: list[tuple[int, int]] = []
-        busy: list[tuple[int, int, int]] = []
-        top = 0
-        for begin, end, key in events:
-            memory = known[key]
+        arena = Arena()
+        for begin, end, memory in self._lives():
             if self._is_outside(memory):
-                self.places[key] = ("table", len(self.table))
+                self.places[id(memory)] = ("table", len(self.table))
                 self.table.append(memory)
-                continue
-            for item in [item for item in busy if item[0] < begin]:
-                busy.remove(item)
-                free = _joined([*free, item[1:]])
-            size = -(-max(memory.size, 1) * memory.dtype.itemsize // ALIGNMENT) * ALIGNMENT
-            size += ALIGNMENT
-            fit = min((piece for piece in free if piece[1] >= size), key=_size, default=None)
-            if fit is None:
-                start, top = top, top + size
             else:
-                free.remove(fit)
-                start = fit[0]
-                if fit[1] > size:
-                    free.append((start + size, fit[1] - size))
-            busy.append((end, start, size))
-            self.places[key] = ("arena", start)
-        self.bytes = top
-        del lowered
+                size = max(memory.size, 1) * memory.dtype.itemsize
+                self.places[id(memory)] = ("arena", arena.take(begin, end, size))
+        self.bytes = arena.top
+
+    def _lives(self) -> list[tuple[int, int, Memory]]:
+        """The first and the last step at which each memory is used."""
+        lives: dict[int, list[Any]] = {}
+        for at, (_, _, _, step) in enumerate(self.steps):
+            arrays = [*step.args, step.out] if isinstance(step, Call) else _stored_by(step)
+            for x in arrays:
+                if type(x) is Array and not is_uniform(x):  # those are written into the code
+                    lives.setdefault(id(x.memory), [at, at, x.memory])[1] = at
+        for memory in self._lasting():
+            if memory.constant is None or memory.shape:
+                life = lives.setdefault(id(memory), [len(self.steps), 0, memory])
+                life[1] = len(self.steps)
+                if memory.input is not None:
+                    life[0] = -1
+        return sorted((tuple(life) for life in lives.values()), key=lambda life: life[:2])
 
     def _lasting(self) -> list[Memory]:
         """Memories that hold their elements during the whole call, or after it."""
@@ -174,8 +145,13 @@ class Path:
         }
         self.fresh: dict[int, int] = {}
         assert self.end.out is not None
-        for leaf in self.end.out.leaves:
-            x = self.lowered.values.get(leaf.at) if type(leaf) is Ref else None
+        leaves = [leaf for leaf in self.end.out.leaves if type(leaf) is Ref]
+        results = [leaf.at for leaf in leaves] + [ref.at for _, ref in self.end.writes]
+        found = [self.lowered.values.get(at) for at in results]
+        names = [id(x.memory) for x in found if type(x) is Array]
+        called.update(name for name in names if names.count(name) > 1)  # two results of one memory
+        for leaf in leaves:
+            x = self.lowered.values.get(leaf.at)
             if type(x) is not Array or x.memory.constant is not None or x.memory.size <= COPIED:
                 continue
             whole = x == x.memory.whole() and x.memory.input is None
@@ -241,8 +217,42 @@ class Path:
         return "\n".join(lines)
 
 
-def _size(piece: tuple[int, int]) -> int:
-    return piece[1]
+def _stored_by(statements: list[Statement]) -> list[Any]:
+    """The operands and results of a loop nest that are not in registers alone."""
+    return [
+        x
+        for s in statements
+        for x in (*s.operands, s.out)
+        if type(x) is Array and (x.memory.kept or s.reduces is not None)
+    ]
+
+
+class Arena:
+    """Places in the workspace, given to one memory after another."""
+
+    def __init__(self) -> None:
+        self.top = 0
+        self.free: list[tuple[int, int]] = []  # start and size
+        self.busy: list[tuple[int, int, int]] = []  # until which step, start, size
+
+    def take(self, begin: int, end: int, size: int) -> int:
+        """A place from one step to another; the steps do not go back from call to call."""
+        size = (-(-size // ALIGNMENT) + 1) * ALIGNMENT
+        ended = [item for item in self.busy if item[0] < begin]
+        if ended:
+            self.busy = [item for item in self.busy if item[0] >= begin]
+            self.free = _joined([*self.free, *[item[1:] for item in ended]])
+        fits = [piece for piece in self.free if piece[1] >= size]
+        if fits:
+            best = min(fits, key=lambda piece: piece[1])
+            self.free.remove(best)
+            start = best[0]
+            if best[1] > size:
+                self.free.append((start + size, best[1] - size))
+        else:
+            start, self.top = self.top, self.top + size
+        self.busy.append((end, start, size))
+        return start
 
 
 def _joined(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._compile.lowering import Array, Call, Memory, Unfit
 from tapegrad._compile.native_path import ALIGNMENT, Path, paths_of
 from tapegrad._compile.numpy_program import Runner
 from tapegrad._compile.passes import optimized
 from tapegrad._compile.program import Ref, Segment, answer_key, references_of, value_of
+from tapegrad._compile.regions import Array, Call, Memory, Unfit
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._tree import unflatten
 
@@ -245,9 +245,9 @@ class Workspace:
             slot = self.path.places[id(x.memory)][1] + 1
             take = self._name("result", lambda: _region(x, self.large.pop(slot), 0))
             return f"{take}()"
-        usual = type(x) is Array and leaf.at not in lowered.python_levels
-        if usual and x.memory.input is None and not self._is_large(x):  # type: ignore[union-attr]
-            view = self._name("out", self.view(x))  # type: ignore[arg-type]
+        native = type(x) is Array and leaf.at not in lowered.python_levels
+        if native and type(x) is Array and x.memory.input is None and not self._is_large(x):
+            view = self._name("out", self.view(x))
             if kind is np.ndarray:
                 return f"{view}.copy('K')"
             return f"{view}.item()" if kind in (float, int, bool) else f"{view}[()]"

@@ -1,7 +1,7 @@
 """The elementary functions of the native back end, as formulas over vectors: one table.
 
-Knows the formulas, and no syntax of LLVM's: `lanes.py` has the arithmetic that they are written in.
-Must not know programs.
+Knows the formulas, and no syntax of LLVM's: `lanes.py` has the arithmetic that they are written
+in. Must not know programs.
 
 All are for float64; those of float32 are computed in float64, and rounded. There is no fused
 multiply-add, so that the results are the same bits on every machine. Where a sum of two numbers

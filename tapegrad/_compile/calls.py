@@ -35,6 +35,7 @@ MOST_PROGRAMS = 64  # that a function keeps: the least recently used one goes
 MOST_BRANCHES = 8  # at one read of a value
 MOST_PATHS = 64  # of one program
 MOST_NODES = 200_000  # of one path
+MOST_RESTARTS = 4  # of a program, where a run did not do the same
 MOST_CALLS = 10  # that are made to show a program
 MOST_UNSOUND = 3  # calls with infinities, before a program looks for them at each place
 MOST_CHANGES = 8  # of what a function reads from outside
@@ -266,7 +267,7 @@ class Calls:
             return
         if recorder.unfit is not None:
             program.restarts += 1
-            if recorder.differs and program.restarts <= RECORDINGS:
+            if recorder.differs and program.restarts <= MOST_RESTARTS:
                 # Libraries, ours among them, learn in a first call. Begin again.
                 program.root, program.runner = Segment(None, inputs), None
                 self.short.clear()

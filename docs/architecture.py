@@ -21,6 +21,7 @@ from test_layers import MODULES, TOWER, own_imports, room_of
 
 # What a box says below the name of its room.
 WORDS = {
+    "_allocator": "freed memory is kept",
     "_errors": "exceptions, messages",
     "_numpy_versions": "NumPy's releases",
     "_warning": "warnings",

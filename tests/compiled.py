@@ -32,6 +32,19 @@ TRANSFORMS = (
     "checkpoint",
 )
 CALLS = RECORDINGS + 3
+
+PLAIN = "it asks for the class of what is untraced in f, which is recorded"
+# Tests that cannot be run so, by the end of their name, and why.
+LEFT_OUT = {
+    "test_the_warning_points_to_the_call": "the switch makes the call, not the test",
+    "test_the_result_is_plain_and_the_gradient_zero_at_the_steps_too": PLAIN,
+    "test_operators_with_whole_results": PLAIN,
+    "test_made_arrays_take_numpys_parameters": PLAIN,
+    "test_whole_numbers_like_a_traced_array_are_plain": PLAIN,
+    "test_counts_are_plain": PLAIN,
+    "test_stop_gradient": "it collects the class of a value in each run of the function",
+    "test_matrix_rank_is_plain": "it collects what each run of the function computes",
+}
 COUNTS = collections.Counter()
 
 

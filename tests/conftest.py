@@ -41,6 +41,16 @@ def pytest_configure(config):
         compiled.compile_all()
 
 
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--compiled"):
+        import compiled
+
+        for item in items:
+            why = compiled.LEFT_OUT.get(item.originalname)
+            if why is not None:
+                item.add_marker(pytest.mark.skip(reason=why))
+
+
 def pytest_terminal_summary(terminalreporter, config):
     if config.getoption("--compiled"):
         import compiled

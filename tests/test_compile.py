@@ -380,6 +380,53 @@ def test_pickle_and_threads():
     assert has_program(fast)
 
 
+def test_a_program_is_shown():
+    def f(x):
+        y = np.zeros_like(x)
+        y[1:] = np.sin(x[:-1])
+        return np.sum(y) if x[0] > 0 else np.sum(x)
+
+    fast = tapegrad.compile(f)
+    text = fast.program(np.ones(3))
+    assert text.splitlines()[0] == "v0 = input 0  # float64[3]"
+    assert "= sin(v" in text
+    assert "[1:] = v" in text
+    assert "expect bool(" in text
+    assert "if bool(" not in text
+    assert "if bool(" in fast.program(-np.ones(3))
+    assert "def run(x0):" in fast.source(np.ones(3))
+    assert "expect has_nan False" in tapegrad.compile(tapegrad.grad(f)).program(np.ones(3))
+    with pytest.raises(tapegrad.InputError, match="a program"):
+        tapegrad.compile(f, backend="eager").program(np.ones(3))
+
+
+def test_infinities_are_as_those_of_the_function():
+    """A program expects finite products; where they are not, the call is the function's own."""
+    f = tapegrad.grad(lambda x: np.sum(np.sqrt(x) * np.where(x > 0, 1.0, 0.0)))
+    check(f, lambda n: np.abs(X) * (n % 3 != 1), calls=12)
+    check(
+        tapegrad.grad(lambda x: np.sum(np.sqrt(x))), lambda n: np.abs(X) * (n % 3 != 1), calls=12
+    )
+
+
+def test_calls_that_eager_settles_have_its_bits():
+    """What a settled call computes is another sum than the rule's own, by an ulp."""
+    f = tapegrad.grad(
+        tapegrad.checkpoint(lambda x: np.sum(np.outer(x, x)[0] / 3) + np.sum(x * 0.5))
+    )
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((40, 4))
+    check(f, lambda n: points[n], calls=40)
+
+
+def test_zeros_keep_their_signs():
+    def f(x):
+        y = (np.sin(x) * x[::-1] - np.exp(-x / 2))[1:]
+        return tapegrad.grad(lambda x: np.sum(np.sin(x) * x[::-1] - np.exp(-x / 2)))(x)[0] + y[0]
+
+    check(tapegrad.grad(f), moved(X))
+
+
 # --- Drawn programs -----------------------------------------------------------------------------
 
 UNARY = (np.sin, np.exp, np.negative, np.abs, np.square, np.tanh, np.sqrt, np.log1p, np.sign)

@@ -16,6 +16,7 @@ ROOT = Path(tapegrad.__file__).parent
 # The tower, from the bottom up: a room may import any that stands before it, and its own files.
 # "" is the public API, tapegrad/__init__.py.
 TOWER = (
+    "_allocator",
     "_errors",
     "_numpy_versions",
     "_warning",
@@ -83,6 +84,11 @@ CORE = (
     "forward",
     "forward_tape",
     "rule",
+    "reads",
+    "elementwise",
+    "linear",
+    "general",
+    "composite",
     "forms",
     "limits",
 )
@@ -100,7 +106,9 @@ OF_RULES = GROUND | {
 # What a lower room is handed from above, and by which module: the only ways up.
 SOCKETS = {
     ("_core.tape", "Tape.array"): "_arrays.traced",
-    ("_arrays.traced", "Array.call_ufunc"): "_arrays.ufuncs",
+    ("_arrays.traced", "Array.__array_function__"): "_arrays.functions",
+    ("_arrays.traced", "Array.__array_ufunc__"): "_arrays.ufuncs",
+    ("_arrays.traced", "Array.__getitem__"): "_arrays.reads",
     ("_batched.level", "VmapLevel.array"): "_batched.array",
     ("torch._graph.node", "Node.__call__"): "torch._engine.node_run",
     ("torch._graph.node", "Node.__dir__"): "torch._engine.saved_names",

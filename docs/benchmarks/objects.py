@@ -3,11 +3,12 @@
 Run ``python docs/benchmarks/objects.py [--only ROW ...] [--quick] [--threads N]``.
 Prints one table: a row per promise, with its goal and the figure. With ``--programs`` the rows
 are the small programs of ``object_programs``, which shall take less time than PyTorch, and with
-``--programs medium`` the same at a medium size, which shall take at most 1.2 times as long. It is
-a benchmark and not a test: the exit status is 0 whatever it finds.
+``--programs medium`` the same at a medium size, which shall take at most 1.2 times as long; beside
+them stands what the program costs by hand, as bare calls of NumPy. It is a benchmark and not a
+test: the exit status is 0 whatever it finds.
 
 Knows: the rows and their goals. Must not know: how calls are timed (timing), and what the
-programs are (object_programs).
+programs are (object_programs, object_programs_by_hand).
 """
 
 from __future__ import annotations
@@ -104,27 +105,49 @@ def memory() -> tuple[float, str]:
 
 def print_programs(size: str, only: list[str] | None, seconds: float) -> None:
     """Measure the programs of a size, and print a row each; gradients are compared first."""
-    import numpy as np
     import torch as pytorch
     from object_programs import PROGRAMS
+    from object_programs_by_hand import BY_HAND
+    from timing import format_seconds, interleave
 
     import tapegrad.torch as torch
 
     goal, medium = PROGRAM_GOALS[size], size == "medium"
     met, rows = 0, only or list(PROGRAMS)
+    pairs = ("tapegrad", "PyTorch"), ("by hand", "PyTorch"), ("tapegrad", "by hand")
+    heads = f"{'program':22} {'at most':8} {'tapegrad over PyTorch':28}"
+    print(f"{heads} {'by hand over PyTorch':>20} {'tapegrad over by hand':>22}")
     for name in rows:
-        steps = [PROGRAMS[name](library, medium) for library in (torch, pytorch)]
-        pairs = zip(steps[0](), steps[1](), strict=True)
-        same = all(
-            np.allclose(a.numpy(), b.numpy(), rtol=1e-3, atol=1e-4 * float(b.abs().max()) + 1e-6)
-            for a, b in pairs
+        steps = {
+            "tapegrad": PROGRAMS[name](torch, medium),
+            "PyTorch": PROGRAMS[name](pytorch, medium),
+            "by hand": BY_HAND[name](medium),
+        }
+        right = [grad.numpy() for grad in steps["PyTorch"]()]
+        found = {"tapegrad": steps["tapegrad"](), "by hand": steps["by hand"]()[1]}
+        differ = [f", {who} differs" for who, own in found.items() if not are_close(own, right)]
+        samples = interleave(steps, seconds, at_least=11)
+        beside, floor, over = (
+            statistics.median(x / y for x, y in zip(samples[one], samples[other], strict=True))
+            for one, other in pairs
         )
-        found, text = ratio(lambda t, name=name: PROGRAMS[name](t, medium), seconds)  # type: ignore[misc]
-        met += found <= goal
-        words = "met" if found <= goal else "no"
-        differs = "" if same else ", differs"
-        print(f"{name:22} at most {goal:g}x  {words:4} {text}{differs}", flush=True)
+        ours, theirs = (format_seconds(statistics.median(samples[who])) for who in pairs[0])
+        met += beside <= goal
+        words = f"{goal:g}x {'met' if beside <= goal else 'no'}"
+        text = f"{beside:.2f}x ({ours} to {theirs})"
+        figures = f"{words:8} {text:28} {floor:19.2f}x {over:21.3g}x"
+        print(f"{name:22} {figures}{''.join(differ)}", flush=True)
     print(f"{met} of {len(rows)} met")
+
+
+def are_close(found: list[Any], right: list[Any]) -> bool:
+    """Whether gradients, tensors or arrays, are the right ones to float32."""
+    import numpy as np
+
+    return all(
+        np.allclose(np.asarray(x), y, rtol=1e-3, atol=1e-4 * float(np.abs(y).max()) + 1e-6)
+        for x, y in zip(found, right, strict=True)
+    )
 
 
 def main() -> None:

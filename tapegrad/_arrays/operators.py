@@ -12,8 +12,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from tapegrad._arrays.traced import PLAIN_TYPES, Array, new
+from tapegrad._arrays.traced import Array, new
 from tapegrad._arrays.ufuncs import binary, product
+from tapegrad._arrays.views import PLAIN_TYPES
 from tapegrad._core.forms import Elementwise, Multilinear
 from tapegrad._core.operands import as_operand, call_other, refusal
 from tapegrad._core.out import write_out

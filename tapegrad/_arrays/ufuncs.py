@@ -1,4 +1,4 @@
-"""Calls of ufuncs on traced arrays: those with two operands, and all that have no short path.
+"""Calls of ufuncs on traced arrays: the short path, those with two operands, and all others.
 
 Knows the class of traced arrays, the layouts of entries and the rules' forms. Must not know single
 rules, or NumPy's keywords and methods of a ufunc.
@@ -11,14 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._arrays.traced import ARRAYS, PAIRS, REAL, UNARY, Array, no_rule
+from tapegrad._arrays.traced import Array, new, no_rule
 from tapegrad._arrays.ufunc_methods import call_method, call_with_keywords
+from tapegrad._arrays.views import ARRAYS, PLAIN_TYPES
 from tapegrad._core.forms import Elementwise, Multilinear
 from tapegrad._core.operands import as_operand, call_other
-from tapegrad._core.rule import REGISTRY
+from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.tape import Tape, require_numbers
 from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced, innermost
+
+# ufunc -> (rule, whether x is kept, whether out is kept), learned at the first call.
+UNARY: dict[np.ufunc, tuple[Rule, bool, bool]] = {}
+
+# The same of ufuncs whose result is real for complex arguments too: for real ones alone.
+REAL: dict[np.ufunc, tuple[Rule, bool, bool]] = {}
+
+# ufunc -> (its call with two operands, rule), likewise.
+PAIRS: dict[np.ufunc, tuple[Callable[..., Any], Rule]] = {}
+_UNKNOWN: tuple[Any, Any] = (None, None)
 
 
 def binary(rule: Elementwise, x: Value, y: Value) -> Any:
@@ -118,6 +129,51 @@ def _is_inner(other: Value, tape: Tape) -> bool:
     return isinstance(other, Mapped) and other.level > tape.level
 
 
+def array_ufunc(
+    self: Array, ufunc: np.ufunc, method: str, first: Value, /, *rest: Any, **kwargs: Any
+) -> Any:
+    """`Array.__array_ufunc__`: the call of a ufunc, by the shortest path that serves it."""
+    # The short path: a one-argument function of a floating array keeps shape and dtype.
+    if not rest and not kwargs and method == "__call__":
+        short = UNARY.get(ufunc)
+        if short is None and self.spec.dtype.kind == "f":
+            short = REAL.get(ufunc)
+        if short is not None:
+            rule, x_kept, out_kept = short
+            x = self._value
+            out = ufunc(x)
+            tape = self.tape
+            slot = tape.fresh()
+            tape.log(
+                (
+                    slot,
+                    rule,
+                    out if out_kept else None,
+                    x if x_kept else None,
+                    None,
+                    self.slot,
+                    -1,
+                )
+            )
+            made = new(Array)
+            made._value = out
+            made.slot = slot
+            made.tape = tape
+            made.spec = self.spec
+            return made
+    elif len(rest) == 1 and not kwargs and method == "__call__":
+        call, rule = PAIRS.get(ufunc, _UNKNOWN)
+        if call is not None:
+            x, y = first, rest[0]
+            if type(x) not in PLAIN_TYPES:
+                x = as_operand(x)
+            if type(y) not in PLAIN_TYPES:
+                y = as_operand(y)
+            if x is not NotImplemented and y is not NotImplemented:
+                return call(rule, x, y)
+    return call_ufunc(ufunc, method, (first, *rest), kwargs)
+
+
 def call_ufunc(
     ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -152,6 +208,6 @@ def call_ufunc(
     return call_with_keywords(rule, ufunc, inputs, kwargs)
 
 
-Array.call_ufunc = call_ufunc
+Array.__array_ufunc__ = array_ufunc
 
 __all__ = ["binary", "product"]

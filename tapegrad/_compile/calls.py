@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 
 from tapegrad._compile import operators
-from tapegrad._compile.numpy_program import RECORDINGS, Runner
+from tapegrad._compile.listing import listing
+from tapegrad._compile.numpy_program import RECORDINGS, Runner, Source
+from tapegrad._compile.passes import optimized
 from tapegrad._compile.program import Ref, Segment, UnknownAnswer
 from tapegrad._compile.recorded import Recorded, adopted
 from tapegrad._compile.recorder import Recorder
 from tapegrad._compile.surroundings import Surroundings
 from tapegrad._core.tape import CURRENT, RECORDING
 from tapegrad._core.types import Function
-from tapegrad._errors import EagerWarning, StaleProgramError, message, name_of
+from tapegrad._errors import EagerWarning, InputError, StaleProgramError, message, name_of
 from tapegrad._transforms.draws import RandomnessCheck
 from tapegrad._tree import flatten, unflatten
 from tapegrad._warning import warn
@@ -33,6 +35,8 @@ MOST_PROGRAMS = 64  # that a function keeps: the least recently used one goes
 MOST_BRANCHES = 8  # at one read of a value
 MOST_PATHS = 64  # of one program
 MOST_NODES = 200_000  # of one path
+MOST_RESTARTS = 3  # of a program, where a run did not do the same
+MOST_CALLS = 10  # that are made to show a program
 MOST_UNSOUND = 3  # calls with infinities, before a program looks for them at each place
 MOST_CHANGES = 8  # of what a function reads from outside
 
@@ -118,6 +122,44 @@ class Calls:
             if short is not None and len(self.short) < MOST_PROGRAMS:
                 self.short[short] = program.runner
         return out
+
+    def shown(self, args: Any, kwargs: Any) -> str:
+        """The program of a call with such arguments as text."""
+        program, inputs = self._made(args, kwargs)
+        return listing(optimized(program.root), inputs)
+
+    def source_of(self, args: Any, kwargs: Any) -> str:
+        """The source of a call with such arguments."""
+        program, inputs = self._made(args, kwargs)
+        return Source(optimized(program.root), len(inputs)).text
+
+    def _made(self, args: Any, kwargs: Any) -> tuple[_Program, list[Any]]:
+        """The program of such calls, and its inputs; calls are made until there is one."""
+        leaves, structure = flatten((args, kwargs))
+        inputs: list[Any] = []
+        signature = self._signature(leaves, inputs)
+        why: str | None = "values that no program takes"
+        for _ in range(MOST_CALLS):
+            if signature is None or self.eager:
+                break
+            own = [x.copy("K") if type(x) is np.ndarray else x for x in leaves]
+            given, named = unflatten(structure, own)
+            self(*given, **named)
+            key = (structure, signature, self.surroundings.version())
+            program = self._program(key, len(inputs))
+            if program is not None and program.runner is not None:
+                return program, inputs
+            why = None if program is None else program.why
+            if program is None or program.eager:
+                break
+        raise InputError(
+            message(
+                self.name,
+                "arguments whose calls are a program",
+                why or "calls that are the function's own",
+                "Call it with the arguments of such a call",
+            )
+        )
 
     def _program(self, key: Any, inputs: int) -> _Program | None:
         """What is known of a signature; None if the signature has no hash."""
@@ -225,7 +267,7 @@ class Calls:
             return
         if recorder.unfit is not None:
             program.restarts += 1
-            if recorder.differs and program.restarts <= RECORDINGS:
+            if recorder.differs and program.restarts <= MOST_RESTARTS:
                 # Libraries, ours among them, learn in a first call. Begin again.
                 program.root, program.runner = Segment(None, len(inputs)), None
                 self.short.clear()

@@ -15,6 +15,22 @@ Backend = Literal["auto", "llvm", "numpy", "interpreter", "eager"]
 BACKENDS = ("auto", "llvm", "numpy", "interpreter", "eager")
 
 
+class Compiled(Transformed):
+    """A compiled function, whose programs can be shown."""
+
+    def program(self, *args: Any, **kwargs: Any) -> str:
+        """The program of a call with such arguments, as text: one line for each call of NumPy's.
+
+        It is the program after the passes, as it runs. f is called, with copies of the arguments,
+        until there is one. Raises InputError where there is none: f is called as it is.
+        """
+        return str(self.call.shown(args, kwargs))
+
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """The Python code that runs a call with such arguments; as `program` otherwise."""
+        return str(self.call.source_of(args, kwargs))
+
+
 def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
     f: Function | None = None, *, backend: Backend = "auto", check: int = 0
 ) -> Any:
@@ -37,7 +53,8 @@ def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
     than eight ways at one place. It does so without a warning inside another transform, and with
     arguments of other classes. `backend`: "numpy" or "auto" for the program, "interpreter" for the
     same call by call, "eager" for f itself. With `check=n` every n-th call also runs f, and raises
-    StaleProgramError where the results differ.
+    StaleProgramError where the results differ. `print(fast.program(*args))` shows the program of
+    such a call, and `fast.source(*args)` the code.
 
     >>> import numpy as np
     >>> import tapegrad
@@ -55,7 +72,7 @@ def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
     from tapegrad._compile.calls import Calls  # here, as few programs need it
 
     options = {"backend": backend, "check": check}
-    return Transformed(compile, f, options, Calls(f, backend, check))
+    return Compiled(compile, f, options, Calls(f, backend, check))
 
 
 __all__ = ["compile"]

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kept
+from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.scatter import (
     SMALL,
     are_places,
+    give_part,
     last_writers,
     scatter,
     scatter_once,
@@ -41,8 +42,12 @@ from tapegrad._core.values import (
 )
 from tapegrad._errors import RuleError
 
-# By a partial whose other argument is a Python number: see `forms._also_of_numbers`.
+# By a partial whose other argument is a Python number: see `elementwise._also_of_numbers`.
 RAISED_BY_NUMBERS = (ZeroDivisionError, OverflowError)
+# What NumPy makes of an array without dimensions: cotangents of settled calls.
+NUMBERS = frozenset((np.float64, np.float32))
+
+ABSENT = -1  # compared by identity: a slot may be an object, for which `==` is slow
 
 
 def replay_backward(
@@ -60,7 +65,7 @@ def replay_backward(
     elements on. With `strong_zeros` every product is a strong product; without it, those of rules
     declared strong, and all products after the first infinity.
     """
-    absent = -1  # compared by identity: a slot may be an object, for which `==` is slow
+    absent = ABSENT
     owned: set[int] = set()  # slots whose buffer nobody else holds, so it can be added to in place
     for slot, rule, out, x, y, x_slot, y_slot in (
         _emptying(entries) if consume else reversed(entries)
@@ -71,7 +76,7 @@ def replay_backward(
         bars[slot] = None
         if y_slot is None:
             kind = type(g)
-            if type(y) is Settled and (kind is np.ndarray or kind is np.float64):
+            if type(y) is Settled and (kind is np.ndarray or kind in NUMBERS):
                 at = x_slot[0]
                 if not strong_zeros and not (rule.in_order and slot in owned):
                     before = bars[at]
@@ -94,7 +99,7 @@ def replay_backward(
                     continue
             elif (
                 type(y) is SettledAll
-                and (kind is np.ndarray or kind is np.float64)
+                and (kind is np.ndarray or kind in NUMBERS or kind is list)
                 and not strong_zeros
             ):
                 found = y.pull(g, out, *x)
@@ -114,10 +119,16 @@ def replay_backward(
                         bars[at] = before + bar
                         owned.add(at)
                 continue
-            if (
+            if rule is PROJECT:
+                parts = bars[x_slot]
+                if parts is None:
+                    bars[x_slot] = parts = [None] * y
+                before = parts[x]  # one result may have several slots
+                parts[x] = g if before is None else before + g
+            elif (
                 rule is READ
                 and kind is np.ndarray
-                and x_slot >= 0
+                and x_slot is not absent
                 and x.shape  # the sum of cotangents of a 0-d array is a number, no buffer
                 and (type(y) is slice or selects_once(y))
             ):
@@ -125,7 +136,7 @@ def replay_backward(
             elif (
                 rule is READ
                 and kind is np.ndarray
-                and x_slot >= 0
+                and x_slot is not absent
                 and g.size < SMALL
                 and are_places(y, x)
             ):
@@ -145,6 +156,8 @@ def replay_backward(
                 and is_basic(y)
             ):
                 bars[x_slot][y] += g
+            elif rule is WRITE and kind is np.ndarray and is_basic(y):
+                give_part(bars, owned, slot, (x, y, x_slot), g)
             else:
                 call = (slot, rule, out, x, y, x_slot, None)
                 others = kind is not np.ndarray and kind is not np.float64
@@ -295,7 +308,7 @@ def _pull_general(
     slot, rule, out, args, params, slots, _ = entry
     if type(rule) is _Mark:
         if rule is READ:
-            if slots >= start:
+            if slots is not ABSENT and slots >= start:
                 scatter(bars, owned, slots, params, g, args)
         elif rule is WRITE:
             _pull_write(bars, owned, g, entry, start)
@@ -314,15 +327,20 @@ def _pull_general(
     if rule.in_order and slot in owned and type(g) is np.ndarray:
         at = slots[0]
         rows = g.flags.c_contiguous and params.get("order") != "F"
-        if rows and at >= start and bars[at] is None:
+        if rows and at is not ABSENT and at >= start and bars[at] is None:
             # Nobody else holds g, so it takes the argument's shape itself. A view of it (reshape)
             # would not own its memory, and would be copied before it is returned.
             g.resize(args[0].shape, refcheck=False)
             bars[at] = g
             owned.add(at)
             return strong_zeros
-    wanted = [at >= start for at in slots]
-    if strong_zeros and rule.form != "custom" and _has_infinities(g):
+    if len(args) > len(slots):  # what a settled call keeps besides
+        args = args[: len(slots)]
+    # From the start all slots count; where a slot is an object, a comparison costs a call.
+    wanted = [at >= start for at in slots] if start else [at is not ABSENT for at in slots]
+    if strong_zeros and rule.form == "composite":
+        found = rule.pull_strongly(g, out, args, params, wanted)
+    elif strong_zeros and rule.form != "custom" and _has_infinities(g):
         found = _pull_infinite(rule, g, out, args, params, wanted)
     else:
         found = rule.pull(g, out, args, params, wanted)
@@ -332,7 +350,7 @@ def _pull_general(
             "Return one (or None) an array."
         )
     for at, bar, like in zip(slots, found, args):  # noqa: B905 - strict= costs
-        if bar is None or at < start:
+        if bar is None or at is ABSENT or (start and at < start):
             continue
         if type(bar) is not Scatter:
             if bar.shape != like.shape or bar.dtype is not like.dtype:
@@ -425,13 +443,36 @@ def _pull_infinite(rule: Any, g: Cotangent, *call: Any) -> list[Cotangent]:
     A pull is linear in g. So the finite part of g and the signs of its infinite part are pulled
     separately, and the result is infinite only where the pulled signs are not zero.
     """
-    infinite = np.isinf(g)
-    finite = rule.pull(np.where(infinite, 0, g), *call)
-    direction = rule.pull(np.where(infinite, np.sign(g), 0), *call)
+    finite, signs = _parts_of_infinite(g)
     return [
-        a if a is None or isinstance(a, Scatter) else np.where(b == 0, a, b * np.inf)
-        for a, b in zip(finite, direction, strict=True)
+        a if a is None or isinstance(a, Scatter) else _infinite(a, b)
+        for a, b in zip(rule.pull(finite, *call), rule.pull(signs, *call), strict=True)
     ]
+
+
+def _parts_of_infinite(g: Cotangent) -> tuple[Cotangent, Cotangent]:
+    """The finite part of a cotangent and the signs of its infinite part."""
+    infinite = np.isinf(g)
+    if g.dtype.kind == "c":  # its components are infinite each by itself
+        parts = zip(_parts_of_infinite(g.real), _parts_of_infinite(g.imag), strict=True)
+        finite, signs = (_complex(g, *part) for part in parts)
+        return np.where(infinite, finite, g), np.where(infinite, signs, 0)
+    return np.where(infinite, 0, g), np.where(infinite, np.sign(g), 0)
+
+
+def _infinite(finite: Cotangent, signs: Cotangent) -> Cotangent:
+    """A cotangent that is infinite where the signs are not zero."""
+    if signs.dtype.kind == "c":
+        parts = ((finite.real, signs.real), (finite.imag, signs.imag))
+        return _complex(signs, *(_infinite(*part) for part in parts))
+    return np.where(signs == 0, finite, signs * np.inf)
+
+
+def _complex(like: Cotangent, real: Cotangent, imag: Cotangent) -> Cotangent:
+    """A complex cotangent of two components: a sum would make NaN of infinite ones."""
+    made = np.zeros_like(like)
+    made.real, made.imag = real, imag
+    return made
 
 
 def _accumulate(bars: Cotangents, owned: set[int], slot: int, bar: Cotangent, like: Value) -> None:

@@ -116,6 +116,11 @@ class ReplayedRule(Protocol):
     ) -> Sequence[Any]:
         """One cotangent (or None) an argument."""
 
+    def pull_strongly(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        """`pull` by strong products, for cotangents that may be infinite; of composites alone."""
+
     def push(
         self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
     ) -> Any:
@@ -129,6 +134,8 @@ class ReplayedRule(Protocol):
 
 class _Mark:
     """Stands as the rule of an entry that the tape itself understands."""
+
+    singular = None
 
     def __init__(self, name: str) -> None:
         self.name = name

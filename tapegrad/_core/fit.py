@@ -13,12 +13,7 @@ import numpy as np
 
 from tapegrad._core.entry import Named, Spec
 from tapegrad._core.types import Cotangent, Tangent, Value
-from tapegrad._core.values import (
-    cast,
-    expect,
-    is_numpy,
-    is_recorded_number,
-)
+from tapegrad._core.values import cast, expect, in_trace, is_numpy, is_recorded_number
 from tapegrad._errors import RuleError
 
 
@@ -92,16 +87,13 @@ def is_finite(bar: Cotangent) -> bool:
     libraries may be lazy, and are not computed: the answer for them is True.
     """
     if type(bar) is not np.ndarray:
-        if type(bar) is np.float64:
+        if type(bar) is np.float64 or type(bar) is np.float32:
             return isfinite(bar)
-        return expect(_is_finite, bar, True)
-    return _is_finite(bar)
-
-
-def _is_finite(bar: Cotangent) -> bool:
-    if not is_numpy(bar):
-        return True
-    if bar.size <= FEW and bar.dtype.char == "d" and type(bar) is np.ndarray:
+        if in_trace(bar):
+            return expect(is_finite, bar, True)
+        if not is_numpy(bar):
+            return True
+    if bar.size <= FEW and bar.dtype.char in "df" and type(bar) is np.ndarray:
         row = bar if bar.ndim == 1 else bar.ravel("K")
         return isfinite(row.dot(row))  # squares: a third of the price where there are few
     total = np.add.reduce(bar, None)
@@ -122,12 +114,11 @@ def has_nan(bar: Cotangent) -> bool:
     The sum of squares of an array with a NaN is NaN, and is the cheapest test of an array. Complex
     infinities may make it NaN as well; then the elements decide, which costs only time.
     """
-    if type(bar) is np.float64:
-        return isnan(bar)
-    return _has_nan(bar) if type(bar) is np.ndarray else expect(_has_nan, bar, False)
-
-
-def _has_nan(bar: Cotangent) -> bool:
+    if type(bar) is not np.ndarray:
+        if type(bar) is np.float64:
+            return isnan(bar)
+        if in_trace(bar):
+            return expect(has_nan, bar, False)
     if type(bar) is np.ndarray:
         if bar.size > FEW:
             bar = _unrepeated(bar)
@@ -149,20 +140,16 @@ def is_sound(dot: Tangent) -> bool:
     The two differ only where one factor is zero and the product is NaN, and a sum keeps a NaN.
     Arrays of other libraries may be lazy, and are not computed: False for them.
     """
-    return expect(_is_sound, dot, True)
-
-
-def _is_sound(dot: Tangent) -> bool:
+    if in_trace(dot):
+        return expect(is_sound, dot, True)
     return is_numpy(dot) and not has_nan(dot)
 
 
 def is_sound_sum(total: Tangent) -> bool:
     """`is_sound` of a sum of products; of a number only if it is finite, as that costs least."""
-    return expect(_is_sound_sum, total, True)
-
-
-def _is_sound_sum(total: Tangent) -> bool:
-    return isfinite(total) if type(total) is np.float64 else _is_sound(total)
+    if in_trace(total):
+        return expect(is_sound_sum, total, True)
+    return isfinite(total) if type(total) is np.float64 else is_sound(total)
 
 
 def fit_tangent(dot: Tangent, like: Value, rule: Named) -> Tangent:

@@ -122,7 +122,7 @@ def _push_settled(params: Any, out: Value, args: Any, dots: list[Tangent]) -> Ta
         return dot.by(params.push, dot, out, *args) if is_recorded(dot) else NotImplemented
     if kinds <= _PLAIN_DOTS:
         return params.push(dots, out, *args)
-    made = push_recorded(params, dots, out, args)
+    made = push_recorded(params, dots, out, args) if np.ndarray not in kinds else None
     return NotImplemented if made is None else made
 
 

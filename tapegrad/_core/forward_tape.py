@@ -203,10 +203,11 @@ def _push_general(entry: Entry) -> None:
                 if ndarray in kinds and kinds <= _PLAIN_DOTS:
                     slot.tangent = params.push(dots, out, *args)
                     return
-                made = push_recorded(params, dots, out, args)
-                if made is not None:
-                    slot.tangent = made
-                    return
+                if kinds.isdisjoint(_NUMPYS):
+                    made = push_recorded(params, dots, out, args)
+                    if made is not None:
+                        slot.tangent = made
+                        return
         slot.tangent = _pushed(entry)
     finally:
         leave(token)
@@ -227,6 +228,7 @@ def _pushed(entry: Entry) -> Tangent:
 
 
 _PLAIN_DOTS = {ndarray, type(None)}
+_NUMPYS = {ndarray, float64}
 # Bound once, because every operation calls both.
 enter, leave = VARIABLE.set, VARIABLE.reset
 

@@ -30,7 +30,7 @@ from tapegrad._core.values import (
     lift,
     untraced,
 )
-from tapegrad._errors import NotDifferentiableError, name_of
+from tapegrad._errors import NotDifferentiableError, RuleError, name_of
 from tapegrad._numpy_versions import deprecated_keywords, signature_of
 
 Partial = Function | int | None
@@ -431,9 +431,21 @@ def _as_part(part: Value) -> Any:
     return part if hasattr(part, "shape") else np.asarray(part)
 
 
+def register(rule: Rule) -> Rule:
+    """Declare a function by its rule; a second declaration is an error."""
+    known = REGISTRY.get(rule.function)
+    if known is not None:
+        raise RuleError(f"{rule.name}: already declared as {known.form}. Declare it once.")
+    word = rule.batch
+    if isinstance(word, str) and word not in BATCH_WORDS and not word.startswith("("):
+        raise RuleError(f"{rule.name}: unknown batch={rule.batch!r}.")
+    REGISTRY[rule.function] = rule
+    return rule
+
+
 def rules_of_form(form: str) -> Iterator[Rule]:
     """All declared rules of one form."""
     return (rule for rule in REGISTRY.values() if rule.form == form)
 
 
-__all__ = ["REGISTRY", "Function", "Partial", "Rule", "rules_of_form"]
+__all__ = ["REGISTRY", "Function", "Partial", "Rule", "register", "rules_of_form"]

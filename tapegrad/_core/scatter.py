@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.entry import WRITE
+from tapegrad._core.fit import fit_cotangent
 from tapegrad._core.types import Cotangent, Cotangents, Index, Value
 from tapegrad._core.values import (
     PLAIN_PARTS,
@@ -23,6 +25,8 @@ from tapegrad._core.values import (
     lift_to_level_of_index,
     raw_value,
 )
+
+ABSENT = -1  # the slot of what has no cotangent; compared by identity
 
 
 def scatter(
@@ -72,6 +76,33 @@ def scatter_once(
 def zeros_for(g: Value, like: Value) -> Any:
     """Zeros like an argument, whose calls are recorded as those of g are."""
     return np.zeros(like.shape, like.dtype, like=g)
+
+
+def give_part(
+    bars: Cotangents, owned: set[int], slot: int, entry: tuple[Any, ...], g: Any
+) -> None:
+    """The cotangents of `x[index] = v`, from NumPy's own `g`: v gets a part, x the rest.
+
+    entry: (kinds of x and v, index, slots of x and v); the index is basic.
+    """
+    (_, v), index, (x_slot, v_slot) = entry
+    if slot not in owned:
+        g = g.copy()
+    if v_slot is not ABSENT:
+        part = g[index]
+        if type(part) is np.ndarray:
+            part = part.copy()  # a view would be cleared with g below
+        if part.shape != v.shape or part.dtype is not v.dtype:
+            part = fit_cotangent(part, v, WRITE)
+        before = bars[v_slot]
+        bars[v_slot] = part if before is None else before + part
+        if before is not None:
+            owned.add(v_slot)
+    if x_slot is not ABSENT:
+        g[index] = 0
+        before = bars[x_slot]
+        bars[x_slot] = g if before is None else before + g
+        owned.add(x_slot)
 
 
 def _keeps_order(index: Index) -> bool:

@@ -42,6 +42,7 @@ class Settled(dict[str, Any]):
     __slots__ = (
         "add",
         "given",
+        "holds",
         "keeps_out",
         "keeps_x",
         "pull",
@@ -57,6 +58,7 @@ class Settled(dict[str, Any]):
     spec: Spec  # of the result
     keeps_x: bool  # whether the derivatives read x
     keeps_out: bool
+    holds: bool  # whether an entry holds arrays
     view: bool | str  # as of the rule
     run: Callable[[Any], Any]
     pull: Callable[[Cotangent, Value, Value], Cotangent]
@@ -73,6 +75,9 @@ class AllWays(NamedTuple):
     # cotangent that is not finite.
     strong: Callable[..., Any] | None = None
     run: Callable[..., Any] | None = None  # the result, of the arrays; None: as the rule calls it
+    # The result, and what `pull` gets after the arrays: what a call finds that its derivative
+    # needs as well. The entry keeps it after the arrays, and whoever asks the rule drops it.
+    keep: Callable[..., tuple[Any, Any]] | None = None
 
 
 class SettledAll(dict[str, Any]):
@@ -81,6 +86,8 @@ class SettledAll(dict[str, Any]):
     __slots__ = (
         "constants",
         "given",
+        "holds",
+        "keep",
         "keeps",
         "keeps_out",
         "pull",
@@ -101,7 +108,9 @@ class SettledAll(dict[str, Any]):
     constants: tuple[int, ...]  # which arrays are not traced, and read by the derivatives
     unread: tuple[int, ...]  # which arrays no derivative reads
     keeps_out: bool
+    holds: bool  # whether an entry holds arrays
     run: Callable[..., Any]
+    keep: Callable[..., tuple[Any, Any]] | None
     pull: Callable[..., Any]
     push: Callable[..., Any] | None
     strong: Callable[..., Any] | None
@@ -304,6 +313,7 @@ def settled_of_one(rule: Any, ways: Ways, out: Spec, params: Any) -> Settled:
     found = Settled(params)
     (keeps,), found.keeps_out = rule.needed((True,))
     found.keeps_x, found.rule, found.spec, found.given = bool(keeps), rule, out, None
+    found.holds = bool(keeps or found.keeps_out)
     found.run, found.pull, found.push, view, found.add = ways
     found.view = rule.view or view
     return found
@@ -337,11 +347,12 @@ def settled_of_several(
     found = SettledAll(params)
     keeps, found.keeps_out = rule.needed(wanted)
     found.keeps, found.given = tuple(map(bool, keeps)), None
+    found.holds = bool(found.keeps_out or True in found.keeps or ways.keep is not None)
     found.spec, found.specs, found.rule = out, specs, rule
     arrays = [at for at, spec in enumerate(specs) if spec is not NUMBER]
     found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
     found.unread = tuple(at for at in arrays if not keeps[at])
-    found.pull, found.push = ways.pull, ways.push
+    found.pull, found.push, found.keep = ways.pull, ways.push, ways.keep
     if rule.form == "composite" and not rule.linear and ways.push is not None:
         found.push = _sound(rule, ways.push, params)
     found.strong = ways.strong or (ways.pull if rule.strong else None)

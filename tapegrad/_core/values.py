@@ -374,6 +374,7 @@ def snapshot(value: Any) -> Any:
 
 
 _POSITIONS = (int, slice, type(None), type(Ellipsis), np.int64)
+PLAIN_PARTS = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
 def is_basic(index: Any) -> bool:
@@ -381,10 +382,11 @@ def is_basic(index: Any) -> bool:
     if type(index) in _POSITIONS:
         return True
     parts = index if type(index) is tuple else (index,)
+    if PLAIN_PARTS.issuperset(map(type, parts)):  # the frequent case, without a generator
+        return True
     return all(type(part) in _POSITIONS or issubclass(type(part), np.integer) for part in parts)
 
 
-PLAIN_PARTS = frozenset((int, slice, type(None), type(Ellipsis)))
 _PLAIN_BOUNDS = frozenset((int, type(None)))
 
 

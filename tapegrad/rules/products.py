@@ -677,8 +677,9 @@ def _trace_transpose(
     dtype: Any = None,
 ) -> Cotangent:
     rows, columns = _x.shape[axis1], _x.shape[axis2]
-    unit = np.eye(rows, columns, offset, dtype=_x.dtype)
-    return np.moveaxis(_column(_column(g)) * unit, (-2, -1), (axis1, axis2))
+    on_diagonal = np.eye(rows, columns, offset, dtype=bool)  # a product would spread NaN
+    bar = np.where(on_diagonal, _column(_column(g)), 0)
+    return np.moveaxis(bar, (-2, -1), (axis1, axis2))
 
 
 def _trace(x: Value, /, *, offset: int = 0, dtype: Any = None) -> Value:

@@ -490,11 +490,15 @@ def _repeat_transpose(
     g: Cotangent, _out: Value, _x: Value, repeats: Value, axis: int | None = None
 ) -> Cotangent:
     """Each element gets the sum of the cotangents of its copies."""
+    if not _x.ndim:
+        axis = None  # NumPy takes 0 and -1 of a number as well
     count = _x.size if axis is None else _x.shape[axis]
     if np.ndim(repeats) == 0:
         axis_ = 0 if axis is None else axis % _x.ndim
         shape = (*g.shape[:axis_], count, int(repeats), *g.shape[axis_ + 1 :])
         return np.sum(g.reshape(shape), axis=axis_ + 1).reshape(_x.shape)
+    if not _x.ndim:
+        return np.sum(g)
     owner = np.repeat(np.arange(count), repeats)
     if axis is None:
         return Scatter(np.unravel_index(owner, _x.shape), g)

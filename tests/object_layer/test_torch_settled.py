@@ -13,6 +13,13 @@ functional = torch.nn.functional
 DTYPES = [torch.float32, torch.float64]
 
 
+CLASSES = torch.tensor([0, 2, 3])
+
+
+def _norm(x, weight):
+    return functional.layer_norm(x, weight.shape, weight)
+
+
 def drawn(seed, dtype=torch.float64, requires_grad=True):
     rng = np.random.default_rng(seed)
 
@@ -96,6 +103,116 @@ CALLS = {
         (x := d(3, 4)),
         functional.binary_cross_entropy_with_logits(x, torch.ones(3, 4, dtype=x.dtype)),
     ],
+    "layer norm of two": lambda d: [
+        (x := d(2, 3, 4)),
+        (w := d(3, 4)),
+        (b := d(3, 4)),
+        functional.layer_norm(x, (3, 4), w, b),
+    ],
+    "layer norm of a constant": lambda d: [
+        (w := d(4)),
+        (b := d(4)),
+        functional.layer_norm(torch.linspace(0, 1, 12, dtype=w.dtype).reshape(3, 4), (4,), w, b),
+    ],
+    "layer norm alone": lambda d: [(x := d(3, 4)), functional.layer_norm(x, (4,))],
+    "layer norm of a transpose": lambda d: [
+        (x := d(4, 3)),
+        (w := d(4)),
+        functional.layer_norm(x.T, (4,), w),
+    ],
+    "layer norm of many": lambda d: [(x := d(40, 130)), (w := d(130)), _norm(x, w)],
+    "rms norm": lambda d: [(x := d(3, 4)), (w := d(4)), functional.rms_norm(x, (4,), w)],
+    "batch norm": lambda d: [
+        (x := d(5, 4)),
+        (w := d(4)),
+        (b := d(4)),
+        functional.batch_norm(x, None, None, w, b, True),
+    ],
+    "batch norm of images": lambda d: [
+        (x := d(3, 4, 2, 2)),
+        (w := d(4)),
+        (b := d(4)),
+        functional.batch_norm(x, None, None, w, b, True),
+    ],
+    "batch norm in evaluation": lambda d: [
+        (x := d(5, 4)),
+        (w := d(4)),
+        functional.batch_norm(x, torch.zeros(4).to(x), torch.ones(4).to(x), w),
+    ],
+    "group norm": lambda d: [
+        (x := d(3, 4, 2)),
+        (w := d(4)),
+        (b := d(4)),
+        functional.group_norm(x, 2, w, b),
+    ],
+    "instance norm": lambda d: [
+        (x := d(3, 4, 5)),
+        (w := d(4)),
+        functional.instance_norm(x, weight=w),
+    ],
+    "cross entropy": lambda d: [(x := d(3, 4)), functional.cross_entropy(x, CLASSES)],
+    "cross entropy summed": lambda d: [
+        (x := d(3, 4)),
+        functional.cross_entropy(x, CLASSES, reduction="sum"),
+    ],
+    "cross entropy of each": lambda d: [
+        (x := d(3, 4)),
+        functional.cross_entropy(x, CLASSES, reduction="none"),
+    ],
+    "cross entropy without a class": lambda d: [
+        (x := d(3, 4)),
+        functional.cross_entropy(x, CLASSES, ignore_index=2),
+    ],
+    "cross entropy without a row": lambda d: [
+        (x := d(3, 4)),
+        functional.cross_entropy(x, torch.tensor([0, -100, 3])),
+    ],
+    "cross entropy with weights": lambda d: [
+        (x := d(3, 4)),
+        functional.cross_entropy(x, CLASSES, d(4).detach(), label_smoothing=0.1),
+    ],
+    "cross entropy of images": lambda d: [
+        (x := d(2, 4, 3)),
+        functional.cross_entropy(x, torch.tensor([[0, 2, 3], [1, 1, 0]]), label_smoothing=0.1),
+    ],
+    "cross entropy with shares": lambda d: [
+        (x := d(3, 4)),
+        (y := d(3, 4)),
+        functional.cross_entropy(x, y),
+    ],
+    "nll_loss": lambda d: [(x := d(3, 4)), functional.nll_loss(x, CLASSES)],
+    "nll_loss of each": lambda d: [
+        (x := d(3, 4)),
+        functional.nll_loss(x, CLASSES, reduction="none"),
+    ],
+    "mse_loss": lambda d: [(x := d(3, 4)), (y := d(3, 4)), functional.mse_loss(x, y)],
+    "l1_loss": lambda d: [(x := d(3, 4)), (y := d(3, 4)), functional.l1_loss(x, y)],
+    "huber_loss": lambda d: [
+        (x := d(3, 4)),
+        (y := d(3, 4)),
+        functional.huber_loss(x, y, "sum", 0.3),
+    ],
+    "smooth_l1_loss": lambda d: [
+        (x := d(3, 4)),
+        (y := d(3, 4)),
+        functional.smooth_l1_loss(x, y, reduction="none", beta=0.4),
+    ],
+    "kl_div": lambda d: [
+        (x := d(3, 4)),
+        (y := d(3, 4)),
+        functional.kl_div(x, y, reduction="batchmean"),
+    ],
+    "gelu by tanh": lambda d: [(x := d(3, 4)), functional.gelu(x, approximate="tanh")],
+    "celu": lambda d: [(x := d(3, 4)), functional.celu(x - 1, 0.7)],
+    "selu": lambda d: [(x := d(3, 4)), functional.selu(x - 1)],
+    "softplus by numbers": lambda d: [(x := d(3, 4)), functional.softplus(x, 2.0, 1.5)],
+    "logsigmoid": lambda d: [(x := d(3, 4)), functional.logsigmoid(x)],
+    "hardtanh": lambda d: [(x := d(3, 4)), functional.hardtanh(x, 0.4, 0.9)],
+    "hardswish": lambda d: [(x := d(3, 4)), functional.hardswish(x * 4 - 4)],
+    "clamp below": lambda d: [(x := d(3, 4)), x.clamp(max=0.8)],
+    "softmin": lambda d: [(x := d(3, 4)), functional.softmin(x, 1)],
+    "std of all": lambda d: [(x := d(3, 4)), x.std()],
+    "var of all": lambda d: [(x := d(3, 4)), x.var()],
     "lerp": lambda d: [(x := d(3, 4)), (y := d(3, 4)), torch.lerp(x, y, 0.3)],
     "flip": lambda d: [(x := d(3, 4)), x.flip(0)],
     "empty": lambda d: [(x := d(0, 4)), (y := d(4)), x + y],
@@ -229,3 +346,104 @@ def test_results_do_not_share_memory_with_their_arguments():
     for _ in range(4):
         for made in (x.clone(), x.repeat(1, 1), x.T.contiguous(), x.flip(0), x.roll(0, 0)):
             assert not np.shares_memory(made.detach().numpy(), x.detach().numpy())
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 3.0, -3.0, 6.0, 25.0, -25.0, 100.0, np.inf, -np.inf, np.nan]
+UNITS = {
+    "leaky_relu": lambda x: functional.leaky_relu(x, 0.1),
+    "elu": functional.elu,
+    "selu": functional.selu,
+    "silu": functional.silu,
+    "softplus": functional.softplus,
+    "logsigmoid": functional.logsigmoid,
+    "gelu by tanh": lambda x: functional.gelu(x, approximate="tanh"),
+    "hardtanh": functional.hardtanh,
+    "relu6": functional.relu6,
+    "hardswish": functional.hardswish,
+    "clamp": lambda x: x.clamp(-1.0, 1.0),
+    "clamp_min": lambda x: x.clamp_min(0.1),
+    "clamp_max": lambda x: x.clamp(max=0.1),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", UNITS)
+def test_special_values_of_calls_that_come_again(name, dtype):
+    def gradient():
+        x = torch.tensor(SPECIAL, dtype=dtype, requires_grad=True)
+        out = UNITS[name](x)
+        out.backward(torch.ones_like(x))
+        return out.detach(), x.grad
+
+    for _ in range(3):
+        found = gradient()
+    with torch.profiler.profile():
+        expected = gradient()
+    for mine, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-6, atol=1e-6, equal_nan=True)
+
+
+@pytest.mark.parametrize("loss", [functional.cross_entropy, functional.nll_loss])
+def test_classes_are_checked_when_calls_come_again(loss):
+    x = torch.ones(3, 4, requires_grad=True)
+    for _ in range(4):
+        loss(x, CLASSES).backward()
+    for wrong in (4, -1):
+        with pytest.raises(IndexError, match=f"Target {wrong} is out of bounds"):
+            loss(x, torch.tensor([0, wrong, 1]))
+
+
+@pytest.mark.parametrize("loss", [functional.cross_entropy, functional.nll_loss])
+def test_nothing_is_pulled_to_rows_whose_classes_do_not_count(loss):
+    for _ in range(4):
+        x = torch.ones(3, 4, requires_grad=True)
+        loss(x, torch.tensor([0, -100, 3])).backward()
+        assert x.grad is not None
+        assert not x.grad[1].any()
+        assert x.grad[0].any()
+
+
+def test_what_a_norm_keeps_is_of_its_own_call():
+    x = torch.ones(4, 3, requires_grad=True) * torch.tensor([1.0, 2.0, 4.0])
+    w = torch.ones(3, requires_grad=True)
+    for _ in range(3):
+        first = functional.layer_norm(x, (3,), w)
+        second = functional.layer_norm(x * x, (3,), w)
+    (expected,) = torch.autograd.grad(functional.layer_norm(x, (3,), w).sum(), w)
+    torch.autograd.grad(second.sum(), w)
+    for _ in range(2):  # a graph that is retained gives the same twice
+        (found,) = torch.autograd.grad(first.sum(), w, retain_graph=True)
+        assert torch.equal(found, expected)
+
+
+def test_running_statistics_of_calls_that_come_again():
+    draw = drawn(0, requires_grad=False)
+    batches = [draw(6, 3) for _ in range(6)]
+    module, other = torch.nn.BatchNorm1d(3).double(), torch.nn.BatchNorm1d(3).double()
+    for batch in batches:
+        module(batch.clone().requires_grad_()).sum().backward()
+        with torch.profiler.profile():
+            other(batch.clone().requires_grad_()).sum().backward()
+    assert int(module.num_batches_tracked) == len(batches)
+    assert torch.equal(module.running_mean, other.running_mean)
+    assert torch.equal(module.running_var, other.running_var)
+
+
+def test_a_tensor_that_a_rule_does_not_get():
+    x, mean = torch.ones(2, 3, requires_grad=True), torch.zeros(3)
+    for _ in range(4):  # the running statistics decide nothing in training
+        out = functional.batch_norm(x, mean, torch.ones(3), None, None, True)
+    assert out.shape == (2, 3)
+
+
+def test_gradients_are_clipped_in_their_own_memory():
+    x, y = torch.ones(3, requires_grad=True), torch.ones(2, 2, requires_grad=True)
+    (3 * x.sum() + 2 * y.sum()).backward()
+    assert x.grad is not None
+    kept, version = x.grad, x.grad._version
+    total = torch.nn.utils.clip_grad_norm_([x, y], 1.0)
+    length = torch.linalg.vector_norm(torch.cat([x.grad, y.grad.reshape(-1)]))
+    torch.testing.assert_close(total, torch.tensor(43.0).sqrt())
+    torch.testing.assert_close(length, torch.tensor(1.0))
+    assert x.grad is kept
+    assert x.grad._version == version + 1

@@ -16,13 +16,15 @@ from contextvars import ContextVar, copy_context
 from typing import Any
 
 from tapegrad._core.backward import replay_backward
-from tapegrad._core.entry import PROJECT, parents_of
+from tapegrad._core.entry import PROJECT, READ, WRITE, parents_of
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Cotangent
+from tapegrad._core.values import is_basic
 from tapegrad.torch._engine.node_run import check_usable, free, is_singular, run_node
 from tapegrad.torch._graph import modes
+from tapegrad.torch._graph.modes import MODE, USUAL
 from tapegrad.torch._graph.node import (
     FREED,
     GUARD,
@@ -34,7 +36,7 @@ from tapegrad.torch._graph.node import (
     new,
     number_of,
 )
-from tapegrad.torch._graph.versions import WRITTEN
+from tapegrad.torch._graph.versions import LATEST
 from tapegrad.torch._tensor.gradients import (
     accumulate,
     as_gradient,
@@ -78,6 +80,10 @@ class BackwardPass:
 
     depth: int = 0  # the number of passes within which this one runs
     callbacks: list[Callable[[], Any]] | None = None  # called after the pass
+    wanted: set[Node] | None = None
+    needed: set[Node] | None = None  # the wanted nodes, and those that depend on them
+    singular = False  # whether a rule takes a limit, which needs a traced replay
+    spent = False  # whether one of the nodes was freed
 
     def __init__(
         self,
@@ -89,18 +95,17 @@ class BackwardPass:
         accumulate: bool,
     ) -> None:
         self.roots = roots
-        self.wanted = None if wanted is None else set(wanted)
+        if wanted is not None:
+            self.wanted = set(wanted)
         self.keep = keep
         self.create = create
         self.accumulate = accumulate
         self.captured: dict[Node, Any] = {}
         self.leaves: list[AccumulateGrad] = []
         self.ends: set[Node] = set()  # wanted nodes that do not have to run
-        self.needed: set[Node] | None = None  # the wanted nodes, and those that depend on them
+        self.custom: list[FunctionNode] = []  # the nodes of custom Functions
         self.taken = {id(bar) for _, bar in roots}  # ids of arrays that cannot become a gradient
         self.watched = create  # whether the pass runs node by node
-        self.singular = False  # whether a rule takes a limit, which needs a traced replay
-        self.spent = False  # whether one of the nodes was freed
         self.seen = {node for node, _ in roots}  # the roots, and all nodes on which they depend
         self.nodes = self._select_nodes(self._collect())
 
@@ -121,7 +126,7 @@ class BackwardPass:
             nodes.append(node)
             if node._watched:
                 self.watched = True
-            _, out, _, y, x_node, y_node = entry
+            rule, out, _, y, x_node, y_node = entry
             if out is FREED:
                 self.spent = True
             if y_node is not None:  # the frequent layout
@@ -132,8 +137,11 @@ class BackwardPass:
                     seen.add(y_node)
                     stack.append(y_node)
                 continue
-            if type(y) not in SETTLED and is_singular(entry):
-                self.singular = True
+            if type(y) not in SETTLED:
+                if rule.singular is not None and is_singular(entry):
+                    self.singular = True
+                elif isinstance(node, FunctionNode):
+                    self.custom.append(node)
             for parent in x_node if type(x_node) is tuple else (x_node,):
                 if parent is not ABSENT and parent not in seen:
                     seen.add(parent)
@@ -149,8 +157,8 @@ class BackwardPass:
             variable = leaf.variable
             if leaf._watched or variable._hooks or variable._after:
                 self.watched = True
-        if self.spent or WRITTEN:
-            check_usable([node for node in nodes if node not in self.ends])
+        if self.spent or (nodes and nodes[0]._number <= LATEST[0]):
+            check_usable([n for n in nodes if n not in self.ends] if self.ends else nodes)
         return nodes
 
     def _on_the_way(self, nodes: list[Node]) -> list[Node]:
@@ -191,9 +199,9 @@ class BackwardPass:
                 PASS.reset(token)
 
     def _run(self) -> None:
-        mode = modes.current()
-        before = modes.change(grad=self.create)
-        token = CURRENT.set(None)
+        mode = MODE.get() or USUAL
+        before = modes.change(grad=True) if self.create else modes.stop_logging()
+        token = None if CURRENT.get() is None else CURRENT.set(None)
         outer = PASS.set(self)
         # The strong product treats infinities at singular points; they need no warnings.
         silence = VARIABLE.set(SILENT)
@@ -207,8 +215,9 @@ class BackwardPass:
         finally:
             VARIABLE.reset(silence)
             PASS.reset(outer)
-            CURRENT.reset(token)
-            modes.restore(before)
+            if token is not None:
+                CURRENT.reset(token)
+            MODE.set(before)
 
     def reaches(self, node: Node) -> bool:
         """Whether this pass computes the cotangent at a node."""
@@ -218,37 +227,40 @@ class BackwardPass:
         bars: Any = dict.fromkeys(self.seen)  # None at first, also for nodes that get no cotangent
         large = False
         for node, bar in self.roots:
-            _add(bars, node, bar)
+            bars[node] = bar if bars[node] is None else bars[node] + bar
             large = large or bar.size > LARGE
         entries = []
-        custom: list[FunctionNode] = []
-        keep = self.keep
+        custom, keep = self.custom, self.keep
         for node in self.nodes:
             rule, out, x, y, x_node, y_node = entry = node._entry
-            if isinstance(node, FunctionNode):
+            if custom and isinstance(node, FunctionNode):
                 rule = node._rule_for()
-                custom.append(node)
+                ways = y if isinstance(out, tuple) else rule.settled()
+                entries.append((node, rule, out, x, ways, x_node, None))
+                continue
             entries.append((node, rule, out, x, y, x_node, y_node))
             if keep:
                 continue
             if y_node is None:
-                if type(y) is SettledAll:  # `freed`, written out
-                    if y.keeps_out or True in y.keeps:
+                kind = type(y)
+                if kind is Settled or kind is SettledAll:  # `freed`, written out
+                    if y.holds:
                         node._entry = rule, FREED, (), {}, x_node, None
-                else:
+                elif (rule is not READ and rule is not WRITE) or not is_basic(y):
                     node._entry = freed(entry)
             elif out is not None or x is not None or y is not None:  # `freed`, written out
                 node._entry = rule, FREED, None, None, x_node, y_node
         replay_backward(entries, bars, consume=True, large=large)
         if custom:
             self.taken = SEEN
-        if not self.keep:
-            for node in custom:
-                node._release()
+            if not keep:
+                for node in self.nodes:
+                    if isinstance(node, FunctionNode):
+                        node._release()
         short = self.accumulate and not modes.is_inference_mode_enabled()
         with GUARD:
             for leaf in self.leaves:
-                bar = bars.get(leaf)
+                bar = bars[leaf]
                 if bar is not None and not (short and self._set_grad(leaf.variable, bar)):
                     self._accumulate_leaf(leaf, bar)
 

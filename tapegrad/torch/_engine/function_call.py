@@ -15,10 +15,11 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from tapegrad._batched.level import VmapLevel
-from tapegrad._core.entry import Outputs, parents_of, spec_of
-from tapegrad._core.fit import zeros_of
+from tapegrad._core.entry import Outputs, Spec, parents_of, spec_of
+from tapegrad._core.fit import fit_cotangent, zeros_of
 from tapegrad._core.forms import General
 from tapegrad._core.rule import Rule
+from tapegrad._core.settled import SettledAll
 from tapegrad._core.types import Cotangent, Params, Slot, Tangent, Value
 from tapegrad._core.values import Mapped, innermost
 from tapegrad._warning import warn
@@ -61,6 +62,7 @@ def _no_function() -> None:
     """The function of `_Calling`, which is never called."""
 
 
+ABSENT = -1  # the node of an argument that has none; compared by identity
 CALLING = _Calling(_no_function, name="autograd.Function")
 
 
@@ -73,9 +75,49 @@ class Backward:
     unary = False
     singular = None
 
-    def __init__(self, node: FunctionNode) -> None:
+    def __init__(self, node: Slot) -> None:
         self.node = node
-        self.name = title(node)
+
+    @property
+    def name(self) -> str:
+        """The Function's name, for errors."""
+        return title(self.node)
+
+    def settled(self) -> SettledAll:
+        """The same for a replay that runs settled calls, for a Function with one result."""
+        ways = SettledAll()
+        ways.strong, ways.pull = None, self.pull_one
+        return ways
+
+    def pull_one(self, g: Cotangent, out: Value, *args: Value) -> Sequence[Cotangent]:
+        """`pull` of one result; the usual gradients are looked at once."""
+        node = self.node
+        given = node._run(as_gradient(g))
+        parents = node._entry[4]
+        if type(given) is not tuple:
+            given = (given,)
+        if len(given) == len(args) == len(node.needs_input_grad):
+            found = []
+            for gradient, like, parent in zip(given, args, parents, strict=True):
+                if type(gradient) is not Tensor or gradient.node is not None:
+                    break
+                value = gradient._value
+                if (
+                    parent is ABSENT
+                    or type(value) is not ndarray
+                    or value.dtype is not like.dtype
+                    or value.shape != like.shape
+                    or value.dtype.kind != "f"
+                ):
+                    break
+                found.append(value)
+            else:
+                return found
+        found = self._with_zeros(checked(node, given, args), args)
+        return [
+            None if bar is None else fit_cotangent(bar, like, self)
+            for bar, like in zip(found, args, strict=True)
+        ]
 
     def pull(
         self,
@@ -89,8 +131,12 @@ class Backward:
         node = self.node
         outputs = out if isinstance(out, tuple) else (out,)
         found = run_backward(node, g if isinstance(g, list) else [g], outputs, args)
-        for position, parent in enumerate(parents_of(node._entry)):
-            if parent == -1:
+        return self._with_zeros(found, args)
+
+    def _with_zeros(self, found: list[Cotangent], args: Sequence[Value]) -> list[Cotangent]:
+        """The cotangents of arguments, with zeros in place of None where that is expected."""
+        for position, parent in enumerate(parents_of(self.node._entry)):
+            if parent is ABSENT:
                 found[position] = None
             elif found[position] is None and _expects_zeros(parent):
                 found[position] = zeros_of(args[position])
@@ -108,12 +154,17 @@ def run_backward(
     node: Slot, bars: Sequence[Cotangent], outputs: Sequence[Value], inputs: Sequence[Value]
 ) -> list[Cotangent]:
     """The cotangents of a Function's tensor arguments, from those of its outputs."""
-    if node._fills:
+    if node._fills and any([bar is None for bar in bars]):
         bars = [
             zeros_of(like) if bar is None and like is not None else bar
             for bar, like in zip(bars, outputs, strict=True)
         ]
     given = node._run(*[None if bar is None else as_gradient(bar) for bar in bars])
+    return checked(node, given, inputs)
+
+
+def checked(node: Slot, given: Any, inputs: Sequence[Value]) -> list[Cotangent]:
+    """What a user's backward returned, as the cotangents of the tensors among the arguments."""
     gradients = list(given) if isinstance(given, tuple) else [given]
     places, count = node._places, len(node.needs_input_grad)
     if len(gradients) > count and all(g is None for g in gradients[count:]):
@@ -123,7 +174,7 @@ def run_backward(
             f"function {title(node)} returned an incorrect number of gradients (expected {count}, "
             f"got {len(gradients)})"
         )
-    for position, gradient in enumerate(gradients):
+    for position, gradient in enumerate(gradients if len(places) < count else ()):
         if gradient is not None and position not in places:
             raise RuntimeError(
                 f"function {title(node)} returned a gradient different than None at position "
@@ -143,6 +194,16 @@ def _checked(node: Slot, edge: int, gradient: object, like: Value) -> Cotangent:
         raise RuntimeError(f"expected Variable or None (got {kind})")  # noqa: TRY004 - PyTorch's
     if not node.needs_input_grad[node._places[edge]]:
         return None
+    value = gradient._value
+    if (
+        gradient.node is None
+        and type(like) is Spec
+        and type(value) is ndarray
+        and value.dtype is like.dtype
+        and value.shape == like.shape
+        and value.dtype.kind == "f"
+    ):
+        return value  # the frequent case
     bar = conjugated(_array_beside([like], gradient))
     shape = bar.shape
     if shape != like.shape and not _shrinks(shape, like.shape):
@@ -172,21 +233,21 @@ def _shrinks(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 # --- A call -------------------------------------------------------------------------------------
 
 
-class Call(NamedTuple):
-    """A call of a Function: its class, its arguments, and the positions of the tensors."""
+class Call:
+    """A call of a Function: its class, its arguments, the tensors among them and their places."""
 
-    function: Any
-    args: tuple[Any, ...]
-    places: tuple[int, ...]
+    __slots__ = ("args", "function", "places", "tensors")
+
+    def __init__(self, function: Any, args: tuple[Any, ...]) -> None:
+        self.function = function
+        self.args = args
+        self.places = tuple([i for i, arg in enumerate(args) if isinstance(arg, Tensor)])
+        self.tensors: list[Tensor] = [args[place] for place in self.places]
 
     @property
     def name(self) -> str:
         """The name in error messages."""
         return f"{self.function.__name__}.apply"
-
-    @property
-    def tensors(self) -> list[Tensor]:
-        return [self.args[place] for place in self.places]
 
     def context(self, args: Sequence[Any]) -> Any:
         """A fresh `ctx`."""
@@ -195,13 +256,13 @@ class Call(NamedTuple):
         node._entry = None
         node._places = self.places
         node.needs_input_grad = tuple(
-            isinstance(arg, Tensor) and arg.node is not None for arg in args
+            [isinstance(arg, Tensor) and arg.node is not None for arg in args]
         )
         return node
 
     def forward(self, node: Slot, args: Sequence[Any]) -> Any:
         """Run the user's forward, and set up the context."""
-        before = modes.change(grad=False)
+        before = modes.stop_logging()
         try:
             if not self.function._has_setup():
                 return self.function.forward(node, *args)
@@ -214,42 +275,73 @@ class Call(NamedTuple):
 
 def call(function: type[Any], args: tuple[Any, ...]) -> Any:
     """`function.apply(*args)`."""
-    made = Call(function, args, tuple(i for i, arg in enumerate(args) if isinstance(arg, Tensor)))
-    for place in made.places:
-        if type(args[place]._value) is not ndarray:
+    made = Call(function, args)
+    tracked = False
+    for x in made.tensors:
+        if type(x._value) is not ndarray:
             return _call_transformed(made)
-    return _call_eager(made)
+        tracked = tracked or x.node is not None
+    return _call_eager(made, tracked and modes.is_logging())
 
 
-def _call_eager(made: Call) -> Any:
+def _call_eager(made: Call, logged: bool) -> Any:
     tensors = made.tensors
-    logged = modes.is_logging() and any(x.node is not None for x in tensors)
     node = made.context(made.args)
-    parents = tuple(_parent_of(x) for x in tensors) if logged else ()
+    parents = tuple([_parent_of(x) for x in tensors]) if logged else ()
     number = node._number
     given = made.forward(node, made.args)
-    if node._number != number or node._entry is not None or not RESERVED.isdisjoint(node.__dict__):
+    own = node.__dict__
+    if node._number != number or node._entry is not None or not RESERVED.isdisjoint(own):
         _raise_reserved(made)
+    node._number = next_number()  # so that it is later than nodes of the forward
+    if not logged or not _log_fresh(given, node, tensors, parents):
+        given = _finished(given, node, tensors, parents, logged)
+    if logged:
+        if node.to_save:
+            node._saved = save(node, node.to_save)
+        mode = modes.MODE.get()
+        if mode is not None and mode.anomaly is not None:
+            made_of = given if isinstance(given, tuple) else (given,)
+            mode.anomaly.note(made.name, made.args, made_of, [node])
+    for name in _OF_FORWARD:
+        if name in own:
+            del own[name]
+    return given
+
+
+_OF_FORWARD = ("to_save", "_dirty", "_constant")  # what the forward tells by attributes of ctx
+
+
+def _log_fresh(output: Any, node: Slot, inputs: list[Tensor], parents: tuple[Slot, ...]) -> bool:
+    """Log a call whose one result is a tensor that the forward made; False for any other."""
+    if not isinstance(output, Tensor) or node._dirty or node._constant:
+        return False
+    value = output._value
+    if value.dtype.kind not in "fcV" or any([output is x for x in inputs]):
+        return False
+    likes = tuple([spec_of(x._value) for x in inputs])
+    node._entry = CALLING, spec_of(value), likes, {}, parents, None
+    output.node = node
+    if output._base is not None:
+        output._creation_meta = "custom"
+    return True
+
+
+def _finished(
+    given: Any, node: Slot, inputs: list[Tensor], parents: tuple[Slot, ...], logged: bool
+) -> Any:
+    """What a call returns for what its forward returned, logged where it is to be."""
     several = isinstance(given, tuple)
     outputs = given if several else (given,)
-    node._number = next_number()  # so that it is later than nodes of the forward
     if logged:
-        specs = tuple(spec_of(y._value) if isinstance(y, Tensor) else None for y in outputs)
+        specs = tuple([spec_of(y._value) if isinstance(y, Tensor) else None for y in outputs])
         out: Any = specs[0]
         if len(specs) > 1 or out is None:
             out = Outputs(specs)
             out.slots = (-1,) * len(specs)
-        likes = tuple(spec_of(x._value) for x in tensors)
+        likes = tuple([spec_of(x._value) for x in inputs])
         node._entry = CALLING, out, likes, {}, parents, None
-    finished = _Results(node, tensors, logged, len(outputs)).finished(outputs)
-    if logged:
-        mode = modes.MODE.get()
-        node._saved = save(node, node.to_save)
-        if mode is not None and mode.anomaly is not None:
-            mode.anomaly.note(made.name, made.args, finished, [node])
-    node.__dict__.pop("to_save", None)
-    node.__dict__.pop("_dirty", None)
-    node.__dict__.pop("_constant", None)
+    finished = _Results(node, inputs, logged, len(outputs)).finished(outputs)
     return tuple(finished) if several else finished[0]
 
 
@@ -267,11 +359,11 @@ def _raise_reserved(made: Call) -> NoReturn:
 
 
 def _parent_of(x: Tensor) -> Slot:
-    node = node_of(x)
-    if node is None:
-        return -1
-    array_of(x)  # raises for tensors of inference mode
-    return node
+    if x.node is None:
+        return ABSENT
+    if x._inference:
+        array_of(x)  # raises
+    return node_of(x)
 
 
 class _Results:

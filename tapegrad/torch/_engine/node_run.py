@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.backward import SparseBars, replay_nested
-from tapegrad._core.entry import PROJECT, Outputs, Spec, parents_of
+from tapegrad._core.entry import PROJECT, READ, WRITE, Outputs, Spec, parents_of
 from tapegrad._core.fit import fit_cotangent, is_finite
-from tapegrad._core.settled import SettledAll
+from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.types import Cotangent, Slot, Value
 from tapegrad._core.values import is_inexact
 from tapegrad.torch._graph import modes
@@ -29,7 +29,7 @@ from tapegrad.torch._graph.node import (
     kept_values,
 )
 from tapegrad.torch._graph.order import next_number
-from tapegrad.torch._graph.versions import WRITTEN, owner_of, raise_changed
+from tapegrad.torch._graph.versions import LATEST, raise_changed, written_version
 from tapegrad.torch._methods import method_of
 from tapegrad.torch._tensor.gradients import (
     accumulate,
@@ -66,7 +66,7 @@ def check_usable(nodes: Sequence[Node]) -> None:
 
 
 def _check_usable(nodes: Iterable[Node]) -> None:
-    written = bool(WRITTEN)
+    latest = LATEST[0]
     for node in nodes:
         entry = node._entry
         if entry[1] is FREED:
@@ -77,13 +77,17 @@ def _check_usable(nodes: Iterable[Node]) -> None:
                 "retain_graph=True if you need to backward through the graph a second time or "
                 "if you need to access saved tensors after calling backward."
             )
-        if written and not _keeps_nothing(entry[3]):
+        if node._number <= latest and not _keeps_nothing(entry):
             _check_unchanged(node, entry)
 
 
-def _keeps_nothing(params: Any) -> bool:
-    """Whether a settled call is one whose entry keeps no values."""
-    return type(params) is SettledAll and not params.keeps_out and True not in params.keeps
+def _keeps_nothing(entry: tuple[Any, ...]) -> bool:
+    """Whether an entry keeps no values: of a settled call, or of the tape's own."""
+    params = entry[3]
+    if type(params) is SettledAll or type(params) is Settled:
+        return not params.holds
+    rule = entry[0]
+    return rule is WRITE or rule is READ or rule is PROJECT
 
 
 def _check_unchanged(node: Node, entry: tuple[Any, ...]) -> None:
@@ -96,12 +100,12 @@ def _check_unchanged(node: Node, entry: tuple[Any, ...]) -> None:
     else:
         return
     for value in values:
-        if is_dual(value):
+        if type(value) is not ndarray and is_dual(value):
             value = value._value
         if type(value) is ndarray:
-            known = WRITTEN.get(id(value if value.base is None else owner_of(value)))
-            if known is not None and known[1].times and known[1].times[-1] >= node._number:
-                raise_changed(value, node, known[1])
+            version = written_version(value)
+            if version is not None and version.times and version.times[-1] >= node._number:
+                raise_changed(value, node, version)
 
 
 def is_singular(entry: tuple[Any, ...]) -> bool:

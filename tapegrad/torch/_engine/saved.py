@@ -35,23 +35,25 @@ class Saved:
     __slots__ = ("count", "hooks", "kept", "node", "output", "packed", "place", "version")
 
     def __init__(self, tensor: Tensor, owner: FunctionNode) -> None:
-        self.version = version_of(tensor)
-        self.count = self.version.count
-        self.output = output_number(tensor, owner)
-        self.node: Any = None if self.output is not None else tensor.node
-        self.place = _place_of(tensor, owner) if self.output is not None else None
-        saved = modes.current().saved
-        self.hooks = saved[-1] if saved else None
-        self.kept: Any = None
-        self.packed: Any = None
-        if self.hooks is not None:
-            self.packed = self.hooks.pack_tensor(tensor)
-            if tensor.node is LEAF:  # the tensor that the hooks return gets the node of the leaf
-                self.node = accumulator_of(tensor)
-        elif tensor.node is None or tensor.node is LEAF:
-            self.kept = tensor  # a leaf is kept itself, as it has no node to set again
+        self.version = version = version_of(tensor)
+        self.count = version.count
+        node = tensor.node
+        leaf = node is None or node is LEAF
+        self.output = None if leaf else output_number(tensor, owner)
+        self.place = self.packed = None
+        if self.output is not None:
+            self.node: Any = None
+            self.place = _place_of(tensor, owner)
         else:
-            self.kept = tensor._value
+            self.node = node
+        mode = modes.MODE.get()
+        self.hooks = mode.saved[-1] if mode is not None and mode.saved else None
+        # A leaf is kept itself, as it has no node to set again.
+        self.kept: Any = tensor if leaf else tensor._value
+        if self.hooks is not None:
+            self.kept, self.packed = None, self.hooks.pack_tensor(tensor)
+            if node is LEAF:  # the tensor that the hooks return gets the node of the leaf
+                self.node = accumulator_of(tensor)
 
     def unpacked(self, owner: FunctionNode) -> Tensor:
         """The tensor, with its node. Raises RuntimeError if it was changed since."""
@@ -64,8 +66,7 @@ class Saved:
         return self._placed(self.kept, owner)
 
     def _placed(self, value: Value, owner: FunctionNode) -> Tensor:
-        node = self.node if self.output is None else self._output_node(owner)
-        made = of_value(value, node)
+        made = of_value(value, self.node if self.output is None else self._output_node(owner))
         made._version_of = self.version
         return made
 
@@ -124,7 +125,7 @@ def save(owner: FunctionNode, tensors: Iterable[Tensor | None]) -> tuple[Saved |
     """Tensors as `Saved`, which their Function's node can keep; TypeError for anything else."""
     tensors = tuple(tensors)
     check_saveable(tensors, "save_for_backward")
-    return tuple(None if tensor is None else Saved(tensor, owner) for tensor in tensors)
+    return tuple([None if tensor is None else Saved(tensor, owner) for tensor in tensors])
 
 
 def check_saveable(tensors: tuple[object, ...], call: str) -> None:

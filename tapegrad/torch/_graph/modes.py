@@ -35,9 +35,6 @@ UNLOGGED = Mode(grad=False)
 MODE: ContextVar[Mode | None] = ContextVar("tapegrad_torch_mode", default=None)
 
 
-_GRAD_OFF = {"grad": False}
-
-
 def current() -> Mode:
     """The state of this thread or task."""
     return MODE.get() or USUAL
@@ -46,11 +43,18 @@ def current() -> Mode:
 def change(**changes: Any) -> Mode | None:
     """Set parts of the state, and return the state before, for `restore`."""
     before = MODE.get()
-    if before is None and changes == _GRAD_OFF:  # the frequent case
-        MODE.set(UNLOGGED)
-        return None
     after = (before or USUAL)._replace(**changes)
     MODE.set(None if after == USUAL else after)
+    return before
+
+
+def stop_logging() -> Mode | None:
+    """`change(grad=False)`, which is frequent."""
+    before = MODE.get()
+    if before is None:
+        MODE.set(UNLOGGED)
+    elif before.grad:
+        MODE.set(before._replace(grad=False))
     return before
 
 
@@ -158,6 +162,10 @@ class no_grad(Manager, metaclass=_Bare):
     """Operations are not logged: their results do not require grad. Manager and decorator."""
 
     changes = MappingProxyType({"grad": False})
+
+    def __enter__(self) -> Self:
+        self.before.append(stop_logging())
+        return self
 
 
 class enable_grad(Manager, metaclass=_Bare):

@@ -15,9 +15,10 @@ argument without one is -1.
 
 from __future__ import annotations
 
+import operator
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -250,7 +251,15 @@ class GraphTape(Tape):
     def between(self, start: Slot, end: Slot) -> list[Entry]:
         """The entries made after node `start` on which node `end` depends, in order of time."""
         nodes = [node for node in reachable([end]) if node._number > start._number]
-        return [(node, *node._entry) for node in nodes if node._entry is not None]
+        return [(node, *_apart(node._entry)) for node in nodes if node._entry is not None]
+
+
+def _apart(entry: Entry) -> Entry:
+    """An entry without what a settled call keeps besides the arguments of its rule."""
+    rule, out, x, y, x_node, y_node = entry
+    if type(x_node) is not tuple or len(x) <= len(x_node):
+        return entry
+    return rule, out, x[: len(x_node)], y, x_node, y_node
 
 
 def _attach(entry: Entry) -> None:
@@ -330,8 +339,7 @@ def made_since(roots: Iterable[Node], start: int) -> list[Node]:
     return sorted(seen, key=number_of)
 
 
-def number_of(node: Node) -> int:
-    return node._number
+number_of: Callable[[Node], int] = operator.attrgetter("_number")
 
 
 # --- Freeing ------------------------------------------------------------------------------------

@@ -47,8 +47,11 @@ class Versioned(Protocol):
 
 
 # The versions of arrays that were ever written to in place, by the id of the array that owns the
-# memory. A backward pass finds here whether a kept value has changed.
-WRITTEN: dict[int, tuple[Any, Version]] = {}
+# memory, with a weak reference to that: another array may have the id later. A backward pass finds
+# here whether a kept value has changed.
+WRITTEN: dict[int, tuple[weakref.ref[Any], Version]] = {}
+MOST = [256]  # how many of them there may be before those of arrays that are gone are forgotten
+LATEST = [0]  # the time of the last write to any memory: no later node kept what it changed
 REMEMBERED = 256  # how many writes keep their time; after more, messages are less exact
 
 
@@ -59,11 +62,23 @@ def owner_of(value: Value) -> Value:
     return value
 
 
-def version_of(tensor: Versioned) -> Version:
-    """The counter of a tensor's writes."""
+def known_version(tensor: Versioned) -> Version | None:
+    """The counter of a tensor's writes if there is one: views get that of their base late."""
     version = tensor._version_of
+    if version is None and tensor._base is not None:
+        version = tensor._base._version_of
+        if version is not None:
+            tensor._version_of = version
+    return version
+
+
+def version_of(tensor: Versioned) -> Version:
+    """The counter of a tensor's writes, which it shares with its views."""
+    version = known_version(tensor)
     if version is None:
         version = tensor._version_of = Version()
+        if tensor._base is not None:
+            tensor._base._version_of = version
     return version
 
 
@@ -76,20 +91,39 @@ def count_write(tensor: Versioned) -> None:
     """Count a write to a tensor's memory, after which nodes must not use values kept before."""
     version = version_of(tensor)
     version.count += 1
-    version.times.append(next_number())
+    LATEST[0] = now = next_number()
+    times = version.times
+    times.append(now)
     version.writer = weakref.ref(tensor)
-    if len(version.times) > REMEMBERED:
-        del version.times[: REMEMBERED // 2]
+    if len(times) > REMEMBERED:
+        del times[: REMEMBERED // 2]
     value = tensor._value
-    if is_dual(value):
-        value = value._value
     if type(value) is not ndarray:
-        return
-    owner = owner_of(value)
+        if not is_dual(value) or type(value._value) is not ndarray:
+            return
+        value = value._value
+    owner = value if value.base is None else owner_of(value)
     key = id(owner)
     known = WRITTEN.get(key)
-    if known is None or known[1] is not version:
-        WRITTEN[key] = (weakref.ref(owner, lambda _: WRITTEN.pop(key, None)), version)
+    if known is None or known[1] is not version or known[0]() is not owner:
+        if len(WRITTEN) >= MOST[0]:
+            _forget_the_gone()
+        WRITTEN[key] = weakref.ref(owner), version
+
+
+def _forget_the_gone() -> None:
+    """Forget arrays that no longer exist, when there may be many of them."""
+    for key, (owner, _) in list(WRITTEN.items()):
+        if owner() is None:
+            WRITTEN.pop(key, None)
+    MOST[0] = max(256, 2 * len(WRITTEN))
+
+
+def written_version(value: Value) -> Version | None:
+    """The version of the memory of an array, if that was ever written to in place."""
+    owner = value if value.base is None else owner_of(value)
+    known = WRITTEN.get(id(owner))
+    return None if known is None or known[0]() is not owner else known[1]
 
 
 def raise_changed(value: Value, node: Node, version: Version) -> NoReturn:

@@ -36,6 +36,7 @@ from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, owner_of
 from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.brain_floats import concerns, in_single
+from tapegrad.torch._tensor.short_writes import store_result
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray, of_array, of_value
 from tapegrad.torch._tensor.views import _link_views
 from tapegrad.torch._tensor.writes import overwrite, require_apart, write
@@ -101,7 +102,7 @@ def register(
         if replaces is not None:
             _take_place(given, replaces)
         if numpy_words:
-            given = _with_numpy_words(given)
+            given = with_numpy_words(given)
         origin = module or _module_of(given)
         for name in names or (given.__name__,):
             if method:
@@ -138,7 +139,7 @@ def _take_place(call: Operation, general: Operation) -> None:
     call.__wrapped__ = general  # type: ignore[attr-defined]
 
 
-def _with_numpy_words(call: Operation) -> Operation:
+def with_numpy_words(call: Operation) -> Operation:
     """A function that also takes NumPy's words for its parameters."""
     known = call.__code__.co_varnames
 
@@ -316,11 +317,22 @@ def add_inplace(
     spellings: dict[str, str],
     *,
     method: bool = True,
+    operation: Operation | None = None,
 ) -> None:
-    """Register the operation `word_`, which writes into its first argument."""
+    """Register the operation `word_`, which writes into its first argument.
+
+    operation: the same without the write; that which is registered as `word` unless given.
+    """
     elementwise = "elementwise" in compute.__module__
+    fixed = node_class(backward) if isinstance(backward, str) else None
+    known = OPERATIONS if operation is None else {word: operation}
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        short = known.get(word)
+        if short is not None:
+            kind = fixed or class_for(backward, (self, *args), kwargs)
+            if store_result(self, short, args, kwargs, kind):
+                return self
         if kwargs and not spellings.keys().isdisjoint(kwargs):
             kwargs = {spellings.get(name, name): value for name, value in kwargs.items()}
         arrays = [as_arrays(arg) for arg in args]

@@ -30,7 +30,6 @@ from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._ops.create.data import from_operand
 from tapegrad.torch._ops.declare import Operation, finish
 from tapegrad.torch._ops.view_paths import announce, node_for
-from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.affine import AFFINE
 from tapegrad.torch._tensor.tensor import (
     LEAF,
@@ -47,7 +46,6 @@ mode_of = MODE.get
 MATMUL = REGISTRY[np.matmul]
 MM = node_class("MmBackward0")
 ADDMM = node_class("AddmmBackward0")
-NLL_NODE = node_class("NllLossBackward0")
 
 # NumPy warns of overflow and invalid values where PyTorch does not. Sums, products and functions
 # that are finite everywhere are computed without np.errstate, which costs more than they do.
@@ -513,43 +511,6 @@ def logged_pair(rule: Rule, kind: type[Node], out: Value, input: Tensor, target:
     return result
 
 
-def short_cross_entropy(input: Tensor, target: Tensor, usual: bool) -> Tensor | None:
-    """The mean cross entropy of rows of logits, each with one class; None for anything else."""
-    x, classes = input._value, target._value
-    if (
-        not usual
-        or type(x) is not ndarray
-        or type(classes) is not ndarray
-        or classes.dtype.char != "l"
-        or x.ndim != 2
-        or classes.ndim != 1
-        or x.dtype.kind != "f"
-        or len(x) != len(classes)
-        or not x.size
-    ):
-        return None
-    # As uint64, negative classes are large.
-    if np.maximum.reduce(classes.view(np.uint64)) >= x.shape[1]:
-        return None
-    mode = mode_of()
-    if mode is not None and (mode.grad or mode.inference or mode.watchers):
-        return None
-    losses, probabilities = _losses.class_losses(x, classes)
-    out = np.asarray(np.add.reduce(losses) / x.dtype.type(len(x)))
-    x_node = input.node
-    if mode is not None or x_node is None:
-        return of_value(out)
-    if x_node is LEAF:
-        x_node = accumulator_of(input)
-    result: Tensor = new(Tensor)
-    result._value = out
-    result.node = node = new(NLL_NODE)
-    node._number = next_number()
-    kept = {"kept": probabilities}
-    node._entry = _losses.CLASSES, spec_of(out), (x, classes), kept, (x_node, -1), None
-    return result
-
-
 __all__ = [
     "are_positions",
     "chosen",
@@ -563,7 +524,6 @@ __all__ = [
     "operator_for",
     "quiet",
     "short_comparison",
-    "short_cross_entropy",
     "short_join",
     "short_lookup",
     "short_pair",

@@ -33,17 +33,20 @@ from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.rule import Rule
 from tapegrad._core.scatter import scatter
 from tapegrad._core.settled import (
+    NUMBER,
     AllWays,
     Settled,
     SettledAll,
     Ways,
     settled_of_one,
     settled_of_several,
+    settled_spec,
     summing,
 )
 from tapegrad._core.types import Cotangent, Function, Params, Value
 from tapegrad._core.values import ASKED, Scatter
 from tapegrad._warning import COUNT as WARNINGS
+from tapegrad.rules.index import WHERE
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._dtypes import dtype as torch_dtype
 from tapegrad.torch._graph.modes import MODE, UNLOGGED
@@ -51,7 +54,16 @@ from tapegrad.torch._graph.node import GraphTape, Node, fresh_node, new, number_
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._rules.declare import Declared
-from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray, node_of
+from tapegrad.torch._rules.fused import Fused, Kept
+from tapegrad.torch._tensor.tensor import (
+    LEAF,
+    Tensor,
+    accumulator_of,
+    array_of,
+    ndarray,
+    node_of,
+    of_value,
+)
 
 mode_of = MODE.get
 
@@ -146,6 +158,29 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
     return call
 
 
+def settled(function: Call) -> Call:
+    """A function of tensors that calls operations, whose calls that come again are settled.
+
+    What decides what it calls is as of an operation: shapes, dtypes and parameters alone.
+    """
+
+    def trace(*args: Any, **kwargs: Any) -> Any:
+        made = function(
+            *[_tensors(arg) for arg in args],
+            **{word: _tensors(value) for word, value in kwargs.items()},
+        )
+        return made._value if type(made) is Tensor else None
+
+    return settling(function, trace)
+
+
+def _tensors(arg: Any) -> Any:
+    """An argument with tensors in the place of arrays, also of those in a list."""
+    if isinstance(arg, list):
+        return [_tensors(part) for part in arg]
+    return of_value(arg) if isinstance(arg, (Array, ndarray)) else arg
+
+
 # --- What a call is settled to ------------------------------------------------------------------
 
 
@@ -164,6 +199,14 @@ class _Probe(GraphTape):
         made = super().record(rule, out, args, slots, params)
         if isinstance(made, Array):
             self.given[made.slot] = args
+        return made
+
+    def log_settled(
+        self, settled: SettledAll, rule: Any, out: Value, args: list[Value], slots: tuple[Any, ...]
+    ) -> Any:
+        given = list(args)
+        made = super().log_settled(settled, rule, out, args, slots)
+        self.given[made.slot] = given  # type: ignore[attr-defined]
         return made
 
 
@@ -282,6 +325,7 @@ def _step_of(
     elif isinstance(out, tuple) or not all(map(_is_plain, params.values())):
         return None
     kept = probe.given.get(node, kept)
+    params = {name: value for name, value in params.items() if type(value) is not Kept}
     lone = all(x.ndim for x in arrays)  # then numbers can come from parameters alone
     small = _SMALL if all(x.dtype.kind == "f" for x in arrays) else 0
     places = []
@@ -295,7 +339,10 @@ def _step_of(
             ):
                 return None
         places.append(_Place(number, value if number < 0 else None))
-    return _Step(rule, dict(params), places)
+    if rule.settle is not None:  # such a call has one array, and others that were left out
+        while len(places) > 1 and places[-1] == (-1, None):
+            places.pop()
+    return _Step(rule, params, places)
 
 
 def _are_same_of_others(
@@ -303,7 +350,7 @@ def _are_same_of_others(
 ) -> bool:
     """Whether the rules are called in the same way for other numbers in the arrays."""
     for change in _CHANGES:
-        others = [change(x) if x.dtype.kind == "f" else x for x in arrays]
+        others = [_laid_out(change(x), x) if x.dtype.kind == "f" else x for x in arrays]
         try:
             with np.errstate(all="ignore"):
                 again = _traced(trace, args, kwargs, others)
@@ -312,6 +359,17 @@ def _are_same_of_others(
         if again is None or not _are_same(steps, again):
             return False
     return True
+
+
+def _laid_out(values: Value, like: Value) -> Value:
+    """Values in an array with the strides of another one, on which a copy may depend."""
+    if values.strides == like.strides or not like.size or min(like.strides) < 0:
+        return values
+    reach = sum((n - 1) * step for n, step in zip(like.shape, like.strides, strict=True))
+    memory = np.empty(reach + like.itemsize, np.uint8)
+    made = ndarray(like.shape, like.dtype, memory, 0, like.strides)
+    made[...] = values
+    return made
 
 
 # Other numbers of an array, also special ones, by which an operation may choose what it calls.
@@ -370,7 +428,9 @@ def _maker_of(
         tracked.append(settled is not None)
     if next(left, None) is not None or tracked[-1] is not logs:
         return None
-    return _maker(*made[0]) if logs and len(made) == 1 else _maker_of_several(made, logs)
+    if logs and len(made) == 1:
+        return _maker(len(arrays), *made[0])
+    return _maker_of_several(made, logs)
 
 
 def _call(function: Call, places: list[_Place], values: list[Value]) -> Any:
@@ -389,10 +449,10 @@ def _with(arrays: Iterator[Any], arg: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a parameter of a rule is the same for all calls: no array, nothing that is kept."""
+    """Whether a parameter of a rule is the same for all calls: no array; or what a call keeps."""
     if isinstance(value, (tuple, list)):
         return all(map(_is_plain, value))
-    return value is None or isinstance(value, (int, float, str, slice, np.dtype, type))
+    return value is None or isinstance(value, (int, float, str, slice, np.dtype, type, Kept))
 
 
 def _function_of(rule: Rule, params: Params) -> Call:
@@ -431,11 +491,35 @@ def _ways_of(
         if one is not None:
             return one, one.run
     found: AllWays | None = None
-    if rule.settle_all is not None and whole and all(spec.dtype is out.dtype for spec in specs):
-        found = rule.settle_all(tuple(specs), out, wanted, **params)
+    if isinstance(rule, Fused):
+        found = rule.ways(specs, out, wanted, **params)
+        if found is not None:
+            made = settled_of_several(rule, found, tuple(specs), wanted, out, params)
+            made.strong = found.strong  # else they need none
+            return made, found.keep or found.run
+    if found is None and rule.settle_all is not None:
+        given = tuple(map(_spec_for, specs))
+        if all(_is_known(rule, spec, out) for spec in given):
+            found = rule.settle_all(given, out, wanted, **params)
     if found is None:
         found = AllWays(_pull_of(rule, specs, wanted, out, params))
     return settled_of_several(rule, found, tuple(specs), wanted, out, params), None
+
+
+def _spec_for(given: Any) -> Any:
+    """The spec of an argument that is a constant, or its own; None for what has none."""
+    if type(given) is Spec:
+        return given
+    return spec_of(given) if type(given) is ndarray else settled_spec(given)
+
+
+def _is_known(rule: Rule, spec: Any, out: Spec) -> bool:
+    """Whether the core settles calls of a rule with such an argument."""
+    if spec is NUMBER:
+        return rule.numbers
+    return spec is not None and (
+        spec.dtype is out.dtype or (rule is WHERE and spec.dtype.char == "?")
+    )
 
 
 def _pull_of(
@@ -487,6 +571,7 @@ def _pull_elementwise(rule: Elementwise, at: int, specs: list[Any]) -> Call:
 
 
 def _maker(
+    count: int,
     rule: Rule,
     run: Call,
     node_type: type[Node],
@@ -496,10 +581,13 @@ def _maker(
     wanted: tuple[bool, ...],
     spec: Spec,
 ) -> Make:
-    """A function that makes the call: of the tensors among its arguments, and their arrays."""
+    """A function that makes the call: of the tensors among its arguments, and their arrays.
+
+    count: of the tensors, some of which the rule may not get.
+    """
     keeps, keeps_out = _kept_by(settled)
     numbers = [place.number for place in places]
-    in_order = numbers == [*range(len(places))]
+    in_order = numbers == [*range(count)]
     if in_order and all(keeps):
         kept_of: Any = tuple
     elif not any(keep and number >= 0 for keep, number in zip(keeps, numbers, strict=True)):
@@ -514,7 +602,8 @@ def _maker(
             [spec if number < 0 else arrays[number] for number, spec in choice]
         )
     sources = [number if want else -1 for number, want in zip(numbers, wanted, strict=True)]
-    lone, both = sources == [0], sources == [0, 1] and len(places) == 2
+    keeping = isinstance(settled, SettledAll) and settled.keep is not None
+    lone, both = sources == [0], sources == [0, 1] and count == 2
 
     def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
         token = VARIABLE.set(SILENT)
@@ -525,6 +614,10 @@ def _maker(
                 out = run(*[arrays[p.number] if p.number >= 0 else p.constant for p in places])
         finally:
             VARIABLE.reset(token)
+        kept = kept_of(arrays)
+        if keeping:
+            out, besides = out
+            kept = (*kept, besides)
         result: Tensor = new(Tensor)
         if type(out) is not ndarray:
             result._value = np.asarray(out)
@@ -541,7 +634,7 @@ def _maker(
         else:
             nodes = tuple([-1 if n < 0 else _node_for(tensors[n]) for n in sources])
         node._number = next_number()
-        node._entry = rule, out if keeps_out else spec, kept_of(arrays), settled, nodes, None
+        node._entry = rule, out if keeps_out else spec, kept, settled, nodes, None
         return result
 
     return make
@@ -570,7 +663,9 @@ def _maker_of_several(steps: list[_Made], logs: bool) -> Make:
             for keep, place, spec in zip(keeps or wanted, places, specs, strict=True)
         ]
         slots = [p.number if want else -1 for p, want in zip(places, wanted, strict=True)]
-        plan.append((rule, run, node_type, settled, places, parts, slots, keeps_out, spec))
+        keeping = isinstance(settled, SettledAll) and settled.keep is not None
+        how = (run, keeping, keeps_out)
+        plan.append((rule, how, node_type, settled, places, parts, slots, spec))
 
     def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
         values = list(arrays)
@@ -579,8 +674,15 @@ def _maker_of_several(steps: list[_Made], logs: bool) -> Make:
             nodes += [None if x.node is None else _node_for(x) for x in tensors]
         token = VARIABLE.set(SILENT)
         try:
-            for rule, run, node_type, settled, places, parts, slots, keeps_out, spec in plan:
+            for rule, (
+                run,
+                keeping,
+                keeps_out,
+            ), node_type, settled, places, parts, slots, spec in plan:
                 out = run(*[values[n] if n >= 0 else constant for n, constant in places])
+                besides: tuple[Any, ...] = ()
+                if keeping:
+                    out, *besides = out
                 node = None
                 if node_type is not None:
                     node = new(node_type)
@@ -588,7 +690,7 @@ def _maker_of_several(steps: list[_Made], logs: bool) -> Make:
                     node._entry = (
                         rule,
                         out if keeps_out else spec,
-                        tuple([values[n] if n >= 0 else part for n, part in parts]),
+                        (*[values[n] if n >= 0 else part for n, part in parts], *besides),
                         settled,
                         tuple([nodes[n] if n >= 0 else -1 for n in slots]),
                         None,
@@ -618,6 +720,16 @@ def _kept_by(settled: Settled | SettledAll | None) -> tuple[tuple[bool, ...], bo
     return (settled.keeps_x,) if isinstance(settled, Settled) else settled.keeps, settled.keeps_out
 
 
+def kept_by(result: Tensor) -> Any:
+    """What the call that made a tensor keeps for its derivative; None if it keeps nothing."""
+    node = result.node
+    entry = node._entry if isinstance(node, Node) else None
+    if entry is None or type(entry[4]) is not tuple:
+        return None
+    _, _, kept, params, nodes, _ = entry
+    return kept[-1] if len(kept) > len(nodes) else params.get("kept")
+
+
 def _node_for(x: Tensor) -> Node:
     """The node of a tensor that is about to be used; RuntimeError for inference tensors."""
     if x._inference:
@@ -626,4 +738,4 @@ def _node_for(x: Tensor) -> Node:
     return node
 
 
-__all__ = ["settled_one", "settled_spread", "settling"]
+__all__ = ["kept_by", "settled", "settled_one", "settled_spread", "settling"]

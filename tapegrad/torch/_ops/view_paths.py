@@ -9,8 +9,9 @@ same memory. It takes traced arrays too: after a write to the base its views are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
@@ -67,6 +68,10 @@ class Path:
     def __call__(self, base: Value) -> Value:
         return self.rule.function(base, **self.params)
 
+    def quick(self, _base: Value, _out: Value) -> Callable[[Value], Value]:
+        """What gives the same view of each array like `base`, of which the view is `out`."""
+        return self
+
     def entry(self, value: Value, out: Value, node: Node) -> Entry:
         """The entry of a view; `node` is the slot of its base."""
         rule, params = self.rule, self.params
@@ -104,8 +109,23 @@ class Index(Path):
             return base[self.old].reshape(shape)  # which gives new dimensions strides
         return base[self.taken]
 
+    def quick(self, base: Value, out: Value) -> Callable[[Value], Value]:
+        if self.old is None:
+            return operator.itemgetter(self.taken)
+        return _reshaping(base, out) or self
+
     def entry(self, value: Value, _out: Value, node: Node) -> Entry:
         return READ, None, spec_of(value), self.index, node, None
+
+
+def _reshaping(base: Value, out: Value) -> Callable[[Value], Value] | None:
+    """The reshape that gives the view `out` of an array; None if there is none."""
+    if base.size != out.size:
+        return None
+    made = base.reshape(out.shape)
+    same = made.strides == out.strides and np.may_share_memory(made, base)
+    start, end = (x.__array_interface__["data"][0] for x in (made, out))
+    return operator.methodcaller("reshape", out.shape) if same and start == end else None
 
 
 class Reshape(Path):
@@ -118,6 +138,9 @@ class Reshape(Path):
     def __call__(self, base: Value) -> Value:
         return base.reshape(self.params["shape"])
 
+    def quick(self, base: Value, out: Value) -> Callable[[Value], Value]:
+        return _reshaping(base, out) or self
+
 
 class Permute(Path):
     __slots__ = ()
@@ -129,6 +152,9 @@ class Permute(Path):
     def __call__(self, base: Value) -> Value:
         return base.transpose(self.params["axes"])
 
+    def quick(self, _base: Value, _out: Value) -> Callable[[Value], Value]:
+        return operator.methodcaller("transpose", self.params["axes"])
+
 
 class Expand(Path):
     __slots__ = ()
@@ -139,6 +165,12 @@ class Expand(Path):
 
     def __call__(self, base: Value) -> Value:
         return _writeable(np.broadcast_to(base, self.params["shape"]), base)
+
+    def quick(self, base: Value, out: Value) -> Callable[[Value], Value]:
+        if not base.flags.c_contiguous:
+            return self
+        shape, dtype, strides = out.shape, out.dtype, out.strides
+        return lambda x: ndarray(shape, dtype, x, 0, strides)
 
     def entry(self, value: Value, out: Value, node: Node) -> Entry:
         if is_brain(value.dtype):
@@ -386,21 +418,32 @@ APART = General(
 )
 
 
-def views_apart(
-    x: Tensor, axis: int, cuts: Sequence[tuple[int, int]] | None, label: type[Node]
-) -> tuple[Tensor, ...]:
+class Cut(NamedTuple):
+    """How a tensor is taken apart along an axis: into parts between cuts, or of length one."""
+
+    axis: int
+    cuts: Sequence[tuple[int, int]] | None
+    label: type[Node]
+
+    def paths(self, x: Value) -> list[Index]:
+        """The paths to the parts."""
+        lead = (ALL,) * self.axis
+        if self.cuts is None:
+            return [Index((*lead, i)) for i in range(x.shape[self.axis])]
+        return [Index((*lead, slice(*pair))) for pair in self.cuts]
+
+    def params(self) -> Params:
+        """The parameters of the entry."""
+        return {"axis": self.axis} if self.cuts is None else {"axis": self.axis, "cuts": self.cuts}
+
+
+def views_apart(x: Tensor, cut: Cut) -> tuple[Tensor, ...]:
     """The parts of a tensor along an axis, which come from one node."""
-    lead = (ALL,) * axis
-    if cuts is None:
-        indices: list[types.Index] = [(*lead, i) for i in range(x._value.shape[axis])]
-    else:
-        indices = [(*lead, slice(*pair)) for pair in cuts]
-    paths = [Index(index) for index in indices]
+    label, paths = cut.label, cut.paths(x._value)
     mode = MODE.get()
     start = next_number() if mode is not None else 0
     if type(x._value) is ndarray:
-        params = {"axis": axis} if cuts is None else {"axis": axis, "cuts": cuts}
-        made = _several(x, paths, label, params)
+        made = _several(x, paths, label, cut.params())
     else:
         array = array_of(x)
         made = tuple(finish(path(array), x, label, view=True) for path in paths)
@@ -461,4 +504,4 @@ def label_of(name: str) -> type[Node]:
     return node_class(f"{name}Backward0")
 
 
-__all__ = ["Index", "Path", "view_of", "views_apart", "whole"]
+__all__ = ["APART", "Cut", "Index", "Path", "view_of", "views_apart", "whole"]

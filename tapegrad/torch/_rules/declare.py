@@ -19,6 +19,7 @@ from tapegrad._core.rule import Partial, Rule
 from tapegrad._core.types import Cotangent, Function, Params, Value
 from tapegrad._core.values import innermost
 from tapegrad.torch._graph.names import name_nodes
+from tapegrad.torch._rules.fused import Fused
 
 
 class Declared:
@@ -36,7 +37,15 @@ class Declared:
         return self.rule.apply_bound(list(arrays), params)
 
 
-class PlainElementwise(Elementwise):
+class FusedElementwise(Elementwise, Fused):
+    """An elementwise rule with ways of its own."""
+
+
+class FusedGeneral(General, Fused):
+    """Any other rule with ways of its own."""
+
+
+class PlainElementwise(FusedElementwise):
     """An elementwise rule whose partials are finite, so that a product with them may be plain.
 
     What meets an infinite cotangent is not here: the replay pulls the finite part alone.
@@ -58,19 +67,23 @@ class PlainElementwise(Elementwise):
 
 
 def elementwise(
-    label: str, *partials: Partial, strong: bool = False
+    label: str,
+    *partials: Partial,
+    strong: bool = False,
+    ways: Callable[..., Any] | None = None,
 ) -> Callable[[Function], Declared]:
     """Declare an elementwise function by one partial `(out, *args)` an argument.
 
     label: the name of its nodes. A partial of 0 stands for an argument that is a plain number, and
-    for a function that is piecewise constant.
+    for a function that is piecewise constant. ways: of calls that come again, as of `Fused`.
     """
 
     def decorate(function: Function) -> Declared:
         made = Declared(function)
-        form = Elementwise if strong else PlainElementwise
-        made.rule = form(made, partials, strong=strong, batch="align", name=made.__name__)
-        name_nodes(made.rule, label)
+        form = FusedElementwise if strong else PlainElementwise
+        rule = form(made, partials, strong=strong, batch="align", name=made.__name__)
+        made.rule, rule.given = rule, ways
+        name_nodes(rule, label)
         return made
 
     return decorate
@@ -82,13 +95,18 @@ def general(
     jvp: Function,
     *,
     batch: str | Function = "axis",
+    ways: Callable[..., Any] | None = None,
 ) -> Callable[[Function], Declared]:
-    """Declare a function of one array by `vjp(g, out, x, ...)` and `jvp(dots, out, x, ...)`."""
+    """Declare a function of one array by `vjp(g, out, x, ...)` and `jvp(dots, out, x, ...)`.
+
+    ways: of calls that come again, as of `Fused`.
+    """
 
     def decorate(function: Function) -> Declared:
         made = Declared(function)
-        made.rule = General(made, vjp=[vjp], jvp=jvp, batch=batch, name=made.__name__)
-        name_nodes(made.rule, label)
+        rule = FusedGeneral(made, vjp=[vjp], jvp=jvp, batch=batch, name=made.__name__)
+        made.rule, rule.given = rule, ways
+        name_nodes(rule, label)
         return made
 
     return decorate

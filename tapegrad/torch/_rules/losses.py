@@ -11,24 +11,28 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.entry import Spec
 from tapegrad._core.forms import General
+from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import raw_value, untraced
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules import loss_passes
+from tapegrad.torch._rules import loss_passes, loss_ways
+from tapegrad.torch._rules.fused import Fused
 from tapegrad.torch._rules.loss_passes import LossPasses, are_large
-from tapegrad.torch._rules.parts import logistic_of, softplus_of, sums_along
+from tapegrad.torch._rules.loss_ways import SmallLoss
+from tapegrad.torch._rules.parts import logistic_of, softplus_of
 from tapegrad.torch._rules.reducing import parameter, reduced, weighted
 
 NUMBERS = (np.float32, np.float64)
 
 
-class PairLoss(General):
+class PairLoss(General, Fused):
     """A loss that compares two arrays element by element, reduced to its mean or sum.
 
     `losses(x, y)` returns the loss of each element, `partials` its derivatives by x and by y; they
     get the parameters of the loss. `by_weights`: a weighted mean divides by the sum of weights.
-    `passes`: the same in place, for large arrays.
+    `passes`: the same in place, for large arrays. `small`: the same in few calls, for small ones.
     """
 
     def __init__(
@@ -39,8 +43,10 @@ class PairLoss(General):
         *,
         by_weights: bool = True,
         passes: LossPasses | None = None,
+        small: SmallLoss | None = None,
     ) -> None:
         self.losses = losses
+        self.small = small
         self.passes = passes
         self.of_each = partials
         self.by_weights = by_weights
@@ -93,6 +99,17 @@ class PairLoss(General):
             for partial, want in zip(self.of_each, wanted, strict=True)
         ]
 
+    def ways(
+        self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any
+    ) -> AllWays | None:
+        reduction = params.pop("reduction", "mean")
+        if self.small is None or "pos_weight" in params:
+            return None
+        x, y = specs
+        if type(x) is not Spec or type(y) is not Spec:
+            return None
+        return loss_ways.ways_of(self.small, x, y, wanted, reduction, params)
+
     def push(
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
     ) -> Value:
@@ -117,10 +134,12 @@ def _squares(x: Value, y: Value) -> Value:
     return np.square(x - y)
 
 
-def _of_difference(losses: Function, slope: Function, label: str, passes: LossPasses) -> PairLoss:
+def _of_difference(
+    losses: Function, slope: Function, label: str, passes: LossPasses, small: SmallLoss
+) -> PairLoss:
     """A loss of `x - y`: its derivative by y is that by x, negated."""
     partials = [slope, lambda x, y, **params: -slope(x, y, **params)]
-    return PairLoss(losses, partials, label, passes=passes)
+    return PairLoss(losses, partials, label, passes=passes, small=small)
 
 
 MSE = PairLoss(
@@ -128,6 +147,7 @@ MSE = PairLoss(
     [lambda x, y: 2 * (x - y), lambda x, y: 2 * (y - x)],
     "MseLossBackward0",
     passes=loss_passes.MSE,
+    small=loss_ways.MSE,
 )
 
 L1 = PairLoss(
@@ -135,6 +155,7 @@ L1 = PairLoss(
     [lambda x, y: np.sign(x - y), lambda x, y: np.sign(y - x)],
     "MeanBackward0",
     passes=loss_passes.L1,
+    small=loss_ways.L1,
 )
 
 
@@ -155,7 +176,9 @@ def _smooth_slope(x: Value, y: Value, beta: float) -> Value:
     return np.where(np.absolute(apart) < beta, apart * (1 / beta), np.sign(apart))
 
 
-SMOOTH_L1 = _of_difference(_smooth, _smooth_slope, "SmoothL1LossBackward0", loss_passes.SMOOTH_L1)
+SMOOTH_L1 = _of_difference(
+    _smooth, _smooth_slope, "SmoothL1LossBackward0", loss_passes.SMOOTH_L1, loss_ways.SMOOTH_L1
+)
 
 
 def _huber(x: Value, y: Value, delta: float) -> Value:
@@ -168,7 +191,9 @@ def _huber_slope(x: Value, y: Value, delta: float) -> Value:
     return np.clip(x - y, -delta, delta)
 
 
-HUBER = _of_difference(_huber, _huber_slope, "HuberLossBackward0", loss_passes.HUBER)
+HUBER = _of_difference(
+    _huber, _huber_slope, "HuberLossBackward0", loss_passes.HUBER, loss_ways.HUBER
+)
 
 # --- Two classes --------------------------------------------------------------------------------
 
@@ -212,6 +237,7 @@ WITH_LOGITS = PairLoss(
     "BinaryCrossEntropyWithLogitsBackward0",
     by_weights=False,
     passes=loss_passes.WITH_LOGITS,
+    small=loss_ways.WITH_LOGITS,
 )
 
 # --- Several classes ----------------------------------------------------------------------------
@@ -221,66 +247,6 @@ def log_probabilities(x: Value, axis: int) -> Value:
     """Logarithms of the softmax along an axis."""
     shifted = x - np.max(untraced(x), axis=axis, keepdims=True, initial=-np.inf)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
-
-
-def class_losses(x: Value, target: Value) -> tuple[Value, Value]:
-    """The cross entropies of rows of logits with their classes, and the rows' probabilities."""
-    shifted = x - np.maximum.reduce(x, 1, keepdims=True)
-    picked = shifted[np.arange(len(target)), target]
-    powers = np.exp(shifted, out=shifted) if type(shifted) is np.ndarray else np.exp(shifted)
-    totals = sums_along(powers, 1)
-    losses = np.log(totals[:, 0]) - picked
-    powers /= totals
-    return losses, powers
-
-
-def _class_loss(x: Value, target: Value, reduction: str = "mean", kept: Value = None) -> Value:
-    return reduced(class_losses(x, target)[0], reduction)
-
-
-def _probabilities(x: Value, kept: Value) -> Value:
-    """The softmax of rows: what the forward call kept of it, where this is not differentiated."""
-    if kept is not None and type(x) is np.ndarray:
-        return kept
-    powers = np.exp(x - np.max(untraced(x), axis=1, keepdims=True))
-    return powers / np.sum(powers, axis=1, keepdims=True)
-
-
-def _pull_classes(
-    g: Cotangent, _out: Value, x: Value, target: Value, reduction: str = "mean", kept: Value = None
-) -> tuple[Cotangent, None]:
-    count = x.shape[0]
-    scale = g / count if reduction == "mean" else g if reduction == "sum" else g[:, None]
-    probabilities = _probabilities(x, kept)
-    if type(probabilities) is np.ndarray and type(scale) in (np.ndarray, np.float32, np.float64):
-        bar = probabilities * scale
-        bar[np.arange(count), target] -= scale if scale.ndim == 0 else scale[:, 0]
-        return bar, None
-    hit = target[:, None] == np.arange(x.shape[1])
-    return (probabilities - hit) * scale, None
-
-
-def _push_classes(
-    dots: Tangent,
-    _out: Value,
-    x: Value,
-    target: Value,
-    reduction: str = "mean",
-    kept: Value = None,
-) -> Tangent:
-    hit = target[:, None] == np.arange(x.shape[1])
-    return reduced(np.sum(dots[0] * (_probabilities(x, kept) - hit), axis=1), reduction)
-
-
-CLASSES = General(
-    _class_loss,
-    vjp=_pull_classes,
-    jvp=_push_classes,
-    arrays=2,
-    name="cross_entropy",
-    batch="loop",
-)
-name_nodes(CLASSES, "NllLossBackward0")
 
 
 def picked_losses(

@@ -58,7 +58,7 @@ def _within(x: Value, last: int) -> Value:
     """The sums over the last axes, kept as axes of size 1."""
     lead = x.shape[: x.ndim - last]
     size = math.prod(x.shape[len(lead) :])
-    sums = np.matmul(x.reshape(-1, size), np.ones(size, x.dtype))
+    sums = np.dot(x.reshape(-1, size), np.ones(size, x.dtype))
     return sums.reshape(*lead, *(1,) * last)
 
 

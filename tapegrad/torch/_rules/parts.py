@@ -161,6 +161,10 @@ def logistic_of(x: Value) -> Value:
         return 1 / (1 + np.exp(-x))
 
 
+# NumPy's functions whose arguments are given by position, which takes a third of the time.
+add_up: Any = np.add.reduce
+highest: Any = np.maximum.reduce
+
 # --- Sums of rows -------------------------------------------------------------------------------
 
 
@@ -191,8 +195,10 @@ def _has_products(x: Value) -> bool:
 __all__ = [
     "LARGE",
     "ROOM",
+    "add_up",
     "by_passes",
     "clipped",
+    "highest",
     "in_parts",
     "is_like",
     "is_plain",

@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad.torch._graph.dual import cell_of, is_dual, tangent_of
 from tapegrad.torch._graph.node import GRAPH, is_on_graph
-from tapegrad.torch._graph.versions import share_version
+from tapegrad.torch._graph.versions import known_version, share_version
 from tapegrad.torch._tensor.tensor import (
     Tensor,
     array_of,
@@ -48,7 +48,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if not is_dual(value):
         return UnpackedDualTensor(tensor, None)
     primal = of_value(value._value, tensor.node)
-    if tensor._version_of is not None:
+    if known_version(tensor) is not None:
         share_version(tensor, primal)
     if tensor._tangent is not None:
         return UnpackedDualTensor(primal, tensor._tangent)

@@ -28,6 +28,8 @@ def conjugated(value: Cotangent) -> Cotangent:
 
 def as_gradient(bar: Cotangent) -> Tensor:
     """A cotangent as a tensor, in PyTorch's convention."""
+    if type(bar) is ndarray and bar.dtype.kind == "f":
+        return of_value(bar)
     plain = isinstance(bar, (np.generic, np.ndarray))
     made = of_array(conjugated(bar)) if plain or is_on_graph(bar) else of_value(conjugated(bar))
     settled(made)  # its level of forward_ad may have ended
@@ -163,10 +165,16 @@ def accumulate(variable: Tensor, bar: Cotangent, taken: set[int], *, create: boo
             np.add(known._value, conjugated(bar), out=known._value)
 
 
+_ONES = {np.dtype(letter): np.ones((), letter) for letter in "fd"}
+
+
 def root_of(tensor: Tensor, gradient: Tensor | None) -> Cotangent:
     """The cotangent of a root: the given gradient, or 1 for a root of one element."""
     value = tensor._value
     if gradient is None:
+        one = _ONES.get(value.dtype)
+        if one is not None and type(value) is ndarray and not value.shape:
+            return one.copy()
         if spec_of(value).size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if value.dtype.kind == "c":

@@ -34,7 +34,7 @@ from tapegrad.torch._graph.node import (
 )
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.tracing import is_differentiated, unlogged
-from tapegrad.torch._graph.versions import Version, share_version
+from tapegrad.torch._graph.versions import Version, known_version, share_version
 from tapegrad.torch._tensor.view_messages import made_view_text
 
 LEAF: Any = object()  # the node of a leaf that requires grad
@@ -391,7 +391,8 @@ class Tensor:
     def _version(self) -> int:
         if self._inference:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return 0 if self._version_of is None else self._version_of.count
+        version = known_version(self)
+        return 0 if version is None else version.count
 
     def _is_view(self) -> bool:
         return self._base is not None
@@ -599,7 +600,7 @@ def accumulator_of(leaf: Tensor) -> AccumulateGrad:
 
 def require_current(view: Tensor) -> None:
     """Raise RuntimeError for a view without its own node whose memory was written to since."""
-    version = view._version_of
+    version = known_version(view)
     if version is None or version.count == view._attr_version:
         return
     event = "its base or another view of its base has been modified inplace"

@@ -15,7 +15,7 @@ from tapegrad._core.types import Tree, Value
 from tapegrad._core.values import Mapped, is_basic
 from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.dual import is_dual
-from tapegrad.torch._graph.versions import owner_of, version_of
+from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, ndarray
 
 
@@ -53,19 +53,25 @@ class Steps:
         self.first = first
         self.second = second
 
-    def __call__(self, base: Value) -> Value:
-        found = base
+    def parts(self) -> list[Callable[[Value], Value]]:
+        """The paths in order, of which none is of several steps."""
+        found: list[Callable[[Value], Value]] = []
         ahead: list[Callable[[Value], Value]] = [self]
         while ahead:  # not by recursion: a view of a view of a view has a long path
             path = ahead.pop()
             if type(path) is Steps:
                 ahead += path.second, path.first
             else:
-                found = path(found)
+                found.append(path)
         return found
 
+    def __call__(self, base: Value) -> Value:
+        for path in self.parts():
+            base = path(base)
+        return base
 
-def _joined(
+
+def joined(
     shape: tuple[int, ...], first: Callable[[Value], Value], second: Callable[[Value], Value]
 ) -> Callable[[Value], Value]:
     """The path of a view of a view; of a part of a part, which is one index, it is one step."""
@@ -105,10 +111,12 @@ def link_view(
         base = source
     else:
         assert source._view_fn is not None
-        path = _joined(base._value.shape, source._view_fn, path)
+        path = joined(base._value.shape, source._view_fn, path)
     made._base = base
     made._view_fn = path
-    made._version_of = base._version_of or version_of(base)
+    version = base._version_of
+    if version is not None:  # else it is that of the base as soon as there is one
+        made._version_of = version
     if base._inference:
         made._inference = True
     if not _modes.is_logging():
@@ -118,7 +126,7 @@ def link_view(
     elif source._creation_meta is not None:
         made._creation_meta = source._creation_meta
     if made._creation_meta is not None:
-        made._attr_version = version_of(base).count
+        made._attr_version = 0 if version is None else version.count
         alive = not base._inference or _modes.is_inference_mode_enabled()
         if (
             made.node is None
@@ -129,12 +137,16 @@ def link_view(
             made.node = LEAF  # it has no node of its own
     views = base._views
     if views is None:
-        views = base._views = []
-    elif (
-        len(views) >= 8 and len(views) & (len(views) - 1) == 0
-    ):  # drops dead references at each power of two
-        views[:] = [view for view in views if view() is not None]
+        base._views = [weakref.ref(made)]
+        return
+    if len(views) >= 8 and len(views) & (len(views) - 1) == 0:
+        drop_dead(views)  # at each power of two
     views.append(weakref.ref(made))
 
 
-__all__ = ["Steps", "link_view"]
+def drop_dead(views: list[weakref.ref[Tensor]]) -> None:
+    """Drop the references to views that are no more."""
+    views[:] = [view for view in views if view() is not None]
+
+
+__all__ = ["Steps", "drop_dead", "joined", "link_view"]

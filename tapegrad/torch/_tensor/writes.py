@@ -57,8 +57,10 @@ from tapegrad.torch._tensor.tensor import (
     retain_at,
 )
 from tapegrad.torch._tensor.view_messages import made_view_text
+from tapegrad.torch._tensor.views import Steps
 
 COPY_SLICES = node_class("CopySlices")
+ABSENT = -1  # the node of an argument that has none; compared by identity
 
 
 def _copy_slices(base: Value, view: Value, path: Callable[[Value], Value]) -> Value:
@@ -81,6 +83,13 @@ def _places_of(path: Callable[[Value], Value], base: Value) -> Index:
 def _pull_slices(
     g: Cotangent, _out: Value, base: Value, view: Value, path: Callable[[Value], Value]
 ) -> tuple[Cotangent, Cotangent]:
+    if type(g) is ndarray and base.dtype is view.dtype:
+        rest = g.copy()
+        part = path(rest)
+        if part.base is not None and owner_of(part) is rest:  # in memory, as a view of the base
+            view_bar = part.copy()
+            part[...] = 0
+            return rest, view_bar
     if base.dtype.kind == path_kind(path, base):
         places = _places_of(path, base)
         whole = g.reshape(-1).copy()
@@ -149,16 +158,15 @@ def write(
     node = result.slot if on_graph and not isinstance(result.slot, int) else None
     if tracked and node is not None:
         require_floating(before.dtype)
-        _keep_copies(node, before, start)
+        keep_apart(node, value, before, start)
     before[...] = value
     count_write(tensor)
     if tracked:
         if node is not None and node._number >= start:
             node.__class__ = node_class(label)
             node._number = next_number()  # it keeps the memory after the write
-            _let_keep(node, value, before)
         elif node is None:
-            node = _replacement(tensor, ..., -1, spec_of(before), label)
+            node = replacement(tensor, ..., -1, spec_of(before), label)
         rebase(tensor, node)
     else:
         outdate_views(tensor)
@@ -229,10 +237,10 @@ def put(
     if index is ... and tensor._base is not None:
         rebase(tensor, None if origin is None else v_node, spec)
     else:
-        rebase(tensor, _replacement(tensor, index, v_node, spec, label))
+        rebase(tensor, replacement(tensor, index, v_node, spec, label))
 
 
-def _replacement(
+def replacement(
     tensor: Tensor, index: Index, v_node: Slot, spec: Spec | None, label: str
 ) -> Node:
     """The node of a tensor after a part of it was replaced."""
@@ -509,12 +517,24 @@ def check_result(tensor: Tensor, value: Value) -> None:
 # --- Kept values and nodes ----------------------------------------------------------------------
 
 
-def _keep_copies(node: Slot, memory: Value, start: int) -> None:
+def keep_apart(node: Slot, value: Value, memory: Value, start: int) -> None:
     """Give the nodes of a write copies of the memory that the write will change.
 
-    This holds for the first argument of its operation, the tensor itself. If another argument
-    keeps the memory, a backward pass finds it changed.
+    node: that of the result; it keeps the memory in place of `value`, which is written into it.
+    start: a number from before the operation. Copies are made of the first argument, the tensor
+    itself. If another argument keeps the memory, a backward pass finds it changed.
     """
+    rule, out, x, y, x_node, y_node = node._entry
+    if out is value and node._number >= start:
+        out = memory
+        node._entry = rule, out, x, y, x_node, y_node
+    if node._number == start + 1:  # the frequent case: one node was made
+        if y_node is not None:
+            if x is memory:
+                node._entry = rule, out, x.copy(), y, x_node, y_node
+        elif type(x_node) is tuple and x and x[0] is memory:
+            node._entry = rule, out, (x[0].copy(), *x[1:]), y, x_node, y_node
+        return
     seen, stack = {node}, [node]
     while stack:
         node = stack.pop()
@@ -527,16 +547,9 @@ def _keep_copies(node: Slot, memory: Value, start: int) -> None:
         elif type(x_node) is tuple and x and x[0] is memory:
             node._entry = rule, out, (x[0].copy(), *x[1:]), y, x_node, y_node
         for parent in parents_of(node._entry):
-            if parent != -1 and parent not in seen:
+            if parent is not ABSENT and parent._number >= start and parent not in seen:
                 seen.add(parent)
                 stack.append(parent)
-
-
-def _let_keep(node: Slot, value: Value, memory: Value) -> None:
-    """If a node keeps its result, let it keep the memory into which the result was written."""
-    rule, out, *rest = node._entry
-    if out is value:
-        node._entry = rule, memory, *rest
 
 
 def rebase(tensor: Tensor, node: Slot, spec: Spec | None = None) -> None:
@@ -578,6 +591,21 @@ def rebase(tensor: Tensor, node: Slot, spec: Spec | None = None) -> None:
     _refresh_views(base)
 
 
+def is_plain(tensor: Tensor) -> bool:
+    """Whether a write to a tensor is one to its array, and `count_write` all that follows.
+
+    So it is where the tensor has no history, no views and no transform around it.
+    """
+    value = tensor._value
+    return (
+        type(value) is ndarray
+        and value.flags.writeable
+        and tensor.node is tensor._base is None
+        and not tensor._views
+        and not tensor._inference
+    )
+
+
 def outdate_views(tensor: Tensor) -> None:
     """After a write that is not logged, views keep their nodes, renamed to AsStridedBackward0."""
     base = tensor if tensor._base is None else tensor._base
@@ -600,12 +628,11 @@ def _lose_node(view: Tensor) -> None:
 
 def _refresh_views(base: Tensor) -> None:
     """Give the views of a tensor new nodes, from its present node."""
-    array = None if base.node is None else array_on_graph(base._value, base.node)
     for reference in base._views or ():
         view = reference()
         if view is None or view._view_fn is None:
             continue
-        if array is None:
+        if base.node is None:
             view.node = None
             continue
         if view._creation_meta == "custom":
@@ -614,11 +641,31 @@ def _refresh_views(base: Tensor) -> None:
         if view._creation_meta is not None:
             _lose_node(view)  # using the view is an error
             continue
-        taken = view._view_fn(array)
+        node = _node_along(view._view_fn, base)
+        if node is None:
+            node = view._view_fn(array_on_graph(base._value, base.node)).slot
         if view._retains:
-            retain_at(view, taken.slot)
-        view.node = taken.slot
-        view.node.__class__ = AS_STRIDED
+            retain_at(view, node)
+        view.node = node
+        node.__class__ = AS_STRIDED
+
+
+def _node_along(path: Callable[[Value], Value], base: Tensor) -> Slot | None:
+    """The node of a view at the end of a path, by the entries of its steps; None without these."""
+    value, node = base._value, base.node
+    if type(value) is not ndarray:
+        return None
+    for step in path.parts() if type(path) is Steps else (path,):
+        entry = getattr(step, "entry", None)
+        if entry is None:
+            return None
+        out, made = step(value), fresh_node()
+        try:
+            made._entry = entry(value, out, node)
+        except RuntimeError as error:  # it has no derivative; only its use is an error
+            return error_node(spec_of(out), str(error), [node])
+        value, node = out, made
+    return node
 
 
 def share_memory(value: Value, other: Value) -> bool:

@@ -84,6 +84,12 @@ def _backward(
     RuntimeError where there is no graph, where it was freed, or where a kept value was changed in
     place.
     """
+    if gradient is None and inputs is None and not create_graph and retain_variables is None:
+        node = node_of(self)  # the frequent case, as `backward` has it
+        if node is not None:
+            roots = [(node, root_of(self, None))]
+            BackwardPass(roots, None, keep=bool(retain_graph), create=False, accumulate=True).run()
+            return
     backward(
         self,
         gradient,

@@ -72,7 +72,7 @@ class FunctionCtx:
         if not self._saved:
             return self.to_save or self._saved_forward
         owner: Any = self
-        parts: Any = (None if kept is None else kept.unpacked(owner) for kept in self._saved)
+        parts: Any = [None if kept is None else kept.unpacked(owner) for kept in self._saved]
         return tuple(parts)  # None where that was saved
 
     @property
@@ -165,6 +165,7 @@ class Function(metaclass=FunctionMeta):
     """
 
     generate_vmap_rule = False
+    _known: tuple[Any, inspect.Signature, int] | None = None  # of the forward that ran last
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warn(
@@ -230,7 +231,13 @@ class Function(metaclass=FunctionMeta):
     @classmethod
     def _bound(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments of a forward by position, defaults filled in."""
-        signature = inspect.signature(cls.forward)
+        forward = cls.forward
+        known = cls._known
+        if known is None or known[0] is not forward:
+            known = cls._known = _signature_of(forward)
+        _, signature, count = known
+        if len(args) == count and not kwargs:
+            return args  # each has its place
         if cls._has_setup():
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
@@ -257,6 +264,14 @@ class Function(metaclass=FunctionMeta):
                 "delete the overriden vmap staticmethod to avoid ambiguity."
             )
         return has
+
+
+def _signature_of(forward: Callable[..., Any]) -> tuple[Any, inspect.Signature, int]:
+    """A forward, its signature, and how many arguments by position fill it; -1 if that varies."""
+    signature = inspect.signature(forward)
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    plain = kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    return forward, signature, len(signature.parameters) if plain else -1
 
 
 class InplaceFunction(Function):

@@ -11,6 +11,7 @@ from typing import Any
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import dtype
 from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._tensor.tensor import Tensor
 
 Operation = Callable[..., Any]
@@ -32,16 +33,16 @@ sigmoid = _activation("sigmoid")
 
 
 def _along(word: str) -> Operation:
-    def call(
+    def along(
         input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
     ) -> Any:
         if dim is None:
             dim = _implicit_dim(word, input.ndim)
         return OPERATIONS[word](input, dim, dtype=dtype)
 
-    call.__name__ = call.__qualname__ = word
-    call.__doc__ = f"{word} along a dimension."
-    return call
+    along.__name__ = along.__qualname__ = word
+    along.__doc__ = f"{word} along a dimension."
+    return settled(along)
 
 
 def _implicit_dim(word: str, ndim: int) -> int:
@@ -56,6 +57,7 @@ softmax = _along("softmax")
 log_softmax = _along("log_softmax")
 
 
+@settled
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Any:

@@ -1,7 +1,6 @@
 """Losses of numbered classes, nll_loss and cross_entropy, and one_hot.
 
-Knows when cross_entropy takes its short path. Must not know the rules (`_rules.losses`), or
-modules.
+Knows PyTorch's parameters and checks. Must not know the rules, or modules.
 """
 
 from __future__ import annotations
@@ -14,16 +13,13 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._core.values import raw_value
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._graph.modes import MODE
-from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.kinds import require_kind
-from tapegrad.torch._ops.fast import short_cross_entropy
+from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._rules import losses as _losses
+from tapegrad.torch._rules.class_losses import are_mapped, class_losses
 from tapegrad.torch._rules.reducing import reduced, word_for
 from tapegrad.torch._tensor.tensor import Tensor
-
-mode_of = MODE.get
 
 
 def _nll_label(
@@ -62,21 +58,43 @@ def _check_classes(x: Value, target: Value) -> None:
         )
 
 
-@private(_nll_label, name="nll_loss")
+@private(_nll_label, name="nll_loss", settles=True)
 def _nll(input: Value, target: Value, weight: Value, ignore_index: int, reduction: str) -> Value:
     _check_classes(input, target)
-    return _nll_of_arrays(input, target, weight, ignore_index, reduction)
+    _check_weight(input, weight)
+    if are_mapped(input, target, weight):
+        return _nll_of_arrays(input, target, weight, ignore_index, reduction)
+    return _by_rows(input, target, weight, reduction, ignore_index, logits=False)
 
 
-def _nll_of_arrays(
-    x: Value, target: Value, weight: Value, ignore_index: int, reduction: str
+def _by_rows(
+    x: Value, target: Value, weight: Value, reduction: str, ignored: int, **options: Any
 ) -> Value:
+    """The losses of arrays of any dimensions, with the classes in dimension 1 or the only one."""
+    if len(x.shape) == 2:
+        return class_losses(x, target, weight, reduction, ignored, **options)
+    if len(x.shape) == 1:
+        rows = np.expand_dims(x, 0)
+    else:
+        rows = np.reshape(np.moveaxis(x, 1, -1), (-1, x.shape[1]))
+    made = class_losses(rows, target, weight, reduction, ignored, **options)
+    if reduction != "none":
+        return made
+    return np.reshape(made, target.shape if len(x.shape) > 1 else ())
+
+
+def _check_weight(x: Value, weight: Value) -> None:
     classes = x.shape[min(1, len(x.shape) - 1)]
     if weight is not None and weight.shape != (classes,):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but "
             f"got weight tensor of shape: {list(weight.shape)}"
         )
+
+
+def _nll_of_arrays(
+    x: Value, target: Value, weight: Value, ignore_index: int, reduction: str
+) -> Value:
     if len(x.shape) == 1:
         x, target = np.expand_dims(x, 0), np.reshape(target, (1,))
         loss, _ = _losses.picked_losses(x, target, weight, reduction, ignore_index)
@@ -84,6 +102,7 @@ def _nll_of_arrays(
     return _losses.picked_losses(x, target, weight, reduction, ignore_index)[0]
 
 
+@settled
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -115,7 +134,7 @@ def _cross_entropy_label(
     return "AddBackward0" if smoothing else _nll_label(input, target, weight, ignored, reduction)
 
 
-@private(_cross_entropy_label, name="cross_entropy")
+@private(_cross_entropy_label, name="cross_entropy", settles=True)
 def _cross_entropy(
     input: Value,
     target: Value,
@@ -134,6 +153,11 @@ def _cross_entropy(
             )
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, axis)
     _check_classes(input, target)
+    _check_weight(input, weight)
+    if not are_mapped(input, target, weight):
+        return _by_rows(
+            input, target, weight, reduction, ignore_index, share=float(label_smoothing)
+        )
     scores = _losses.log_probabilities(input, axis)
     if not label_smoothing:
         return _nll_of_arrays(scores, target, weight, ignore_index, reduction)
@@ -167,9 +191,7 @@ def _soft_cross_entropy(
     return -np.sum(scores, axis=axis) if reduction == "none" else -reduced(scores, reduction)
 
 
-NLL_NODE = node_class("NllLossBackward0")
-
-
+@settled
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -191,17 +213,6 @@ def cross_entropy(
     >>> torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1]))
     tensor(0.4100)
     """
-    if type(input) is Tensor and type(target) is Tensor:
-        made = short_cross_entropy(
-            input,
-            target,
-            weight is size_average is reduce is None
-            and reduction == "mean"
-            and ignore_index < 0
-            and not label_smoothing,
-        )
-        if made is not None:
-            return made
     word = word_for(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")

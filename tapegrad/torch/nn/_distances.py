@@ -18,6 +18,7 @@ from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.elementwise.kinds import FLOATS, require_kind
 from tapegrad.torch._ops.fast import logged_pair
+from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._rules import loss_passes
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.loss_passes import are_large
@@ -110,6 +111,7 @@ def _l1(input: Value, target: Value, reduction: str, weight: Value = None) -> Va
     return reduced(losses, reduction) if weight is None else weighted(losses, weight, reduction)
 
 
+@settled
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -129,6 +131,7 @@ def _smooth_l1(input: Value, target: Value, reduction: str, beta: float) -> Valu
     return _pair(_losses.SMOOTH_L1, input, target, "smooth_l1", reduction, beta=beta)
 
 
+@settled
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -148,6 +151,7 @@ def _huber(input: Value, target: Value, reduction: str, delta: float) -> Value:
     return _pair(_losses.HUBER, input, target, "huber", reduction, delta=delta)
 
 
+@settled
 def huber_loss(
     input: Tensor,
     target: Tensor,

@@ -31,6 +31,14 @@ class _Affine(Module):
         self.register_parameter("weight", empty_parameter(shape, dtype) if weight else None)
         self.register_parameter("bias", empty_parameter(shape, dtype) if bias else None)
 
+    def _affine_parts(self) -> tuple[Any, Any]:
+        """The weight and the bias, as a rule without a search through all tables."""
+        known = self._parameters
+        try:
+            return known["weight"], known["bias"]
+        except KeyError:  # replaced by tensors that are no parameters
+            return self.weight, self.bias
+
     def _reset_affine(self) -> None:
         if self.weight is not None:
             init.ones_(self.weight)
@@ -74,6 +82,14 @@ class _NormBase(_Affine):
         self.register_buffer("running_var", variance)
         self.register_buffer("num_batches_tracked", count)
         self.reset_parameters()
+
+    def _running(self) -> tuple[Any, Any, Any]:
+        """The running mean and variance, and the number of batches."""
+        known = self._buffers
+        try:
+            return known["running_mean"], known["running_var"], known["num_batches_tracked"]
+        except KeyError:  # replaced by what is no buffer
+            return self.running_mean, self.running_var, self.num_batches_tracked
 
     def reset_running_stats(self) -> None:
         """Start the running statistics anew."""
@@ -132,20 +148,18 @@ class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         part = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
-            with no_grad():
-                self.num_batches_tracked.add_(1)
+        mean, variance, counter = self._running()
+        if self.training and self.track_running_stats and counter is not None:
+            _normalizing.count_batch(counter)
             if self.momentum is None:
-                part = 1.0 / float(self.num_batches_tracked)
-        mean, variance = self.running_mean, self.running_var
+                part = 1.0 / float(counter)
         by_batch = self.training or (mean is None and variance is None)
         used = not self.training or self.track_running_stats
         return _normalizing.batch_norm(
             input,
             mean if used else None,
             variance if used else None,
-            self.weight,
-            self.bias,
+            *self._affine_parts(),
             by_batch,
             part,
             self.eps,
@@ -303,7 +317,7 @@ class LayerNorm(_Affine):
 
     def forward(self, input: Tensor) -> Tensor:
         return _normalizing.layer_norm(
-            input, self.normalized_shape, self.weight, self.bias, self.eps
+            input, self.normalized_shape, *self._affine_parts(), self.eps
         )
 
     def extra_repr(self) -> str:

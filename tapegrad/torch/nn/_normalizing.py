@@ -6,6 +6,7 @@ is normalized (`_rules.normalizing`).
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -16,12 +17,14 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced, raw_value
 from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._ops.create.fill import C_NAMES
-from tapegrad.torch._ops.declare import private, register
+from tapegrad.torch._ops.declare import OPERATIONS, private, register
 from tapegrad.torch._ops.elementwise.kinds import require_kind
-from tapegrad.torch._rules.normalizing import Kept, normalized
+from tapegrad.torch._ops.settled import kept_by, settled
+from tapegrad.torch._rules.normalizing import moments, moments_kept, normalized
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch._tensor.writes import overwrite
+from tapegrad.torch._tensor.writes import is_plain, overwrite
 
 Shape = int | Sequence[int]
 
@@ -42,7 +45,7 @@ def _check_dtypes(input: Tensor, *parts: Tensor | None) -> None:
 
 def _per_channel(part: Value, ndim: int) -> Value:
     """One number a channel, in a shape that broadcasts to (n, channels, ...)."""
-    return part if part is None else np.reshape(part, (-1, *(1,) * (ndim - 2)))
+    return part if part is None or ndim == 2 else np.reshape(part, (-1, *(1,) * (ndim - 2)))
 
 
 def _check_channels(channels: int, **parts: Value) -> None:
@@ -53,18 +56,17 @@ def _check_channels(channels: int, **parts: Value) -> None:
             )
 
 
-@private("NativeBatchNormBackward0")
+@private("NativeBatchNormBackward0", settles=True)
 def _batch_norm(
-    input: Value, weight: Value, bias: Value, axes: tuple[int, ...], eps: float, kept: Kept
+    input: Value, weight: Value, bias: Value, axes: tuple[int, ...], eps: float
 ) -> Value:
     require_kind(input, "batch_norm")
-    ndim = len(input.shape)
-    return normalized(
-        input, _per_channel(weight, ndim), _per_channel(bias, ndim), axes, eps, kept=kept
-    )
+    shape = input.shape
+    aligned = None if len(shape) == 2 else (shape[1], *(1,) * (len(shape) - 2))
+    return normalized(input, weight, bias, axes, eps, aligned=aligned)
 
 
-@private("NativeBatchNormBackward0")
+@private("NativeBatchNormBackward0", settles=True)
 def _scaled(
     input: Value, mean: Value, variance: Value, weight: Value, bias: Value, eps: float
 ) -> Value:
@@ -87,10 +89,13 @@ def _is_mapped(value: Value) -> bool:
     return isinstance(value, Mapped)
 
 
-def _statistics_of(input: Tensor, axes: tuple[int, ...], kept: Kept) -> Any:
-    """Mean and variance of a call, which a traced one has not kept; both as arrays."""
+def _statistics_of(input: Tensor, axes: tuple[int, ...], eps: float, out: Tensor) -> Any:
+    """Mean and variance of a call that made `out`; both as arrays."""
     value: Any = input._value
-    if kept.found is None:
+    found = moments_kept(kept_by(out))
+    if found is None and type(value) is np.ndarray and value.dtype.itemsize != 2:
+        found = moments(value, axes, eps)
+    if found is None:
         if _is_mapped(value):
             raise RuntimeError(
                 "Batch norm got a batched tensor as input while the running_mean or running_var, "
@@ -99,15 +104,33 @@ def _statistics_of(input: Tensor, axes: tuple[int, ...], kept: Kept) -> Any:
             )
         value = raw_value(value)
         return np.mean(value, axes), np.var(value, axes)
-    return np.squeeze(kept.found.mean, axes), np.squeeze(kept.found.variance, axes)
+    shape = [side for axis, side in enumerate(value.shape) if axis - value.ndim not in axes]
+    return tuple(part.reshape(shape) for part in found)
+
+
+def count_batch(counter: Tensor) -> None:
+    """Add 1 to the number of batches."""
+    if is_plain(counter):
+        counter._value += 1
+        count_write(counter)
+        return
+    with no_grad():
+        OPERATIONS["add_"](counter, 1)
 
 
 def _update(running: Tensor | None, found: Value, momentum: float) -> None:
     """Move running statistics towards those of a batch."""
-    if running is not None:
-        with no_grad():
-            before = raw_value(running._value)
-            overwrite(running, (before * (1 - momentum) + found * momentum).astype(before.dtype))
+    if running is None:
+        return
+    if is_plain(running) and running._value.dtype == found.dtype:
+        value = running._value
+        value *= 1 - momentum
+        value += found * momentum
+        count_write(running)
+        return
+    with no_grad():
+        before = raw_value(running._value)
+        overwrite(running, (before * (1 - momentum) + found * momentum).astype(before.dtype))
 
 
 def _bessel(count: float) -> float:
@@ -135,6 +158,33 @@ def batch_norm(
     statistics are those of the input, and the running ones, if any, move towards them by
     `momentum`; else the running ones are used. ValueError for one value a channel in training.
     """
+    out = _by_channels(input, running_mean, running_var, weight, bias, training, eps)
+    if training and (running_mean is not None or running_var is not None):
+        shape = input._value.shape
+        count = math.prod(shape) // max(shape[1], 1)
+        if count:
+            mean, variance = _statistics_of(input, _but_channels(len(shape)), eps, out)
+            part = 0.0 if momentum is None else momentum
+            _update(running_mean, mean, part)
+            _update(running_var, variance * _bessel(count), part)
+    return out
+
+
+def _but_channels(ndim: int) -> tuple[int, ...]:
+    return (-ndim, *range(2 - ndim, 0))
+
+
+@settled
+def _by_channels(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    eps: float,
+) -> Any:
+    """Batch norm with its checks, but for the running statistics that move."""
     count = math.prod(input.shape) // max(input.shape[1], 1)
     if training and count == 1:
         raise ValueError(
@@ -150,15 +200,7 @@ def batch_norm(
     _check_dtypes(input, weight, bias, running_mean, running_var)
     if not training:
         return _scaled(input, running_mean, running_var, weight, bias, eps)
-    axes = (-input.ndim, *range(2 - input.ndim, 0))
-    kept = Kept()
-    out = _batch_norm(input, weight, bias, axes, eps, kept)
-    if count and (running_mean is not None or running_var is not None):
-        mean, variance = _statistics_of(input, axes, kept)
-        part = 0.0 if momentum is None else momentum
-        _update(running_mean, mean, part)
-        _update(running_var, variance * _bessel(count), part)
-    return out
+    return _batch_norm(input, weight, bias, _but_channels(input.ndim), eps)
 
 
 def instance_norm(
@@ -193,10 +235,9 @@ def instance_norm(
             f"{_size_words(input.shape)}"
         )
     axes = tuple(range(2 - input.ndim, 0))
-    kept = Kept()
-    out = _batch_norm(input, weight, bias, axes, eps, kept)
+    out = _batch_norm(input, weight, bias, axes, eps)
     if running_mean is not None or running_var is not None:
-        mean, variance = _statistics_of(input, axes, kept)
+        mean, variance = _statistics_of(input, axes, eps, out)
         examples = input.shape[0] or math.nan  # no examples leave no statistics
         _update(running_mean, np.sum(mean, 0) / examples, momentum)
         _update(running_var, np.sum(variance, 0) / examples * _bessel(count), momentum)
@@ -244,7 +285,7 @@ def _last(
     return tuple(range(-len(given), 0))
 
 
-@private("NativeLayerNormBackward0")
+@private("NativeLayerNormBackward0", settles=True)
 def _layer_norm(
     input: Value, axes: tuple[int, ...], weight: Value, bias: Value, eps: float
 ) -> Value:
@@ -252,6 +293,7 @@ def _layer_norm(
     return normalized(input, weight, bias, axes, eps)
 
 
+@settled
 def layer_norm(
     input: Tensor,
     normalized_shape: Shape,
@@ -269,11 +311,12 @@ def layer_norm(
     return _layer_norm(input, axes, weight, bias, eps)
 
 
-@private("MulBackward0")
+@private("MulBackward0", settles=True)
 def _rms_norm(input: Value, axes: tuple[int, ...], weight: Value, eps: float) -> Value:
     return normalized(input, weight, None, axes, eps, centred=False)
 
 
+@settled
 def rms_norm(
     input: Tensor,
     normalized_shape: Shape,
@@ -299,18 +342,18 @@ def rms_norm(
     return _rms_norm(input, axes, weight, eps).to(input.dtype)
 
 
-@private("NativeGroupNormBackward0")
+@private("NativeGroupNormBackward0", settles=True)
 def _group_norm(input: Value, groups: int, weight: Value, bias: Value, eps: float) -> Value:
     require_kind(input, "GroupNormKernelImpl")
     shape = input.shape
     each = shape[1] // groups
     split = (shape[0], groups, each, *shape[2:])
     aligned = (groups, each, *(1,) * (len(shape) - 2))
-    factor, term = (None if part is None else np.reshape(part, aligned) for part in (weight, bias))
     axes = tuple(range(1 - len(shape), 0))
-    return normalized(input, factor, term, axes, eps, split=split)
+    return normalized(input, weight, bias, axes, eps, split=split, aligned=aligned)
 
 
+@settled
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -386,9 +429,10 @@ def local_response_norm(
 
 def _of_torch(function: Any) -> Any:
     """As `torch.<name>`, which also takes the flag for CUDA's own kernels."""
+    count = len(inspect.signature(function).parameters)
 
     def call(*args: Any, cudnn_enabled: bool = True, **kwargs: Any) -> Any:
-        return function(*args[: function.__code__.co_argcount], **kwargs)
+        return function(*args[:count], **kwargs)
 
     call.__name__ = call.__qualname__ = function.__name__
     call.__doc__, call.__module__ = function.__doc__, function.__module__

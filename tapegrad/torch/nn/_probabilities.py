@@ -16,6 +16,7 @@ from tapegrad._warning import warn
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.elementwise.functions import _xlogy
+from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.reducing import reduced, word_for
 from tapegrad.torch._tensor.tensor import Tensor
@@ -34,6 +35,7 @@ def _kl(input: Value, target: Value, reduction: str, log_target: bool) -> Value:
     return reduced(losses, reduction)
 
 
+@settled
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -96,6 +98,7 @@ def _with_logits(
     return _losses.WITH_LOGITS.of(x, y, reduction, weight, **params)
 
 
+@settled
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,

@@ -12,10 +12,11 @@ import numpy as np
 from tapegrad._core.forms import General
 from tapegrad._core.types import Value
 from tapegrad._core.values import innermost, untraced
-from tapegrad.torch._graph.versions import count_write
+from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.declare import register
-from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray
-from tapegrad.torch._tensor.writes import check_writable, write
+from tapegrad.torch._tensor.short_writes import is_held, store_number
+from tapegrad.torch._tensor.tensor import Tensor, array_of
+from tapegrad.torch._tensor.writes import write
 from tapegrad.torch._types import Number, TensorLike
 
 
@@ -40,16 +41,13 @@ _REPLACED = General(
     batch="align",
     name="fill",
 )
+ZERO, FILL = node_class("ZeroBackward0"), node_class("FillBackward2")
 
 
 @register()
 def zero_(self: Tensor) -> Tensor:
     """Write zeros into this tensor."""
-    value = self._value
-    if type(value) is ndarray and self.node is None and self._base is None:
-        check_writable(self, tracked=False)  # the frequent case: x.grad.zero_()
-        value.fill(0)
-        count_write(self)
+    if store_number(self, 0, _REPLACED, ZERO):
         return self
     return write(self, lambda old: replaced(old, np.zeros((), old.dtype)), "ZeroBackward0")
 
@@ -58,6 +56,8 @@ def zero_(self: Tensor) -> Tensor:
 def fill_(self: Tensor, value: TensorLike) -> Tensor:
     """Write a number, or a tensor of no dimensions, into all elements of this tensor."""
     if not isinstance(value, Tensor):
+        if is_held(value, self) and store_number(self, value, _REPLACED, FILL):
+            return self
         given = filled_as(value, self._value.dtype)
         return write(self, lambda old: replaced(old, given), "FillBackward2")
     if value._value.shape:

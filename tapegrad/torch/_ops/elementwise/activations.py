@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import spec_of
+from tapegrad._core.entry import Spec, spec_of
+from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import along_one, shaped, wrapped
@@ -36,18 +37,21 @@ from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, refuse_tr
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import is_short, logged, quiet, short_single
 from tapegrad.torch._ops.settled import settling
-from tapegrad.torch._rules import special, unit_passes
+from tapegrad.torch._rules import special, unit_passes, unit_ways
 from tapegrad.torch._rules.declare import Declared, elementwise, general
 from tapegrad.torch._rules.parts import (
     LARGE,
+    add_up,
     by_passes,
     clipped,
+    highest,
     in_parts,
     is_like,
     softplus_of,
     sums_along,
     sums_of_products,
 )
+from tapegrad.torch._tensor.short_writes import store_result
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import write
 from tapegrad.torch._types import Dim, DType, Number, TensorLike
@@ -79,12 +83,14 @@ def activation(
         public = everywhere and not inplace
         call = operation(label, method=method, function=public, settles=True)(compute)
         if short is not None:
+            trace = call.trace  # type: ignore[attr-defined]
             call = _shortened(call, short, label, numbers or (lambda *given: given))
+            call = settling(call, trace)
         if not inplace:
             return call
-        call = with_inplace(call, compute, within)
+        own, call = call, with_inplace(call, compute, within)
         if everywhere:
-            add_inplace(word, quiet(compute), within, {}, method=method)
+            add_inplace(word, quiet(compute), within, {}, method=method, operation=own)
             register(method=False)(call)
         return call
 
@@ -138,6 +144,8 @@ def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
         if not given.pop("inplace", False):
             return call(**given)
         tensor = given.pop("input")
+        if store_result(tensor, call, (), given, node_class(label)):
+            return tensor
         arrays = {name: as_arrays(value) for name, value in given.items()}
         sources = [value for value in given.values() if isinstance(value, Tensor)]
         return write(tensor, lambda array: evaluate(array, **arrays), label, sources)
@@ -186,6 +194,7 @@ relu = register(replaces=relu)(short_single(relu_of, "ReluBackward0", relu, warn
     lambda _out, x, low, high: _kept(~((untraced(x) <= low) | (untraced(x) >= high)), x),
     0,
     0,
+    ways=unit_ways.ways_of(unit_ways.pull_between),
 )
 def _between(x: Value, low: Value, high: Value) -> Value:
     return clipped(x, low, high)
@@ -222,7 +231,10 @@ def _leaky_slopes(x: Value, slope: Value) -> Value:
 
 
 @elementwise(
-    "LeakyReluBackward0", lambda _out, x, slope: _kept(_leaky_slopes(untraced(x), slope), x), 0
+    "LeakyReluBackward0",
+    lambda _out, x, slope: _kept(_leaky_slopes(untraced(x), slope), x),
+    0,
+    ways=unit_ways.ways_of(unit_ways.pull_leaky),
 )
 def _leaky(x: Value, slope: Value) -> Value:
     # Choosing element by element costs far more than the larger one of two.
@@ -294,7 +306,14 @@ def _elu_slope(_out: Value, x: Value, alpha: Number, scale: Number, recording: N
     return np.where(below, low, scale)
 
 
-@elementwise("EluBackward0", _elu_slope, 0, 0, 0)
+@elementwise(
+    "EluBackward0",
+    _elu_slope,
+    0,
+    0,
+    0,
+    ways=unit_ways.ways_of(unit_ways.pull_elu, run=unit_ways.run_elu),
+)
 @by_passes(unit_passes.elu, work=1)
 def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
     low = np.expm1(np.minimum(x, 0) * recording) * (alpha * scale)
@@ -401,7 +420,11 @@ def _gelu_tanh_slopes(x: Value) -> Value:
     return 0.5 * (1 + inner) + (0.5 * _ROOT) * x * (1 - inner * inner) * (1 + 3 * _CUBE * square)
 
 
-@elementwise("GeluBackward0", _gelu_tanh_slope)
+@elementwise(
+    "GeluBackward0",
+    _gelu_tanh_slope,
+    ways=unit_ways.ways_of(unit_ways.pull_gelu_tanh, unit_ways.keep_gelu_tanh),
+)
 @by_passes(unit_passes.gelu_tanh)
 def _gelu_tanh(x: Value) -> Value:
     return 0.5 * x * (1 + np.tanh(_ROOT * (x + _CUBE * x * x * x)))
@@ -433,7 +456,7 @@ def _short_gelu(general: Operation) -> Operation:
     return within
 
 
-gelu = _short_gelu(gelu)
+gelu = settling(_short_gelu(gelu), gelu.trace)  # type: ignore[attr-defined]
 
 
 def _silu_slope(_out: Value, x: Value) -> Value:
@@ -446,7 +469,9 @@ def _silu_slopes(x: Value) -> Value:
     return part * (1 + x * (1 - part))
 
 
-@elementwise("SiluBackward0", _silu_slope)
+@elementwise(
+    "SiluBackward0", _silu_slope, ways=unit_ways.ways_of(unit_ways.pull_silu, unit_ways.keep_silu)
+)
 @by_passes(unit_passes.silu)
 def _silu(x: Value) -> Value:
     return x / (1 + np.exp(-x))
@@ -469,7 +494,13 @@ def _softplus_slopes(x: Value, beta: Number, limit: Number) -> Value:
     return np.where(untraced(x) * beta > limit, 1, sigmoid_of(x * beta))
 
 
-@elementwise("SoftplusBackward0", _softplus_slope, 0, 0)
+@elementwise(
+    "SoftplusBackward0",
+    _softplus_slope,
+    0,
+    0,
+    ways=unit_ways.ways_of(unit_ways.pull_softplus, run=unit_ways.run_softplus),
+)
 @by_passes(unit_passes.softplus, work=1)
 @in_parts
 def _softplus(x: Value, beta: Number, limit: Number) -> Value:
@@ -511,7 +542,11 @@ def _logsigmoid_slopes(x: Value) -> Value:
     return sigmoid_of(-x)
 
 
-@elementwise("LogSigmoidBackward0", lambda _out, x: _logsigmoid_slopes(x))
+@elementwise(
+    "LogSigmoidBackward0",
+    lambda _out, x: _logsigmoid_slopes(x),
+    ways=unit_ways.ways_of(unit_ways.pull_log_logistic),
+)
 @by_passes(unit_passes.log_logistic, work=1)
 def _logsigmoid(x: Value) -> Value:
     return -softplus_of(-x)
@@ -568,7 +603,9 @@ def _hardswish_slopes(x: Value) -> Value:
     return np.where(untraced(x) <= -3, 0, middle)
 
 
-@elementwise("HardswishBackward0", _hardswish_slope)
+@elementwise(
+    "HardswishBackward0", _hardswish_slope, ways=unit_ways.ways_of(unit_ways.pull_hardswish)
+)
 @by_passes(unit_passes.hardswish)
 def _hardswish(x: Value) -> Value:
     return x * np.clip(x + 3, 0, 6) / 6
@@ -652,7 +689,64 @@ def _softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent:
     return _softmax_vjp(dots[0], out, _x, axis)  # its Jacobian is symmetric
 
 
-@general("SoftmaxBackward0", _softmax_vjp, _softmax_jvp)
+def _sums_for(x: Spec, axis: int) -> Callable[[Value], Value]:
+    """`sums_along` of arrays of one kind, as far as they are contiguous."""
+    if axis not in (-1, x.ndim - 1):
+        return lambda values: add_up(values, axis, None, None, True)
+    ones = np.ones((x.shape[-1], 1), x.dtype)
+
+    def sums(values: Value) -> Value:
+        if not values.flags.c_contiguous:
+            return add_up(values, -1, None, None, True)
+        return np.matmul(values, ones)
+
+    return sums
+
+
+def _softmax_ways(specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int) -> AllWays | None:
+    (x,) = specs
+    if x is not out or not x.size or x.size >= LARGE or x.dtype.char not in "fd":
+        return None
+    sums = _sums_for(x, axis)
+
+    def run(x: Value) -> Value:
+        powers = x - highest(x, axis, None, None, True)
+        np.exp(powers, powers)
+        powers /= sums(powers)
+        return powers
+
+    def pull(g: Cotangent, out: Value, _x: Value) -> Any:
+        bar = g * out
+        np.subtract(g, sums(bar), bar)
+        bar *= out
+        return (bar,)
+
+    return AllWays(pull, run=run)
+
+
+def _log_softmax_ways(
+    specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int
+) -> AllWays | None:
+    (x,) = specs
+    if x is not out or not x.size or x.size >= LARGE or x.dtype.char not in "fd":
+        return None
+    sums = _sums_for(x, axis)
+
+    def run(x: Value) -> Value:
+        shifted = x - highest(x, axis, None, None, True)
+        totals = sums(np.exp(shifted))
+        shifted -= np.log(totals, totals)
+        return shifted
+
+    def pull(g: Cotangent, out: Value, _x: Value) -> Any:
+        bar = np.exp(out)
+        bar *= sums(g)
+        return (np.subtract(g, bar, bar),)
+
+    return AllWays(pull, run=run)
+
+
+@general("SoftmaxBackward0", _softmax_vjp, _softmax_jvp, ways=_softmax_ways)
 def softmax_of(x: Value, axis: int) -> Value:
     """exp(x) over its sum along an axis."""
     if not x.size:
@@ -675,7 +769,7 @@ def _log_softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent
     return dots[0] - np.sum(np.exp(out) * dots[0], axis, keepdims=True)
 
 
-@general("LogSoftmaxBackward0", _log_softmax_vjp, _log_softmax_jvp)
+@general("LogSoftmaxBackward0", _log_softmax_vjp, _log_softmax_jvp, ways=_log_softmax_ways)
 def log_softmax_of(x: Value, axis: int) -> Value:
     """x less the logarithm of the sum of exp(x) along an axis."""
     if not x.size:

@@ -236,7 +236,9 @@ def inplace_operator(word: str) -> Operation:
     """An operator like `+=`, by the method that writes in place."""
 
     def inplace(self: Tensor, other: TensorLike) -> Any:
-        return getattr(self, word)(other) if is_operand(other) else NotImplemented
+        if type(other) is Tensor or type(other) is float or is_operand(other):
+            return getattr(self, word)(other)
+        return NotImplemented
 
     return inplace
 

@@ -31,7 +31,7 @@ from tapegrad.torch._ops.fast import (
     short_single,
 )
 from tapegrad.torch._ops.settled import settling
-from tapegrad.torch._rules import incomplete_gamma, special, unit_passes
+from tapegrad.torch._rules import incomplete_gamma, special, unit_passes, unit_ways
 from tapegrad.torch._rules.declare import Declared, elementwise
 from tapegrad.torch._rules.parts import by_passes, clipped, logistic_into
 from tapegrad.torch._tensor.tensor import Tensor
@@ -175,7 +175,14 @@ def _above(_out: Value, x: Value, low: Value, high: Value) -> Value:
     return ((untraced(x) > high) | (high < untraced(low))).astype(x.dtype)
 
 
-@elementwise("ClampBackward1", _inside, _below, _above, strong=True)
+@elementwise(
+    "ClampBackward1",
+    _inside,
+    _below,
+    _above,
+    strong=True,
+    ways=unit_ways.ways_of(unit_ways.pull_clamped, run=unit_ways.run_clamped),
+)
 def _clamped(x: Value, low: Value, high: Value) -> Value:
     if type(low) in NUMBERS and type(high) in NUMBERS:
         return clipped(x, low, high)
@@ -187,6 +194,7 @@ def _clamped(x: Value, low: Value, high: Value) -> Value:
     lambda _out, x, low: (untraced(x) >= untraced(low)).astype(x.dtype),
     lambda _out, x, low: (untraced(x) < untraced(low)).astype(x.dtype),
     strong=True,
+    ways=unit_ways.ways_of(unit_ways.pull_at_least),
 )
 def _at_least(x: Value, low: Value) -> Value:
     return np.maximum(x, low)
@@ -197,6 +205,7 @@ def _at_least(x: Value, low: Value) -> Value:
     lambda _out, x, high: (untraced(x) <= untraced(high)).astype(x.dtype),
     lambda _out, x, high: (untraced(x) > untraced(high)).astype(x.dtype),
     strong=True,
+    ways=unit_ways.ways_of(unit_ways.pull_at_most),
 )
 def _at_most(x: Value, high: Value) -> Value:
     return np.minimum(x, high)

@@ -11,21 +11,25 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core import types
+from tapegrad._core.types import Value
 from tapegrad.torch._dims import clash_of
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._graph.modes import MODE, UNLOGGED
 from tapegrad.torch._graph.node import Node
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import register, tell
 from tapegrad.torch._ops.fast import are_positions, chosen
 from tapegrad.torch._ops.index.syntax import Parsed, parse
+from tapegrad.torch._ops.settled_views import Known, is_usual, known_view, remember
 from tapegrad.torch._ops.shape.reshape import reshaped
 from tapegrad.torch._ops.view_paths import Index, label_of, view_of
+from tapegrad.torch._tensor.short_writes import is_held, store_part
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
-from tapegrad.torch._tensor.writes import overwrite, put
+from tapegrad.torch._tensor.writes import COPY_SLICES, overwrite, put
 from tapegrad.torch._types import TensorLike
 
+mode_of = MODE.get
 SELECT = label_of("Select")
 SLICE = label_of("Slice")
 INDEX = label_of("Index")
@@ -36,25 +40,69 @@ UNSQUEEZE = label_of("Unsqueeze")
 def _getitem(self: Tensor, index: types.Index) -> Tensor:
     """`x[index]`: a view for integers, slices, None and Ellipsis; a copy for tensors and lists."""
     kind = type(index)
-    shape = self._value.shape
+    x = self._value
+    key: Any = None
+    if type(x) is ndarray and mode_of() is None and is_usual(self):
+        if kind is int:
+            key = x.dtype, x.shape, x.strides, index
+        elif kind is slice or kind is tuple:
+            key = _key_of((index,) if kind is slice else index, x)
+        known = _VIEWS.get(key)
+        if known is not None:
+            return known_view(self, x, known)
+    shape = x.shape
     if kind is int and shape:
         if not -shape[0] <= index < shape[0]:
             raise IndexError(
                 f"index {index} is out of bounds for dimension 0 with size {shape[0]}"
             )
-        return view_of(self, Index(index), SELECT)
+        return _viewed(self, key, Index(index), SELECT)
     label = _label_of_frequent(index, kind, shape)
     if label is not None:
-        return view_of(self, Index(index), label)
+        return _viewed(self, key, Index(index), label)
     places = _frequent_places(index, kind, shape)
     if places is not None:
         return chosen(self, places, INDEX)
     parsed = parse(index, shape)
     if parsed.chosen is None:
-        return view_of(self, Index(_simple(parsed.basic)), label_of(parsed.name))
+        return _viewed(self, key, Index(_simple(parsed.basic)), label_of(parsed.name))
     if not parsed.whole:
         self = view_of(self, Index(_simple(parsed.basic)), label_of(parsed.name))
     return chosen(self, _simple(parsed.chosen), INDEX)
+
+
+_VIEWS: dict[Any, Known] = {}
+_KINDS = frozenset((int, type(None), type(Ellipsis)))
+
+
+def _key_of(index: tuple[Any, ...], x: Value) -> Any:
+    """By what a view of an array by a basic index is remembered; None for any other index."""
+    key: list[Any] = [x.dtype, x.shape, x.strides]
+    for part in index:
+        kind = type(part)
+        if kind is slice:
+            start, stop = part.start, part.stop
+            if (start is not None and type(start) is not int) or (
+                stop is not None and type(stop) is not int
+            ):
+                return None
+            if part.step is not None:
+                if type(part.step) is not int:
+                    return None
+                key.append(part.step)
+            key += slice, start, stop
+        elif kind in _KINDS:
+            key.append(part)
+        else:
+            return None
+    key.append(tuple)  # x[0] is another index
+    return tuple(key)
+
+
+def _viewed(self: Tensor, key: Any, path: Index, label: type[Node]) -> Tensor:
+    if key is not None:
+        remember(_VIEWS, key, self._value, path, label)
+    return view_of(self, path, label)
 
 
 def _label_of_frequent(
@@ -129,10 +177,29 @@ def _simple(index: tuple[types.Index, ...]) -> types.Index:
 def _setitem(self: Tensor, index: types.Index, value: TensorLike) -> None:
     """`x[index] = value`: written into this tensor's memory, and logged."""
     mode = MODE.get()
+    if mode is None or mode is UNLOGGED:
+        part = _frequent_part(index, self._value.shape)
+        if part is not None and (isinstance(value, Tensor) or is_held(value, self)):
+            if store_part(self, part, value, COPY_SLICES):
+                return
     start = next_number() if mode is not None else 0
     _assign(self, index, value)
     if mode is not None:
         tell(mode, start, "__setitem__", (index, value), self)
+
+
+def _frequent_part(index: types.Index, shape: tuple[int, ...]) -> types.Index:
+    """An index of integers and slices that does not take all, for NumPy; None for any other."""
+    kind = type(index)
+    if kind is int:
+        return index if shape and -shape[0] <= index < shape[0] else None
+    label = _label_of_frequent(index, kind, shape)
+    if label is None or label is UNSQUEEZE:
+        return None
+    if kind is slice:
+        whole = not index.start and (index.stop is None or index.stop >= shape[0])
+        return None if whole else index
+    return _simple(index)
 
 
 def _assign(self: Tensor, index: types.Index, value: TensorLike) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import spec_of
+from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.rule import REGISTRY
+from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._dims import axes_of, wrapped
@@ -23,7 +24,8 @@ from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
 from tapegrad.torch._ops.fast import is_short, logged
 from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.declare import elementwise, general
-from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._rules.parts import add_up
+from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import Axis, Dim, DType, Number, TensorLike
 
 # --- The short path -----------------------------------------------------------------------------
@@ -304,7 +306,42 @@ def _euclidean_jvp(dots: Tangent, out: Value, x: Value, axis: Axis, keepdims: bo
     return np.where(zero, 0, change / np.where(zero, 1, out)) if any_true(zero) else change / out
 
 
-@general("LinalgVectorNormBackward0", _euclidean_vjp, _euclidean_jvp)
+def _euclidean_ways(
+    specs: Any, out: Spec, wanted: tuple[bool, ...], axis: Axis, keepdims: bool
+) -> AllWays | None:
+    (x,) = specs
+    if x.dtype.char not in "fd" or not x.size or not x.ndim:
+        return None
+    if axis is None:
+        return None if keepdims else AllWays(_pull_length, run=_length)
+    if not isinstance(axis, int):
+        return None
+    kept = list(x.shape)
+    kept[axis] = 1
+    size = out.size
+
+    def run(x: Value) -> Value:
+        made = add_up(np.square(x), axis, None, None, keepdims)
+        return np.sqrt(made, out=made) if type(made) is ndarray else np.sqrt(made)
+
+    def pull(g: Cotangent, out: Value, x: Value) -> Any:
+        if np.count_nonzero(out) != size:
+            return (_euclidean_vjp(g, out, x, axis, keepdims),)
+        return ((g / out).reshape(kept) * x,)
+
+    return AllWays(pull, run=run)
+
+
+def _length(x: Value) -> Value:
+    row = x.ravel("K")
+    return np.sqrt(row.dot(row))
+
+
+def _pull_length(g: Cotangent, out: Value, x: Value) -> Any:
+    return (np.zeros_like(x) if out == 0 else x * (g / out),)
+
+
+@general("LinalgVectorNormBackward0", _euclidean_vjp, _euclidean_jvp, ways=_euclidean_ways)
 def _euclidean(x: Value, axis: Axis, keepdims: bool) -> Value:
     """The root of the sum of squares; its derivatives of any order at zero are zero."""
     if axis is None or isinstance(axis, int):

@@ -5,6 +5,7 @@ Knows the paths of views. Must not know indexing, or how views are logged and wr
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -20,6 +21,7 @@ from tapegrad.torch._graph.node import Node, new, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, share_version
 from tapegrad.torch._ops.declare import OPERATIONS, register
+from tapegrad.torch._ops.settled_views import Plan, viewing
 from tapegrad.torch._ops.view_paths import (
     ALL,
     Expand,
@@ -85,11 +87,16 @@ def fits_in_memory(value: Value, shape: tuple[int, ...]) -> bool:
 
 def reshaped(input: Tensor, shape: tuple[int, ...], label: type[Node] = VIEW) -> Tensor:
     """A tensor in another shape of as many elements: a view if it can be one, else a copy."""
+    planned = _reshaping(input, shape, label)
+    return planned if isinstance(planned, Tensor) else view_of(input, *planned)
+
+
+def _reshaping(input: Tensor, shape: tuple[int, ...], label: type[Node] = VIEW) -> Plan:
     if fits_in_memory(input._value, shape):
         value = input._value
         if label is VIEW and type(value) is ndarray and not value.flags.c_contiguous:
             label = label_of("ReshapeAlias")
-        return view_of(input, Reshape(shape), label)
+        return Reshape(shape), label
     copy = input.clone()
     copy._value = np.ascontiguousarray(copy._value)
     made = view_of(copy, Reshape(shape), label_of("UnsafeView"))
@@ -98,7 +105,8 @@ def reshaped(input: Tensor, shape: tuple[int, ...], label: type[Node] = VIEW) ->
 
 
 @register(function=False)
-def view(self: Tensor, *size: Sizes, **words: Any) -> Tensor:
+@viewing
+def view(self: Tensor, *size: Sizes, **words: Any) -> Plan:
     """The same memory in another shape, or read as another dtype; never a copy.
 
     size: the shape, of which one size may be -1, or a dtype. RuntimeError where memory does not
@@ -122,7 +130,7 @@ def view(self: Tensor, *size: Sizes, **words: Any) -> Tensor:
             "view size is not compatible with input tensor's size and stride (at least one "
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
         )
-    return view_of(self, Reshape(shape), VIEW)
+    return Reshape(shape), VIEW
 
 
 def _reinterpreted(self: Tensor, given: dtype) -> Tensor:
@@ -161,34 +169,36 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @register()
-def reshape(input: Tensor, *shape: Sizes, **words: Any) -> Tensor:
+@viewing
+def reshape(input: Tensor, *shape: Sizes, **words: Any) -> Plan:
     """A view in another shape, of which one size may be -1; a copy where memory does not allow it.
 
     RuntimeError where the number of elements differs.
     """
     given = by_name("reshape", "shape", shape, words)
-    return reshaped(input, _sized(given, math.prod(input._value.shape)))
+    return _reshaping(input, _sized(given, math.prod(input._value.shape)))
 
 
 @register(function=False)
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.reshape(other.size())`."""
-    return reshaped(self, _sized((other._value.shape,), math.prod(self._value.shape)))
+    return reshape(self, other._value.shape)
 
 
 @register()
-def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+@viewing
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Plan:
     """The dimensions from start_dim to end_dim merged into one."""
     shape = input._value.shape
     if not shape:
-        return reshaped(input, (1,))
+        return _reshaping(input, (1,))
     start, end = wrapped(start_dim, len(shape)), wrapped(end_dim, len(shape))
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if start == end:
         return input
     middle = math.prod(shape[start : end + 1])
-    return reshaped(input, (*shape[:start], middle, *shape[end + 1 :]))
+    return _reshaping(input, (*shape[:start], middle, *shape[end + 1 :]))
 
 
 @register(numpy_words=True)
@@ -209,15 +219,17 @@ def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Tensor:
 
 
 @register()
-def ravel(input: Tensor) -> Tensor:
+@viewing
+def ravel(input: Tensor) -> Plan:
     """The tensor as one dimension."""
-    return reshaped(input, (math.prod(input._value.shape),))
+    return _reshaping(input, (math.prod(input._value.shape),))
 
 
-@register(numpy_words=True)
-def squeeze(input: Tensor, dim: Dim = None) -> Tensor:
+@register()
+@functools.partial(viewing, numpy_words=True)
+def squeeze(input: Tensor, dim: Dim = None) -> Plan:
     """The tensor without dimensions of size 1: all of them, or those named if they are."""
-    return view_of(input, *_squeeze_path(input, dim))
+    return _squeeze_path(input, dim)
 
 
 def _squeeze_path(input: Tensor, dim: Dim) -> tuple[Reshape, type[Node]]:
@@ -230,10 +242,11 @@ def _squeeze_path(input: Tensor, dim: Dim) -> tuple[Reshape, type[Node]]:
     return Reshape(kept), node_class("SqueezeBackward2" if several else "SqueezeBackward1")
 
 
-@register(numpy_words=True)
-def unsqueeze(input: Tensor, dim: int) -> Tensor:
+@register()
+@functools.partial(viewing, numpy_words=True)
+def unsqueeze(input: Tensor, dim: int) -> Plan:
     """The tensor with a new dimension of size 1, which becomes dimension `dim`."""
-    return view_of(input, _unsqueeze_path(input, dim), label_of("Unsqueeze"))
+    return _unsqueeze_path(input, dim), label_of("Unsqueeze")
 
 
 def _unsqueeze_path(input: Tensor, dim: int) -> Index:
@@ -245,9 +258,10 @@ def _unsqueeze_path(input: Tensor, dim: int) -> Index:
 
 
 @register()
-def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+@viewing
+def transpose(input: Tensor, dim0: int, dim1: int) -> Plan:
     """The tensor with two dimensions swapped."""
-    return view_of(input, _transpose_path(input, dim0, dim1), TRANSPOSE)
+    return _transpose_path(input, dim0, dim1), TRANSPOSE
 
 
 def _transpose_path(input: Tensor, dim0: int, dim1: int) -> Permute:
@@ -272,16 +286,18 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 @register()
-def t(input: Tensor) -> Tensor:
+@viewing
+def t(input: Tensor) -> Plan:
     """A matrix transposed; a vector or a single element as it is."""
     ndim = len(input._value.shape)
     if ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D")
-    return view_of(input, Permute(range(ndim)[::-1]), label_of("T"))
+    return Permute(range(ndim)[::-1]), label_of("T")
 
 
 @register()
-def permute(input: Tensor, *dims: Dim, **words: Any) -> Tensor:
+@viewing
+def permute(input: Tensor, *dims: Dim, **words: Any) -> Plan:
     """The dimensions in another order."""
     if not words and not dims:
         raise TypeError('permute() missing 1 required positional arguments: "dims"')
@@ -296,11 +312,12 @@ def permute(input: Tensor, *dims: Dim, **words: Any) -> Tensor:
     axes = [wrapped(dim, ndim) for dim in given]
     if len(set(axes)) < ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return view_of(input, Permute(axes), PERMUTE)
+    return Permute(axes), PERMUTE
 
 
 @register("movedim", "moveaxis")
-def movedim(input: Tensor, source: Dim, destination: Dim) -> Tensor:
+@viewing
+def movedim(input: Tensor, source: Dim, destination: Dim) -> Plan:
     """Dimensions moved to other places; the others keep their order."""
     ndim = len(input._value.shape)
     sources, destinations = _as_list(source), _as_list(destination)
@@ -318,11 +335,16 @@ def movedim(input: Tensor, source: Dim, destination: Dim) -> Tensor:
     axes = [axis for axis in range(ndim) if axis not in places]
     for target, place in sorted(zip(targets, places, strict=True)):
         axes.insert(target, place)
-    return view_of(input, Permute(axes if ndim else ()), PERMUTE)
+    return Permute(axes if ndim else ()), PERMUTE
 
 
 def _as_list(given: Dim) -> list[int]:
     return list(given) if isinstance(given, (tuple, list)) else [given]
+
+
+@viewing
+def _reversed_matrix(self: Tensor) -> Plan:
+    return Permute((1, 0)), PERMUTE
 
 
 def _reversed(self: Tensor) -> Tensor:
@@ -335,7 +357,8 @@ def _reversed(self: Tensor) -> Tensor:
             "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a "
             "tensor.",
         )
-    return view_of(self, Permute(range(ndim)[::-1]), PERMUTE)
+        return view_of(self, Permute(range(ndim)[::-1]), PERMUTE)
+    return _reversed_matrix(self)
 
 
 def _matrix_transposed(self: Tensor) -> Tensor:
@@ -403,6 +426,10 @@ register("mH", function=False)(property(_adjoint_of_batch))
 
 def expanded(input: Tensor, given: Sequence[int]) -> Tensor:
     """A tensor in a larger shape, where -1 stands for its own size."""
+    return view_of(input, *_expanding(input, given))
+
+
+def _expanding(input: Tensor, given: Sequence[int]) -> tuple[Path, type[Node]]:
     shape = input._value.shape
     lead = len(given) - len(shape)
     if lead < 0:
@@ -428,26 +455,27 @@ def expanded(input: Tensor, given: Sequence[int]) -> Tensor:
         if size < -1:
             raise RuntimeError(f"expand: expected sizes of at least -1, got {list(given)}")
         sizes.append(own if size == -1 else size)
-    return view_of(input, Expand(tuple(sizes)), EXPAND)
+    return Expand(tuple(sizes)), EXPAND
 
 
 @register(function=False)
-def expand(self: Tensor, *size: Sizes, **words: Any) -> Tensor:
+@viewing
+def expand(self: Tensor, *size: Sizes, **words: Any) -> Plan:
     """A view of a larger shape, in which dimensions of size 1 repeat; -1 keeps a size."""
     words.pop("implicit", None)
-    return expanded(self, sizes_of(by_name("expand", "size", size, words)))
+    return _expanding(self, sizes_of(by_name("expand", "size", size, words)))
 
 
 @register(function=False)
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.expand(other.size())`."""
-    return expanded(self, other._value.shape)
+    return expand(self, other._value.shape)
 
 
 @register()
 def broadcast_to(input: Tensor, size: Sizes) -> Tensor:
     """`input.expand(size)`."""
-    return expanded(input, sizes_of((size,)))
+    return expand(input, size)
 
 
 @register(method=False)

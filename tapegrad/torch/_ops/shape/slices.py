@@ -5,6 +5,7 @@ Knows the paths of views. Must not know indexing, or how views are logged and wr
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -12,10 +13,12 @@ from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.node import Node
 from tapegrad.torch._ops.declare import register
+from tapegrad.torch._ops.settled_views import Plan, viewing, viewing_apart
 from tapegrad.torch._ops.view_paths import (
     ALL,
     AsComplex,
     AsReal,
+    Cut,
     Diagonal,
     ImaginaryPart,
     Index,
@@ -27,7 +30,6 @@ from tapegrad.torch._ops.view_paths import (
     label_of,
     offset_of,
     view_of,
-    views_apart,
     whole,
 )
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
@@ -40,8 +42,9 @@ SLICE = label_of("Slice")
 # --- Parts --------------------------------------------------------------------------------------
 
 
-@register(numpy_words=True)
-def select(input: Tensor, dim: int, index: int) -> Tensor:
+@register()
+@functools.partial(viewing, numpy_words=True)
+def select(input: Tensor, dim: int, index: int) -> Plan:
     """The part at one index of a dimension; the result lacks that dimension."""
     shape = input._value.shape
     place, position = wrapped(dim, len(shape)), whole(index)
@@ -52,11 +55,12 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
             f"select(): index {position} out of range for tensor of size {list(shape)} at "
             f"dimension {place}"
         )
-    return view_of(input, Index((*(ALL,) * place, position) if place else position), SELECT)
+    return Index((*(ALL,) * place, position) if place else position), SELECT
 
 
-@register(numpy_words=True)
-def narrow(input: Tensor, dim: int, start: Number, length: int) -> Tensor:
+@register()
+@functools.partial(viewing, numpy_words=True)
+def narrow(input: Tensor, dim: int, start: Number, length: int) -> Plan:
     """The part of a dimension from index `start` to before `start + length`."""
     shape = input._value.shape
     if not shape:
@@ -73,7 +77,7 @@ def narrow(input: Tensor, dim: int, start: Number, length: int) -> Tensor:
     first += size if first < 0 else 0
     if first + count > size:
         raise RuntimeError(f"start ({first}) + length ({count}) exceeds dimension size ({size}).")
-    return view_of(input, part_along(place, first, first + count), SLICE)
+    return part_along(place, first, first + count), SLICE
 
 
 def part_along(place: int, start: int, end: int) -> Index:
@@ -83,13 +87,14 @@ def part_along(place: int, start: int, end: int) -> Index:
 
 
 @register()
-def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+@viewing
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Plan:
     """The diagonal of two dimensions, as the last dimension of the result."""
     ndim = len(input._value.shape)
     first, second = wrapped(dim1, ndim), wrapped(dim2, ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return view_of(input, Diagonal(offset=offset, axis1=first, axis2=second), label_of("Diagonal"))
+    return Diagonal(offset=offset, axis1=first, axis2=second), label_of("Diagonal")
 
 
 @register(function=False)
@@ -211,13 +216,14 @@ def view_as_complex(input: Tensor) -> Tensor:
 # --- Splitting ----------------------------------------------------------------------------------
 
 
-@register(numpy_words=True)
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+@register()
+@viewing_apart
+def unbind(input: Tensor, dim: int = 0) -> Cut:
     """The parts at each index of a dimension; they lack that dimension."""
     shape = input._value.shape
     if not shape and dim in (0, -1):
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return views_apart(input, wrapped(dim, len(shape)), None, label_of("Unbind"))
+    return Cut(wrapped(dim, len(shape)), None, label_of("Unbind"))
 
 
 @register("__iter__", function=False)
@@ -227,19 +233,24 @@ def _rows(self: Tensor) -> Iterator[Tensor]:
     return iter(unbind(self))
 
 
-def _cut(input: Tensor, place: int, ends: Sequence[int], label: type[Node]) -> tuple[Tensor, ...]:
-    return views_apart(input, place, list(zip((0, *ends), ends, strict=False)), label)
+def _cut(place: int, ends: Sequence[int], label: type[Node]) -> Cut:
+    return Cut(place, list(zip((0, *ends), ends, strict=False)), label)
 
 
-@register(numpy_words=True)
-def split(tensor: Tensor, split_size_or_sections: Sizes, dim: int = 0) -> tuple[Tensor, ...]:
+@register()
+@viewing_apart
+def split(tensor: Tensor, split_size_or_sections: Sizes, dim: int = 0) -> Cut:
     """Parts along a dimension: of one size, the last maybe smaller, or of these sizes."""
+    return _split(tensor, split_size_or_sections, dim)
+
+
+def _split(tensor: Tensor, split_size_or_sections: Sizes, dim: int) -> Cut:
     shape = tensor._value.shape
     place = wrapped(dim, len(shape))
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if isinstance(split_size_or_sections, (tuple, list)):
-        return split_with_sizes(tensor, split_size_or_sections, dim)
+        return _split_with_sizes(tensor, split_size_or_sections, dim)
     size, total = whole(split_size_or_sections), shape[place]
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
@@ -248,12 +259,17 @@ def split(tensor: Tensor, split_size_or_sections: Sizes, dim: int = 0) -> tuple[
             f"split_size can only be 0 if dimension size is 0, but got dimension size of {total}"
         )
     ends = [min(end, total) for end in range(size, total + size, size)] if size else []
-    return _cut(tensor, place, ends or [total], label_of("Split"))
+    return _cut(place, ends or [total], label_of("Split"))
 
 
-@register(numpy_words=True)
-def split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> tuple[Tensor, ...]:
+@register()
+@viewing_apart
+def split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> Cut:
     """Parts along a dimension, of these sizes."""
+    return _split_with_sizes(input, split_sizes, dim)
+
+
+def _split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int) -> Cut:
     place = wrapped(dim, len(input._value.shape))
     total = input._value.shape[place]
     sizes = list(map(whole, split_sizes))
@@ -268,11 +284,12 @@ def split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> tuple[T
             f"at dimension {place}), but got split_sizes={sizes}"
         )
     ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
-    return _cut(input, place, ends, label_of("SplitWithSizes"))
+    return _cut(place, ends, label_of("SplitWithSizes"))
 
 
-@register(numpy_words=True)
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+@register()
+@viewing_apart
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> Cut:
     """At most so many parts along a dimension, of one size but maybe for the last."""
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -281,8 +298,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     place = wrapped(dim, len(input._value.shape))
     total = input._value.shape[place]
     if not total:
-        return split_with_sizes(input, [0] * chunks, place)
-    return split(input, -(-total // chunks), place)
+        return _split_with_sizes(input, [0] * chunks, place)
+    return _split(input, -(-total // chunks), place)
 
 
 @register(numpy_words=True)

@@ -9,11 +9,16 @@ from collections.abc import Iterable
 from types import GeneratorType
 from typing import Any
 
+import numpy as np
+
+from tapegrad._core.types import Value
 from tapegrad._warning import warn
-from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._graph.modes import MODE, no_grad
+from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._ops.reduce.norms import vector_norm
-from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch._tensor.writes import is_plain
 
 Tensors = Tensor | Iterable[Tensor]
 
@@ -24,6 +29,28 @@ def _listed(tensors: Tensors) -> list[Tensor]:
 
 def _gradients(parameters: Tensors) -> list[Tensor]:
     return [p.grad for p in _listed(parameters) if p.grad is not None]
+
+
+def _arrays_of(tensors: list[Tensor]) -> list[Value] | None:
+    """The arrays of tensors without history, all of one floating dtype; None for any others."""
+    if MODE.get() is not None:
+        return None
+    kinds = set()
+    arrays = []
+    for tensor in tensors:
+        value = tensor._value if tensor.node is None else None
+        if type(value) is not np.ndarray:
+            return None
+        kinds.add(value.dtype.char)
+        arrays.append(value)
+    return arrays if len(kinds) == 1 and kinds <= {"f", "d"} else None
+
+
+@np.errstate(all="ignore")
+def _length_of(x: Value) -> Value:
+    """The norm of all elements, as np.linalg.norm computes it."""
+    row = x.ravel("K")
+    return np.sqrt(row.dot(row))
 
 
 def get_total_norm(
@@ -41,8 +68,12 @@ def get_total_norm(
     found = _listed(tensors)
     if not found:
         return OPERATIONS["tensor"](0.0)
-    with no_grad():
-        total = vector_norm(OPERATIONS["stack"]([vector_norm(x, order) for x in found]), order)
+    arrays = _arrays_of(found) if order == 2 else None
+    if arrays is not None:
+        total = of_value(np.asarray(_length_of(np.array([_length_of(x) for x in arrays]))))
+    else:
+        with no_grad():
+            total = vector_norm(OPERATIONS["stack"]([vector_norm(x, order) for x in found]), order)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"The total norm of order {order} for gradients from `parameters` is non-finite, so "
@@ -56,9 +87,19 @@ def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
     """Multiply the gradients of parameters by max_norm / total_norm, if that is less than 1."""
+    gradients = _gradients(parameters)
+    arrays = _arrays_of([total_norm, *gradients])
+    if arrays is not None and all(map(is_plain, gradients)):
+        total, *rest = arrays
+        with np.errstate(all="ignore"):
+            factor = np.minimum(float(max_norm) / (total + 1e-6), 1)
+            for gradient, array in zip(gradients, rest, strict=True):
+                array *= factor
+                count_write(gradient)
+        return
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     with no_grad():
-        for gradient in _gradients(parameters):
+        for gradient in gradients:
             gradient.mul_(factor)
 
 

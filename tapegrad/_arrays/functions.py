@@ -1,0 +1,267 @@
+"""Calls of NumPy's functions on traced arrays: those that came before, and those by rule.
+
+Knows the registry, how settled calls are remembered and logged, and which results are views. Must
+not know single rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._arrays.creation import CREATION
+from tapegrad._arrays.memory import copy_like, shares
+from tapegrad._arrays.traced import Array, new, no_rule
+from tapegrad._arrays.views import PLAIN_TYPES, Part, Rearrangement, as_view, copies
+from tapegrad._core.entry import Spec
+from tapegrad._core.operands import as_arguments, has_own_functions
+from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.settled import (
+    NEW,
+    NUMBER,
+    Settled,
+    gather,
+    is_given,
+    key_of,
+    learn,
+    learn_all,
+    run_settled,
+    settled_spec,
+)
+from tapegrad._core.types import Params, Slot, Value
+from tapegrad._core.values import Mapped, Traced, innermost, is_inexact, is_recorded_array
+
+
+def array_function(
+    self: Array,
+    function: Callable[..., Any],
+    types: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """`Array.__array_function__`: the call of a function, which is settled if it came before."""
+    rule = REGISTRY.get(function)
+    known: Any = None
+    if rule is not None and args:
+        if args[0] is self:
+            known = rule.calls
+        if rule.calls_of_all is not None and rule.gathers:
+            return _of_several(self, function, rule, types, args, kwargs)
+    if known is not None:
+        key: Any = (self.spec, args[1:], *kwargs.items())
+        try:
+            settled = known.get(key, NEW)
+        except TypeError:  # an array, or a list, among the parameters
+            others = key_of(args[1:], kwargs)
+            if others is None:
+                return _by_rule(self, function, rule, types, args, kwargs)
+            key = (self.spec, others, None)
+            settled = known.get(key, NEW)
+        if settled is not NEW and settled is not None:
+            slot = self.slot
+            x = self._value
+            if slot != -1 and is_given(settled, args[1:], kwargs):
+                if type(x) is np.ndarray:
+                    return _settled(self, settled, x, settled.run(x), slot)
+                if is_recorded_array(x):
+                    return _settled(self, settled, x, x.by(settled.run, x), slot)
+        result = _by_rule(self, function, rule, types, args, kwargs)
+        if settled is NEW and isinstance(result, Array):
+            return _learned(self, rule, key, result, args, kwargs)
+        return result
+    if rule is not None and rule.primitive is not None:
+        call = rule.primitive(*args, **kwargs)
+        made = None if call is None else _as_primitive(self, *call)
+        if made is not None:
+            return made
+    return _by_rule(self, function, rule, types, args, kwargs)
+
+
+def _learned(
+    self: Array, rule: Rule, key: Any, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """The result of a call that has not come before: as all later ones make it."""
+    x = self._value
+    if type(x) is not np.ndarray and not is_recorded_array(x):
+        return result
+    settled = learn(rule, key, self.spec, result._value, args, kwargs)
+    if settled is None or self.slot == -1:
+        return result
+    with np.errstate(all="ignore"):  # so that all calls give the same bits
+        return _settled(self, settled, x, run_settled(settled, [x]), self.slot)
+
+
+def _of_several(
+    self: Array,
+    function: Callable[..., Any],
+    rule: Rule,
+    types: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """The result of a call of several arrays, which is settled if it came before."""
+    tape = self.tape
+    call = gather(rule, tape, PLAIN_TYPES, args)
+    if call is None:
+        return _by_rule(self, function, rule, types, args, kwargs)
+    arrays, raws, slots, rest = call
+    known: Any = rule.calls_of_all
+    key: Any = (arrays, rest, *kwargs.items())
+    try:
+        settled = known.get(key, NEW)
+    except TypeError:  # an array, or a list, among the parameters
+        others = key_of(rest, kwargs)
+        if others is None:
+            return _by_rule(self, function, rule, types, args, kwargs)
+        key = (arrays, others, None)
+        settled = known.get(key, NEW)
+    if settled is None or settled is NEW or not is_given(settled, rest, kwargs):
+        result = _by_rule(self, function, rule, types, args, kwargs)
+        if settled is not NEW or not isinstance(result, Array):
+            return result
+        settled = learn_all(rule, key, call, result._value, kwargs)
+        if settled is None:
+            return result
+        with np.errstate(all="ignore"):  # so that all calls give the same bits
+            out = run_settled(settled, raws)
+    else:
+        out = settled.run(*raws) if type(raws) is list else run_settled(settled, raws)
+    return tape.log_settled(settled, settled.rule, out, raws, tuple(slots))
+
+
+def _as_primitive(self: Array, rule: Rule, arrays: Sequence[Value], params: Params) -> Any:
+    """The result of a settled call of a rule; None for any other call."""
+    if rule.calls is not None:
+        return _alone(self, rule, params) if arrays[0] is self else None
+    tape = self.tape
+    raws: list[Value] = []
+    slots: list[Slot] = []
+    key: list[Any] = []
+    wanted: list[bool] = []
+    for array in arrays:
+        kind = type(array)
+        slot: Slot = -1
+        if kind is float:
+            spec: Spec | None = NUMBER
+        elif kind is not np.ndarray and kind in PLAIN_TYPES:
+            if array.tape is not tape:
+                return None
+            slot = array.slot
+            spec = array.spec
+            array = array._value
+            if type(array) is not np.ndarray:
+                spec = settled_spec(array)
+        else:
+            spec = settled_spec(array)
+        raws.append(array)
+        slots.append(slot)
+        key.append(spec)
+        wanted.append(slot != -1)
+    known: Any = rule.calls_of_all
+    if known is None:
+        return None
+    settled = known.get((*key, tuple(wanted), *params.items()))
+    if settled is None:
+        return None
+    out = rule.implementation(*raws, **params)
+    return tape.log_settled(settled, rule, out, raws, tuple(slots))
+
+
+def _alone(self: Array, rule: Rule, params: Params) -> Any:
+    """The same for a rule of one array, which is this one. It is learned here."""
+    known: Any = rule.calls
+    slot = self.slot
+    x = self._value
+    if type(x) is not np.ndarray and not is_recorded_array(x) or slot == -1:
+        return None
+    key = (self.spec, (), *params.items())
+    settled = known.get(key, NEW)
+    if settled is not NEW and settled is not None:
+        return _settled(self, settled, x, run_settled(settled, [x]), slot)
+    result = rule.apply_bound([self], params)
+    if settled is NEW:
+        learn(rule, key, self.spec, result._value, (self,), params)
+    return result
+
+
+def _by_rule(
+    self: Array,
+    function: Callable[..., Any],
+    rule: Rule | None,
+    types: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """The result of a call of a function by its rule, or an error if there is none."""
+    alone = len(args) == 1 and args[0] is self and not kwargs
+    if not alone and not PLAIN_TYPES.issuperset(types):
+        if isinstance(innermost((*args, *kwargs.values())), Mapped):
+            return NotImplemented  # a vmap inside this array's transform comes first
+        if any(map(has_own_functions, types)):
+            return NotImplemented  # an array with units, say, which may hold a traced one
+    if rule is None:
+        if function in CREATION:
+            return _created(self, function, args, kwargs)
+        raise no_rule(function)
+    if not alone and (rule.several or not PLAIN_TYPES.issuperset(types)):
+        args, kwargs = as_arguments(args, kwargs)
+    if rule.view:
+        arrays, params = rule.bind(args, kwargs)
+        return as_view(rule, arrays[0], params)
+    return rule.apply(*args, **kwargs)
+
+
+def _settled(self: Array, settled: Settled, x: Any, out: Any, slot: Slot) -> Any:
+    """The result of a call of x that is settled."""
+    tape = self.tape
+    at = tape.fresh()
+    rule = settled.rule
+    spec = settled.spec
+    if rule.singular is not None and rule.singular(out):
+        tape.root.singular = True
+    tape.log(
+        (
+            at,
+            rule,
+            out if settled.keeps_out else spec,
+            (x if settled.keeps_x else self.spec,),
+            settled,
+            (slot,),
+            None,
+        )
+    )
+    if settled.view and (
+        out.base is x
+        or (out.base is not None and out.base is x.base)
+        or (is_recorded_array(out) and shares(out, x))
+    ):
+        view = new(Part if settled.view == "part" else Rearrangement)
+        view._taken = copy_like(out) if slot in tape.buffers and copies(out, self) else out
+        view.taken_slot = at
+        view.spec = spec
+        view.parent = self
+        view.root = root = self.root if self.is_view else self
+        view.params = settled
+        view.seen = root.slot
+        view.rule = rule
+        view.numbers = None
+        return view
+    made = new(Array)
+    made._value = out
+    made.slot = at
+    made.tape = tape
+    made.spec = spec
+    return made
+
+
+def _created(self: Array, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """The result of np.zeros(shape, like=self), traced so that it can be written to."""
+    made = CREATION[function](*args, **kwargs)
+    if isinstance(made, Traced) or not is_inexact(made):
+        return made
+    return self.tape.wrap(made, -1)
+
+
+Array.__array_function__ = array_function

@@ -1,0 +1,365 @@
+"""Functions of each element by itself, and the strong product.
+
+Knows partials, broadcasting, and how zero times infinity comes to zero. Must not know which
+functions exist, nor the class of traced arrays.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.entry import MINUS, Spec
+from tapegrad._core.fit import FEW, has_nan, is_finite, is_sound
+from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.reads import either, of_count, reads_of
+from tapegrad._core.rule import Partial, Rule, register
+from tapegrad._core.settled import NUMBER, AllWays, summing
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
+from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Traced, is_recorded_number
+
+
+def strong_product(g: Cotangent, partial: Value) -> Value:
+    """`g * partial`, but exactly zero where one factor is zero, even if the other is inf or NaN.
+
+    A branch that `np.where` did not take gets a cotangent of zero, which must stay zero. An
+    infinite cotangent, as a square root gives at 0, must not turn the zero in `2 * x` into NaN.
+
+    >>> with np.errstate(invalid="ignore"):
+    ...     strong_product(np.array([0.0, 2.0, np.inf]), np.array([np.inf, 3.0, 0.0]))
+    array([0., 6., 0.])
+    """
+    if isinstance(g, Traced) or isinstance(partial, Traced):
+        return STRONG.apply_bound([g, partial], {})
+    product = g * partial
+    whole = isinstance(product, (np.ndarray, Mapped)) and not is_recorded_number(product)
+    if whole and is_finite(product):
+        return product  # the frequent case costs one sum
+    return np.where((g == 0) | (partial == 0), 0, product)
+
+
+class Elementwise(Rule):
+    """out[i] depends on the i-th element of each argument; there is one partial per argument.
+
+    A replay uses the ordinary product as long as no cotangent is infinite, except for rules that
+    are declared `strong`. It calls `x_partial` and `y_partial`, which may raise for a number of
+    Python's (see `_also_of_numbers`), and then the same one of `partials`.
+    """
+
+    form = "elementwise"
+    times = staticmethod(strong_product)
+
+    def __init__(
+        self,
+        function: Function,
+        partials: Sequence[Partial],
+        *,
+        strong: bool = False,
+        to_real: bool = False,
+        product: bool = False,
+        together: Function | None = None,
+        **options: Any,
+    ) -> None:
+        """`to_real`: the result is real for complex arguments too (np.absolute).
+
+        `product`: the function is np.multiply, or computes the same. `together`: a function of
+        `wanted` that gives one for all cotangents `(g, out, *args)` of a call, where they share
+        work, or cost less than products with partials. It gets real arrays of one dtype, and
+        Python numbers, and returns None for a call that it leaves to the partials; the last
+        cotangents may be left out. Those of a strong rule are asked as well where it gives one
+        that is not finite.
+        """
+        if len(partials) == 2 or together is not None:
+            options["settle_all"] = self._settle_together
+            options["numbers"] = together is not None
+        self.together = together
+        super().__init__(function, arrays=len(partials), **options)
+        self.declared = len(partials)
+        self.partials = [_as_partial(partial) for partial in partials]
+        self.x_partial = self.partials[0]
+        self.y_partial = self.partials[1] if len(partials) == 2 else None
+        self.unary = len(partials) == 1
+        self.to_real = to_real
+        self.strong = strong
+        self.product = product
+        self._reads = [
+            ([False] * len(partials), False)
+            if partial is None or partial is MINUS
+            else reads_of(partial, 0, len(partials))
+            for partial in self.partials
+        ]
+        if len(partials) == 2 and not product:
+            for position, (reads, _) in enumerate(self._reads):
+                if reads[1 - position]:
+                    self.partials[position] = _also_of_numbers(self.partials[position])
+        # Which values the short path of the traced array keeps, by (is x traced, is y traced).
+        self.keeps = {
+            wanted: (*map(bool, self.needs(wanted)[0]), self.needs(wanted)[1])
+            for wanted in (
+                [(True,)] if self.unary else [(True, False), (False, True), (True, True)]
+            )
+            if len(partials) <= 2
+        }
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        args, out = [False] * len(wanted), False
+        for want, (reads, reads_out) in zip(wanted, self._reads, strict=False):
+            if want:
+                args, out = either(args, of_count(reads, len(wanted))), out or reads_out
+        return args, out
+
+    def pull(
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
+        bars: list[Any] = []
+        for partial, want in zip(self.partials, wanted, strict=False):
+            if not want:
+                bars.append(None)
+            elif partial is None:
+                bars.append(g)
+            elif partial is MINUS:
+                bars.append(-g)
+            else:
+                bars.append(self.times(g, partial(out, *args)))
+        return bars
+
+    def _settle_together(
+        self, specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **params: Any
+    ) -> AllWays | None:
+        """The ways of a call whose arguments broadcast, by sums that are known beforehand."""
+        if params or any(spec.dtype is not out.dtype and spec is not NUMBER for spec in specs):
+            return None
+        if self.together is not None and not (out.shape and out.dtype.char in "fd"):
+            return None
+        sums = [
+            summing(out.shape, spec.shape) if want else None
+            for want, spec in zip(wanted, specs, strict=True)
+        ]
+        pull = self._by_partials(operator.mul, wanted, sums)
+        strong = self._by_partials(self.times, wanted, sums) if self.strong else None
+        if self.together is not None:
+            pull = _summed(self.together(tuple(wanted)), sums, strong or pull)
+        return AllWays(pull, self._settled_push(out), strong)
+
+    def _settled_push(self, out: Spec) -> Function:
+        """The tangent of such a call: that of each argument is multiplied as a cotangent is."""
+        if self.together is None and len(self.partials) == 2:
+            return self._settled_push_of_two(out)
+        shape, times, together = out.shape, self.times, self.together
+        count = len(self.partials)
+        alone: list[Function] = []
+        if together is not None:
+            each = [tuple(at == i for i in range(count)) for at in range(count)]
+            alone = [_silent(together(wanted)) for wanted in each]
+
+        def by_partials(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
+            dot = self._pushed(times, dots, out, args)
+            return dot if dot.shape == shape else np.broadcast_to(dot, shape)
+
+        def push(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
+            total = None
+            for at, dot in enumerate(dots):
+                if dot is None:
+                    continue
+                terms = alone[at](dot, out, *args)
+                if terms is None or self.strong and not is_finite(terms[at]):
+                    return by_partials(dots, out, *args)
+                total = terms[at] if total is None else total + terms[at]
+            return by_partials(dots, out, *args) if has_nan(total) else total
+
+        return by_partials if together is None else push
+
+    def _settled_push_of_two(self, out: Spec) -> Function:
+        """The same by two partials; products are strong ones if others make a NaN."""
+        along_x, along_y = (_step(partial, operator.mul, None) for partial in self.partials)
+        has_product = not {None, MINUS}.issuperset(self.partials)
+        shape, dtype, small = out.shape, out.dtype, out.size <= FEW
+
+        def push(dots: Sequence[Tangent], out: Value, x: Value, y: Value) -> Tangent:
+            x_dot, y_dot = dots
+            if x_dot is None:
+                dot = along_y(y_dot, out, x, y)
+            elif y_dot is None:
+                dot = along_x(x_dot, out, x, y)
+            else:
+                dot = along_x(x_dot, out, x, y)
+                dot = dot + along_y(y_dot, out, x, y)
+            if has_product and has_nan(dot):
+                dot = self._pushed(self.times, dots, out, (x, y))
+            if dot.shape == shape:
+                return dot
+            if not small:
+                return np.broadcast_to(dot, shape)
+            made = np.empty(shape, dtype)  # at a tenth of the price of np.broadcast_to
+            made[...] = dot
+            return made
+
+        return push
+
+    def _by_partials(
+        self, times: Function, wanted: Sequence[bool], sums: Sequence[Function | None]
+    ) -> Function:
+        """The cotangents of a call with two arguments, or more, summed to their shapes."""
+        steps = [
+            _step(partial, times, total) if want else None
+            for partial, want, total in zip(self.partials, wanted, sums, strict=True)
+        ]
+        if len(steps) != 2:
+            return lambda *call: [None if step is None else step(*call) for step in steps]
+        by_x, by_y = steps
+
+        def pull(g: Cotangent, out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+            return (
+                None if by_x is None else by_x(g, out, x, y),
+                None if by_y is None else by_y(g, out, x, y),
+            )
+
+        return pull
+
+    def push(
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
+        dot = self._pushed(operator.mul, dots, out, args)
+        return dot if is_sound(dot) else self._pushed(self.times, dots, out, args)
+
+    def push_plainly(
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
+        times = self.times if self.strong else operator.mul
+        return self._pushed(times, dots, out, args)
+
+    def _pushed(
+        self, times: Function, dots: Sequence[Tangent], out: Value, args: Sequence[Value]
+    ) -> Tangent:
+        terms = [
+            dot
+            if partial is None
+            else -dot
+            if partial is MINUS
+            else times(dot, partial(out, *args))
+            for dot, partial in zip(dots, self.partials, strict=False)
+            if dot is not None
+        ]
+        return add_up(terms)
+
+
+def _step(partial: Any, times: Function, total: Function | None) -> Function:
+    """The cotangent of one of several arguments, summed to its shape."""
+    if partial is None:
+        return (lambda g, *_: g) if total is None else (lambda g, *_: total(g))
+    if partial is MINUS:
+        return (lambda g, *_: -g) if total is None else (lambda g, *_: -total(g))
+    if total is None:
+        return lambda g, out, *args: times(g, partial(out, *args))
+    return lambda g, out, *args: total(times(g, partial(out, *args)))
+
+
+def _silent(function: Function) -> Function:
+    """A function without NumPy's warnings: where it would warn, the partials are asked as well."""
+
+    def called(*args: Value) -> Any:
+        token = VARIABLE.set(SILENT)
+        try:
+            return function(*args)
+        finally:
+            VARIABLE.reset(token)
+
+    return called
+
+
+def _summed(
+    together: Function, sums: Sequence[Function | None], by_partials: Function
+) -> Function:
+    """The cotangents of a rule's own function, or by its partials, summed to their shapes."""
+    none = all(total is None for total in sums)
+
+    def pull(*call: Value) -> Sequence[Cotangent]:
+        token = VARIABLE.set(SILENT)  # `_silent`, written out
+        try:
+            found: Sequence[Cotangent] | None = together(*call)
+        finally:
+            VARIABLE.reset(token)
+        if found is None:
+            return by_partials(*call)
+        if none:
+            return found
+        return [
+            bar if bar is None or total is None else total(bar)
+            for bar, total in zip(found, sums, strict=False)
+        ]
+
+    return pull
+
+
+def _also_of_numbers(partial: Any) -> Function:
+    """A partial by one of two arguments, for calls whose other one may be a Python number.
+
+    Entries keep a number as the program wrote it, and Python's arithmetic raises where NumPy's
+    gives inf or nan: `1 / 0.0`, or a float of `10**200 * 10**200`. Then the partial is computed
+    again with a NumPy scalar, of the dtype that NumPy gives the number beside the array. A partial
+    that reads no array becomes a Python number again, which leaves the cotangent its dtype.
+    """
+
+    def of_numbers(out: Value, x: Value, y: Value) -> Any:
+        try:
+            return partial(out, x, y)
+        except (ZeroDivisionError, OverflowError):
+            first = type(x) in PYTHON_NUMBERS
+            if not first and type(y) not in PYTHON_NUMBERS:
+                raise
+        beside = y if first else x
+        if beside is None:
+            beside = out
+        pair = (_typed(x, beside), y) if first else (x, _typed(y, beside))
+        found = partial(out, *pair)
+        return found.item() if beside is None else found
+
+    return of_numbers
+
+
+def _typed(number: Any, beside: Value) -> Any:
+    """A Python number as a NumPy scalar, in double precision where nothing is beside it."""
+    if beside is None:
+        return np.complex128(number) if type(number) is complex else np.float64(number)
+    dtype = beside.dtype  # a floating or complex one
+    if type(number) is complex and dtype.kind != "c":
+        dtype = np.result_type(dtype, 1j)
+    return dtype.type(number)
+
+
+def _as_partial(partial: Partial) -> Function | None:
+    """None for a partial of 1 (the cotangent passes unchanged); constants become functions."""
+    if partial == 1:
+        return None
+    if partial == -1:
+        return MINUS
+    if callable(partial) or partial is None:
+        return partial
+    constant = partial
+    return lambda _out, *_args: constant
+
+
+def add_up(terms: Sequence[Any]) -> Any:
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+# The strong product has a rule of its own, for second derivatives, where it is strong as well.
+STRONG = register(
+    Elementwise(
+        strong_product,
+        (lambda _out, _g, partial: partial, lambda _out, g, _partial: g),
+        strong=True,
+        batch="align",
+    )
+)

@@ -1,0 +1,294 @@
+"""Views that come again: what shapes and parameters decide of a view is decided once.
+
+A view is declared by a function that gives its path. Of an array of the same shape, strides and
+dtype, with the same parameters, the path is the same, and so is what the entry of the view keeps:
+they are remembered, and the later calls take the view, make its node and link it to its base.
+
+Anything unusual is left to `view_of`: modes, traced and batched arrays, views made without
+gradients, inference tensors, parameters that are not integers.
+
+Knows the layout of entries, and what links a view to its base. Must not know which views exist.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad._core.entry import PROJECT, Outputs, Spec, spec_of
+from tapegrad._core.settled import AllWays, settled_of_several
+from tapegrad._core.types import Cotangent, Params, Value
+from tapegrad.torch._dtypes import Size
+from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._graph.node import Node, fresh_node, new
+from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.versions import owner_of
+from tapegrad.torch._ops.declare import with_numpy_words
+from tapegrad.torch._ops.view_paths import APART, Cut, Index, Path, view_of, views_apart
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, ndarray
+from tapegrad.torch._tensor.views import Steps, drop_dead, joined
+
+mode_of = MODE.get
+reference_to = weakref.ref
+
+# What a function that declares a view returns: a path with the class of the node, or a tensor
+# where there is nothing to view.
+Plan = tuple[Path, type[Node]] | Tensor
+
+_WHOLE = frozenset((int,))
+_SHAPES = frozenset((tuple, list, Size))
+_MOST = 1 << 12  # views that a function remembers; programs with more begin again
+
+
+class Known(NamedTuple):
+    """A view that has come before."""
+
+    take: Callable[[Value], Value]  # the view of an array
+    path: Path
+    label: type[Node]
+    rule: Any  # what its entry has, but for the node of the argument
+    out: Any
+    kept: Any
+    params: Any
+    alone: bool  # whether the entry has the node itself, not a tuple of nodes
+
+
+def learned(x: Value, path: Path, label: type[Node]) -> Known | None:
+    """What there is to know of the view of an array; None if it is not to be remembered."""
+    out = path(x)
+    if not x.size or type(out) is not ndarray or owner_of(out) is not owner_of(x):
+        return None
+    node = fresh_node()
+    entry: Any = (None,) * 5
+    if x.dtype.kind in "fcV":  # else no view has a node
+        entry = path.entry(x, out, node)
+    rule, kept_out, kept, params, nodes = entry[:5]
+    return Known(path.quick(x, out), path, label, rule, kept_out, kept, params, nodes is node)
+
+
+def known_view(input: Tensor, x: Value, known: Known) -> Tensor:
+    """A view that has come before, of a tensor over an array, outside of all modes.
+
+    The tensor is no inference tensor, and no view that was made without gradients.
+    """
+    take, path, label, rule, out, kept, params, alone = known
+    made: Tensor = new(Tensor)
+    made._value = take(x)
+    source = input.node
+    if source is None:
+        made.node = None
+    else:
+        if source is LEAF:
+            source = accumulator_of(input)
+        made.node = node = new(label)
+        node._number = next_number()
+        node._entry = rule, out, kept, params, source if alone else (source,), None
+    base = input._base
+    if base is None:
+        made._base = base = input
+        made._view_fn = path
+    else:
+        made._base = base
+        first = input._view_fn
+        if type(path) is Index and type(first) is Index:
+            made._view_fn = joined(base._value.shape, first, path)
+        else:
+            made._view_fn = Steps(first, path)  # type: ignore[arg-type]
+    version = base._version_of
+    if version is not None:
+        made._version_of = version
+    views = base._views
+    if views is None:
+        base._views = [reference_to(made)]
+    else:
+        count = len(views)
+        if count >= 8 and count & (count - 1) == 0:
+            drop_dead(views)
+        views.append(reference_to(made))
+    return made
+
+
+def is_usual(input: Tensor) -> bool:
+    """Whether a tensor is of the kind that `known_view` takes."""
+    return input._creation_meta is None and not input._inference
+
+
+def viewing(plan: Callable[..., Plan], *, numpy_words: bool = False) -> Callable[..., Tensor]:
+    """A view, of which calls that come again are settled.
+
+    plan: a function of a tensor and parameters that checks them, and gives the path and the class
+    of the node. numpy_words: keywords may be NumPy's.
+    """
+    views: dict[Any, Known] = {}
+    ask = views.get
+    general = with_numpy_words(plan) if numpy_words else plan
+
+    @functools.wraps(plan)
+    def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        x = input._value
+        key: Any = None
+        if type(x) is ndarray and mode_of() is None:
+            if kwargs:
+                if _WHOLE.issuperset(map(type, (*args, *kwargs.values()))):
+                    key = x.dtype, x.shape, x.strides, *args, *kwargs, *kwargs.values()
+            elif _WHOLE.issuperset(map(type, args)):
+                key = x.dtype, x.shape, x.strides, *args
+            elif len(args) == 1 and type(args[0]) in _SHAPES:
+                if _WHOLE.issuperset(map(type, args[0])):
+                    key = x.dtype, x.shape, x.strides, "in one", *args[0]
+            if key is not None and input._creation_meta is None and not input._inference:
+                found = ask(key)
+                if found is not None:
+                    return known_view(input, x, found)
+        planned = general(input, *args, **kwargs)
+        if isinstance(planned, Tensor):
+            return planned
+        if key is not None:
+            remember(views, key, x, *planned)
+        return view_of(input, *planned)
+
+    _show_result(call, plan, "Tensor")
+    return call
+
+
+def remember(views: dict[Any, Known], key: Any, x: Value, path: Path, label: type[Node]) -> None:
+    """Remember a view under a key, if it is one."""
+    found = learned(x, path, label)
+    if found is not None:
+        if len(views) >= _MOST:
+            views.clear()
+        views[key] = found
+
+
+# --- Several views of one call ------------------------------------------------------------------
+
+
+class KnownParts(NamedTuple):
+    """Views of one call that have come before."""
+
+    parts: list[tuple[Callable[[Value], Value], Index]]  # what takes each, and its path
+    label: type[Node]
+    specs: Outputs
+    kept: tuple[Spec]
+    params: Params
+
+
+def _learned_parts(x: Value, cut: Cut) -> KnownParts | None:
+    """What there is to know of the parts of an array; None if they are not to be remembered."""
+    paths = cut.paths(x)
+    found = [path(x) for path in paths]
+    owner = owner_of(x)
+    if not x.size or not found or any(owner_of(part) is not owner for part in found):
+        return None
+    specs = Outputs(map(spec_of, found))
+    specs.slots = (-1,) * len(found)  # not the parts' nodes, which hold that of the call
+    ways = AllWays(_joining(x.shape, x.dtype, [path.index for path in paths]))
+    kept = (spec_of(x),)
+    settled = settled_of_several(APART, ways, kept, (True,), specs, cut.params())  # type: ignore[arg-type]
+    takes = [(path.quick(x, part), path) for path, part in zip(paths, found, strict=True)]
+    return KnownParts(takes, cut.label, specs, kept, settled)
+
+
+def _joining(shape: tuple[int, ...], dtype: Any, places: list[Any]) -> Callable[..., Any]:
+    """The pull to an array of the cotangents of its parts, which are all of it."""
+
+    def pull(g: list[Cotangent], *_: Any) -> tuple[Cotangent]:
+        bar = np.empty(shape, dtype)
+        for place, part in zip(places, g):  # noqa: B905 - strict= costs
+            bar[place] = 0 if part is None else part
+        return (bar,)
+
+    return pull
+
+
+def _known_parts(input: Tensor, x: Value, known: KnownParts) -> tuple[Tensor, ...]:
+    """Parts that have come before, of a tensor as `known_view` takes it."""
+    parts, label, specs, kept, params = known
+    source = input.node
+    if source is not None:
+        if source is LEAF:
+            source = accumulator_of(input)
+        parent = new(label)
+        parent._number = next_number()
+        parent._entry = APART, specs, kept, params, (source,), None
+    base, first = input._base, None
+    if base is None:
+        base = input
+    else:
+        first = input._view_fn
+    version = base._version_of
+    views = base._views
+    if views is None:
+        views = base._views = []
+    made, count = [], len(parts)
+    for take, path in parts:
+        part: Tensor = new(Tensor)
+        part._value = take(x)
+        if source is None:
+            part.node = None
+        else:
+            part.node = node = new(Node)
+            node._number = next_number()
+            node._entry = PROJECT, None, len(made), count, parent, None
+        part._base = base
+        part._view_fn = path if first is None else joined(base._value.shape, first, path)
+        part._creation_meta = "several"
+        if version is not None:
+            part._version_of = version
+            part._attr_version = version.count
+        taken = len(views)
+        if taken >= 8 and taken & (taken - 1) == 0:
+            drop_dead(views)
+        views.append(reference_to(part))
+        made.append(part)
+    return tuple(made)
+
+
+def viewing_apart(
+    plan: Callable[..., Cut], *, numpy_words: bool = True
+) -> Callable[..., tuple[Tensor, ...]]:
+    """Several views, of which calls that come again are settled.
+
+    plan: a function of a tensor and parameters that checks them, and says how it is taken apart.
+    """
+    known: dict[Any, KnownParts] = {}
+    ask = known.get
+    general = with_numpy_words(plan) if numpy_words else plan
+
+    @functools.wraps(plan)
+    def call(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        x = input._value
+        key: Any = None
+        if type(x) is ndarray and mode_of() is None:
+            if _WHOLE.issuperset(map(type, args)) and _WHOLE.issuperset(
+                map(type, kwargs.values())
+            ):
+                key = x.dtype, x.shape, x.strides, *args, *kwargs, *kwargs.values()
+                if input._creation_meta is None and not input._inference:
+                    found = ask(key)
+                    if found is not None:
+                        return _known_parts(input, x, found)
+        cut = general(input, *args, **kwargs)
+        if key is not None:
+            learned = _learned_parts(x, cut)
+            if learned is not None:
+                if len(known) >= _MOST:
+                    known.clear()
+                known[key] = learned
+        return views_apart(input, cut)
+
+    _show_result(call, plan, "tuple[Tensor, ...]")
+    return call
+
+
+def _show_result(call: Any, plan: Callable[..., Any], annotation: str) -> None:
+    """Let a function have the signature of the one that it was made of, but for its result."""
+    call.__signature__ = inspect.signature(plan).replace(return_annotation=annotation)
+
+
+__all__ = ["Known", "Plan", "is_usual", "known_view", "learned", "remember", "viewing", "viewing_apart"]

@@ -1,0 +1,298 @@
+"""Losses of numbered classes, one node each: of logits, or of logarithms of probabilities.
+
+Knows arrays and rules. Must not know tensors, or losses of more than one class per row.
+
+With log-probabilities l, weights w and the class t of a row, and a share s for all C classes, the
+loss of the row is
+
+    -(1 - s) * w[t] * l[t] - s / C * sum(w * l)
+
+and 0 if its class is ignored. A mean is divided by the sum of the w[t] that count. So the loss is
+linear in l; with logits x there is l = x - log(sum(exp(x))), and the derivative by x is the one by
+l less the softmax times its sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.entry import Spec
+from tapegrad._core.forms import General
+from tapegrad._core.settled import AllWays
+from tapegrad._core.types import Cotangent, Params, Tangent, Value
+from tapegrad._core.values import Mapped, Traced, innermost, untraced
+from tapegrad.torch._graph.names import name_nodes
+from tapegrad.torch._rules.fused import Fused, Kept
+from tapegrad.torch._rules.losses import log_probabilities, picked_losses
+from tapegrad.torch._rules.parts import highest, sums_along
+from tapegrad.torch._rules.reducing import reduced
+
+
+def _class_losses(
+    x: Value,
+    target: Value,
+    weight: Value = None,
+    *,
+    logits: bool,
+    reduction: str,
+    ignored: int,
+    share: float,
+    kept: Kept | None = None,
+) -> Value:
+    target = target.reshape(-1)
+    if logits and weight is None and ignored < 0 and not share and _are_usual(target, x.shape[1]):
+        losses, probabilities = _usual_losses(x, target)
+        if kept is not None:
+            kept.found = probabilities
+        return reduced(losses, reduction)
+    scores = log_probabilities(x, 1) if logits else x
+    hard, counts = picked_losses(scores, target, weight, reduction, ignored)
+    if not share:
+        return hard
+    weighted = scores if weight is None else scores * weight
+    even = -np.where(target != ignored, np.sum(weighted, axis=1), 0)
+    even = np.sum(even) / np.sum(counts) if reduction == "mean" else reduced(even, reduction)
+    return (1 - share) * hard + share / scores.shape[1] * even
+
+
+def _are_usual(target: Value, classes: int) -> bool:
+    """Whether all classes are ones that count; there are some."""
+    if target.dtype.char != "l" or not target.size:
+        return False
+    # As uint64, negative classes are large.
+    return bool(np.maximum.reduce(target.view(np.uint64), None) < classes)
+
+
+def _usual_losses(x: Value, target: Value) -> tuple[Value, Value]:
+    """The cross entropies of rows of logits with their classes, and the rows' probabilities."""
+    shifted = x - np.maximum.reduce(x, 1, keepdims=True)
+    picked = shifted[np.arange(len(target)), target]
+    powers = np.exp(shifted, out=shifted) if type(shifted) is np.ndarray else np.exp(shifted)
+    totals = sums_along(powers, 1)
+    losses = np.log(totals[:, 0]) - picked
+    powers /= totals
+    return losses, powers
+
+
+def _slopes(
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    target: Value,
+    weight: Value,
+    reduction: str,
+    ignored: int,
+    share: float,
+) -> Value:
+    """The derivatives of the losses by the log-probabilities; of a mean by its divisor as well."""
+    rows, classes = shape
+    valid = target != ignored
+    bounds = np.where(valid, target, 0)
+    counts = valid.astype(dtype) if weight is None else weight[bounds] * valid
+    slopes = np.zeros(shape, dtype)
+    slopes[np.arange(rows), bounds] = (share - 1) * counts
+    if share:
+        even = np.full(classes, -share / classes, dtype)
+        slopes += valid[:, None] * (even if weight is None else even * weight)
+    if reduction == "mean":
+        slopes /= np.sum(counts)
+        slopes[~valid] = 0  # also where nothing counts, and the mean is NaN
+    return slopes
+
+
+class ClassLoss(General, Fused):
+    """The rule for x and the classes, and for these with a weight for each class."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(
+            _class_losses,
+            vjp=lambda g, _out, x, target, weight=None: (g, x, target, weight),
+            arrays=count,
+            name="class_loss",
+            signature=", ".join(("x", "target", "weight")[:count]),
+            batch="loop",
+        )
+        name_nodes(self, "NllLossBackward0")
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return [True] * len(wanted), False
+
+    def pull(
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
+        x = args[0]
+        rest = [None] * (len(args) - 1)
+        g = g[:, None] if params["reduction"] == "none" else g
+        kept = params.get("kept")
+        if kept is not None and kept.found is not None and type(x) is type(g) is np.ndarray:
+            target = args[1].reshape(-1)
+            return [_usual_bar(g, kept.found, target, params["reduction"]), *rest]
+        slopes = self._slopes(args, params)
+        if not params["logits"]:
+            return [g * slopes, *rest]
+        return [g * (slopes - _softmax(x) * np.sum(slopes, 1, keepdims=True)), *rest]
+
+    def push(
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
+        x, dot = args[0], dots[0]
+        slopes = self._slopes(args, params)
+        if params["logits"]:
+            dot = dot - np.sum(_softmax(x) * dot, 1, keepdims=True)
+        terms = np.where(slopes == 0, 0, dot) * slopes
+        return np.sum(terms, 1) if params["reduction"] == "none" else np.sum(terms)
+
+    def _slopes(self, args: Sequence[Value], params: Params) -> Value:
+        x, target, weight = (*args, None)[:3]
+        words = {word: params[word] for word in ("reduction", "ignored", "share")}
+        classes = untraced(target).reshape(-1)
+        return _slopes(x.shape, x.dtype, classes, untraced(weight), **words)
+
+    def ways(
+        self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any
+    ) -> AllWays:
+        params.pop("kept", None)
+
+        def keep(*arrays: Value) -> Any:
+            kept = Kept()
+            return _class_losses(*arrays, kept=kept, **params), kept
+
+        def pull(g: Cotangent, out: Value, *args: Value) -> Any:
+            *arrays, kept = args
+            return self.pull(np.asarray(g), out, arrays, {"kept": kept, **params}, wanted)
+
+        x = specs[0]
+        unusual = len(specs) > 2 or params["share"] or params["ignored"] >= 0
+        if unusual or out.dtype is not x.dtype or not x.size:
+            return AllWays(pull, keep=keep)
+        ways = _usual_ways if params["logits"] else _picked_ways
+        return ways(x, keep, pull, params["reduction"])
+
+
+def _usual_bar(g: Cotangent, probabilities: Value, target: Value, reduction: str) -> Cotangent:
+    """The cotangent of logits, of which all classes count."""
+    count = len(target)
+    scale = g / count if reduction == "mean" else g
+    bar = probabilities * scale
+    bar[np.arange(count), target] -= scale if scale.ndim == 0 else scale[:, 0]
+    return bar
+
+
+def _softmax(x: Value) -> Value:
+    powers = np.exp(x - np.max(untraced(x), axis=1, keepdims=True))
+    return powers / np.sum(powers, axis=1, keepdims=True)
+
+
+def _usual_ways(x: Spec, keep: Any, pull: Any, reduction: str) -> AllWays:
+    """The ways of calls whose classes mostly all count; others go by `keep` and `pull`."""
+    rows, classes = x.shape
+    starts, number = np.arange(rows) * classes, x.dtype.type
+    ones, each = np.ones((classes, 1), x.dtype), reduction == "none"
+    divisor = number(rows if reduction == "mean" else 1)
+
+    def keep_one(x: Value, target: Value) -> Any:
+        if not (x.flags.c_contiguous and _are_usual(target, classes)):
+            return keep(x, target)
+        shifted = x - highest(x, 1, None, None, True)
+        places = starts + target.reshape(-1)
+        picked = shifted.reshape(-1).take(places)
+        np.exp(shifted, shifted)
+        totals = np.matmul(shifted, ones)
+        losses = np.log(totals.reshape(-1))
+        losses -= picked
+        shifted /= totals
+        if each:
+            return losses, (shifted, places)
+        total = np.add.reduce(losses)
+        return (total / divisor if divisor != 1 else total), (shifted, places)
+
+    def pull_one(g: Cotangent, out: Value, *args: Value) -> Any:
+        kept = args[-1]
+        if type(kept) is Kept:
+            return pull(g, out, *args)
+        probabilities, places = kept
+        if each:
+            bar = probabilities * g.reshape(rows, 1)
+            bar.reshape(-1)[places] -= g
+            return bar, None
+        scale = number(g / divisor)
+        bar = probabilities * scale
+        bar.reshape(-1)[places] -= scale
+        return bar, None
+
+    return AllWays(pull_one, keep=keep_one)
+
+
+def _picked_ways(x: Spec, keep: Any, pull: Any, reduction: str) -> AllWays:
+    """The same of logarithms of probabilities."""
+    rows, classes = x.shape
+    starts, number, each = np.arange(rows) * classes, x.dtype.type, reduction == "none"
+    divisor = number(rows if reduction == "mean" else 1)
+
+    def keep_one(x: Value, target: Value) -> Any:
+        if not _are_usual(target, classes):
+            return keep(x, target)
+        places = starts + target.reshape(-1)
+        losses = x.reshape(-1).take(places)
+        np.negative(losses, losses)
+        if each:
+            return losses, places
+        total = np.add.reduce(losses)
+        return (total / divisor if divisor != 1 else total), places
+
+    def pull_one(g: Cotangent, out: Value, *args: Value) -> Any:
+        places = args[-1]
+        if type(places) is Kept:
+            return pull(g, out, *args)
+        bar = np.zeros((rows, classes), g.dtype)
+        bar.reshape(-1)[places] = -g if each else -g / divisor
+        return bar, None
+
+    return AllWays(pull_one, keep=keep_one)
+
+
+def are_mapped(*values: Value) -> bool:
+    """Whether a vmap maps over one of these values."""
+    for value in values:
+        while isinstance(value, Traced):
+            value = value._value
+        if isinstance(value, Mapped):
+            return True
+    return False
+
+
+_RULES = {2: ClassLoss(2), 3: ClassLoss(3)}
+
+
+def class_losses(
+    x: Value,
+    target: Value,
+    weight: Value,
+    reduction: str,
+    ignored: int,
+    *,
+    logits: bool = True,
+    share: float = 0.0,
+) -> Value:
+    """The losses of rows of logits, or of logarithms of probabilities, with their classes.
+
+    x: (n, classes); target: n integers, of any shape. weight: one number for each class, or None.
+    ignored: a class that does not count. share: how much of each loss is that of all classes.
+    IndexError for other classes.
+    """
+    params: dict[str, Any] = {"logits": logits, "reduction": reduction, "ignored": ignored}
+    params |= {"share": share, "kept": Kept()}
+    arrays = [x, target] if weight is None else [x, target, weight]
+    if innermost(arrays) is None:
+        return _class_losses(*arrays, **params)
+    return _RULES[len(arrays)].apply_bound(arrays, params)
+
+
+__all__ = ["are_mapped", "class_losses"]

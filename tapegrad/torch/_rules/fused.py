@@ -1,0 +1,46 @@
+"""Rules of several steps that are one function: their ways where calls come again.
+
+Knows rules, and what is settled of a call. Must not know which functions there are.
+
+A function such as a norm or a loss finds much that its derivative needs as well. Where a call runs
+for the first time it keeps that in a `Kept` among its parameters. A call that is settled has no
+parameters of its own: there `ways` says how such calls are made, with `AllWays.keep`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapegrad._core.entry import Spec
+from tapegrad._core.rule import Rule
+from tapegrad._core.settled import AllWays
+
+
+class Kept:
+    """Holds what a call has found for its backward pass: a parameter of that call alone."""
+
+    __slots__ = ("found",)
+
+    def __init__(self) -> None:
+        self.found: Any = None
+
+
+class Fused(Rule):
+    """A rule with ways of its own for calls of the object layer that come again."""
+
+    given: Callable[..., AllWays | None] | None = None  # instead of a method
+
+    def ways(
+        self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any
+    ) -> AllWays | None:
+        """The ways of calls with these arrays, or None for those that the rule leaves.
+
+        specs: of the arrays; an argument that is a number, and the same for all such calls, is
+        that number. Products of these ways are never 0 times an infinity, or the rule is not
+        strong.
+        """
+        return None if self.given is None else self.given(specs, out, wanted, **params)
+
+
+__all__ = ["Fused", "Kept"]

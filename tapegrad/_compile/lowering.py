@@ -11,7 +11,6 @@ of one level and one shape become one loop nest. All other calls are made by Pyt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,34 +25,23 @@ from tapegrad._compile.regions import (
     Call,
     Memory,
     Number,
-    Statement,
+    Statements,
     Unfit,
-    are_apart,
-    box_of,
     dense,
-    reaches,
-    ready,
+    is_numeric,
 )
-from tapegrad._core.fit import _has_nan, _is_finite, _is_sound, _is_sound_sum
+from tapegrad._core.fit import has_nan, is_finite, is_sound, is_sound_sum
 from tapegrad._core.values import _any_true
 
 
-class Lowered:
+class Lowered(Statements):
     """A path, lowered: statements, calls, where values are, and the answers that it expects."""
 
     def __init__(self, blocks: list[tuple[Block, Any]], inputs: list[Any]) -> None:
-        self.statements: list[Statement] = []
-        self.calls: list[Call] = []
-        self.values: dict[int, Array | Number] = {}  # native values; others are Python's
-        self.memories: list[Memory] = []
-        self.nodes: dict[int, Node] = {}
-        self.uses: dict[int, int] = {}
-        self.aliased: set[int] = set()  # memories with more than one name
+        super().__init__()
         self.inputs: list[Memory | None] = []
         self.python_levels: dict[int, int] = {}
         self.expected: list[bool] = []
-        self.flag_arrays: list[Array] = []
-        self.kinds: dict[int, Any] = {}
         self.expectations: set[int] = set()  # nodes that ask, whose answers are known
         self._count_uses(blocks)
         asked = [node for block, _ in blocks for _, node in block.nodes]
@@ -102,55 +90,6 @@ class Lowered:
         self.values[at] = memory.whole()
         self.memories.append(memory)
 
-    def memory(self, node: Node) -> Memory:
-        return self.new(node.shape, dense(node.shape, node.strides), node.dtype)
-
-    def new(self, shape: Sequence[int], strides: Sequence[int], dtype: Any) -> Memory:
-        made = Memory(shape, strides, dtype)
-        self.memories.append(made)
-        return made
-
-    def operand(self, arg: Any) -> Array | Number | None:
-        """An argument as native code has it; None if it does not."""
-        kind = type(arg)
-        if kind is Ref:
-            found = self.values.get(arg.at)
-            return found if found is not None else self._from_python(arg.at)
-        if kind in (bool, int, float):
-            return Number(arg, kind)
-        if isinstance(arg, np.generic):
-            return Number(arg, arg.dtype) if arg.dtype in TYPES else None
-        if kind is np.ndarray and arg.dtype in TYPES:
-            return self._constant(arg)
-        return None
-
-    def _constant(self, x: Any) -> Array | None:
-        if not x.size:
-            return None
-        flat = x.ravel()
-        first = flat[:1]
-        if flat.tobytes() == first.tobytes() * flat.size:
-            memory = Memory((), (), x.dtype)
-            memory.constant = flat[0]
-            return Array(memory, 0, (0,) * x.ndim, x.shape)
-        memory = self.new(x.shape, dense(x.shape, ()), x.dtype)
-        memory.constant, memory.kept = np.ascontiguousarray(x), True
-        return memory.whole()
-
-    def _from_python(self, at: int) -> Array | None:
-        """A place for a value that a call of Python's made."""
-        node = self.nodes.get(at)
-        known = node is not None and node.dtype in TYPES and 0 not in node.shape
-        if node is None or not known or not _is_numeric(node.kind):
-            return None
-        call = next(call for call in self.calls if call.at == at)
-        memory = self.memory(node)
-        memory.kept = True
-        memory.writers.append(call)
-        call.out = memory.whole()
-        self.values[at] = call.out
-        return call.out
-
     # -- Nodes -----------------------------------------------------------------------------------
 
     def _node(self, at: int, node: Node) -> None:
@@ -164,7 +103,7 @@ class Lowered:
             elif question(asked) is not expected:  # of a constant
                 raise Unfit
             return
-        if node.dtype in TYPES and _is_numeric(node.kind) and 0 not in node.shape:
+        if node.dtype in TYPES and is_numeric(node.kind) and 0 not in node.shape:
             found = native(self, at, node)
             if found is not None:
                 self.values[at] = found
@@ -172,45 +111,6 @@ class Lowered:
         self._call(at, node)
 
     # -- Statements and calls --------------------------------------------------------------------
-
-    def stated(
-        self, op: Any, operands: list[Any], dtype: Any, out: Array, reduces: Any = None
-    ) -> Array:
-        """A statement, at its level; the array that it writes."""
-        domain = out.shape
-        given = [x.over(domain) if type(x) is Array else x for x in operands]
-        target = Array(
-            out.memory,
-            out.offset,
-            tuple([s for s, n in zip(out.strides, domain, strict=True) if n != 1]),
-            tuple([n for n in domain if n != 1]),
-        )
-        made = Statement(op, given, dtype, target, reduces)
-        whole = out.memory.shape == out.shape and reduces is None
-        made.box = None if whole or out.memory.constant is not None else box_of(out)
-        level = 0
-        for x in given:
-            if type(x) is Array:
-                level = max(level, ready(x, made))
-        for writer in out.memory.writers:
-            if are_apart(writer.box, made.box):
-                continue
-            same = reaches(writer, target, made)
-            level = max(level, writer.level if same else writer.level + 1)
-        made.level = level
-        self.statements.append(made)
-        out.memory.writers.append(made)
-        return out
-
-    def place(self, call: Call, args: Sequence[Any]) -> None:
-        """The level of a call, which reads these arrays."""
-        level = 0
-        for x in args:
-            if type(x) is Array:
-                x.memory.kept = True
-                level = max([level, *[writer.level + 1 for writer in x.memory.writers]])
-        call.level = level
-        self.calls.append(call)
 
     def _call(self, at: int, node: Node) -> None:
         if _is_foreign(node.function):
@@ -252,7 +152,7 @@ class Lowered:
             operands.append(Number(0, x.dtype))
         elif x.dtype.kind != "f":
             raise Unfit
-        elif question is _is_sound_sum and not x.shape:
+        elif question is is_sound_sum and not x.shape:
             op = NotFinite
         self.stated(op, operands, x.dtype, out, np.logical_or)
 
@@ -260,15 +160,11 @@ class Lowered:
 # Questions, by what of any element makes the answer, and which answer.
 _ASKED: dict[Any, tuple[Any, bool]] = {
     _any_true: (np.not_equal, True),
-    _has_nan: (np.isnan, True),
-    _is_sound: (np.isnan, False),
-    _is_sound_sum: (np.isnan, False),
-    _is_finite: (NotFinite, False),
+    has_nan: (np.isnan, True),
+    is_sound: (np.isnan, False),
+    is_sound_sum: (np.isnan, False),
+    is_finite: (NotFinite, False),
 }
-
-
-def _is_numeric(kind: type) -> bool:
-    return kind is np.ndarray or issubclass(kind, (np.generic,))
 
 
 def _is_foreign(function: Any) -> bool:

@@ -8,7 +8,7 @@ for a call that is to be made by Python.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from tapegrad._compile.regions import (
     Call,
     Memory,
     Number,
+    Statements,
     around,
     base_number,
     box_of,
@@ -40,14 +41,11 @@ from tapegrad._compile.regions import (
     view_of,
 )
 
-if TYPE_CHECKING:
-    from tapegrad._compile.lowering import Lowered
-
 FEW_PRODUCTS = 1 << 11  # multiplications, below which a product is a loop nest of its own
 RESHAPES = frozenset(("reshape", "ravel", "flatten", "copy_like"))
 
 
-def native(path: Lowered, at: int, node: Node) -> Array | None:
+def native(path: Statements, at: int, node: Node) -> Array | None:
     if node.steps is not None:
         return _write(path, node)
     function, args = node.function, node.args
@@ -72,7 +70,7 @@ def native(path: Lowered, at: int, node: Node) -> Array | None:
     return _reduction(path, node)
 
 
-def _uniform(path: Lowered, node: Node) -> Array | None:
+def _uniform(path: Statements, node: Node) -> Array | None:
     """An array whose elements are one constant."""
     value = {np.zeros_like: 0, np.ones_like: 1}.get(node.function)
     if value is None:
@@ -82,7 +80,7 @@ def _uniform(path: Lowered, node: Node) -> Array | None:
     return Array(memory, 0, (0,) * len(node.shape), node.shape)
 
 
-def _view(path: Lowered, node: Node) -> Array | None:
+def _view(path: Statements, node: Node) -> Array | None:
     """A view, found out by taking it of an array without elements of account."""
     used = set(references_of(node))
     if len(used) != 1 or not node.args or type(node.args[0]) is not Ref:
@@ -101,7 +99,7 @@ def _view(path: Lowered, node: Node) -> Array | None:
     return found
 
 
-def _copy(path: Lowered, node: Node) -> Array | None:
+def _copy(path: Statements, node: Node) -> Array | None:
     """A copy; also a reshape that no view can be."""
     if not node.args or set(references_of(node)) != set(references(node.args[0])):
         return None
@@ -118,7 +116,7 @@ def _copy(path: Lowered, node: Node) -> Array | None:
     return Array(rows, 0, dense(node.shape, ()), node.shape)
 
 
-def _map(path: Lowered, ufunc: Any, node: Node) -> Array | None:
+def _map(path: Statements, ufunc: Any, node: Node) -> Array | None:
     operands = [path.operand(arg) for arg in node.args]
     if any(x is None for x in operands):
         return None
@@ -135,7 +133,7 @@ def _map(path: Lowered, ufunc: Any, node: Node) -> Array | None:
     return path.stated(ufunc, operands, found[0], path.memory(node).whole())
 
 
-def _kind(path: Lowered, x: Any, arg: Any) -> Any:
+def _kind(path: Statements, x: Any, arg: Any) -> Any:
     """A dtype, or the class of a number of Python's."""
     if type(x) is Number:
         return x.kind
@@ -149,7 +147,7 @@ def _castable(x: Any, dtype: Any, *, logical: bool = False) -> bool:
     return can_cast(x.dtype, dtype) or logical
 
 
-def _where(path: Lowered, node: Node) -> Array | None:
+def _where(path: Statements, node: Node) -> Array | None:
     operands = [path.operand(arg) for arg in node.args]
     if any(x is None for x in operands) or node.kwargs or len(operands) != 3:
         return None
@@ -161,7 +159,7 @@ def _where(path: Lowered, node: Node) -> Array | None:
     return path.stated(Where, operands, node.dtype, path.memory(node).whole())
 
 
-def _clip(path: Lowered, node: Node) -> Array | None:
+def _clip(path: Statements, node: Node) -> Array | None:
     """`np.clip(x, least, most)`, of which one may be None."""
     names = ("a", "a_min", "a_max", "min", "max")
     bound = dict(zip(names[:3], node.args, strict=False)) | node.kwargs
@@ -185,7 +183,7 @@ def _clip(path: Lowered, node: Node) -> Array | None:
     return x
 
 
-def _joined(path: Lowered, node: Node) -> Array | None:
+def _joined(path: Statements, node: Node) -> Array | None:
     """`np.concatenate` and `np.stack`."""
     parts, *rest = node.args
     kwargs = dict(node.kwargs)
@@ -212,14 +210,14 @@ def _joined(path: Lowered, node: Node) -> Array | None:
     return memory.whole()
 
 
-def _cast(path: Lowered, node: Node) -> Array | None:
+def _cast(path: Statements, node: Node) -> Array | None:
     x = path.operand(node.args[0])
     if type(x) is not Array or not can_cast(x.dtype, node.dtype):
         return None
     return path.stated(Cast, [x], node.dtype, path.memory(node).whole())
 
 
-def _reduction(path: Lowered, node: Node) -> Array | None:
+def _reduction(path: Statements, node: Node) -> Array | None:
     found = _reduction_of(node)
     x = path.operand(node.args[0]) if found is not None else None
     if found is None or type(x) is not Array:
@@ -251,7 +249,7 @@ def _reduction(path: Lowered, node: Node) -> Array | None:
     return path.stated(np.divide, [total, Number(count, int)], dtype, path.memory(node).whole())
 
 
-def _product(path: Lowered, at: int, node: Node) -> Array | None:
+def _product(path: Statements, at: int, node: Node) -> Array | None:
     if node.kwargs or len(node.args) != 2:
         return None
     a, b = [path.operand(arg) for arg in node.args]
@@ -278,7 +276,9 @@ def _product(path: Lowered, at: int, node: Node) -> Array | None:
     return call.out
 
 
-def _small_product(path: Lowered, node: Node, a: Array, b: Array, memory: Memory) -> Array | None:
+def _small_product(
+    path: Statements, node: Node, a: Array, b: Array, memory: Memory
+) -> Array | None:
     """A small product of matrices or vectors as a sum over the middle index."""
     if len(a.shape) > 2 or len(b.shape) > 2:
         return None
@@ -296,7 +296,7 @@ def _small_product(path: Lowered, node: Node, a: Array, b: Array, memory: Memory
     return memory.whole()
 
 
-def _write(path: Lowered, node: Node) -> Array | None:
+def _write(path: Statements, node: Node) -> Array | None:
     """A copy of an array, a region of which is written or added to."""
     found = _written(node)
     if found is None:
@@ -352,7 +352,7 @@ def _written(node: Node) -> tuple[Any, Any, Any, Any] | None:
     return whole, index, value, _IN_PLACE.get(function)
 
 
-def _is_dying(path: Lowered, whole: Any, base: Array) -> bool:
+def _is_dying(path: Statements, whole: Any, base: Array) -> bool:
     """Whether nothing but a write uses an array, so that it is done in place."""
     kept = base.memory
     return (

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from tapegrad._compile.program import Node
+from tapegrad._compile.native_ops import TYPES
+from tapegrad._compile.program import Node, Ref
 
 Box = tuple[tuple[int, int], ...]  # from where to where, along each axis
 
@@ -231,6 +232,112 @@ def view_of(base: Array, take: Any) -> Array | None:
     return Array(base.memory, base.offset + start // width, strides, found.shape)
 
 
+class Statements:
+    """The statements and calls of a path, and where the values of its nodes are."""
+
+    def __init__(self) -> None:
+        self.statements: list[Statement] = []
+        self.calls: list[Call] = []
+        self.values: dict[int, Array | Number] = {}  # native values; others are Python's
+        self.memories: list[Memory] = []
+        self.nodes: dict[int, Node] = {}
+        self.uses: dict[int, int] = {}
+        self.aliased: set[int] = set()  # memories with more than one name
+        self.kinds: dict[int, Any] = {}  # classes of values, as NumPy has them
+
+    def memory(self, node: Node) -> Memory:
+        return self.new(node.shape, dense(node.shape, node.strides), node.dtype)
+
+    def new(self, shape: Sequence[int], strides: Sequence[int], dtype: Any) -> Memory:
+        made = Memory(shape, strides, dtype)
+        self.memories.append(made)
+        return made
+
+    def operand(self, arg: Any) -> Array | Number | None:
+        """An argument as native code has it; None if it does not."""
+        kind = type(arg)
+        if kind is Ref:
+            found = self.values.get(arg.at)
+            return found if found is not None else self._from_python(arg.at)
+        if kind in (bool, int, float):
+            return Number(arg, kind)
+        if isinstance(arg, np.generic):
+            return Number(arg, arg.dtype) if arg.dtype in TYPES else None
+        if kind is np.ndarray and arg.dtype in TYPES:
+            return self._constant(arg)
+        return None
+
+    def _constant(self, x: Any) -> Array | None:
+        if not x.size:
+            return None
+        flat = x.ravel()
+        first = flat[:1]
+        if flat.tobytes() == first.tobytes() * flat.size:
+            memory = Memory((), (), x.dtype)
+            memory.constant = flat[0]
+            return Array(memory, 0, (0,) * x.ndim, x.shape)
+        memory = self.new(x.shape, dense(x.shape, ()), x.dtype)
+        memory.constant, memory.kept = np.ascontiguousarray(x), True
+        return memory.whole()
+
+    def _from_python(self, at: int) -> Array | None:
+        """A place for a value that a call of Python's made."""
+        node = self.nodes.get(at)
+        known = node is not None and node.dtype in TYPES and 0 not in node.shape
+        if node is None or not known or not is_numeric(node.kind):
+            return None
+        call = next(call for call in self.calls if call.at == at)
+        memory = self.memory(node)
+        memory.kept = True
+        memory.writers.append(call)
+        call.out = memory.whole()
+        self.values[at] = call.out
+        return call.out
+
+    def stated(
+        self, op: Any, operands: list[Any], dtype: Any, out: Array, reduces: Any = None
+    ) -> Array:
+        """A statement, at its level; the array that it writes."""
+        domain = out.shape
+        given = [x.over(domain) if type(x) is Array else x for x in operands]
+        target = Array(
+            out.memory,
+            out.offset,
+            tuple([s for s, n in zip(out.strides, domain, strict=True) if n != 1]),
+            tuple([n for n in domain if n != 1]),
+        )
+        made = Statement(op, given, dtype, target, reduces)
+        whole = out.memory.shape == out.shape and reduces is None
+        made.box = None if whole or out.memory.constant is not None else box_of(out)
+        level = 0
+        for x in given:
+            if type(x) is Array:
+                level = max(level, ready(x, made))
+        for writer in out.memory.writers:
+            if are_apart(writer.box, made.box):
+                continue
+            same = reaches(writer, target, made)
+            level = max(level, writer.level if same else writer.level + 1)
+        made.level = level
+        self.statements.append(made)
+        out.memory.writers.append(made)
+        return out
+
+    def place(self, call: Call, args: Sequence[Any]) -> None:
+        """The level of a call, which reads these arrays."""
+        level = 0
+        for x in args:
+            if type(x) is Array:
+                x.memory.kept = True
+                level = max([level, *[writer.level + 1 for writer in x.memory.writers]])
+        call.level = level
+        self.calls.append(call)
+
+
+def is_numeric(kind: type) -> bool:
+    return kind is np.ndarray or issubclass(kind, (np.generic,))
+
+
 __all__ = [
     "Array",
     "Box",
@@ -238,6 +345,7 @@ __all__ = [
     "Memory",
     "Number",
     "Statement",
+    "Statements",
     "Unfit",
     "are_apart",
     "around",
@@ -245,6 +353,7 @@ __all__ = [
     "box_of",
     "cut",
     "dense",
+    "is_numeric",
     "is_uniform",
     "reaches",
     "ready",

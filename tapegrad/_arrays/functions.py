@@ -80,7 +80,7 @@ def array_function(
 
 
 def _learned(
-    self: Array, rule: Rule, key: Any, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    self: Array, rule: Any, key: Any, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """The result of a call that has not come before: as all later ones make it."""
     x = self._value

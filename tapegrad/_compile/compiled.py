@@ -18,6 +18,8 @@ BACKENDS = ("auto", "llvm", "numpy", "interpreter", "eager")
 class Compiled(Transformed):
     """A compiled function, whose programs can be shown."""
 
+    call: Any  # `Calls`, whose module is imported when a function is compiled
+
     def program(self, *args: Any, **kwargs: Any) -> str:
         """The program of a call with such arguments, as text: one line for each call of NumPy's.
 

@@ -80,10 +80,10 @@ def _push_general(
 ) -> Tangent:
     slot, rule, out, args, params, slots, _ = entry
     kind = type(params)
+    x_dots: list[Tangent] | None = None
     if (kind is Settled or kind is SettledAll) and params.push is not None:
-        found = _push_settled(
-            params, out, args, [None if at == -1 else dot_of(at) for at in slots]
-        )
+        x_dots = [None if at == -1 else dot_of(at) for at in slots]
+        found = _push_settled(params, out, args, x_dots)
         if found is not NotImplemented:
             return found
     if rule is PROJECT:
@@ -92,7 +92,8 @@ def _push_general(
     if rule is READ:
         x_dot = None if slots == -1 else dot_of(slots)
         return None if x_dot is None else getitem(x_dot, params)
-    x_dots = [None if at == -1 else dot_of(at) for at in slots]
+    if x_dots is None:
+        x_dots = [None if at == -1 else dot_of(at) for at in slots]
     if all(dot is None for dot in x_dots):
         return None
     if rule is WRITE:
@@ -110,19 +111,23 @@ def _push_general(
 
 def _push_settled(params: Any, out: Value, args: Any, dots: list[Tangent]) -> Tangent:
     """The tangent of a settled call by its `push`, if the values are NumPy's own arrays."""
+    push: Any = params.push
     kinds = set(map(type, dots))
     if kinds == _NONE_ALONE:
         return None
+    plain = kinds <= _PLAIN_DOTS
+    if not plain and np.ndarray in kinds:
+        return NotImplemented
     if any(isinstance(part, Traced) for part in (out, *args)):
         return NotImplemented
     if type(params) is Settled:
         (dot,) = dots
         if np.ndarray in kinds or np.float64 in kinds:
-            return params.push(dot, out, *args)
-        return dot.by(params.push, dot, out, *args) if is_recorded(dot) else NotImplemented
-    if kinds <= _PLAIN_DOTS:
-        return params.push(dots, out, *args)
-    made = push_recorded(params, dots, out, args) if np.ndarray not in kinds else None
+            return push(dot, out, *args)
+        return dot.by(push, dot, out, *args) if is_recorded(dot) else NotImplemented
+    if plain:
+        return push(dots, out, *args)
+    made = push_recorded(params, dots, out, args)
     return NotImplemented if made is None else made
 
 

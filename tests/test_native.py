@@ -426,3 +426,11 @@ def test_what_is_left_over_is_right(n):
     for sign in (-1.0, 1.0):
         check(f, moved(np.linspace(-4, 3, n)), np.array(sign), rounding=8)
     check(f, np.linspace(-4, 3, n).astype(np.float32), np.float32(1), rounding=8)
+
+
+@pytest.mark.parametrize("n", [3, 4, 18, 20, 25, 660])
+def test_lanes_that_do_not_count_are_not_seen(n):
+    def f(x):
+        return np.sum(x / x), np.sum(np.log(x - 1)), np.max(1 / (x - 2)), np.sum(np.sqrt(x - 1.5))
+
+    check(f, moved(np.linspace(3, 4, n)), rounding=64)

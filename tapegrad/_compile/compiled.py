@@ -56,9 +56,10 @@ def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
     arguments of other classes. `backend`: "numpy" or "auto" for the program, "interpreter" for the
     same call by call, "eager" for f itself. "llvm" makes machine code of it, with the extra
     `fast`: its sums, products and elementary functions may round otherwise, and nothing warns
-    there of a division by zero; TAPEGRAD_CACHE names the folder where the code is kept. With `check=n` every n-th call also runs f, and raises
-    StaleProgramError where the results differ. `print(fast.program(*args))` shows the program of
-    such a call, and `fast.source(*args)` the code.
+    there of a division by zero; TAPEGRAD_CACHE names the folder where the code is kept. With
+    `check=n` every n-th call also runs f, and raises StaleProgramError where the results differ.
+    `print(fast.program(*args))` shows the program of such a call, and `fast.source(*args)` the
+    code.
 
     >>> import numpy as np
     >>> import tapegrad

@@ -167,14 +167,17 @@ class Kernel(Registers):
         return self._resized(out, full, wide, self.width)
 
     def _resized(self, x: str, kind: str, before: int, after: int) -> str:
-        """A vector with lanes cut off, or with zeros appended.
+        """A vector with lanes cut off, or with ones appended.
 
-        Copies of the first lane, in place of zeros, are miscompiled by LLVM 22 for Zen 5.
+        LLVM 22 miscompiles, for Zen 5, copies of the first lane in place of ones, and with zeros
+        it takes 0 / 0 for 0 where the lane is masked later.
         """
         if before == after:
             return x
         lanes = ", ".join(f"i32 {min(i, before)}" for i in range(after))
-        rest = "poison" if after < before else "zeroinitializer"
+        element = kind.split(" x ")[1][:-1]
+        one = "1.0" if element in ("double", "float") else "1"
+        rest = "poison" if after < before else f"splat ({element} {one})"
         return self.put(f"shufflevector {kind} {x}, {kind} {rest}, <{after} x i32> <{lanes}>")
 
     # -- Loops -----------------------------------------------------------------------------------

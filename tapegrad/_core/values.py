@@ -269,20 +269,16 @@ def any_true(condition: Any) -> bool:
     ASKED[0] += 1
     if type(condition) is np.ndarray:
         return bool(np.count_nonzero(condition))  # a fifth of the price of np.any
-    return bool(decide(_any_true, condition))
+    if isinstance(condition, (Traced, Mapped)):
+        return bool(decide(any_true, condition))
+    if not (is_numpy(condition) or isinstance(condition, bool)):
+        return True  # an array of another library may be lazy, and is not computed
+    return bool(np.any(condition))
 
 
 def itself(value: Any) -> Any:
     """The question for the value of an array, where it decides how a derivative is made."""
     return value
-
-
-def _any_true(condition: Any) -> bool:
-    if type(condition) is np.ndarray:
-        return bool(np.count_nonzero(condition))
-    if not (is_numpy(condition) or isinstance(condition, bool)):
-        return True  # an array of another library may be lazy, and is not computed
-    return bool(np.any(condition))
 
 
 def untraced(value: Any) -> Any:

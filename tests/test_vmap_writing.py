@@ -878,11 +878,13 @@ def test_views_of_an_array_made_like_a_value_that_is_traced_outside(make):
     def total(x):
         return np.sum(vmap(assembled)(x))
 
-    np.testing.assert_allclose(grad(total)(batch), gradients, rtol=1e-12)
+    # One gradient of 4e-4 is what remains of terms of up to 1, of which it has the last bits.
+    near = {"rtol": 1e-12, "atol": 4 * np.finfo(float).eps}
+    np.testing.assert_allclose(grad(total)(batch), gradients, **near)
     np.testing.assert_allclose(
         grad(lambda x: np.sum(grad(total)(x) ** 2))(batch), curvature, rtol=1e-10
     )
     pairs = np.stack([batch, batch[::-1]])
     values = np.stack([assembled(x) for x in batch])
     np.testing.assert_allclose(vmap(vmap(assembled))(pairs), [values, values[::-1]], rtol=1e-12)
-    np.testing.assert_allclose(vmap(grad(total))(pairs), [gradients, gradients[::-1]], rtol=1e-12)
+    np.testing.assert_allclose(vmap(grad(total))(pairs), [gradients, gradients[::-1]], **near)

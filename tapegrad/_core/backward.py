@@ -79,7 +79,9 @@ def replay_backward(
                     y.add(bars[at], g)
                     continue
                 bar = y.pull(g, out, x[0])
-            elif type(y) is SettledAll and (settled or kind is list and not strong_zeros):
+            elif type(y) is SettledAll and (
+                settled or (kind is list and not strong_zeros and _are_arrays(g))
+            ):
                 found = y.pull(g, out, *x)
                 if y.strong is not None and (noticed or rule.y_unseen):
                     noticed.clear()
@@ -191,6 +193,14 @@ def _strongly(rule: Any, position: int, g: Cotangent, out: Value, x: Value, y: V
     factor = partial(out, x) if rule.unary else partial(out, x, y)
     bar = g * factor
     return bar if is_finite(bar) else rule.times(g, factor)
+
+
+def _are_arrays(parts: Iterable[Cotangent]) -> bool:
+    """Whether the cotangents of several results are NumPy's: under `vmap` they may not be."""
+    for part in parts:  # noqa: SIM110 - as in `_all_finite`
+        if part is not None and type(part) is not np.ndarray and type(part) not in NUMBERS:
+            return False
+    return True
 
 
 def _all_finite(found: Iterable[Cotangent]) -> bool:

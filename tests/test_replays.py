@@ -403,6 +403,19 @@ def test_a_singular_branch_that_is_not_taken_costs_no_second_replay(monkeypatch,
             assert len(replays) == 1
 
 
+@pytest.mark.parametrize("function", [np.exp, np.sinh, lambda x: np.maximum(x, 1.0)])
+def test_the_gradient_of_a_nan_has_the_zeros_of_branches_that_are_not_taken(function):
+    """No flag tells of the NaN of an input, and the value does not tell which NaN counts."""
+    x = np.array([np.nan, 4.0, -1.0])
+
+    def f(x):
+        return np.sum(np.where(tapegrad.stop_gradient(x > 0), function(x), 0)) + x[0]
+
+    for _ in range(3):
+        assert grad(f)(x)[0] == 1
+        np.testing.assert_array_equal(vmap(grad(f))(np.array([x, x]))[:, 0], [1, 1])
+
+
 def test_a_replay_without_the_flags_of_a_processor_looks_for_infinities(monkeypatch):
     monkeypatch.setattr(recording, "WATCHING", SILENT)
     monkeypatch.setattr(recording, "NOTICED", ALWAYS)

@@ -15,7 +15,7 @@ from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import any_nan, has_nan
-from tapegrad._core.quiet import NOTICED, SILENT, VARIABLE, WATCHING
+from tapegrad._core.quiet import ALWAYS, NOTICED, SILENT, VARIABLE, WATCHING, Changes
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import Mapped, Traced, snapshot, untraced
@@ -185,25 +185,27 @@ class Recording:
     ) -> list[Any] | None:
         """The cotangents of the inputs, from those at the slots of outputs.
 
-        NaNs in the cotangents stay if `value`, the only output, a scalar, is NaN. With `consume`
+        NaNs in the cotangents stay if `value`, the only output, a scalar, is NaN; strong products
+        are all looked at there, as nothing notices a NaN of the program's own. With `consume`
         the replay frees the values of entries as it goes; the result is None if the entries would
         have to be replayed again.
         """
         NOTICED.clear()
         token = VARIABLE.set(WATCHING)
         try:
-            found = self._pulled(slots, bars, False, consume)
+            value = untraced(value)
+            is_nan = has_nan(value)
+            found = self._pulled(slots, bars, False, consume, ALWAYS if is_nan else NOTICED)
             if not any_nan(found):
                 return found
-            value = untraced(value)
-            if not isinstance(value, Mapped) and has_nan(value):
+            if not isinstance(value, Mapped) and is_nan:
                 return found
             if consume and not self.singular:
                 return None
             VARIABLE.set(SILENT)
             # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
             strong_zeros = self._pulled(slots, bars, True, False)
-            if not has_nan(value):
+            if not is_nan:
                 return strong_zeros
             unknown = np.reshape(np.isnan(value), ())  # a vmap may have both kinds of examples
             return [
@@ -219,6 +221,7 @@ class Recording:
         bars: list[Cotangent],
         strong_zeros: bool,
         consume: bool,
+        noticed: Changes = ALWAYS,
     ) -> list[Any]:
         raw = not self.shared and not self.singular
         table: Any = [None] * self.end if raw else SparseBars(self.start)
@@ -233,7 +236,7 @@ class Recording:
                 consume=consume,
                 large=self.large,
                 strong_zeros=strong_zeros,
-                noticed=NOTICED,
+                noticed=noticed,
             )
             return [table[slot] for slot in self.slots]
         # A transform inside a rule shares the tape on which this replay logs, if there is one.

@@ -291,7 +291,8 @@ def _settled_spread(root: bool) -> Function:
             if root:
                 at_all = out.reshape(kept)
                 if np.count_nonzero(at_all > np.abs(mean) * near) != at_all.size:
-                    return std_vjp_by_values(g, out, x, None, **params)
+                    bar = std_vjp_by_values(g, out, x, None, **params)
+                    return np.asarray(bar).astype(x.dtype, copy=False)  # that computes in double
                 slope = slope * (0.5 / at_all)
             bar = x - mean
             bar *= slope
@@ -300,7 +301,8 @@ def _settled_spread(root: bool) -> Function:
         def push(dot: Tangent, out: Value, x: Value) -> Tangent:
             mean = mean_of(x)
             if root and np.count_nonzero(out.reshape(kept) > np.abs(mean) * near) != out.size:
-                return std_jvp([dot], out, x, None, **params)
+                made = std_jvp([dot], out, x, None, **params)
+                return np.asarray(made).astype(out.dtype, copy=False)
             products = x - mean
             products *= dot
             out_dot = np.add.reduce(products, axis, None, None, keepdims) * factor

@@ -290,3 +290,12 @@ def test_lu_gives_factors_that_can_be_differentiated(shape: tuple[int, ...]) -> 
         for adjoint in (False, True):
             found = torch.linalg.lu_solve(*torch.linalg.lu_factor(x), b, adjoint=adjoint)
             assert torch.allclose((x.mH if adjoint else x) @ found, b)
+
+
+def test_a_view_that_was_written_to_is_named_in_the_error():
+    x = torch.ones(3, requires_grad=True)
+    view = (x * 1)[:2]
+    y = view * view
+    view.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace"):
+        y.sum().backward()

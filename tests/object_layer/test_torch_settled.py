@@ -638,3 +638,11 @@ def test_gradients_are_clipped_in_their_own_memory():
     torch.testing.assert_close(length, torch.tensor(1.0))
     assert x.grad is kept
     assert x.grad._version == version + 1
+
+
+@pytest.mark.parametrize("dim", [None, -1])
+def test_the_gradient_of_a_spread_of_equal_values_has_their_dtype(dim):
+    for values in ([1.0, 2.0, 4.0], [0.0, 2.0, 3.0], [1.0, 1.0, 1.0], [1.0, float("nan"), 2.0]):
+        x = torch.tensor(values, requires_grad=True)
+        (found,) = torch.autograd.grad(x.std(dim), x)
+        assert found.dtype == torch.float32

@@ -175,7 +175,7 @@ def _maker_of(value: Value, node: Node, version: Version) -> tuple[Node, int] | 
                 return node, position
     tensor = None if version.writer is None else version.writer()
     if tensor is not None:
-        base = tensor._base or tensor
+        base = tensor if tensor._base is None else tensor._base
         for other in (tensor, base, *(view() for view in base._views or ())):
             if other is not None and other._value is value:
                 found: Any = other.grad_fn

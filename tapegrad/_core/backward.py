@@ -197,7 +197,7 @@ def _strongly(rule: Any, position: int, g: Cotangent, out: Value, x: Value, y: V
 
 def _are_arrays(parts: Iterable[Cotangent]) -> bool:
     """Whether the cotangents of several results are NumPy's: under `vmap` they may not be."""
-    for part in parts:  # noqa: SIM110 - as in `_all_finite`
+    for part in parts:
         if part is not None and type(part) is not np.ndarray and type(part) not in NUMBERS:
             return False
     return True

@@ -385,3 +385,11 @@ def test_numbers_that_are_almost_real_become_real():
     assert jvp(np.real_if_close, (near,), (near * 1j,))[1].dtype == np.float64
     check_rule(np.real_if_close, near, tol=1e-20)
     check_rule(np.real_if_close, np.array([1 + 0.1j, 2.0]))
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_a_root_as_a_power_rises_infinitely_at_both_zeros(zero):
+    for power in (lambda x: x**0.5, lambda x: np.power(x, 0.5)):
+        np.testing.assert_array_equal(grad(power)(zero), np.inf)
+        x = np.array([zero, 4.0])
+        np.testing.assert_array_equal(grad(lambda x, f=power: np.sum(f(x)))(x), [np.inf, 0.25])

@@ -371,3 +371,15 @@ def test_adaptive_softmax_is_a_distribution():
     assert (net.predict(x * 9) == net.log_prob(x * 9).argmax(1)).all()
     with pytest.raises(RuntimeError, match=r"Target values should be in \[0, 19\]"):
         net(x, target + 5)
+
+
+@pytest.mark.parametrize("name", ["cross_entropy", "nll_loss"])
+@pytest.mark.parametrize("reduction", ["sum", "mean", "none"])
+def test_an_infinite_cotangent_does_not_reach_a_row_that_is_ignored(name, reduction):
+    loss = getattr(torch.nn.functional, name)
+    x = torch.tensor([[0.1, 0.2], [0.3, 0.5], [1.0, 2.0]], requires_grad=True)
+    for _ in range(3):  # the third call is a settled one
+        value = loss(x, torch.tensor([0, 1, 0]), ignore_index=1, reduction=reduction)
+        (bar,) = torch.autograd.grad(value, x, torch.full_like(value, np.inf))
+        np.testing.assert_array_equal(bar.numpy()[1], 0)
+        np.testing.assert_array_equal(bar.numpy()[[0, 2], 0], -np.inf)

@@ -136,8 +136,10 @@ class ClassLoss(General, Fused):
             return [_usual_bar(g, kept.found, target, params["reduction"]), *rest]
         slopes = self._slopes(args, params)
         if not params["logits"]:
-            return [g * slopes, *rest]
-        return [g * (slopes - _softmax(x) * np.sum(slopes, 1, keepdims=True)), *rest]
+            return [np.where(slopes == 0, 0, g) * slopes, *rest]
+        counts = np.any(slopes, axis=1, keepdims=True)  # else an infinite g makes NaN there
+        given = g if np.all(counts) else np.where(counts, g, 0)
+        return [given * (slopes - _softmax(x) * np.sum(slopes, 1, keepdims=True)), *rest]
 
     def push(
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params

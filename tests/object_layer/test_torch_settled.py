@@ -646,3 +646,15 @@ def test_the_gradient_of_a_spread_of_equal_values_has_their_dtype(dim):
         x = torch.tensor(values, requires_grad=True)
         (found,) = torch.autograd.grad(x.std(dim), x)
         assert found.dtype == torch.float32
+
+
+@pytest.mark.parametrize("alone", range(6))
+@pytest.mark.parametrize(("cell", "gates"), [(torch.rnn_tanh_cell, 1), (torch.gru_cell, 3)])
+def test_a_cell_of_which_one_array_requires_grad(cell, gates, alone):
+    shapes = [(2, 3), (2, 4), (4 * gates, 3), (4 * gates, 4), (4 * gates,), (4 * gates,)]
+    arrays = [torch.ones(*shape, requires_grad=at == alone) for at, shape in enumerate(shapes)]
+    found = []
+    for _ in range(4):
+        (grad,) = torch.autograd.grad(cell(*arrays).sum(), arrays[alone])
+        found.append(grad)
+    assert all(torch.allclose(found[0], grad) for grad in found)

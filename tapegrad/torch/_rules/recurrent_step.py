@@ -61,7 +61,7 @@ def _pulled(
     if wanted[1]:
         before = np.matmul(hidden_bar, w_hh)
         result[1] = before if more[0] is None else before + more[0]
-    if count == 2:
+    if count == 2 and wanted[2]:
         result[2] = more[1]
     at = 1 + count
     if wanted[at]:
@@ -69,9 +69,12 @@ def _pulled(
     if wanted[at + 1]:
         result[at + 1] = np.matmul(np.swapaxes(hidden_bar, 0, 1), h)
     if len(arrays) > at + 2:
-        result[at + 2] = np.add.reduce(gates_bar, 0)
-        alone = hidden_bar is not gates_bar
-        result[at + 3] = np.add.reduce(hidden_bar, 0) if alone else result[at + 2]
+        total = np.add.reduce(gates_bar, 0)
+        if wanted[at + 2]:
+            result[at + 2] = total
+        if wanted[at + 3]:
+            alone = hidden_bar is not gates_bar
+            result[at + 3] = np.add.reduce(hidden_bar, 0) if alone else total
     return result
 
 

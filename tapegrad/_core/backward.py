@@ -89,7 +89,7 @@ def replay_backward(
                         found = y.strong(g, out, *x)
                         strong_zeros = not _all_finite(found)
                 for at, bar in zip(x_slot, found):  # noqa: B905 - strict= costs
-                    if bar is None:
+                    if bar is None or at is absent:
                         continue
                     before = bars[at]
                     if before is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -135,6 +136,7 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
 
 
+@functools.cache
 def imports(path: Path) -> set[str]:
     """Full names of all modules that a file imports, also inside functions and for types only."""
     found: set[str] = set()
@@ -192,7 +194,10 @@ def test_one_module_is_imported_by_name():
     """What an import statement does not show. Public packages load their own parts so, too."""
     found = {}
     for name, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        if "import_module" not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
             by_name = isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func)
             if by_name and room_of(name) not in ("numpy", "_cli", "__main__"):
                 found[name] = ast.unparse(node.args[0])
@@ -248,11 +253,13 @@ def handed_upward(name: str) -> set[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             targets = [t for t in node.targets if isinstance(t, ast.Attribute)]
-            found |= {(ast.unparse(t.value), t.attr) for t in targets}
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("setattr", "method_of"):
+            found |= {(t.value.id, t.attr) for t in targets if isinstance(t.value, ast.Name)}
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id not in ("setattr", "method_of"):
+                continue
             holder, attribute = node.args[:2]
-            if isinstance(attribute, ast.Constant):
-                found.add((ast.unparse(holder), attribute.value))
+            if isinstance(attribute, ast.Constant) and isinstance(holder, ast.Name):
+                found.add((holder.id, attribute.value))
     return {(sources[holder], f"{holder}.{name}") for holder, name in found if holder in sources}
 
 

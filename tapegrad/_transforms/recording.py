@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextvars import Token
+from math import isnan
 from typing import Any, Self
 
 import numpy as np
@@ -193,8 +194,13 @@ class Recording:
         NOTICED.clear()
         token = VARIABLE.set(WATCHING)
         try:
-            value = untraced(value)
-            is_nan = has_nan(value)
+            if isinstance(value, Traced):
+                value = value._value
+            if type(value) is np.float64:  # the frequent case, written out
+                is_nan = isnan(value)
+            else:
+                value = untraced(value)
+                is_nan = has_nan(value)
             found = self._pulled(slots, bars, False, consume, ALWAYS if is_nan else NOTICED)
             if not any_nan(found):
                 return found

@@ -77,6 +77,7 @@ CORE = (
     "entry",
     "fit",
     "scatter",
+    "sums",
     "settled",
     "tape",
     "out",
@@ -99,6 +100,7 @@ OF_RULES = GROUND | {
     "_core.forms",
     "_core.limits",
     "_core.settled",
+    "_core.sums",
     "_core.types",
     "_core.values",
 }

@@ -16,7 +16,7 @@ from samples import SAMPLES
 
 import tapegrad
 from tapegrad._core.rule import REGISTRY
-from tapegrad._core.settled import summing
+from tapegrad._core.sums import summing
 from tapegrad._tree import flatten, unflatten
 
 QUICK = settings(max_examples=8, suppress_health_check=list(HealthCheck))

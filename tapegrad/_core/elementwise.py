@@ -17,7 +17,8 @@ from tapegrad._core.fit import FEW, has_nan, is_finite, is_sound
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.reads import either, of_count, reads_of
 from tapegrad._core.rule import Partial, Rule, register
-from tapegrad._core.settled import NUMBER, AllWays, summing
+from tapegrad._core.settled import NUMBER, AllWays
+from tapegrad._core.sums import summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Traced
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import composite, constant, linear
-from tapegrad._core.settled import NUMBER, AllWays, Spec, Ways, placed, summing
+from tapegrad._core.settled import NUMBER, AllWays, Spec, Ways, placed
+from tapegrad._core.sums import summing
 from tapegrad._core.types import Cotangent, Function, Index, Params, Tangent, Value
 from tapegrad._core.values import getitem, is_ndarray, lift, untraced
 from tapegrad.rules.masks import chosen, parted

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, elementwise, general, strong_product
-from tapegrad._core.settled import Spec, Ways, summing
+from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.sums import summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, cast, lift, untraced
 from tapegrad.rules.elementwise import CHOICES, FEW, share_of

@@ -14,7 +14,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
 from tapegrad._core.forms import Linear, composite, linear
-from tapegrad._core.settled import Spec, Ways, summing
+from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.sums import summing
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import (
     Mapped,

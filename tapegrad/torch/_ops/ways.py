@@ -27,8 +27,8 @@ from tapegrad._core.settled import (
     settled_of_one,
     settled_of_several,
     settled_spec,
-    summing,
 )
+from tapegrad._core.sums import summing
 from tapegrad._core.types import Cotangent, Function, Params, Value
 from tapegrad._core.values import Scatter
 from tapegrad.rules.index import WHERE

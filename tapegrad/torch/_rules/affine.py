@@ -12,7 +12,8 @@ import numpy as np
 
 from tapegrad._core.entry import Spec
 from tapegrad._core.forms import General
-from tapegrad._core.settled import AllWays, summing
+from tapegrad._core.settled import AllWays
+from tapegrad._core.sums import summing
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad.rules.products import _matmul_x, _matmul_y
 from tapegrad.torch._graph.names import name_nodes

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._core.settled import summing
+from tapegrad._core.sums import summing
 from tapegrad._core.types import Value
 from tapegrad.torch._rules import norm_passes
 from tapegrad.torch._rules.norm_passes import Axes, is_even

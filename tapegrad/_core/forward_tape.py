@@ -13,9 +13,10 @@ from numpy import float64, ndarray
 from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.backward import RAISED_BY_NUMBERS
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry
-from tapegrad._core.fit import is_sound
+from tapegrad._core.fit import is_sound_sum
 from tapegrad._core.forward import push
 from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Slot, Tangent, Value
@@ -100,7 +101,7 @@ class ForwardTape(Tape):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.fresh = Cell
-        self.log = _push
+        self.log = _push_recorded if is_recording() else _push
         self.buffers = _WrittenCells()
 
     def expect_others(self) -> None:
@@ -168,7 +169,7 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path, written out
             greatest = total.item(total.argmax())  # a NaN, if there is one
             sound = greatest == greatest
         else:
-            sound = is_sound(total)
+            sound = is_sound_sum(total)
         slot.tangent = total if sound else _pushed(entry)
     except RAISED_BY_NUMBERS:
         slot.tangent = _pushed(entry)
@@ -206,6 +207,14 @@ def _push_general(entry: Entry) -> None:
         slot.tangent = _pushed(entry)
     finally:
         leave(token)
+
+
+def _push_recorded(entry: Entry) -> None:
+    """`_push` in a recorded run."""
+    if entry[6] is None:
+        as_recorded(_push_general)(recorded_entry(entry))
+    else:
+        _push(entry)
 
 
 def _push_strongly(entry: Entry) -> None:

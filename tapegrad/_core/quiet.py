@@ -53,6 +53,12 @@ VARIABLE, SILENT = _state()
 _, WATCHING = _state(invalid="call", divide="call", over="call", call=_notice)
 
 
+def is_quiet() -> bool:
+    """Whether a replay has set one of these two states."""
+    state = VARIABLE.get()
+    return state is SILENT or state is WATCHING
+
+
 def _is_noticed() -> bool:
     """Whether this processor has the flags."""
     token = VARIABLE.set(WATCHING)
@@ -67,4 +73,4 @@ def _is_noticed() -> bool:
 if not _is_noticed():
     WATCHING, NOTICED = SILENT, ALWAYS
 
-__all__ = ["ALWAYS", "NOTICED", "SILENT", "VARIABLE", "WATCHING", "Changes"]
+__all__ = ["ALWAYS", "NOTICED", "SILENT", "VARIABLE", "WATCHING", "Changes", "is_quiet"]

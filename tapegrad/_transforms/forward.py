@@ -16,6 +16,7 @@ from tapegrad._core.entry import Spec
 from tapegrad._core.fit import is_finite, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape
+from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry, recorded_too
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import Traced, is_array, is_numpy, raw_value
@@ -117,7 +118,7 @@ def _tangent_leaves(name: str, inputs: Inputs, tangents: Tree) -> list[Any]:
         else:
             leaves += flatten_like(structure, tangent, name)
     for i, like in enumerate(inputs.leaves):
-        leaves[i] = as_tangent(leaves[i], like, name, "tangent")
+        leaves[i] = recorded_too(as_tangent(leaves[i], like, name, "tangent"))
     return leaves
 
 
@@ -125,6 +126,8 @@ def _primal_and_tangent(leaf: Value, tape: Tape) -> tuple[Any, Any]:
     if isinstance(leaf, Traced):
         if leaf.tape is tape:
             dot = leaf.slot.tangent if isinstance(leaf.slot, Cell) else None
+            if dot is not None and is_recording():
+                is_finite(dot)  # a program asks here, and not at each product
             return leaf._value, own_copy(as_cotangent(dot, leaf._value))
         leaf.tape.require_open()
     return leaf, zeros_of(leaf) if is_array(leaf) else 0.0
@@ -175,9 +178,11 @@ class Pushforward(LinearMap):
         if self.steps is None:
             self.steps = live_steps(recording.entries, self.slots, self.out_slots)
         dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
-        replay_forward(
-            self.steps, dots, recording.surroundings, self.slots, strong_zeros=strong_zeros
-        )
+        steps, replay = self.steps, replay_forward
+        if is_recording():
+            steps = [(recorded_entry(step[0]), *step[1:]) for step in steps]
+            replay = as_recorded(replay)
+        replay(steps, dots, recording.surroundings, self.slots, strong_zeros=strong_zeros)
         return dots
 
     def _transposed(self, leaves: list[Value]) -> dict[Any, Any]:

@@ -15,11 +15,12 @@ import numpy as np
 from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
-from tapegrad._core.fit import any_nan, has_nan
+from tapegrad._core.fit import any_nan, has_nan, is_finite
 from tapegrad._core.quiet import ALWAYS, NOTICED, SILENT, VARIABLE, WATCHING, Changes
+from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry, recorded_too
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
-from tapegrad._core.values import Mapped, Traced, snapshot, untraced
+from tapegrad._core.values import Traced, is_mapped, snapshot, untraced
 from tapegrad._tree import flatten
 
 LARGE = 256  # elements from which adding in place is faster than making a new array
@@ -191,6 +192,9 @@ class Recording:
         the replay frees the values of entries as it goes; the result is None if the entries would
         have to be replayed again.
         """
+        recording = is_recording()
+        if recording:
+            bars = recorded_too(bars)
         NOTICED.clear()
         token = VARIABLE.set(WATCHING)
         try:
@@ -202,9 +206,11 @@ class Recording:
                 value = untraced(value)
                 is_nan = has_nan(value)
             found = self._pulled(slots, bars, False, consume, ALWAYS if is_nan else NOTICED)
+            if recording:  # where nothing was noticed, a program asks here if anything was
+                all(bar is None or is_finite(bar) for bar in found)
             if not any_nan(found):
                 return found
-            if not isinstance(value, Mapped) and is_nan:
+            if not is_mapped(value) and is_nan:
                 return found
             if consume and not self.singular:
                 return None
@@ -235,9 +241,13 @@ class Recording:
             before = table[slot]
             table[slot] = bar if before is None else before + bar
         # The strong product treats infinities at singular points; they need no warnings.
+        entries, replay, nested = self.entries, replay_backward, replay_nested
+        if is_recording():
+            entries, replay = list(map(recorded_entry, entries)), as_recorded(replay)
+            nested = as_recorded(nested)
         if raw:
-            replay_backward(
-                self.entries,
+            replay(
+                entries,
                 table,
                 consume=consume,
                 large=self.large,
@@ -251,7 +261,7 @@ class Recording:
             if self.singular and not self.dependent:
                 self._pull_singular(table, strong_zeros=strong_zeros)
             else:
-                replay_nested(self.entries, table, self.surroundings, strong_zeros=strong_zeros)
+                nested(entries, table, self.surroundings, strong_zeros=strong_zeros)
         finally:
             CURRENT.reset(token)
         return [table[slot] for slot in self.slots]

@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad._core.forms import composite, general, strong_product
 from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
-from tapegrad._core.values import any_true, is_numpy, lift, untraced
+from tapegrad._core.values import any_true, is_numpy, is_recorded, lift, untraced
 from tapegrad._numpy_versions import TAKES_BIAS, refuse_deprecated
 from tapegrad._warning import warn
 from tapegrad.rules.reduction import Reduced, axes_of, masked, settled_axes, spread
@@ -34,6 +34,12 @@ def mean_jvp(dots: Sequence[Tangent], _out: Value, _x: Value, **params: Any) -> 
     return reduced.sum(dots[0]) / reduced.divisor()
 
 
+def _divided(total: Value, count: Value) -> Value:
+    """A sum divided by a count, in its dtype, of a value whose calls are recorded."""
+    found = total / count
+    return found if found.dtype == total.dtype else found.astype(total.dtype)
+
+
 def _settled_mean(
     x: Spec, out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
 ) -> Ways | None:
@@ -45,9 +51,12 @@ def _settled_mean(
 
     def run(a: Any) -> Any:
         total = np.add.reduce(a, axis, None, None, keepdims)
-        if type(total) is np.ndarray:
+        kind = type(total)
+        if kind is np.ndarray:
             return np.true_divide(total, count, out=total, casting="unsafe")
-        return number(total / count)
+        if kind is number or not is_recorded(total):
+            return number(total / count)
+        return _divided(total, count)
 
     return Ways(run, lambda g, _out, _x: spread_of(g / ratio), lambda dot, _out, _x: run(dot))
 
@@ -279,10 +288,14 @@ def _settled_spread(root: bool) -> Function:
             squares = a - mean_of(a)
             squares *= squares
             total = np.add.reduce(squares, axis, None, None, keepdims)
-            if type(total) is np.ndarray:
+            kind = type(total)
+            if kind is np.ndarray:
                 total = np.true_divide(total, degrees, out=total, casting="unsafe")
                 return np.sqrt(total, out=total) if root else total
-            total = number(total / degrees)
+            if kind is number or not is_recorded(total):
+                total = number(total / degrees)
+            else:
+                total = _divided(total, degrees)
             return np.sqrt(total) if root else total
 
         def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:

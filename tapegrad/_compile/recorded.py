@@ -345,7 +345,7 @@ class Recorded(Mapped):
         return np.array(self._value, dtype)
 
     def __hash__(self) -> int:
-        return hash(self._value) if self.is_number() else hash(self.answer(_unhashable))
+        return int(self.answer(hash))
 
     def __repr__(self) -> str:
         self.recorder.give_up("it prints, or formats, a value")
@@ -371,10 +371,6 @@ class Recorded(Mapped):
 
     def __array_namespace__(self, *, api_version: Any = None) -> Any:
         return np.empty(0).__array_namespace__(api_version=api_version)
-
-
-def _unhashable(value: Any) -> int:
-    return hash(value)
 
 
 def settled_index(index: Any) -> Any:

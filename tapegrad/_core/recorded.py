@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.scatter import selects_once
 from tapegrad._core.settled import Settled, SettledAll
-from tapegrad._core.values import Mapped, is_recorded
+from tapegrad._core.values import PLAIN_PARTS, Mapped, decide, is_recorded
 
 Function = Callable[..., Any]
 
@@ -75,8 +76,20 @@ _NAMES: dict[int, _Names] = {}  # by the names of the module
 _MADE: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
+def _selects_once(index: Any) -> bool:
+    """`selects_once`, which looks at the values of an array in the index."""
+    if type(index) is tuple:
+        arrays = [part for part in index if class_of(part) is np.ndarray]
+        others = {class_of(part) for part in index} - {np.ndarray}
+        if len(arrays) == 1 and PLAIN_PARTS.issuperset(others):
+            (index,) = arrays
+    return bool(decide(selects_once, index))
+
+
 def _seen(value: Any) -> Any:
     """What a function for recorded values sees in place of a value."""
+    if value is selects_once:
+        return _selects_once
     if type(value) is types.FunctionType:
         module = value.__module__ or ""
         ours = module.startswith("tapegrad.") and module not in _ASKING

@@ -13,13 +13,14 @@ from __future__ import annotations
 import math
 import operator
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
 
 import numpy as np
 
-from tapegrad._compile.functions import ATTRIBUTES, METHODS, add_part
+from tapegrad._compile.functions import ATTRIBUTES, EXPECTATIONS, METHODS, add_part
 from tapegrad._compile.passes import Block, optimized, uses_of
+from tapegrad._compile.placing import UFUNC_OF, Placed, is_basic, placed, ufunc_of
 from tapegrad._compile.program import (
     CONSTANT,
     Node,
@@ -33,34 +34,12 @@ from tapegrad._compile.program import (
     taken,
 )
 from tapegrad._core.quiet import SILENT, VARIABLE
-from tapegrad._tree import unflatten
+from tapegrad._tree import Structure, unflatten
 
 RECORDINGS = 2  # of a path, before its program is believed
 DEEPEST = 40  # blocks within blocks, beyond which another function begins
 KEPT_BYTES = 1 << 26  # of a workspace that stays between calls
 
-# Operators by the ufunc that they call for arrays.
-UFUNC_OF: dict[Any, np.ufunc] = {
-    operator.add: np.add,
-    operator.sub: np.subtract,
-    operator.mul: np.multiply,
-    operator.truediv: np.divide,
-    operator.floordiv: np.floor_divide,
-    operator.mod: np.remainder,
-    operator.matmul: np.matmul,
-    operator.neg: np.negative,
-    operator.abs: np.absolute,
-    operator.lt: np.less,
-    operator.le: np.less_equal,
-    operator.gt: np.greater,
-    operator.ge: np.greater_equal,
-    operator.eq: np.equal,
-    operator.ne: np.not_equal,
-    operator.iadd: np.add,
-    operator.isub: np.subtract,
-    operator.imul: np.multiply,
-    operator.itruediv: np.divide,
-}
 SIGNS = {
     operator.add: "+",
     operator.sub: "-",
@@ -101,6 +80,7 @@ class _Scope:
         self.storages: dict[int, Storage] = {}
         self.names: dict[int, str] = {}
         self.free: dict[Any, list[int]] = {}
+        self.views: dict[str, str] = {}  # names of views of arrays that are made in each call
 
     def copy(self) -> _Scope:
         made = _Scope()
@@ -113,6 +93,7 @@ class _Scope:
             made.storages[at] = twin
         made.names = dict(self.names)
         made.free = {key: list(buffers) for key, buffers in self.free.items()}
+        made.views = dict(self.views)
         return made
 
 
@@ -130,6 +111,7 @@ class Source:
             "state": STATE,
         }
         self.constants: dict[int, str] = {}
+        self.numbers: dict[Any, Any] = {}  # of Python's, as arrays
         self.kept: list[Any] = []  # constants, so that their ids stay theirs
         self.buffers: list[Any] = []  # (shape, strides, dtype) of each
         self.ahead: list[str] = []  # lines of build: views of buffers
@@ -192,7 +174,8 @@ class Source:
         indent = "    " * depth
         last: dict[int, float] = {}
         position: float
-        for position, (_, node) in enumerate(block.nodes):
+        nodes = placed(block, self.escaping)
+        for position, (_, node) in enumerate(nodes):
             for at in references_of(node):
                 last[at] = position
         ends: set[int] = set()
@@ -208,7 +191,7 @@ class Source:
         for at, position in last.items():
             dying.setdefault(position, []).append(at)
         self._release([at for at in scope.storages if at not in last], scope, last, -1)
-        for position, (at, node) in enumerate(block.nodes):
+        for position, (at, node) in enumerate(nodes):
             if node.silent != silent:
                 silent = node.silent
                 self.silences = True
@@ -310,8 +293,9 @@ class Source:
         for position, ref in block.writes:
             lines.append(f"{indent}copyto(x{position}, {self._expression(ref, scope)})")
         structure = block.out.structure
-        if structure.kind is None and len(returned) == 1:
-            lines.append(f"{indent}return {returned[0]}")
+        together = _literal(structure, iter(returned))
+        if together is not None:
+            lines.append(f"{indent}return {together}")
         else:
             joined = "".join(f"{name}, " for name in returned)
             together = self._constant(unflatten)
@@ -341,13 +325,23 @@ class Source:
             scope.names[at] = name
             return
         if storage is None and node.kind is np.ndarray:
-            ufunc = _ufunc_of(node)
+            ufunc = ufunc_of(node)
             if ufunc is not None and at not in self.escaping:
-                storage = self._new_buffer(at, node, scope)
+                given = self._operands(ufunc, node, scope)
+                storage = None
+                if ufunc.signature is None:
+                    storage = self._dying(at, node, scope, last, position)
+                if storage is None:
+                    storage = self._new_buffer(at, node, scope)
                 name = f"b{storage.buffer}"
                 scope.names[at] = name
-                given = [self._expression(arg, scope) for arg in node.args]
                 lines.append(f"{indent}{self._constant(ufunc)}({', '.join(given)}, {name})")
+                return
+            if _is_product(node) and at not in self.escaping:
+                storage = self._new_buffer(at, node, scope)
+                x, y = [self._expression(arg, scope) for arg in node.args]
+                scope.names[at] = f"b{storage.buffer}"
+                lines.append(f"{indent}{x}.dot({y}, b{storage.buffer})")
                 return
             storage = Storage(None, fixed=False)
             storage.members.append(at)
@@ -368,6 +362,40 @@ class Source:
         storage.members.append(at)
         scope.storages[at] = storage
         return storage
+
+    def _operands(self, ufunc: np.ufunc, node: Node, scope: _Scope) -> list[str]:
+        """The arguments of a ufunc: numbers of Python's as arrays, which take half the time."""
+        given = []
+        for arg in node.args:
+            weak = type(arg) is float or (type(arg) is int and abs(arg) < _EXACT)
+            if weak and ufunc in _ARITHMETIC and node.dtype.char in "fd":
+                key = (arg.hex() if type(arg) is float else arg, node.dtype)
+                arg = self.numbers.setdefault(key, np.asarray(arg, node.dtype))
+            given.append(self._expression(arg, scope))
+        return given
+
+    def _dying(
+        self, at: int, node: Node, scope: _Scope, last: dict[int, float], position: int
+    ) -> Storage | None:
+        """The storage of an argument that nothing uses afterwards, which takes the result."""
+        key = (node.shape, node.strides, node.dtype)
+        if math.prod(node.shape) == 1:
+            return None  # NumPy takes twice the time for one element in place
+        for arg in node.args:
+            storage = scope.storages.get(arg.at) if type(arg) is Ref else None
+            if storage is None or storage.buffer is None or self.buffers[storage.buffer] != key:
+                continue
+            name = f"b{storage.buffer}"
+            others = [x.at for x in node.args if type(x) is Ref and scope.names[x.at] != name]
+            if (
+                scope.names[arg.at] == name
+                and all(last.get(member, -1) <= position for member in storage.members)
+                and not any(scope.storages.get(other) is storage for other in others)
+            ):
+                storage.members.append(at)
+                scope.storages[at] = storage
+                return storage
+        return None
 
     def _new_buffer(self, at: int, node: Node, scope: _Scope) -> Storage:
         key = (node.shape, node.strides, node.dtype)
@@ -401,7 +429,7 @@ class Source:
             and all(last.get(member, -1) <= position for member in before.members)
             and (before.buffer is None or at not in self.escaping)
         )
-        if in_place and not _is_safe(node.function):
+        if in_place and not _is_safe(node.function) and type(node) is not Placed:
             used = set(references((tuple(rest), node.kwargs)))
             in_place = not any(scope.storages.get(x) is before for x in used)
         if in_place:
@@ -423,7 +451,7 @@ class Source:
             else:
                 storage = self._new_buffer(at, node, scope)
                 scope.names[at] = f"b{storage.buffer}"
-                lines.append(f"{indent}copyto(b{storage.buffer}, {source})")
+                lines.append(f"{indent}b{storage.buffer}[...] = {source}")
         self._write_call(node, rest, scope.names[at], scope, lines, indent)
 
     def _write_call(
@@ -433,8 +461,13 @@ class Source:
         assert node.steps is not None
         function = node.function
         steps = list(node.steps)
+        if type(node) is Placed:
+            target = self._view(name, steps, rest[0], scope, lines, indent)
+            given = self._operands(cast(np.ufunc, function), node.of, scope)
+            lines.append(f"{indent}{self._constant(function)}({', '.join(given)}, {target})")
+            return
         if function in (operator.setitem, add_part) and not _is_whole_index(rest[0]):
-            if any(True for _ in references(rest[0])) or not _is_basic(rest[0]):
+            if any(True for _ in references(rest[0])) or not is_basic(rest[0]):
                 target = self._taken(name, steps, scope)
                 index = self._expression(rest[0], scope)
                 sign = "=" if function is operator.setitem else "+="
@@ -442,9 +475,9 @@ class Source:
                     f"{indent}{target}[{index}] {sign} {self._expression(rest[1], scope)}"
                 )
                 return
-            target = self._view(name, steps, rest[0], scope)
+            target = self._view(name, steps, rest[0], scope, lines, indent)
         else:
-            target = self._view(name, steps, None, scope)
+            target = self._view(name, steps, None, scope, lines, indent)
         if function is operator.setitem:
             lines.append(f"{indent}{target}[...] = {self._expression(rest[1], scope)}")
         elif function is add_part:
@@ -459,7 +492,15 @@ class Source:
             given += [f"{k}={self._expression(v, scope)}" for k, v in node.kwargs.items()]
             lines.append(f"{indent}{self._constant(function)}({', '.join(given)})")
 
-    def _view(self, name: str, steps: list[Any], index: Any, scope: _Scope) -> str:
+    def _view(
+        self,
+        name: str,
+        steps: list[Any],
+        index: Any,
+        scope: _Scope,
+        lines: list[str],
+        indent: str,
+    ) -> str:
         """The name of a view of an array: made once, with the workspace, if the array is of it."""
         if not steps and index is None:
             return name
@@ -469,10 +510,16 @@ class Source:
         expression = self._taken(name, steps, scope)
         if index is not None:
             expression = f"{expression}[{self._expression(index, scope)}]"
-        if name[0] != "b" or any(references([step[1:] for step in steps])):
+        if any(references([step[1:] for step in steps])):
             return expression
-        view = f"w_{len(self.ahead)}"
-        self.ahead.append(f"{view} = {expression}")
+        if name[0] == "b":
+            view = f"w_{len(self.ahead)}"
+            self.ahead.append(f"{view} = {expression}")
+            return view
+        view = scope.views.get(expression, "")
+        if not view:
+            view = scope.views[expression] = f"{name}_{len(scope.views)}"
+            lines.append(f"{indent}{view} = {expression}")
         return view
 
     def _taken(self, name: str, steps: list[Any], scope: _Scope) -> str:
@@ -486,6 +533,10 @@ class Source:
         """The expression of a call."""
         function, args = node.function, node.args
         given = [self._expression(arg, scope) for arg in args]
+        if function in EXPECTATIONS:
+            question, expected = EXPECTATIONS[function]
+            before = "" if given[0] == "True" else f"{given[0]} and "
+            return f"{before}{self._constant(question)}({given[1]}) is {expected}"
         if function in SIGNS and len(given) == 2:
             return f"{given[0]} {SIGNS[function]} {given[1]}"
         if function is operator.getitem:
@@ -495,6 +546,9 @@ class Source:
         if function in ATTRIBUTES:
             return f"{given[0]}.{ATTRIBUTES[function]}"
         named = [f"{k}={self._expression(v, scope)}" for k, v in node.kwargs.items()]
+        if function in _REDUCTIONS and len(given) == 1 and type(args[0]) is Ref:
+            function = _REDUCTIONS[function]  # what it calls
+            named = named if "axis" in node.kwargs else [*named, "axis=None"]
         if function in METHODS:
             return f"{given[0]}.{METHODS[function]}({', '.join([*given[1:], *named])})"
         return f"{self._constant(function)}({', '.join([*given, *named])})"
@@ -535,14 +589,40 @@ def _is_fixed_view(node: Node) -> bool:
     return node.shares >= 0 and all(at == node.shares for at in references_of(node))
 
 
-def _ufunc_of(node: Node) -> np.ufunc | None:
-    """The ufunc by which a call can write into an array that is there already."""
-    function = node.function
-    if node.kwargs or not node.shape or 0 in node.shape:
+_ARITHMETIC = frozenset((np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum))
+_EXACT = 1 << 24  # whole numbers up to which all floating-point dtypes hold
+
+_REDUCTIONS: dict[Any, Any] = {
+    np.sum: np.add.reduce,
+    np.prod: np.multiply.reduce,
+    np.max: np.maximum.reduce,
+    np.min: np.minimum.reduce,
+}
+
+
+def _is_product(node: Node) -> bool:
+    """Whether a call is `x.dot(y)` of matrices, which can write into an array."""
+    return (
+        METHODS.get(node.function) == "dot"
+        and len(node.args) == 2
+        and not node.kwargs
+        and len(node.shape) == 2
+        and 0 not in node.shape
+        and node.strides == (node.shape[1] * node.dtype.itemsize, node.dtype.itemsize)
+    )
+
+
+def _literal(structure: Structure, leaves: Iterator[str]) -> str | None:
+    """A result's containers as Python's own literals; None if there are others."""
+    if structure.kind is None:
+        return next(leaves)
+    if structure.kind not in (tuple, list, type(None)):
         return None
-    if isinstance(function, np.ufunc):
-        return function if function.nout == 1 and len(node.args) == function.nin else None
-    return UFUNC_OF.get(function)
+    parts = [_literal(child, leaves) for child in structure.children]
+    if structure.kind is type(None) or None in parts:
+        return None if parts else "None"
+    joined = "".join(f"{part}, " for part in parts)
+    return f"({joined})" if structure.kind is tuple else f"[{joined}]"
 
 
 _SAFE = frozenset((operator.setitem, add_part, np.copyto)) | IN_PLACE
@@ -555,14 +635,6 @@ def _is_safe(function: Any) -> bool:
 
 def _is_whole_index(index: Any) -> bool:
     return index is Ellipsis
-
-
-def _is_basic(index: Any) -> bool:
-    parts = index if type(index) is tuple else (index,)
-    return all(
-        type(part) in (int, slice, type(None), type(Ellipsis)) and part is not None or part is None
-        for part in parts
-    )
 
 
 def _allocated(key: Any) -> Any:

@@ -291,7 +291,7 @@ def _drop_unused(block: Block) -> None:
         below.update(uses_of(child))
     block.used_below = below
     needed = set(below)
-    needed.update(_ends_of(block))
+    needed.update(ends_of(block))
     kept = []
     for at, node in reversed(block.nodes):
         if at in needed or _may_raise(node.function):
@@ -300,7 +300,8 @@ def _drop_unused(block: Block) -> None:
     block.nodes = kept[::-1]
 
 
-def _ends_of(block: Block) -> set[int]:
+def ends_of(block: Block) -> set[int]:
+    """The positions to which a block's end refers."""
     found = set()
     if block.read is not None:
         found.add(block.read.at)
@@ -313,10 +314,10 @@ def _ends_of(block: Block) -> set[int]:
 
 def uses_of(block: Block) -> set[int]:
     """All positions to which a block's own calls and its end refer."""
-    found = _ends_of(block)
+    found = ends_of(block)
     for _, node in block.nodes:
         found.update(references_of(node))
     return found
 
 
-__all__ = ["Block", "optimized", "uses_of"]
+__all__ = ["Block", "ends_of", "optimized", "uses_of"]

@@ -20,7 +20,7 @@ from tapegrad._core.quiet import ALWAYS, NOTICED, SILENT, VARIABLE, WATCHING, Ch
 from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry, recorded_too
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
-from tapegrad._core.values import Traced, is_mapped, snapshot, untraced
+from tapegrad._core.values import Traced, is_mapped, snapshot, trust, untraced
 from tapegrad._tree import flatten
 
 LARGE = 256  # elements from which adding in place is faster than making a new array
@@ -204,10 +204,10 @@ class Recording:
                 is_nan = isnan(value)
             else:
                 value = untraced(value)
-                is_nan = has_nan(value)
+                is_nan = trust(has_nan, value, False) if recording else has_nan(value)
             found = self._pulled(slots, bars, False, consume, ALWAYS if is_nan else NOTICED)
-            if recording:  # where nothing was noticed, a program asks here if anything was
-                all(bar is None or is_finite(bar) for bar in found)
+            if recording and all(bar is None or is_finite(bar) for bar in found):
+                return found  # a program looks here, and at no product before
             if not any_nan(found):
                 return found
             if not is_mapped(value) and is_nan:

@@ -169,6 +169,13 @@ def recorded_entry(entry: Any) -> Any:
     return (*entry[:4], recorded_ways(params), *entry[5:]) if type(params) in _SLOTS else entry
 
 
+def replay_of(replay: Any, entries: list[Any]) -> tuple[Any, list[Any]]:
+    """A replay of entries, and these: as they are, or for recorded values."""
+    if not is_recording():
+        return replay, entries
+    return as_recorded(replay), list(map(recorded_entry, entries))
+
+
 def run_recorded(settled: Any, arrays: list[Any]) -> Any:
     """The result of a settled call of arrays, some of which may be recorded."""
     found = recorded_among(arrays)
@@ -230,5 +237,6 @@ __all__ = [
     "recorded_entry",
     "recorded_too",
     "recorded_ways",
+    "replay_of",
     "run_recorded",
 ]

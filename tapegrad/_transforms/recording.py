@@ -17,7 +17,7 @@ from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import any_nan, has_nan, is_finite
 from tapegrad._core.quiet import ALWAYS, NOTICED, SILENT, VARIABLE, WATCHING, Changes
-from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry, recorded_too
+from tapegrad._core.recorded import OPEN, is_recording, recorded_too, replay_of
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import Traced, is_mapped, snapshot, trust, untraced
@@ -192,7 +192,7 @@ class Recording:
         the replay frees the values of entries as it goes; the result is None if the entries would
         have to be replayed again.
         """
-        recording = is_recording()
+        recording = OPEN and is_recording()
         if recording:
             bars = recorded_too(bars)
         NOTICED.clear()
@@ -241,11 +241,10 @@ class Recording:
             before = table[slot]
             table[slot] = bar if before is None else before + bar
         # The strong product treats infinities at singular points; they need no warnings.
-        entries, replay, nested = self.entries, replay_backward, replay_nested
-        if is_recording():
-            entries, replay = list(map(recorded_entry, entries)), as_recorded(replay)
-            nested = as_recorded(nested)
         if raw:
+            replay, entries = replay_backward, self.entries
+            if OPEN:
+                replay, entries = replay_of(replay, entries)
             replay(
                 entries,
                 table,
@@ -261,6 +260,7 @@ class Recording:
             if self.singular and not self.dependent:
                 self._pull_singular(table, strong_zeros=strong_zeros)
             else:
+                nested, entries = replay_of(replay_nested, self.entries)
                 nested(entries, table, self.surroundings, strong_zeros=strong_zeros)
         finally:
             CURRENT.reset(token)

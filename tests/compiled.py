@@ -43,6 +43,7 @@ LEFT_OUT = {
     "test_made_arrays_take_numpys_parameters": PLAIN,
     "test_whole_numbers_like_a_traced_array_are_plain": PLAIN,
     "test_counts_are_plain": PLAIN,
+    "test_what_comes_beside_the_unique_values_is_plain": PLAIN,
     "test_stop_gradient": "it collects the class of a value in each run of the function",
     "test_matrix_rank_is_plain": "it collects what each run of the function computes",
 }

@@ -237,25 +237,34 @@ class Calls:
         recording = Recording(recorder)
         OPEN.add(recording)
         token = RECORDING.set(recording)
+        refused: str | None = None
         try:
             out = self.f(*args, **kwargs)
             out_leaves, out_structure = flatten(out)
             templates = [Ref(x.at) if type(x) is Recorded else x for x in out_leaves]
             for leaf in out_leaves:
                 if type(leaf) is not Recorded and not _is_constant(leaf):
-                    recorder.give_up(f"it returns a {type(leaf).__name__}")
+                    refused = f"it returns a {type(leaf).__name__}"
             writes = []
             for i, (x, original) in enumerate(zip(recorded, inputs, strict=True)):
-                if x.memory.version:
+                if x.memory.version and refused is None:
                     writes.append((i, Ref(x.memory.at)))
                     np.copyto(original, x.memory.owner)
             if draws.drew():
                 recorder.give_up("it draws random numbers. Draw them outside, and pass them")
             recorder.finish(templates, out_structure, tuple(writes))
+        except Exception as error:  # noqa: BLE001 - if it is f's own, the call below raises it
+            refused = f"it raises {type(error).__name__} where its calls are recorded ({error})"
         finally:
             RECORDING.reset(token)
             OPEN.discard(recording)
             recorder.open = False
+        if refused is not None:
+            args, kwargs = unflatten(structure, leaves)
+            out = self.f(*args, **kwargs)
+            program.root, program.runner = Segment(None, len(inputs)), None
+            self._give_up(program, refused)
+            return out
         self._learned(program, recorder, inputs)
         taken: set[int] = set()
         return unflatten(out_structure, [_own(x, taken) for x in out_leaves])

@@ -156,7 +156,8 @@ def test_numbers_and_trees():
 def test_strong_zeros():
     """0 * inf of a branch that np.where did not take, in the first calls or in later ones."""
     f = tapegrad.grad(lambda x: np.sum(np.where(x > 0, np.log(x), x)))
-    check(f, lambda n: np.array([1.0, 0.0, n]))
+    with pytest.warns(EagerWarning, match="often infinite"):
+        check(f, lambda n: np.array([1.0, 0.0, n]), program=False)
     check(f, lambda n: np.array([1.0, 3.0, 2.0 - n]), calls=9)
 
 

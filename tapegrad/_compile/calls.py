@@ -18,7 +18,7 @@ from tapegrad._compile import operators
 from tapegrad._compile.listing import listing
 from tapegrad._compile.numpy_program import RECORDINGS, Runner, Source
 from tapegrad._compile.passes import optimized
-from tapegrad._compile.program import Ref, Segment, UnknownAnswer
+from tapegrad._compile.program import NotFiniteError, Ref, Segment, UnknownAnswer
 from tapegrad._compile.recorded import Recorded, Recording
 from tapegrad._compile.recorder import Recorder
 from tapegrad._compile.surroundings import Surroundings
@@ -38,16 +38,20 @@ MOST_PATHS = 64  # of one program
 MOST_NODES = 200_000  # of one path
 MOST_RESTARTS = 3  # of a program, where a run did not do the same
 MOST_CALLS = 10  # that are made to show a program
-MOST_UNSOUND = 3  # calls with infinities, before a program looks for them at each place
+MOST_UNSOUND = 3  # recorded calls with derivatives that are not finite
+MOST_NOT_FINITE = 100  # calls of a program with such derivatives
 MOST_CHANGES = 8  # of what a function reads from outside
+
+
+_NOT_FINITE = "derivatives on its way are often infinite, or NaN"
 
 
 class _Program:
     """What is known of the calls of one signature."""
 
     __slots__ = (
-        "careful",
         "eager",
+        "not_finite",
         "opaque",
         "paths",
         "restarts",
@@ -65,8 +69,8 @@ class _Program:
         self.paths = 0
         self.runner: Any = None
         self.opaque: set[Function] = set()  # functions that are calls of the program
-        self.unsound = 0  # calls in which a derivative met infinities or NaNs
-        self.careful = False  # whether the program asks for those at once
+        self.unsound = 0  # recorded calls in which a derivative met infinities or NaNs
+        self.not_finite = 0  # calls of the program in which one did
 
 
 class Calls:
@@ -114,6 +118,11 @@ class Calls:
             out = program.runner.run(inputs)
         except UnknownAnswer:
             return self._record(program, leaves, structure, inputs)
+        except NotFiniteError:
+            program.not_finite += 1
+            if program.not_finite >= MOST_NOT_FINITE:
+                self._give_up(program, _NOT_FINITE)
+            return self.f(*args, **kwargs)
         except Exception:  # noqa: BLE001 - whatever f raises is raised by its own call
             return self.f(*args, **kwargs)
         if self.check:
@@ -221,7 +230,6 @@ class Calls:
             MOST_NODES,
             MOST_BRANCHES,
             program.opaque,
-            careful=program.careful,
         )
         given: list[Any] = []
         recorded: list[Recorded] = []
@@ -238,6 +246,8 @@ class Calls:
         OPEN.add(recording)
         token = RECORDING.set(recording)
         refused: str | None = None
+        out_leaves: list[Any] = []
+        out_structure: Any = None
         try:
             out = self.f(*args, **kwargs)
             out_leaves, out_structure = flatten(out)
@@ -273,10 +283,8 @@ class Calls:
         """Take up what a recording has shown."""
         if recorder.unsound:
             program.unsound += 1
-            if program.unsound >= MOST_UNSOUND:  # from now on it asks for infinities at once
-                program.careful = True
-                program.root, program.runner = Segment(None, len(inputs)), None
-                self.short.clear()
+            if program.unsound >= MOST_UNSOUND and program.runner is None:
+                self._give_up(program, _NOT_FINITE)
             return
         if recorder.unfit is not None:
             program.restarts += 1

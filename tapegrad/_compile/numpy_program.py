@@ -23,7 +23,9 @@ from tapegrad._compile.passes import Block, optimized, uses_of
 from tapegrad._compile.placing import UFUNC_OF, Placed, is_basic, placed, ufunc_of
 from tapegrad._compile.program import (
     CONSTANT,
+    SOUND,
     Node,
+    NotFiniteError,
     Ref,
     Segment,
     UnknownAnswer,
@@ -104,6 +106,7 @@ class Source:
         self.inputs = inputs
         self.namespace: dict[str, Any] = {
             "Unknown": UnknownAnswer,
+            "NotFinite": NotFiniteError,
             "copyto": np.copyto,
             "answer_key": answer_key,
             "mute": VARIABLE.set,
@@ -241,7 +244,7 @@ class Source:
                 self._block(child, inner, lines, depth + 1, silent=silent)
             else:
                 lines.append(f"{indent}    return {self._function(child, inner, silent=silent)}")
-        lines.append(f"{indent}raise Unknown")
+        lines.append(f"{indent}raise {'NotFinite' if question is SOUND else 'Unknown'}")
 
     def _function(self, block: Block, scope: _Scope, *, silent: bool) -> str:
         """The call of another function, for blocks that lie too deep for one."""

@@ -10,6 +10,7 @@ program is cut; what followed is a child of the segment, under the answer.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -260,6 +261,13 @@ class UnknownAnswer(Exception):  # noqa: N818 - no error: the program has to be 
     """A read got an answer for which nothing has been recorded."""
 
 
+class NotFiniteError(Exception):
+    """The derivatives are not all finite, as they were when the program was recorded."""
+
+
+SOUND = operator.truth  # the question whether all expected answers came, at the end of a path
+
+
 def interpret(root: Segment, inputs: Sequence[Any]) -> tuple[Any, list[Any], Segment]:
     """Run a program node by node: the results, all values, and the last segment.
 
@@ -279,7 +287,7 @@ def interpret(root: Segment, inputs: Sequence[Any]) -> tuple[Any, list[Any], Seg
         question, at = segment.read
         found = segment.children.get(answer_key(question(values[at])))
         if found is None:
-            raise UnknownAnswer
+            raise NotFiniteError if question is SOUND else UnknownAnswer
         segment = found
     if segment.out is None:
         raise UnknownAnswer
@@ -290,8 +298,10 @@ __all__ = [
     "CONSTANT",
     "HOLE",
     "OWN",
+    "SOUND",
     "Function",
     "Node",
+    "NotFiniteError",
     "Read",
     "Ref",
     "Results",

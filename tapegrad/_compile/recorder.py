@@ -10,7 +10,6 @@ is called again (it draws random numbers, or counts its calls), and cannot be a 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from tapegrad._compile.functions import expectation
 from tapegrad._compile.program import (
     OWN,
+    SOUND,
     Function,
     Node,
     Read,
@@ -42,15 +42,12 @@ class Recorder:
         most_nodes: int,
         most_branches: int,
         opaque: set[Function] | None = None,
-        *,
-        careful: bool = False,
     ) -> None:
         self.segment = root
         self.position = 0  # of the next node in the segment
         self.end = count  # the position of the next node along the path
         self.open = True
         self.differs = False
-        self.careful = careful  # whether each question cuts the program, also expected answers
         self.unsound = False  # whether an answer was not that which was expected
         self.sound: int | None = None  # the position of: whether all were until now
         self.opaque = set() if opaque is None else opaque  # functions that are calls of their own
@@ -156,9 +153,7 @@ class Recorder:
 
     def expect(self, question: Function, at: int, answer: bool, expected: bool) -> None:
         """Log a question whose answer was expected; if it was not, this run is no program."""
-        if self.careful:
-            self.ask(question, at, answer)
-        elif answer is not expected:
+        if answer is not expected:
             self.unsound = True
             self.give_up("a derivative met infinities or NaNs")
         elif self.unfit is None and (question, at) not in self.answers:
@@ -200,7 +195,7 @@ class Recorder:
     ) -> None:
         """Say that the function has returned: the path ends here."""
         if self.sound is not None:
-            self.ask(operator.truth, self.sound, True)
+            self.ask(SOUND, self.sound, True)
         self.open = False
         if self.unfit is not None:
             return

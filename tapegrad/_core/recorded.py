@@ -12,7 +12,9 @@ an ordinary run asks for none of it.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import threading
 import types
 import weakref
 from collections.abc import Callable
@@ -74,6 +76,8 @@ _ASKING = frozenset(
 )
 _NAMES: dict[int, _Names] = {}  # by the names of the module
 _MADE: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+_UNFINISHED: dict[Any, Any] = {}  # the same, of those that are being made
+_LOCK = threading.RLock()
 
 
 def _selects_once(index: Any) -> bool:
@@ -102,8 +106,18 @@ def as_recorded(function: Any) -> Any:
     if type(function) is not types.FunctionType:
         return function
     made = _MADE.get(function)
-    if made is not None:
-        return made
+    if made is None:
+        with _LOCK:
+            outermost = not _UNFINISHED
+            made = _UNFINISHED.get(function) or _remade(function)
+            if outermost:  # no thread gets a function before those in its closure are made
+                _MADE.update(_UNFINISHED)
+                _UNFINISHED.clear()
+    return made
+
+
+def _remade(function: Any) -> Any:
+    """A copy of a function that sees other names."""
     names = function.__globals__
     if id(names) not in _NAMES:
         _NAMES[id(names)] = _Names(names)
@@ -116,9 +130,10 @@ def as_recorded(function: Any) -> Any:
         tuple(cells),
     )
     made.__kwdefaults__ = function.__kwdefaults__
-    _MADE[function] = made
+    _UNFINISHED[function] = made  # it may call itself
     for cell, of in zip(cells, function.__closure__ or (), strict=True):
-        cell.cell_contents = _seen(of.cell_contents)
+        with contextlib.suppress(ValueError):  # a cell that is empty yet
+            cell.cell_contents = _seen(of.cell_contents)
     return made
 
 

@@ -553,6 +553,8 @@ def by(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...]) 
     """
     if recorder.unfit is None and function not in recorder.opaque:
         expected = function(*raw(args))
+        if not _is_recordable(expected):
+            return function(*args)
         again = False  # whether it only did something else than in the run before
         for attempt in (function, as_recorded(function)):
             before = recorder.mark()
@@ -571,6 +573,13 @@ def by(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...]) 
         if not again:
             recorder.opaque.add(function)
     return called(recorder, function, args, {})
+
+
+def _is_recordable(value: Any) -> bool:
+    """Whether what a function gives is arrays and numbers, or lists of them."""
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_recordable, value))
+    return value is None or isinstance(value, (np.ndarray, np.generic, float, complex, int))
 
 
 def _are_same(found: Any, expected: Any) -> bool:

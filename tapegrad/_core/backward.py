@@ -14,6 +14,7 @@ import numpy as np
 from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.quiet import ALWAYS, Changes
+from tapegrad._core.recorded import pulled
 from tapegrad._core.scatter import give_part, last_writers, read_back, scatter
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
@@ -310,7 +311,7 @@ def _pull_general(
     elif strong_zeros and rule.form != "custom" and _has_infinities(g):
         found = _pull_infinite(rule, g, out, args, params, wanted)
     else:
-        found = rule.pull(g, out, args, params, wanted)
+        found = pulled(rule, g, out, args, params, wanted)
     if len(found) != len(args):
         raise RuleError(
             f"{rule.name}: its rule returned {len(found)} cotangents, expected {len(args)}. "

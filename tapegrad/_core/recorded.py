@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.entry import Outputs
 from tapegrad._core.scatter import selects_once
 from tapegrad._core.settled import Settled, SettledAll
-from tapegrad._core.values import PLAIN_PARTS, Mapped, decide, is_recorded
+from tapegrad._core.values import PLAIN_PARTS, Mapped, decide, in_trace, is_recorded
 
 Function = Callable[..., Any]
 
@@ -90,11 +91,48 @@ def _selects_once(index: Any) -> bool:
     return bool(decide(selects_once, index))
 
 
+def pulled(rule: Any, *call: Any) -> Any:
+    """`rule.pull(g, out, args, params, wanted)`."""
+    return rule.pull(*call)
+
+
+def _pulled(rule: Any, *call: Any) -> Any:
+    """The same for recorded values, with the bits that a rule gives for plain ones."""
+    found = None
+    if rule.form != "custom" and type(call[1]) is not Outputs and _is_flat(call[:3]):
+        found = recorded_among(call[:3])
+    return rule.pull(*call) if found is None else found.by(_pull_of(rule), *call)
+
+
+def _is_flat(values: Any) -> bool:
+    """Whether no value is traced, or of a vmap."""
+    return all(
+        _is_flat(value)
+        if type(value) in (list, tuple)
+        else is_recorded(value) or not in_trace(value)
+        for value in values
+    )
+
+
+@functools.cache
+def _pull_of(rule: Any) -> Function:
+    """`rule.pull` as one object, by which it is known when it is called again."""
+
+    def pull(*call: Any) -> Any:
+        return rule.pull(*call)
+
+    pull.__qualname__ = f"{rule.name}.pull"
+    return pull
+
+
+_INSTEAD: dict[Any, Any] = {selects_once: _selects_once, pulled: _pulled}
+
+
 def _seen(value: Any) -> Any:
     """What a function for recorded values sees in place of a value."""
-    if value is selects_once:
-        return _selects_once
     if type(value) is types.FunctionType:
+        if value in _INSTEAD:
+            return _INSTEAD[value]
         module = value.__module__ or ""
         ours = module.startswith("tapegrad.") and module not in _ASKING
         return as_recorded(value) if ours else value
@@ -248,6 +286,7 @@ __all__ = [
     "as_recorded",
     "class_of",
     "is_recording",
+    "pulled",
     "recorded_among",
     "recorded_entry",
     "recorded_too",

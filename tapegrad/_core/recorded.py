@@ -96,12 +96,26 @@ def pulled(rule: Any, *call: Any) -> Any:
     return rule.pull(*call)
 
 
+def pushed(rule: Any, strongly: bool, *call: Any) -> Any:
+    """`rule.push(dots, out, args, params)`, or by ordinary products."""
+    return (rule.push if strongly else rule.push_plainly)(*call)
+
+
 def _pulled(rule: Any, *call: Any) -> Any:
-    """The same for recorded values, with the bits that a rule gives for plain ones."""
+    """`pulled` for recorded values, with the bits that a rule gives for plain ones."""
+    return _by_rule(rule, "pull", call)
+
+
+def _pushed(rule: Any, strongly: bool, *call: Any) -> Any:
+    """`pushed` likewise."""
+    return _by_rule(rule, "push" if strongly else "push_plainly", call)
+
+
+def _by_rule(rule: Any, name: str, call: tuple[Any, ...]) -> Any:
     found = None
     if rule.form != "custom" and type(call[1]) is not Outputs and _is_flat(call[:3]):
         found = recorded_among(call[:3])
-    return rule.pull(*call) if found is None else found.by(_pull_of(rule), *call)
+    return getattr(rule, name)(*call) if found is None else found.by(_way_of(rule, name), *call)
 
 
 def _is_flat(values: Any) -> bool:
@@ -115,17 +129,17 @@ def _is_flat(values: Any) -> bool:
 
 
 @functools.cache
-def _pull_of(rule: Any) -> Function:
-    """`rule.pull` as one object, by which it is known when it is called again."""
+def _way_of(rule: Any, name: str) -> Function:
+    """A method of a rule as one object, by which it is known when it is called again."""
 
-    def pull(*call: Any) -> Any:
-        return rule.pull(*call)
+    def way(*call: Any) -> Any:
+        return getattr(rule, name)(*call)
 
-    pull.__qualname__ = f"{rule.name}.pull"
-    return pull
+    way.__qualname__ = f"{rule.name}.{name}"
+    return way
 
 
-_INSTEAD: dict[Any, Any] = {selects_once: _selects_once, pulled: _pulled}
+_INSTEAD: dict[Any, Any] = {selects_once: _selects_once, pulled: _pulled, pushed: _pushed}
 
 
 def _seen(value: Any) -> Any:
@@ -287,6 +301,7 @@ __all__ = [
     "class_of",
     "is_recording",
     "pulled",
+    "pushed",
     "recorded_among",
     "recorded_entry",
     "recorded_too",

@@ -74,10 +74,23 @@ def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
         raise InputError(
             message("compile", f"a backend among {BACKENDS}", repr(backend), "Leave it out")
         )
+    if backend == "llvm":
+        _require_llvmlite()
     from tapegrad._compile.calls import Calls  # here, as few programs need it
 
     options = {"backend": backend, "check": check}
     return Compiled(compile, f, options, Calls(f, backend, check))
+
+
+def _require_llvmlite() -> None:
+    from importlib.util import find_spec  # here, as few programs need it
+
+    if find_spec("llvmlite") is None:
+        raise InputError(
+            message(
+                "compile", "llvmlite for backend='llvm'", "none", "Run pip install tapegrad[fast]"
+            )
+        )
 
 
 __all__ = ["compile"]

@@ -101,7 +101,7 @@ def learned(
     make = maker_of(steps, Results(numbers, kind), arrays, tracked, nodes or [])
     if make is None:
         return None
-    again = make(tensors, arrays)
+    again = make(tensors[0], arrays[0]) if len(arrays) == 1 else make(tensors, arrays)
     found = zip(again if kind is not None else (again,), parts, strict=True)
     return make if all(_is_same_array(one._value, two._value) for one, two in found) else None
 

@@ -64,26 +64,31 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
             if isinstance(first, Tensor):
                 x = first._value
                 if type(x) is ndarray:
-                    found = None
-                    if len(args) == 1:
+                    count = len(args)
+                    if count == 1:
                         found = ask((x.dtype, x.shape, x.strides, off or first.node is None))
                         if found is not None:
-                            return found(args, (x,))
-                    elif len(args) == 2:
-                        second = args[1]
-                        if isinstance(second, Tensor):
+                            return found(first, x)
+                    elif count == 2:
+                        _, second = args
+                        kind = type(second)
+                        if kind is int or (kind is float and second):
+                            flag = off or first.node is None
+                            found = ask((x.dtype, x.shape, x.strides, flag, kind, second))
+                            if found is not None:
+                                return found(first, x)
+                        elif isinstance(second, Tensor):
                             y = second._value
                             if type(y) is ndarray:
-                                one = (x.dtype, x.shape, x.strides, off or first.node is None)
-                                two = (y.dtype, y.shape, y.strides, off or second.node is None)
-                                found = ask((*one, *two))
+                                one, two = off or first.node is None, off or second.node is None
+                                found = ask(
+                                    (
+                                        *(x.dtype, x.shape, x.strides, one),
+                                        *(y.dtype, y.shape, y.strides, two),
+                                    )
+                                )
                                 if found is not None:
                                     return found(args, (x, y))
-                        elif type(second) is int:
-                            flag = off or first.node is None
-                            found = ask((x.dtype, x.shape, x.strides, flag, int, second))
-                            if found is not None:
-                                return found((first,), (x,))
         key: list[Any] = [len(args)] if kwargs else []
         tensors: list[Tensor] = []
         arrays: list[Value] = []
@@ -117,6 +122,8 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
         whole = tuple(key)
         found = ask(whole)
         if found is not None:
+            if len(arrays) == 1:
+                return found(tensors[0], arrays[0])
             return found(tensors, arrays)
         warned = WARNINGS[0]
         result = general(*args, **kwargs)

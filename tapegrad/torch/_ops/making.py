@@ -30,9 +30,9 @@ from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.ways import Call, function_of, ways_of
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
 
-# What makes a call: of the tensor among its arguments and its array, or of several, all of them
-# and all of theirs.
-Make = Callable[[Any, Any], Any]
+# What makes a call: of the tensor among its arguments and its array, of two and both arrays, or of
+# others, all of them and all of theirs. See `made_by`.
+Make = Callable[..., Any]
 
 
 class Place(NamedTuple):
@@ -118,6 +118,23 @@ def maker_of(
     return _maker_of_several(len(arrays), made, results, logs)
 
 
+def made_by(make: Make, tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Any:
+    """A call of the tensors among its arguments, and their arrays."""
+    count = len(arrays)
+    if count == 1:
+        return make(tensors[0], arrays[0])
+    return make(*tensors, *arrays) if count == 2 else make(tensors, arrays)
+
+
+def _fitting(make: Callable[[Sequence[Tensor], Sequence[Value]], Any], count: int) -> Make:
+    """What makes a call of so many tensors, of what makes one of any number."""
+    if count == 1:
+        return lambda tensor, x: make((tensor,), (x,))
+    if count == 2:
+        return lambda first, second, x, y: make((first, second), (x, y))
+    return make
+
+
 def _spec_of(value: Value) -> Any:
     """The spec of a value; of several results all of theirs."""
     if not isinstance(value, tuple):
@@ -157,6 +174,8 @@ def _maker(
     numbers = [place.number for place in places]
     if count == 1 and numbers[0] == 0 and max(numbers[1:], default=-1) < 0:
         return _maker_of_one(rule, run, node_type, settled, places, specs, spec)
+    if numbers == [0, 1] and count == 2 and not _is_keeping(settled):
+        return _maker_of_two(rule, run, node_type, settled, specs, wanted, spec)
     in_order, fixed = numbers == [*range(count)], None
     if not any(keep and number >= 0 for keep, number in zip(keeps, numbers, strict=True)):
         fixed = tuple(specs)
@@ -206,12 +225,7 @@ def _maker(
         node._entry = rule, out if keeps_out else spec, kept, settled, nodes, None
         return result
 
-    return _of_one(make) if count == 1 else make
-
-
-def _of_one(make: Call) -> Make:
-    """A function of one tensor and its array, of one that takes as many as there are."""
-    return lambda tensor, x: make((tensor,), (x,))
+    return _fitting(make, count)
 
 
 def _maker_of_one(
@@ -256,6 +270,50 @@ def _maker_of_one(
         return result
 
     plain = not constants and fixed is None
+    return make
+
+
+def _maker_of_two(
+    rule: Rule,
+    run: Call,
+    node_type: type[Node],
+    settled: Settled | SettledAll,
+    specs: list[Any],
+    wanted: tuple[bool, ...],
+    spec: Spec,
+) -> Make:
+    """The same for a call of two tensors, both in their places."""
+    (keeps_x, keeps_y), keeps_out = _kept_by(settled)
+    (x_spec, y_spec), (by_x, by_y) = specs, wanted
+
+    def make(first: Tensor, second: Tensor, x: Value, y: Value) -> Tensor:
+        try:
+            out = silently(run, x, y)
+        except RuntimeError as error:
+            out = silently_again(error, run, x, y)
+        result: Tensor = new(Tensor)
+        if type(out) is not ndarray:
+            out = np.asarray(out)
+        elif out.base is not None and owner_of(out) is owner_of(x):
+            out = out.copy()
+        result._value = out
+        x_node: Any = -1
+        y_node: Any = -1
+        if by_x:
+            x_node = first.node
+            if x_node is LEAF:
+                x_node = _node_for(first)
+        if by_y:
+            y_node = second.node
+            if y_node is LEAF:
+                y_node = _node_for(second)
+        result.node = node = new(node_type)
+        node._number = next_number()
+        kept = x if keeps_x else x_spec, y if keeps_y else y_spec
+        shown = out if keeps_out else spec
+        node._entry = rule, shown, kept, settled, (x_node, y_node), None
+        return result
+
     return make
 
 
@@ -330,7 +388,7 @@ def _maker_of_several(given: int, steps: list[_Made], results: Results, logs: bo
         return tuple(made) if kind is tuple else kind(*made)
 
     numbers, kind = results
-    return _of_one(make) if given == 1 else make
+    return _fitting(make, given)
 
 
 def _tensor_of(out: Value, node: Any, owner: Value) -> Tensor:
@@ -379,4 +437,4 @@ def _node_for(x: Tensor) -> Node:
     return node
 
 
-__all__ = ["Call", "Make", "Place", "Results", "Step", "kept_by", "maker_of"]
+__all__ = ["Call", "Make", "Place", "Results", "Step", "kept_by", "made_by", "maker_of"]

@@ -25,11 +25,10 @@ import numpy as np
 from tapegrad._core.entry import Spec
 from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Value
-from tapegrad.torch._rules.parts import LARGE
+from tapegrad.torch._rules.parts import LARGE, Constant, constant_of
 from tapegrad.torch._types import Number
 
 Ways = Callable[..., AllWays | None]
-Constant = Callable[[Number], Value]
 Bars = tuple[Cotangent]
 
 _ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715
@@ -56,16 +55,6 @@ def ways_of(unit: Callable[..., Unit]) -> Ways:
         return AllWays(pull, run=run, keep=keep)
 
     return ways
-
-
-def constant_of(dtype: np.dtype[Any]) -> Constant:
-    """What makes numbers of a dtype arrays without dimensions: as operands the cheapest ones."""
-
-    def constant(number: Number) -> Value:
-        with np.errstate(over="ignore"):
-            return np.array(number, dtype)
-
-    return constant
 
 
 # --- Piecewise ----------------------------------------------------------------------------------
@@ -314,4 +303,4 @@ def gelu_tanh(constant: Constant) -> Unit:
     return Unit(pull, keep=keep)
 
 
-__all__ = ["Unit", "Ways", "constant_of", "ways_of"]
+__all__ = ["Unit", "Ways", "ways_of"]

@@ -124,7 +124,7 @@ def title(node: Node) -> str:
 class AccumulateGrad(Node):
     """The node that accumulates the gradient of a leaf, `variable`."""
 
-    __slots__ = ()
+    __slots__ = ("variable",)
 
     variable: Any
 

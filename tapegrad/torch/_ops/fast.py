@@ -149,6 +149,7 @@ def short_pair(  # noqa: C901 - the hot path, written out
     assert isinstance(rule, Elementwise)
     ufunc = getattr(ufunc, "function", ufunc)
     function: Operation = quiet(ufunc) if warns else ufunc
+    of_pair = general.of_pair  # type: ignore[attr-defined]
     node_type = node_class(label)
     type_of_pair = node_class(of_tensors or label)
     keeps_of_both = rule.keeps[True, True]
@@ -166,8 +167,11 @@ def short_pair(  # noqa: C901 - the hot path, written out
             elif isinstance(other, Tensor):
                 y = other._value
                 y_node = other.node
-                if type(y) is not ndarray or x.dtype is not y.dtype or x.shape != y.shape:
+                if type(y) is not ndarray or type(x) is not ndarray or x.dtype is not y.dtype:
                     return unusual(self, other)
+                if x.shape != y.shape:  # the settled calls of two tensors that broadcast
+                    found = None if mode_of() is not None else of_pair(self, other, x, y, False)
+                    return unusual(self, other) if found is None else found
             else:
                 return unusual(self, other)
             if type(x) is not ndarray or (BRAINS and x.dtype.kind == "V"):

@@ -22,7 +22,7 @@ from tapegrad._core.settled import SettledAll
 from tapegrad._core.types import Params, Value
 from tapegrad._core.values import ASKED
 from tapegrad.torch._graph.node import GraphTape, Node, fresh_node, number_of
-from tapegrad.torch._ops.making import Call, Make, Place, Results, Step, maker_of
+from tapegrad.torch._ops.making import Call, Make, Place, Results, Step, made_by, maker_of
 from tapegrad.torch._rules.fused import Kept
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, node_of
 
@@ -101,7 +101,7 @@ def learned(
     make = maker_of(steps, Results(numbers, kind), arrays, tracked, nodes or [])
     if make is None:
         return None
-    again = make(tensors, arrays)
+    again = made_by(make, tensors, arrays)
     found = zip(again if kind is not None else (again,), parts, strict=True)
     return make if all(_is_same_array(one._value, two._value) for one, two in found) else None
 

@@ -161,6 +161,21 @@ def logistic_of(x: Value) -> Value:
         return 1 / (1 + np.exp(-x))
 
 
+# --- Small arrays -------------------------------------------------------------------------------
+
+Constant = Callable[[Number], Value]
+
+
+def constant_of(dtype: np.dtype[Any]) -> Constant:
+    """What makes numbers of a dtype arrays without dimensions: as operands the cheapest ones."""
+
+    def constant(number: Number) -> Value:
+        with np.errstate(over="ignore"):
+            return np.array(number, dtype)
+
+    return constant
+
+
 # NumPy's functions whose arguments are given by position, which takes a third of the time.
 add_up: Any = np.add.reduce
 highest: Any = np.maximum.reduce
@@ -195,9 +210,11 @@ def _has_products(x: Value) -> bool:
 __all__ = [
     "LARGE",
     "ROOM",
+    "Constant",
     "add_up",
     "by_passes",
     "clipped",
+    "constant_of",
     "highest",
     "in_parts",
     "is_like",

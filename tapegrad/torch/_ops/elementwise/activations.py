@@ -81,14 +81,14 @@ def activation(
     def decorate(compute: Operation) -> Operation:
         word, compute = compute.__name__, refusing(compute)
         public = everywhere and not inplace
-        call = operation(label, method=method, function=public, settles=True)(compute)
+        own = operation(label, method=method, function=public, settles=True)(compute)
+        trace = own.trace  # type: ignore[attr-defined]
         if short is not None:
-            trace = call.trace  # type: ignore[attr-defined]
-            call = _shortened(call, short, label, numbers or (lambda *given: given))
-            call = settling(call, trace)
+            given = numbers or (lambda *given: given)
+            own = settling(_shortened(own, short, label, given), trace)
         if not inplace:
-            return call
-        own, call = call, with_inplace(call, compute, within)
+            return own
+        call = settling(with_inplace(own, compute, within), _apart(trace, compute))
         if everywhere:
             add_inplace(word, quiet(compute), within, {}, method=method, operation=own)
             register(method=False)(call)
@@ -125,6 +125,19 @@ def _shortened(
         return logged(input, evaluate(x, *found), rule, node_type, (x, *found), {})
 
     return within
+
+
+def _apart(trace: Operation, compute: Operation) -> Operation:
+    """The trace of an activation that takes `inplace=` as well, and writes nowhere."""
+    names = (*inspect.signature(compute).parameters, "inplace")
+
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        if given.pop("inplace", False):
+            raise TypeError("a write is not settled")
+        return trace(**given)
+
+    return traced
 
 
 def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
@@ -194,7 +207,7 @@ relu = register(replaces=relu)(short_single(relu_of, "ReluBackward0", relu, warn
     lambda _out, x, low, high: _kept(~((untraced(x) <= low) | (untraced(x) >= high)), x),
     0,
     0,
-    ways=unit_ways.ways_of(unit_ways.pull_between),
+    ways=unit_ways.ways_of(unit_ways.between),
 )
 def _between(x: Value, low: Value, high: Value) -> Value:
     return clipped(x, low, high)
@@ -234,7 +247,7 @@ def _leaky_slopes(x: Value, slope: Value) -> Value:
     "LeakyReluBackward0",
     lambda _out, x, slope: _kept(_leaky_slopes(untraced(x), slope), x),
     0,
-    ways=unit_ways.ways_of(unit_ways.pull_leaky),
+    ways=unit_ways.ways_of(unit_ways.leaky),
 )
 def _leaky(x: Value, slope: Value) -> Value:
     # Choosing element by element costs far more than the larger one of two.
@@ -312,7 +325,7 @@ def _elu_slope(_out: Value, x: Value, alpha: Number, scale: Number, recording: N
     0,
     0,
     0,
-    ways=unit_ways.ways_of(unit_ways.pull_elu, run=unit_ways.run_elu),
+    ways=unit_ways.ways_of(unit_ways.elu),
 )
 @by_passes(unit_passes.elu, work=1)
 def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
@@ -423,7 +436,7 @@ def _gelu_tanh_slopes(x: Value) -> Value:
 @elementwise(
     "GeluBackward0",
     _gelu_tanh_slope,
-    ways=unit_ways.ways_of(unit_ways.pull_gelu_tanh, unit_ways.keep_gelu_tanh),
+    ways=unit_ways.ways_of(unit_ways.gelu_tanh),
 )
 @by_passes(unit_passes.gelu_tanh)
 def _gelu_tanh(x: Value) -> Value:
@@ -469,9 +482,7 @@ def _silu_slopes(x: Value) -> Value:
     return part * (1 + x * (1 - part))
 
 
-@elementwise(
-    "SiluBackward0", _silu_slope, ways=unit_ways.ways_of(unit_ways.pull_silu, unit_ways.keep_silu)
-)
+@elementwise("SiluBackward0", _silu_slope, ways=unit_ways.ways_of(unit_ways.silu))
 @by_passes(unit_passes.silu)
 def _silu(x: Value) -> Value:
     return x / (1 + np.exp(-x))
@@ -499,7 +510,7 @@ def _softplus_slopes(x: Value, beta: Number, limit: Number) -> Value:
     _softplus_slope,
     0,
     0,
-    ways=unit_ways.ways_of(unit_ways.pull_softplus, run=unit_ways.run_softplus),
+    ways=unit_ways.ways_of(unit_ways.softplus),
 )
 @by_passes(unit_passes.softplus, work=1)
 @in_parts
@@ -524,7 +535,7 @@ def _mish_slopes(x: Value) -> Value:
     return inner + x * sigmoid_of(x) * (1 - inner * inner)
 
 
-@elementwise("MishBackward0", _mish_slope)
+@elementwise("MishBackward0", _mish_slope, ways=unit_ways.ways_of(unit_ways.mish))
 @in_parts
 def _mish(x: Value) -> Value:
     return x * np.tanh(softplus_of(x))
@@ -545,7 +556,7 @@ def _logsigmoid_slopes(x: Value) -> Value:
 @elementwise(
     "LogSigmoidBackward0",
     lambda _out, x: _logsigmoid_slopes(x),
-    ways=unit_ways.ways_of(unit_ways.pull_log_logistic),
+    ways=unit_ways.ways_of(unit_ways.log_logistic),
 )
 @by_passes(unit_passes.log_logistic, work=1)
 def _logsigmoid(x: Value) -> Value:
@@ -603,9 +614,7 @@ def _hardswish_slopes(x: Value) -> Value:
     return np.where(untraced(x) <= -3, 0, middle)
 
 
-@elementwise(
-    "HardswishBackward0", _hardswish_slope, ways=unit_ways.ways_of(unit_ways.pull_hardswish)
-)
+@elementwise("HardswishBackward0", _hardswish_slope, ways=unit_ways.ways_of(unit_ways.hardswish))
 @by_passes(unit_passes.hardswish)
 def _hardswish(x: Value) -> Value:
     return x * np.clip(x + 3, 0, 6) / 6

@@ -10,6 +10,7 @@ import numpy as np
 
 from tapegrad._core.forms import general, linear
 from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.sums import running_sums, runs_by_blocks
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.rules.reduction import of_kind
@@ -127,6 +128,12 @@ def _settled_cumsum(
     shape = x.shape
     backward = (slice(None),) * (0 if axis is None else axis % x.ndim) + _REVERSED
 
+    if (axis is not None or x.ndim == 1) and runs_by_blocks(shape, axis or 0, x.dtype):
+        return Ways(
+            lambda a: a.cumsum(axis),
+            lambda g, _out, _x: running_sums(g, back=True),
+            lambda dot, _out, _x: running_sums(dot),
+        )
     if axis is not None and axis % x.ndim == 0 and math.prod(shape[1:]) >= WIDE:
         return Ways(
             _sums_of_rows,

@@ -33,9 +33,7 @@ def reducing(
     if not 2 <= count <= _SHORT or apart > _APART or size < _RESULTS * count:
         return lambda a: reduce(a, axis, None, None, keepdims)
     lead = (slice(None),) * axis
-    first, second, *rest = [
-        (*lead, slice(i, i + 1) if keepdims else i) for i in range(count)
-    ]
+    first, second, *rest = [(*lead, slice(i, i + 1) if keepdims else i) for i in range(count)]
     starts_at_zero = ufunc is np.add  # so that no sum is -0.0
 
     def by_elements(a: Any) -> Any:
@@ -131,10 +129,10 @@ def running_sums(a: Any, *, back: bool = False) -> Any:
     rows = made.reshape(-1, width)
     totals = rows.dot(np.ones(width, a.dtype)).reshape(-1, count // width)
     blocks = totals.shape[1]
-    before = np.tri(blocks, k=-1, dtype=a.dtype)
     within = np.tri(width, dtype=a.dtype)
     if blocks <= _WIDEST:
-        totals = totals.dot(before if back else before.T)
+        others = np.tri(blocks, k=-1, dtype=a.dtype)
+        totals = totals.dot(others if back else others.T)
         rows.reshape(-1, blocks, width)[:, :, -1 if back else 0] += totals
     elif back:
         rows.reshape(-1, blocks, width)[:, :-1, -1] += totals[:, :0:-1].cumsum(1)[:, ::-1]

@@ -120,7 +120,7 @@ def _cumulative_prod_jvp(
     return np.concatenate([start, out_dot], axis=axis)
 
 
-def _settled_cumsum(
+def settled_cumsum(
     x: Spec, _out: Spec, /, axis: int | None = None, dtype: Any = None
 ) -> Ways | None:
     if dtype is not None or not x.ndim or not x.size:
@@ -162,7 +162,7 @@ def _sums_of_rows(a: Value) -> Value:
     return made
 
 
-linear(np.cumsum, cumsum_transpose, batch="flat", settle=_settled_cumsum)
+linear(np.cumsum, cumsum_transpose, batch="flat", settle=settled_cumsum)
 general(np.cumprod, vjp=[cumprod_vjp], jvp=cumprod_jvp, batch="flat")
 linear(np.cumulative_sum, _cumulative_sum_transpose, batch="flat")
 general(np.cumulative_prod, vjp=[_cumulative_prod_vjp], jvp=_cumulative_prod_jvp, batch="flat")

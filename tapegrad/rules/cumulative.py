@@ -123,6 +123,7 @@ def _cumulative_prod_jvp(
 def settled_cumsum(
     x: Spec, _out: Spec, /, axis: int | None = None, dtype: Any = None
 ) -> Ways | None:
+    """The ways of a running sum, of long rows by blocks in all but its result."""
     if dtype is not None or not x.ndim or not x.size:
         return None
     shape = x.shape

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import MINUS, Spec
-from tapegrad._core.fit import FEW, has_nan, is_finite, is_sound
+from tapegrad._core.fit import FEW, is_finite, is_sound
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.reads import either, of_count, reads_of
 from tapegrad._core.rule import Partial, Rule, register
@@ -170,8 +170,8 @@ class Elementwise(Rule):
         alone: list[Function] = []
         if together is not None:
             each = [tuple(at == i for i in range(count)) for at in range(count)]
-            alone = [_silent(together(wanted)) for wanted in each]
-            of_all = _silent(together((True,) * count))
+            alone = [together(wanted) for wanted in each]
+            of_all = together((True,) * count)
         one = out.dtype.type(1)
 
         def by_partials(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
@@ -187,7 +187,7 @@ class Elementwise(Rule):
                 if terms is None or self.strong and not is_finite(terms[at]):
                     return by_partials(dots, out, *args)
                 total = terms[at] if total is None else total + terms[at]
-            return by_partials(dots, out, *args) if has_nan(total) else total
+            return total
 
         def push_two(dots: Sequence[Tangent], out: Value, x: Value, y: Value) -> Tangent:
             x_dot, y_dot = dots
@@ -198,8 +198,7 @@ class Elementwise(Rule):
                 by_x, by_y = found
                 total = x_dot * by_x
                 total += y_dot * by_y
-                if not has_nan(total):
-                    return total
+                return total
             return by_partials(dots, out, x, y)
 
         if together is None:
@@ -207,9 +206,8 @@ class Elementwise(Rule):
         return push_two if count == 2 else push
 
     def _settled_push_of_two(self, out: Spec) -> Function:
-        """The same by two partials; products are strong ones if others make a NaN."""
+        """The same by two partials."""
         along_x, along_y = (_step(partial, operator.mul, None) for partial in self.partials)
-        has_product = not {None, MINUS}.issuperset(self.partials)
         shape, dtype, small = out.shape, out.dtype, out.size <= FEW
 
         def push(dots: Sequence[Tangent], out: Value, x: Value, y: Value) -> Tangent:
@@ -221,8 +219,6 @@ class Elementwise(Rule):
             else:
                 dot = along_x(x_dot, out, x, y)
                 dot = dot + along_y(y_dot, out, x, y)
-            if has_product and has_nan(dot):
-                dot = self._pushed(self.times, dots, out, (x, y))
             if dot.shape == shape:
                 return dot
             if not small:
@@ -289,19 +285,6 @@ def _step(partial: Any, times: Function, total: Function | None) -> Function:
     return lambda g, out, *args: total(times(g, partial(out, *args)))
 
 
-def _silent(function: Function) -> Function:
-    """A function without NumPy's warnings: where it would warn, the partials are asked as well."""
-
-    def called(*args: Value) -> Any:
-        token = VARIABLE.set(SILENT)
-        try:
-            return function(*args)
-        finally:
-            VARIABLE.reset(token)
-
-    return called
-
-
 def _summed(
     together: Function, sums: Sequence[Function | None], by_partials: Function
 ) -> Function:
@@ -309,7 +292,7 @@ def _summed(
     none = all(total is None for total in sums)
 
     def pull(*call: Value) -> Sequence[Cotangent]:
-        token = VARIABLE.set(SILENT)  # `_silent`, written out
+        token = VARIABLE.set(SILENT)  # where it would warn, the partials are asked as well
         try:
             found: Sequence[Cotangent] | None = together(*call)
         finally:

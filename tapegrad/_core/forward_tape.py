@@ -143,13 +143,18 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path, written out
         if partial is MINUS:
             slot.tangent = -x_dot
             return
-        if type(x_dot) is float and rule.product and type(y) in _NUMBERS:
-            total = x_dot * float(y)
-            if total == total:
-                slot.tangent = total
-                return
+        if type(x_dot) is float and type(y) in _NUMBERS:  # by Python's arithmetic
+            if rule.product:
+                total = x_dot * float(y)
+                if total == total:
+                    slot.tangent = total
+                    return
+            elif not rule.plain and y:
+                total = x_dot / float(partial.by(out, x, y))
+                if total == total:
+                    slot.tangent = total
+                    return
     elif type(y_dot) is float:
-        # Sums and products of numbers, by Python's arithmetic.
         if rule.product:
             if x_dot is None:
                 if type(x) in _NUMBERS:
@@ -225,7 +230,8 @@ def _is_sound(total: Any) -> bool:
 
 def _push_general(entry: Entry) -> None:
     slot, rule, out, args, params, slots, _ = entry
-    kind = type(params)
+    kind: Any = type(params)
+    dot: Any
     if rule is READ:
         dot = None if slots is _CONSTANT else slots.tangent
         if type(dot) is ndarray and (
@@ -247,12 +253,14 @@ def _push_general(entry: Entry) -> None:
                 leave(token)
             return
     elif kind is SettledAll and params.push is not None:
-        dots, some = [], False
+        dots: list[Any] = []
+        some = False
         for at in slots:
             dot = None if at is _CONSTANT else at.tangent
-            if type(dot) is float:
+            kind = type(dot)
+            if kind is float:
                 dot = float64(dot)
-            elif type(dot) is not ndarray and type(dot) is not float64 and dot is not None:
+            elif kind is not ndarray and kind is not float64 and dot is not None:
                 break
             dots.append(dot)
             some = some or dot is not None
@@ -299,7 +307,7 @@ def _pushed(entry: Entry) -> Tangent:
 
 
 # Bound once, because every operation calls both.
-_NUMBERS = frozenset((float, float64))
+_NUMBERS = frozenset((float, float64, int))
 enter, leave = VARIABLE.set, VARIABLE.reset
 
 _CONSTANT = -1  # the slot of what is not traced; small integers are one object

@@ -74,6 +74,7 @@ class Elementwise(Rule):
         product: bool = False,
         together: Function | None = None,
         everywhere: bool = False,
+        stretched: Function | None = None,
         **options: Any,
     ) -> None:
         """`to_real`: the result is real for complex arguments too (np.absolute).
@@ -84,7 +85,10 @@ class Elementwise(Rule):
         Python numbers, and returns None for a call that it leaves to the partials; the last
         cotangents may be left out. Those of a strong rule are asked as well where it gives one
         that is not finite. `everywhere`: the function of numbers is a number, never NaN.
+        `stretched`: the same as `together` of arguments that broadcast, given a sum to the shape
+        of each, or None, in place of `wanted` (False: not wanted); it gives the sums.
         """
+        self.stretched = stretched
         if len(partials) == 2 or together is not None:
             options["settle_all"] = self._settle_together
             options["numbers"] = together is not None
@@ -155,7 +159,12 @@ class Elementwise(Rule):
             summing(out.shape, spec.shape, out.dtype) if want else None
             for want, spec in zip(wanted, specs, strict=True)
         ]
-        pull = self._by_partials(operator.mul, wanted, sums)
+        if self.stretched is not None and out.shape and out.dtype.char in "fd":
+            pull = self.stretched(
+                *[total if want else False for want, total in zip(wanted, sums, strict=True)]
+            )
+        else:
+            pull = self._by_partials(operator.mul, wanted, sums)
         strong = self._by_partials(self.times, wanted, sums) if self.strong else None
         if self.together is not None:
             pull = _summed(self.together(tuple(wanted)), sums, strong or pull)

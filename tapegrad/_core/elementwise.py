@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import MINUS, Spec
-from tapegrad._core.fit import FEW, has_nan, is_finite, is_sound
+from tapegrad._core.fit import FEW, is_finite, is_sound
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.reads import either, of_count, reads_of
 from tapegrad._core.rule import Partial, Rule, register
@@ -74,6 +74,7 @@ class Elementwise(Rule):
         product: bool = False,
         together: Function | None = None,
         everywhere: bool = False,
+        stretched: Function | None = None,
         **options: Any,
     ) -> None:
         """`to_real`: the result is real for complex arguments too (np.absolute).
@@ -84,7 +85,10 @@ class Elementwise(Rule):
         Python numbers, and returns None for a call that it leaves to the partials; the last
         cotangents may be left out. Those of a strong rule are asked as well where it gives one
         that is not finite. `everywhere`: the function of numbers is a number, never NaN.
+        `stretched`: the same as `together` of arguments that broadcast, given a sum to the shape
+        of each, or None, in place of `wanted` (False: not wanted); it gives the sums.
         """
+        self.stretched = stretched
         if len(partials) == 2 or together is not None:
             options["settle_all"] = self._settle_together
             options["numbers"] = together is not None
@@ -155,7 +159,12 @@ class Elementwise(Rule):
             summing(out.shape, spec.shape, out.dtype) if want else None
             for want, spec in zip(wanted, specs, strict=True)
         ]
-        pull = self._by_partials(operator.mul, wanted, sums)
+        if self.stretched is not None and out.shape and out.dtype.char in "fd":
+            pull = self.stretched(
+                *[total if want else False for want, total in zip(wanted, sums, strict=True)]
+            )
+        else:
+            pull = self._by_partials(operator.mul, wanted, sums)
         strong = self._by_partials(self.times, wanted, sums) if self.strong else None
         if self.together is not None:
             pull = _summed(self.together(tuple(wanted)), sums, strong or pull)
@@ -170,8 +179,8 @@ class Elementwise(Rule):
         alone: list[Function] = []
         if together is not None:
             each = [tuple(at == i for i in range(count)) for at in range(count)]
-            alone = [_silent(together(wanted)) for wanted in each]
-            of_all = _silent(together((True,) * count))
+            alone = [together(wanted) for wanted in each]
+            of_all = together((True,) * count)
         one = out.dtype.type(1)
 
         def by_partials(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
@@ -187,7 +196,7 @@ class Elementwise(Rule):
                 if terms is None or self.strong and not is_finite(terms[at]):
                     return by_partials(dots, out, *args)
                 total = terms[at] if total is None else total + terms[at]
-            return by_partials(dots, out, *args) if has_nan(total) else total
+            return total
 
         def push_two(dots: Sequence[Tangent], out: Value, x: Value, y: Value) -> Tangent:
             x_dot, y_dot = dots
@@ -198,8 +207,7 @@ class Elementwise(Rule):
                 by_x, by_y = found
                 total = x_dot * by_x
                 total += y_dot * by_y
-                if not has_nan(total):
-                    return total
+                return total
             return by_partials(dots, out, x, y)
 
         if together is None:
@@ -207,9 +215,8 @@ class Elementwise(Rule):
         return push_two if count == 2 else push
 
     def _settled_push_of_two(self, out: Spec) -> Function:
-        """The same by two partials; products are strong ones if others make a NaN."""
+        """The same by two partials."""
         along_x, along_y = (_step(partial, operator.mul, None) for partial in self.partials)
-        has_product = not {None, MINUS}.issuperset(self.partials)
         shape, dtype, small = out.shape, out.dtype, out.size <= FEW
 
         def push(dots: Sequence[Tangent], out: Value, x: Value, y: Value) -> Tangent:
@@ -221,8 +228,6 @@ class Elementwise(Rule):
             else:
                 dot = along_x(x_dot, out, x, y)
                 dot = dot + along_y(y_dot, out, x, y)
-            if has_product and has_nan(dot):
-                dot = self._pushed(self.times, dots, out, (x, y))
             if dot.shape == shape:
                 return dot
             if not small:
@@ -289,19 +294,6 @@ def _step(partial: Any, times: Function, total: Function | None) -> Function:
     return lambda g, out, *args: total(times(g, partial(out, *args)))
 
 
-def _silent(function: Function) -> Function:
-    """A function without NumPy's warnings: where it would warn, the partials are asked as well."""
-
-    def called(*args: Value) -> Any:
-        token = VARIABLE.set(SILENT)
-        try:
-            return function(*args)
-        finally:
-            VARIABLE.reset(token)
-
-    return called
-
-
 def _summed(
     together: Function, sums: Sequence[Function | None], by_partials: Function
 ) -> Function:
@@ -309,7 +301,7 @@ def _summed(
     none = all(total is None for total in sums)
 
     def pull(*call: Value) -> Sequence[Cotangent]:
-        token = VARIABLE.set(SILENT)  # `_silent`, written out
+        token = VARIABLE.set(SILENT)  # where it would warn, the partials are asked as well
         try:
             found: Sequence[Cotangent] | None = together(*call)
         finally:

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import Spec, spec_of
-from tapegrad._core.fit import has_nan
 from tapegrad._core.scatter import put_at, selects_once
 from tapegrad._core.types import Cotangent, Index, Tangent, Value
 
@@ -71,7 +70,8 @@ class AllWays(NamedTuple):
     """What `settle_all=` returns: the same of a call with several arrays."""
 
     pull: Callable[..., Any]  # from (g, out, *arrays): one cotangent each, None if not wanted
-    push: Callable[..., Any] | None = None  # from (dots, out, *arrays)
+    # From (dots, out, *arrays), by ordinary products: where one makes a NaN, the rule is asked.
+    push: Callable[..., Any] | None = None
     # `pull` by strong products, of a function with an infinite partial: asked where `pull` gives a
     # cotangent that is not finite.
     strong: Callable[..., Any] | None = None
@@ -405,8 +405,6 @@ def settled_of_several(
     found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
     found.unread = tuple(at for at in arrays if not keeps[at])
     found.pull, found.push, found.keep = ways.pull, ways.push, ways.keep
-    if rule.form == "composite" and not rule.linear and ways.push is not None:
-        found.push = _sound(rule, ways.push, params)
     found.strong = ways.strong or (ways.pull if rule.strong else None)
     found.run, found.takes = ways.run or _run_of(rule, params), None
     return found
@@ -417,16 +415,6 @@ def _run_of(rule: Any, params: Any) -> Callable[..., Any]:
     if rule.sequence:
         return lambda *given: rule.call(given, params)
     return partial(rule.implementation, **params) if params else rule.implementation
-
-
-def _sound(rule: Any, push: Callable[..., Any], params: Any) -> Callable[..., Any]:
-    """`push` by ordinary products; where that gives a NaN, by the rule, whose zeros are strong."""
-
-    def pushed(dots: Any, out: Value, *args: Value) -> Any:
-        dot = push(dots, out, *args)
-        return rule.push(dots, out, args, params) if has_nan(dot) else dot
-
-    return pushed
 
 
 def placed(shape: tuple[int, ...], index: Index, g: Cotangent) -> Cotangent:

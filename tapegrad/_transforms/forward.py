@@ -13,9 +13,10 @@ import numpy as np
 from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, replay_nested
 from tapegrad._core.entry import Spec
-from tapegrad._core.fit import is_finite, zeros_of
+from tapegrad._core.fit import any_nan, is_finite, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_forward
-from tapegrad._core.forward_tape import Cell, ForwardTape
+from tapegrad._core.forward_tape import Cell, ForwardTape, tangent_at
+from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import Traced, is_array, is_numpy, raw_value
@@ -44,15 +45,49 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     inputs = Inputs(Selection.of_all(name, len(primals)), tuple(primals), {})
     dots = _tangent_leaves(name, inputs, tangents)
     tape = ForwardTape(name)
+    asked = True
     for dot in dots:
         if type(dot) is not np.ndarray and not is_numpy(raw_value(dot)):
-            tape.expect_others()
+            asked = False
+    if asked:
+        tape.ask_at_the_end()
+    else:
+        tape.be_strong()
+    run = _run(name, f, inputs, dots, tape, has_aux)
+    if tape.root.singular:  # a limit needs a recording of f, not only the tangents
+        out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
+        return (out, pushforward(*tangents), *rest)
+    if asked and _has_nan(run[0]):  # of a zero beside a NaN that nothing noticed, perhaps
+        tape = ForwardTape(name)
+        tape.be_strong()
+        run = _run(name, f, inputs, dots, tape, has_aux)
+    pairs, structure, aux = run
+    if structure is LEAF:
+        ((out, out_dot),) = pairs
+    else:
+        out = unflatten(structure, [primal for primal, _ in pairs])
+        out_dot = unflatten(structure, [tangent for _, tangent in pairs])
+    return (out, out_dot, aux) if has_aux else (out, out_dot)
+
+
+def _has_nan(pairs: list[tuple[Any, Any]]) -> bool:
+    token = VARIABLE.set(SILENT)  # squares may overflow
+    try:
+        return any_nan([dot for _, dot in pairs])
+    finally:
+        VARIABLE.reset(token)
+
+
+def _run(
+    name: str, f: Function, inputs: Inputs, dots: list[Any], tape: ForwardTape, has_aux: bool
+) -> tuple[list[tuple[Any, Any]], Structure, Any]:
+    """The leaves of f's result with their tangents, their structure, and the auxiliary result."""
     token = CURRENT.set(tape)
     try:
         traced = []
         for leaf, dot in zip(inputs.leaves, dots, strict=True):
             cell = Cell()
-            cell.tangent = dot
+            cell.tangent = float(dot) if type(dot) is np.float64 else dot
             traced.append(tape.wrap(tape.keep_input(leaf), cell))
         out = inputs.call(f, traced)
         out, aux = split_aux(name, out) if has_aux else (out, None)
@@ -70,15 +105,7 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     finally:
         CURRENT.reset(token)
         tape.close()
-    if tape.root.singular:  # a limit needs a recording of f, not only the tangents
-        out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
-        return (out, pushforward(*tangents), *rest)
-    if structure is LEAF:
-        ((out, out_dot),) = pairs
-    else:
-        out = unflatten(structure, [primal for primal, _ in pairs])
-        out_dot = unflatten(structure, [tangent for _, tangent in pairs])
-    return (out, out_dot, aux) if has_aux else (out, out_dot)
+    return pairs, structure, aux
 
 
 def require_tuple(name: str, primals: Tree) -> None:
@@ -124,7 +151,7 @@ def _tangent_leaves(name: str, inputs: Inputs, tangents: Tree) -> list[Any]:
 def _primal_and_tangent(leaf: Value, tape: Tape) -> tuple[Any, Any]:
     if isinstance(leaf, Traced):
         if leaf.tape is tape:
-            dot = leaf.slot.tangent if isinstance(leaf.slot, Cell) else None
+            dot = tangent_at(leaf.slot) if isinstance(leaf.slot, Cell) else None
             return leaf._value, own_copy(as_cotangent(dot, leaf._value))
         leaf.tape.require_open()
     return leaf, zeros_of(leaf) if is_array(leaf) else 0.0

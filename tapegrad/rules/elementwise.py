@@ -20,7 +20,31 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 elementwise(np.add, 1, 1)
 elementwise(np.subtract, 1, -1)
 elementwise(np.multiply, lambda _out, _x, y: y, lambda _out, x, _y: x, product=True)
-elementwise(np.divide, Over(lambda _out, _x, y: y), lambda out, _x, y: -out / y, strong=True)
+
+
+def _quotients(by_x: Any, by_y: Any) -> Function:
+    """The cotangents of a quotient that broadcasts: g / y, and what is left of that times -out."""
+
+    def pull(g: Cotangent, out: Value, _x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+        bar = g / y
+        if by_y is False:
+            return (bar if by_x is None else by_x(bar)), None
+        share = bar * out
+        if by_y is not None:
+            share = by_y(share)
+        share = -share
+        return (bar if by_x is None else None if by_x is False else by_x(bar)), share
+
+    return pull
+
+
+elementwise(
+    np.divide,
+    Over(lambda _out, _x, y: y),
+    lambda out, _x, y: -out / y,
+    strong=True,
+    stretched=_quotients,
+)
 elementwise(np.negative, -1)
 elementwise(np.positive, 1)
 elementwise(np.nextafter, 1, 0)  # the neighbour of x changes as x does

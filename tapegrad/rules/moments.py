@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad._core.forms import composite, general, strong_product
 from tapegrad._core.settled import Spec, Ways
-from tapegrad._core.sums import reducing
+from tapegrad._core.sums import reducing, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, is_numpy, lift, untraced
 from tapegrad._numpy_versions import TAKES_BIAS, refuse_deprecated
@@ -41,14 +41,14 @@ def _settled_mean(
     along = settled_axes(x, axis, others)
     if along is None:
         return None
-    count, spread_of = along.count, along.spread
-    ratio, number = int(count), out.dtype.type
+    count, spread_of = along.divisor, along.spread
+    ratio, number = float(count), out.dtype.type
     total_of = reducing(np.add, x.shape, along.axis, keepdims)
 
     def run(a: Any) -> Any:
         total = total_of(a)
         if type(total) is np.ndarray:
-            return np.true_divide(total, count, out=total, casting="unsafe")
+            return np.true_divide(total, count, total)
         return number(total / count)
 
     return Ways(run, lambda g, _out, _x: spread_of(g / ratio), lambda dot, _out, _x: run(dot))
@@ -268,48 +268,57 @@ def _settled_spread(root: bool) -> Function:
         )
         if along is None or degrees <= 0:
             return None
-        axis, count, kept = along.axis, along.count, along.kept
+        axis, count, kept = along.axis, along.divisor, along.kept
         sums_of = reducing(np.add, x.shape, axis, True)
         total_of = reducing(np.add, x.shape, axis, keepdims)
         params = {"axis": axis, "keepdims": keepdims, "ddof": ddof, "correction": correction}
+        if x.dtype.char == "d":
+            degrees = float(degrees)
         number, factor = out.dtype.type, 2 / float(degrees)
+        total, share = summing(x.shape, kept if out.shape else (), x.dtype), 1 / float(count)
         near = 8 * float(np.finfo(x.dtype).eps) * x.size  # as in `_is_flat`
 
         def mean_of(a: Any) -> Any:
             total = sums_of(a)
-            return np.true_divide(total, count, out=total, casting="unsafe")
+            return np.true_divide(total, count, total)
 
         def run(a: Any) -> Any:
             squares = a - mean_of(a)
             squares *= squares
             total = total_of(squares)
             if type(total) is np.ndarray:
-                total = np.true_divide(total, degrees, out=total, casting="unsafe")
-                return np.sqrt(total, out=total) if root else total
+                np.true_divide(total, degrees, total)
+                return np.sqrt(total, total) if root else total
             total = number(total / degrees)
             return np.sqrt(total) if root else total
 
+        def mean_near(a: Any) -> Any:
+            """The mean but for rounding, at half the price."""
+            return a if total is None else total(a) * share
+
         def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
-            mean = mean_of(x)
+            mean = mean_near(x)
             slope = g.reshape(kept) * factor
             if root:
                 at_all = out.reshape(kept)
                 if np.count_nonzero(at_all > np.abs(mean) * near) != at_all.size:
                     bar = std_vjp_by_values(g, out, x, None, **params)
                     return np.asarray(bar).astype(x.dtype, copy=False)  # that computes in double
-                slope = slope * (0.5 / at_all)
+                slope *= 0.5
+                slope /= at_all
             bar = x - mean
             bar *= slope
             return bar
 
         def push(dot: Tangent, out: Value, x: Value) -> Tangent:
-            mean = mean_of(x)
+            mean = mean_near(x)
             if root and np.count_nonzero(out.reshape(kept) > np.abs(mean) * near) != out.size:
                 made = std_jvp([dot], out, x, None, **params)
                 return np.asarray(made).astype(out.dtype, copy=False)
             products = x - mean
             products *= dot
-            out_dot = total_of(products) * factor
+            summed = products if total is None else total(products)
+            out_dot = summed.reshape(out.shape) * factor
             return out_dot * (0.5 / out) if root else out_dot
 
         return Ways(run, pull, push)

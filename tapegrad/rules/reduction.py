@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, elementwise, general, strong_product
+from tapegrad._core.fit import is_finite
 from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.sums import reducing, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
@@ -117,7 +118,7 @@ def of_kind(x: Value, dtype: Any) -> Value:
 class SettledAxes:
     """The axes of a settled reduction of real arrays: what all such calls share."""
 
-    __slots__ = ("axis", "count", "kept", "spread")
+    __slots__ = ("axis", "count", "divisor", "kept", "spread")
 
     def __init__(self, x: Spec, axis: int | tuple[int, ...] | None) -> None:
         axes = axes_of(x, axis)
@@ -125,6 +126,8 @@ class SettledAxes:
         self.axis: Any = None if len(axes) == x.ndim else axes[0] if len(axes) == 1 else axes
         self.kept = tuple([1 if i in axes else side for i, side in enumerate(x.shape)])
         self.count = np.intp(math.prod([x.shape[i] for i in axes]))
+        # The count as NumPy divides by it; of doubles, which give the same bits, without a cast.
+        self.divisor = float(self.count) if x.dtype.char == "d" else self.count
         self.spread = _settled_spread(x, self.kept)
 
 
@@ -320,9 +323,12 @@ def _products_of_others(x: Value) -> Value:
 
 
 def prod_vjp(
-    g: Cotangent, _out: Value, x: Value, dtype: Any = None, initial: Value = 1, **params: Any
+    g: Cotangent, out: Value, x: Value, dtype: Any = None, initial: Value = 1, **params: Any
 ) -> Cotangent:
-    """The cotangent times the product of the other elements."""
+    """The cotangent times the product of the other elements.
+
+    `out` is kept for the settled calls, which divide it by each element.
+    """
     if x.size == 0:
         return np.zeros(x.shape, x.dtype)
     x = of_kind(x, dtype)
@@ -338,35 +344,40 @@ def prod_vjp(
 
 
 def _settled_prod(
-    x: Spec, _out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
+    x: Spec, out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
 ) -> Ways | None:
     """The product over each element is that of the others, where it is an ordinary number."""
     along = settled_axes(x, axis, others)
     if along is None:
         return None
     axis, kept, params = along.axis, along.kept, {"axis": axis, "keepdims": keepdims}
-    least, most = float(np.finfo(x.dtype).smallest_normal), float(np.finfo(x.dtype).max)
+    least = float(np.finfo(x.dtype).smallest_normal)
+    total = summing(x.shape, kept if out.shape else (), x.dtype)
 
     run = reducing(np.multiply, x.shape, axis, keepdims)
 
-    def is_ordinary(out: Value, x: Value) -> bool:
-        sizes = np.abs(out)
-        return bool(
-            np.count_nonzero((sizes > least) & (sizes <= most)) == sizes.size
-            and np.minimum.reduce(np.abs(x), None) > least
-        )
+    def products_of_others(out: Value, x: Value) -> Value | None:
+        """Quotients, if all of them are finite, and no product has lost digits."""
+        if np.count_nonzero(np.abs(out) > least) != out.size:
+            return None
+        others = out.reshape(kept) / x
+        return others if is_finite(others) else None
 
-    def pull(g: Cotangent, _out: Value, x: Value) -> Cotangent:
-        out = run(x)
-        if not is_ordinary(out, x):
+    def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
+        others = products_of_others(out, x)
+        if others is None:
             return prod_vjp(g, out, x, **params)
-        return (g * out).reshape(kept) / x
+        others *= g.reshape(kept)
+        return others
 
-    def push(dot: Tangent, _out: Value, x: Value) -> Tangent:
-        out = run(x)
-        if not is_ordinary(out, x):
+    def push(dot: Tangent, out: Value, x: Value) -> Tangent:
+        others = products_of_others(out, x)
+        if others is None:
             return np.sum(prod_vjp(np.ones_like(out), out, x, **params) * dot, **params)
-        return out * np.add.reduce(dot / x, axis, None, None, keepdims)
+        others *= dot
+        if total is None:
+            return np.add.reduce(others, axis, None, None, keepdims)
+        return total(others).reshape(out.shape) if out.shape else total(others)
 
     return Ways(run, pull, push)
 
@@ -437,7 +448,7 @@ def _settled_extremum(ufunc: np.ufunc) -> Function:
         if along is None:
             return None
         axis, kept, params = along.axis, along.kept, {"axis": axis, "keepdims": keepdims}
-        size = math.prod(kept)
+        size, shape, dtype = math.prod(kept), x.shape, x.dtype
 
         run = reducing(ufunc, x.shape, axis, keepdims)
 
@@ -454,7 +465,9 @@ def _settled_extremum(ufunc: np.ufunc) -> Function:
             found = chosen(out, x)
             if found is None:
                 return extremum_vjp(g, out, x, **params)
-            return np.where(found, g.reshape(kept), 0)
+            bar = np.zeros(shape, dtype)  # np.where, at half the price
+            np.copyto(bar, g.reshape(kept), where=found)
+            return bar
 
         def push(dot: Tangent, out: Value, x: Value) -> Tangent:
             found = chosen(out, x)

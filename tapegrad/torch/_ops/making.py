@@ -333,6 +333,30 @@ def _maker_of_several(given: int, steps: list[_Made], results: Results, logs: bo
         how = run, _is_keeping(settled), keeps_out
         plan.append((rule, how, node_type, settled, places, parts, slots, spec))
 
+    run_all = _runner(plan)
+
+    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Any:
+        values = list(arrays)
+        nodes: list[Any] = []
+        if logs:
+            nodes += [None if x.node is None else _node_for(x) for x in tensors]
+        try:
+            silently(run_all, values, nodes)
+        except RuntimeError as error:
+            silently_again(error, run_all, values, nodes)
+        owner = owner_of(arrays[0])
+        made = [_tensor_of(values[at], nodes[at] if logs else None, owner) for at in numbers]
+        if kind is None:
+            return made[0]
+        return tuple(made) if kind is tuple else kind(*made)
+
+    numbers, kind = results
+    return _fitting(make, given)
+
+
+def _runner(plan: list[Any]) -> Callable[[list[Any], list[Any]], None]:
+    """What computes the steps of a plan, adding their values and nodes to those of the call."""
+
     def run_all(values: list[Any], nodes: list[Any]) -> None:
         for rule, how, node_type, settled, places, parts, slots, spec in plan:
             run, keeping, keeps_out = how
@@ -372,23 +396,7 @@ def _maker_of_several(given: int, steps: list[_Made], results: Results, logs: bo
             values.append(out)
             nodes.append(node)
 
-    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Any:
-        values = list(arrays)
-        nodes: list[Any] = []
-        if logs:
-            nodes += [None if x.node is None else _node_for(x) for x in tensors]
-        try:
-            silently(run_all, values, nodes)
-        except RuntimeError as error:
-            silently_again(error, run_all, values, nodes)
-        owner = owner_of(arrays[0])
-        made = [_tensor_of(values[at], nodes[at] if logs else None, owner) for at in numbers]
-        if kind is None:
-            return made[0]
-        return tuple(made) if kind is tuple else kind(*made)
-
-    numbers, kind = results
-    return _fitting(make, given)
+    return run_all
 
 
 def _tensor_of(out: Value, node: Any, owner: Value) -> Tensor:

@@ -168,7 +168,7 @@ def hardswish(constant: Constant) -> Unit:
         slopes = np.divide(x, three)
         np.add(slopes, half, slopes)
         np.multiply(slopes, g, slopes)
-        bar = np.where(np.less(x, three), slopes, g)
+        bar: Value = np.where(np.less(x, three), slopes, g)
         np.copyto(bar, zero, where=np.less_equal(x, least))
         return (bar,)
 

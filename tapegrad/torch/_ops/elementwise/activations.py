@@ -707,7 +707,7 @@ def _sums_for(x: Spec, axis: int) -> Callable[[Value], Value]:
     def sums(values: Value) -> Value:
         if not values.flags.c_contiguous:
             return add_up(values, -1, None, None, True)
-        return np.matmul(values, ones)
+        return values.dot(ones) if values.ndim == 2 else np.matmul(values, ones)
 
     return sums
 
@@ -719,16 +719,14 @@ def _softmax_ways(specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int) ->
     sums = _sums_for(x, axis)
 
     def run(x: Value) -> Value:
-        powers = x - highest(x, axis, None, None, True)
+        powers = np.subtract(x, highest(x, axis, None, None, True))
         np.exp(powers, powers)
-        powers /= sums(powers)
-        return powers
+        return np.divide(powers, sums(powers), powers)
 
     def pull(g: Cotangent, out: Value, _x: Value) -> Any:
-        bar = g * out
+        bar = np.multiply(g, out)
         np.subtract(g, sums(bar), bar)
-        bar *= out
-        return (bar,)
+        return (np.multiply(bar, out, bar),)
 
     return AllWays(pull, run=run)
 
@@ -742,14 +740,13 @@ def _log_softmax_ways(
     sums = _sums_for(x, axis)
 
     def run(x: Value) -> Value:
-        shifted = x - highest(x, axis, None, None, True)
+        shifted = np.subtract(x, highest(x, axis, None, None, True))
         totals = sums(np.exp(shifted))
-        shifted -= np.log(totals, totals)
-        return shifted
+        return np.subtract(shifted, np.log(totals, totals), shifted)
 
     def pull(g: Cotangent, out: Value, _x: Value) -> Any:
         bar = np.exp(out)
-        bar *= sums(g)
+        np.multiply(bar, sums(g), bar)
         return (np.subtract(g, bar, bar),)
 
     return AllWays(pull, run=run)

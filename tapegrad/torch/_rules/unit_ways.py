@@ -123,6 +123,27 @@ def at_most(constant: Constant, high: Number) -> Unit:
     return Unit(pull, lambda x, _high: np.minimum(x, most))
 
 
+def threshold(constant: Constant, limit: Number, _value: Number) -> Unit:
+    bound, zero = constant(limit), constant(0)
+
+    def pull(g: Cotangent, _out: Value, x: Value, *_numbers: Number) -> Bars:
+        return (np.where(np.less_equal(x, bound), zero, g),)
+
+    return Unit(pull)
+
+
+def beyond(constant: Constant, limit: Number) -> Unit:
+    """Of the shrink functions: nothing within the limits, and all at NaN."""
+    least, most, zero = constant(-limit), constant(limit), constant(0)
+
+    def pull(g: Cotangent, _out: Value, x: Value, _limit: Number) -> Bars:
+        within = np.greater_equal(x, least)
+        np.logical_and(within, np.less_equal(x, most), within)
+        return (np.where(within, zero, g),)
+
+    return Unit(pull)
+
+
 def elu(constant: Constant, alpha: Number, scale: Number, recording: Number) -> Unit:
     zero, whole, pace = constant(0), constant(scale), constant(recording)
     share, slope = constant(alpha * scale), constant(alpha * scale * recording)
@@ -151,6 +172,23 @@ def elu(constant: Constant, alpha: Number, scale: Number, recording: Number) -> 
         np.multiply(low, g, low)
         above = np.multiply(g, whole) if is_scaled else g
         return (np.where(np.less_equal(x, zero), low, above),)
+
+    return Unit(pull, run)
+
+
+def hardsigmoid(constant: Constant) -> Unit:
+    """Nothing at NaN."""
+    zero, three, six, least = constant(0), constant(3), constant(6), constant(-3)
+    sixth = constant(1 / 6)
+
+    def run(x: Value) -> Value:
+        made = np.minimum(np.maximum(np.add(x, three), zero), six)
+        return np.divide(made, six, made)
+
+    def pull(g: Cotangent, _out: Value, x: Value) -> Bars:
+        within = np.greater(x, least)
+        np.logical_and(within, np.less(x, three), within)
+        return (np.where(within, np.multiply(g, sixth), zero),)
 
     return Unit(pull, run)
 

@@ -207,6 +207,7 @@ relu = register(replaces=relu)(short_single(relu_of, "ReluBackward0", relu, warn
     lambda _out, x, low, high: _kept(~((untraced(x) <= low) | (untraced(x) >= high)), x),
     0,
     0,
+    strong=True,
     ways=unit_ways.ways_of(unit_ways.between),
 )
 def _between(x: Value, low: Value, high: Value) -> Value:
@@ -288,7 +289,12 @@ def prelu(input: Value, weight: Value) -> Value:
 
 
 @elementwise(
-    "ThresholdBackward0", lambda _out, x, limit, _v: _kept(~(untraced(x) <= limit), x), 0, 0
+    "ThresholdBackward0",
+    lambda _out, x, limit, _v: _kept(~(untraced(x) <= limit), x),
+    0,
+    0,
+    strong=True,
+    ways=unit_ways.ways_of(unit_ways.threshold),
 )
 def _threshold(x: Value, limit: Number, value: Number) -> Value:
     return np.where(x <= limit, np.asarray(value, x.dtype), x)
@@ -591,6 +597,8 @@ def tanhshrink(input: Value) -> Value:
 @elementwise(
     "HardsigmoidBackward0",
     lambda _out, x: ((untraced(x) > -3) & (untraced(x) < 3)).astype(x.dtype) / 6,
+    strong=True,
+    ways=unit_ways.ways_of(unit_ways.hardsigmoid),
 )
 @by_passes(unit_passes.hardsigmoid)
 def _hardsigmoid(x: Value) -> Value:
@@ -614,7 +622,12 @@ def _hardswish_slopes(x: Value) -> Value:
     return np.where(untraced(x) <= -3, 0, middle)
 
 
-@elementwise("HardswishBackward0", _hardswish_slope, ways=unit_ways.ways_of(unit_ways.hardswish))
+@elementwise(
+    "HardswishBackward0",
+    _hardswish_slope,
+    strong=True,
+    ways=unit_ways.ways_of(unit_ways.hardswish),
+)
 @by_passes(unit_passes.hardswish)
 def _hardswish(x: Value) -> Value:
     return x * np.clip(x + 3, 0, 6) / 6
@@ -631,7 +644,9 @@ def _beyond(_out: Value, x: Value, limit: Number) -> Value:
     return _kept(~((untraced(x) >= -limit) & (untraced(x) <= limit)), x)
 
 
-@elementwise("SoftshrinkBackward0", _beyond, 0)
+@elementwise(
+    "SoftshrinkBackward0", _beyond, 0, strong=True, ways=unit_ways.ways_of(unit_ways.beyond)
+)
 @by_passes(unit_passes.softshrink, work=1)
 def _softshrink(x: Value, limit: Number) -> Value:
     return np.maximum(x - limit, 0) + np.minimum(x + limit, 0)
@@ -651,7 +666,9 @@ def softshrink(input: Value, lambd: float = 0.5) -> Value:
     return _softshrink(input, lambd)
 
 
-@elementwise("HardshrinkBackward0", _beyond, 0)
+@elementwise(
+    "HardshrinkBackward0", _beyond, 0, strong=True, ways=unit_ways.ways_of(unit_ways.beyond)
+)
 def _hardshrink(x: Value, limit: Number) -> Value:
     return np.where((x >= -limit) & (x <= limit), np.asarray(0, x.dtype), x)
 

@@ -1,9 +1,10 @@
-"""Activations of small arrays: the ways of calls that come again.
+"""Activations: the ways of calls that come again.
 
 Knows NumPy arrays and numbers. Must not know rules; the formulas stand beside these.
 
 A small array costs as much as the calls of NumPy that it goes through. So each function here makes
-few of them, in place, and takes over from the forward pass what both passes need. A cotangent
+few of them, in place, and takes over from the forward pass what both passes need. Large arrays go
+part by part (`unit_passes`), and have ways of their own where the forward pass leaves something. A cotangent
 where the slope is 0 is chosen and not multiplied: an infinite one leaves a 0 there.
 
 `keep(x, *numbers)` returns the result and what is kept, `pull(g, out, x, *numbers, kept)` the
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from tapegrad._core.entry import Spec
 from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad.rules.masks import chosen
-from tapegrad.torch._rules.parts import LARGE
+from tapegrad.torch._rules.parts import LARGE, kept_by_passes
 from tapegrad.torch._types import Number
 
 Ways = Callable[..., AllWays | None]
@@ -30,19 +31,58 @@ Ways = Callable[..., AllWays | None]
 _ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
+class Large(NamedTuple):
+    """The ways of large arrays of these dtypes, and with numbers of which `takes` is true."""
+
+    pull: Function
+    keep: Callable[..., Any] | None = None
+    dtypes: str = "fd"
+    takes: Callable[..., bool] = lambda *_numbers: True
+
+
+def _pull_by_slopes(g: Cotangent, _out: Value, _x: Value, *others: Any) -> Cotangent:
+    return np.multiply(g, others[-1])
+
+
+def with_slopes(
+    passes: Function, *, work: int, dtypes: str = "fd", takes: Callable[..., bool] | None = None
+) -> Large:
+    """The forward pass finds the slopes as well, where they share most of its work.
+
+    passes: as of `kept_by_passes`.
+    """
+
+    def keep(x: Value, *numbers: Number) -> Any:
+        return kept_by_passes(passes, x, *numbers, work=work)
+
+    large = Large(_pull_by_slopes, keep, dtypes)
+    return large if takes is None else large._replace(takes=takes)
+
+
 def ways_of(
-    pull: Function, keep: Callable[..., Any] | None = None, run: Function | None = None
+    pull: Function | None,
+    keep: Callable[..., Any] | None = None,
+    run: Function | None = None,
+    large: Large | None = None,
 ) -> Ways:
-    """The ways of an elementwise function of one array and numbers, where the array is small."""
+    """The ways of an elementwise function of one array and numbers."""
+    by_size = large
 
     def ways(specs: Any, out: Spec, wanted: tuple[bool, ...], **params: Any) -> AllWays | None:
         x, *numbers = specs
-        if x is not out or not x.ndim or x.size >= LARGE or x.dtype.char not in "fd" or params:
+        if x is not out or not x.ndim or x.dtype.char not in "fd" or params:
             return None
         if any(wanted[1:]) or any(type(number) not in (int, float) for number in numbers):
             return None
         rest = (None,) * len(numbers)
-        return AllWays(lambda *given: (pull(*given), *rest), run=run, keep=keep)
+        if x.size < LARGE:
+            if pull is None:
+                return None
+            return AllWays(lambda *given: (pull(*given), *rest), run=run, keep=keep)
+        if by_size is None or x.dtype.char not in by_size.dtypes or not by_size.takes(*numbers):
+            return None
+        pull_large = by_size.pull
+        return AllWays(lambda *given: (pull_large(*given), *rest), keep=by_size.keep)
 
     return ways
 
@@ -192,4 +232,4 @@ def keep_gelu_tanh(x: Value) -> Any:
     return 0.5 * x * (1 + inner), inner
 
 
-__all__ = ["Ways", "ways_of"]
+__all__ = ["Large", "Ways", "ways_of", "with_slopes"]

@@ -19,6 +19,7 @@ from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
+from tapegrad.rules.masks import selected
 from tapegrad.torch._dims import along_one, shaped, wrapped
 from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._graph.node import node_class
@@ -194,7 +195,7 @@ relu = register(replaces=relu)(short_single(relu_of, "ReluBackward0", relu, warn
     lambda _out, x, low, high: _kept(~((untraced(x) <= low) | (untraced(x) >= high)), x),
     0,
     0,
-    ways=unit_ways.ways_of(unit_ways.pull_between),
+    ways=unit_ways.ways_of(unit_ways.pull_between, large=unit_ways.Large(unit_ways.pull_between)),
 )
 def _between(x: Value, low: Value, high: Value) -> Value:
     return clipped(x, low, high)
@@ -234,11 +235,14 @@ def _leaky_slopes(x: Value, slope: Value) -> Value:
     "LeakyReluBackward0",
     lambda _out, x, slope: _kept(_leaky_slopes(untraced(x), slope), x),
     0,
-    ways=unit_ways.ways_of(unit_ways.pull_leaky),
+    ways=unit_ways.ways_of(
+        unit_ways.pull_leaky,
+        large=unit_ways.with_slopes(unit_passes.leaky_and_slopes, work=0, takes=_is_fraction),
+    ),
 )
 def _leaky(x: Value, slope: Value) -> Value:
     # Choosing element by element costs far more than the larger one of two.
-    return np.maximum(x, x * slope) if _is_fraction(slope) else np.where(x > 0, x, x * slope)
+    return np.maximum(x, x * slope) if _is_fraction(slope) else selected(x > 0, x, x * slope)
 
 
 @activation("LeakyReluBackward0", by_result=True, short=_leaky)
@@ -250,11 +254,11 @@ def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
 
 @elementwise(
     "PreluKernelBackward0",
-    lambda _out, x, weight: np.where(untraced(x) > 0, 1, weight),
-    lambda _out, x, _weight: np.where(untraced(x) > 0, 0, x),
+    lambda _out, x, weight: selected(untraced(x) > 0, 1, weight),
+    lambda _out, x, _weight: selected(untraced(x) > 0, 0, x),
 )
 def _prelu(x: Value, weight: Value) -> Value:
-    return np.where(x > 0, x, weight * x)
+    return selected(x > 0, x, weight * x)
 
 
 @activation("PreluKernelBackward0", everywhere=True, method=True, inplace=False)
@@ -278,7 +282,7 @@ def prelu(input: Value, weight: Value) -> Value:
     "ThresholdBackward0", lambda _out, x, limit, _v: _kept(~(untraced(x) <= limit), x), 0, 0
 )
 def _threshold(x: Value, limit: Number, value: Number) -> Value:
-    return np.where(x <= limit, np.asarray(value, x.dtype), x)
+    return selected(x <= limit, np.asarray(value, x.dtype), x)
 
 
 @activation("ThresholdBackward0", everywhere=True, by_result=True)
@@ -306,13 +310,20 @@ def _elu_slope(_out: Value, x: Value, alpha: Number, scale: Number, recording: N
     return np.where(below, low, scale)
 
 
+_ELUS = unit_ways.with_slopes(
+    unit_passes.elu_and_slopes,
+    work=1,
+    takes=lambda alpha, scale, recording: alpha * scale * recording == scale,
+)
+
+
 @elementwise(
     "EluBackward0",
     _elu_slope,
     0,
     0,
     0,
-    ways=unit_ways.ways_of(unit_ways.pull_elu, run=unit_ways.run_elu),
+    ways=unit_ways.ways_of(unit_ways.pull_elu, run=unit_ways.run_elu, large=_ELUS),
 )
 @by_passes(unit_passes.elu, work=1)
 def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
@@ -402,7 +413,10 @@ def _gelu_slopes(x: Value) -> Value:
     return 0.5 * special.erfc(-_ROOT_HALF * x) + x * (_DENSITY * np.exp(-0.5 * x * x))
 
 
-@elementwise("GeluBackward0", _gelu_slope)
+_GELUS = unit_ways.with_slopes(unit_passes.gelu_and_slopes, work=1, dtypes="f")
+
+
+@elementwise("GeluBackward0", _gelu_slope, ways=unit_ways.ways_of(None, large=_GELUS))
 @by_passes(unit_passes.gelu, work=1)
 @in_parts
 def _gelu(x: Value) -> Value:
@@ -469,8 +483,13 @@ def _silu_slopes(x: Value) -> Value:
     return part * (1 + x * (1 - part))
 
 
+_SILUS = unit_ways.with_slopes(unit_passes.silu_and_slopes, work=1)
+
+
 @elementwise(
-    "SiluBackward0", _silu_slope, ways=unit_ways.ways_of(unit_ways.pull_silu, unit_ways.keep_silu)
+    "SiluBackward0",
+    _silu_slope,
+    ways=unit_ways.ways_of(unit_ways.pull_silu, unit_ways.keep_silu, large=_SILUS),
 )
 @by_passes(unit_passes.silu)
 def _silu(x: Value) -> Value:
@@ -494,12 +513,20 @@ def _softplus_slopes(x: Value, beta: Number, limit: Number) -> Value:
     return np.where(untraced(x) * beta > limit, 1, sigmoid_of(x * beta))
 
 
+_SOFTPLUSES = unit_ways.with_slopes(
+    unit_passes.softplus_and_slopes,
+    work=1,
+    dtypes="f",
+    takes=lambda beta, limit: beta == 1 and limit >= 17,
+)
+
+
 @elementwise(
     "SoftplusBackward0",
     _softplus_slope,
     0,
     0,
-    ways=unit_ways.ways_of(unit_ways.pull_softplus, run=unit_ways.run_softplus),
+    ways=unit_ways.ways_of(unit_ways.pull_softplus, run=unit_ways.run_softplus, large=_SOFTPLUSES),
 )
 @by_passes(unit_passes.softplus, work=1)
 @in_parts
@@ -644,7 +671,7 @@ def softshrink(input: Value, lambd: float = 0.5) -> Value:
 
 @elementwise("HardshrinkBackward0", _beyond, 0)
 def _hardshrink(x: Value, limit: Number) -> Value:
-    return np.where((x >= -limit) & (x <= limit), np.asarray(0, x.dtype), x)
+    return selected((x >= -limit) & (x <= limit), np.asarray(0, x.dtype), x)
 
 
 @activation("HardshrinkBackward0", everywhere=True, method=True, inplace=False)

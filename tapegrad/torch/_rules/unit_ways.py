@@ -4,8 +4,8 @@ Knows NumPy arrays and numbers. Must not know rules; the formulas stand beside t
 
 A small array costs as much as the calls of NumPy that it goes through. So each function here makes
 few of them, in place, and takes over from the forward pass what both passes need. Large arrays go
-part by part (`unit_passes`), and have ways of their own where the forward pass leaves something. A cotangent
-where the slope is 0 is chosen and not multiplied: an infinite one leaves a 0 there.
+part by part (`unit_passes`), and have ways of their own where the forward pass finds the slopes as
+well. A cotangent where the slope is 0 is chosen and not multiplied: an infinite one leaves a 0.
 
 `keep(x, *numbers)` returns the result and what is kept, `pull(g, out, x, *numbers, kept)` the
 cotangent of x; one without a `keep` gets nothing.

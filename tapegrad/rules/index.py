@@ -78,7 +78,9 @@ def _settled_where(
 
     def push(dots: Sequence[Tangent], _out: Value, condition: Value, _x: Value, _y: Value) -> Any:
         _, x_dot, y_dot = dots
-        dot = np.where(condition, 0 if x_dot is None else x_dot, 0 if y_dot is None else y_dot)
+        if large and y_dot is None and x_dot.shape == shape:
+            return chosen(condition, x_dot)
+        dot = selected(condition, 0 if x_dot is None else x_dot, 0 if y_dot is None else y_dot)
         return dot if dot.shape == shape else np.broadcast_to(dot, shape)
 
     return AllWays(pull, push, run=selected if large else None)

@@ -209,23 +209,23 @@ def _usual_ways(x: Spec, keep: Any, pull: Any, reduction: str) -> AllWays:
         totals = np.matmul(shifted, ones)
         losses = np.log(totals.reshape(-1))
         losses -= picked
-        shifted /= totals
+        kept = shifted, totals, places
         if each:
-            return losses, (shifted, places)
+            return losses, kept
         total = np.add.reduce(losses)
-        return (total / divisor if divisor != 1 else total), (shifted, places)
+        return (total / divisor if divisor != 1 else total), kept
 
     def pull_one(g: Cotangent, out: Value, *args: Value) -> Any:
         kept = args[-1]
         if type(kept) is Kept:
             return pull(g, out, *args)
-        probabilities, places = kept
+        powers, totals, places = kept  # whose quotients are the probabilities
         if each:
-            bar = probabilities * g.reshape(rows, 1)
+            bar = powers * (g.reshape(rows, 1) / totals)
             bar.reshape(-1)[places] -= g
             return bar, None
         scale = number(g / divisor)
-        bar = probabilities * scale
+        bar = powers * (scale / totals)
         bar.reshape(-1)[places] -= scale
         return bar, None
 

@@ -755,8 +755,10 @@ def _log_softmax_ways(
     specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int
 ) -> AllWays | None:
     (x,) = specs
-    if x is not out or not x.size or x.size >= LARGE or x.dtype.char not in "fd":
+    if x is not out or not x.size or x.dtype.char not in "fd":
         return None
+    if x.size >= LARGE:
+        return AllWays(_pull_log_softmax, keep=lambda x: _keep_log_softmax(x, axis))
     sums = _sums_for(x, axis)
 
     def run(x: Value) -> Value:
@@ -771,6 +773,21 @@ def _log_softmax_ways(
         return (np.subtract(g, bar, bar),)
 
     return AllWays(pull, run=run)
+
+
+def _keep_log_softmax(x: Value, axis: int) -> Any:
+    """`log_softmax_of` a large array, and the exponentials with their sums."""
+    shifted = x - np.maximum.reduce(x, axis, keepdims=True)
+    powers = np.exp(shifted)
+    totals = sums_along(powers, axis)
+    shifted -= np.log(totals)
+    return shifted, (powers, totals, axis)
+
+
+def _pull_log_softmax(g: Cotangent, _out: Value, _x: Value, kept: Any) -> Any:
+    powers, totals, axis = kept
+    bar = powers * (sums_along(g, axis) / totals)
+    return (np.subtract(g, bar, bar),)
 
 
 @general("SoftmaxBackward0", _softmax_vjp, _softmax_jvp, ways=_softmax_ways)

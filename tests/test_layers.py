@@ -76,6 +76,7 @@ CORE = (
     "quiet",
     "entry",
     "fit",
+    "rows",
     "scatter",
     "sums",
     "settled",

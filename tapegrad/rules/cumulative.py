@@ -10,6 +10,7 @@ import numpy as np
 
 from tapegrad._core.forms import general, linear
 from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.sums import running_sums, runs_by_blocks
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.rules.reduction import of_kind
@@ -119,14 +120,21 @@ def _cumulative_prod_jvp(
     return np.concatenate([start, out_dot], axis=axis)
 
 
-def _settled_cumsum(
+def settled_cumsum(
     x: Spec, _out: Spec, /, axis: int | None = None, dtype: Any = None
 ) -> Ways | None:
+    """The ways of a running sum, of long rows by blocks in all but its result."""
     if dtype is not None or not x.ndim or not x.size:
         return None
     shape = x.shape
     backward = (slice(None),) * (0 if axis is None else axis % x.ndim) + _REVERSED
 
+    if (axis is not None or x.ndim == 1) and runs_by_blocks(shape, axis or 0, x.dtype):
+        return Ways(
+            lambda a: a.cumsum(axis),
+            lambda g, _out, _x: running_sums(g, back=True),
+            lambda dot, _out, _x: running_sums(dot),
+        )
     if axis is not None and axis % x.ndim == 0 and math.prod(shape[1:]) >= WIDE:
         return Ways(
             _sums_of_rows,
@@ -155,7 +163,7 @@ def _sums_of_rows(a: Value) -> Value:
     return made
 
 
-linear(np.cumsum, cumsum_transpose, batch="flat", settle=_settled_cumsum)
+linear(np.cumsum, cumsum_transpose, batch="flat", settle=settled_cumsum)
 general(np.cumprod, vjp=[cumprod_vjp], jvp=cumprod_jvp, batch="flat")
 linear(np.cumulative_sum, _cumulative_sum_transpose, batch="flat")
 general(np.cumulative_prod, vjp=[_cumulative_prod_vjp], jvp=_cumulative_prod_jvp, batch="flat")

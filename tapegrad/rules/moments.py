@@ -9,6 +9,7 @@ import numpy as np
 
 from tapegrad._core.forms import composite, general, strong_product
 from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.sums import reducing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, is_numpy, lift, untraced
 from tapegrad._numpy_versions import TAKES_BIAS, refuse_deprecated
@@ -40,11 +41,12 @@ def _settled_mean(
     along = settled_axes(x, axis, others)
     if along is None:
         return None
-    axis, count, spread_of = along.axis, along.count, along.spread
+    count, spread_of = along.count, along.spread
     ratio, number = int(count), out.dtype.type
+    total_of = reducing(np.add, x.shape, along.axis, keepdims)
 
     def run(a: Any) -> Any:
-        total = np.add.reduce(a, axis, None, None, keepdims)
+        total = total_of(a)
         if type(total) is np.ndarray:
             return np.true_divide(total, count, out=total, casting="unsafe")
         return number(total / count)
@@ -267,18 +269,20 @@ def _settled_spread(root: bool) -> Function:
         if along is None or degrees <= 0:
             return None
         axis, count, kept = along.axis, along.count, along.kept
+        sums_of = reducing(np.add, x.shape, axis, True)
+        total_of = reducing(np.add, x.shape, axis, keepdims)
         params = {"axis": axis, "keepdims": keepdims, "ddof": ddof, "correction": correction}
         number, factor = out.dtype.type, 2 / float(degrees)
         near = 8 * float(np.finfo(x.dtype).eps) * x.size  # as in `_is_flat`
 
         def mean_of(a: Any) -> Any:
-            total = np.add.reduce(a, axis, None, None, True)
+            total = sums_of(a)
             return np.true_divide(total, count, out=total, casting="unsafe")
 
         def run(a: Any) -> Any:
             squares = a - mean_of(a)
             squares *= squares
-            total = np.add.reduce(squares, axis, None, None, keepdims)
+            total = total_of(squares)
             if type(total) is np.ndarray:
                 total = np.true_divide(total, degrees, out=total, casting="unsafe")
                 return np.sqrt(total, out=total) if root else total
@@ -305,7 +309,7 @@ def _settled_spread(root: bool) -> Function:
                 return np.asarray(made).astype(out.dtype, copy=False)
             products = x - mean
             products *= dot
-            out_dot = np.add.reduce(products, axis, None, None, keepdims) * factor
+            out_dot = total_of(products) * factor
             return out_dot * (0.5 / out) if root else out_dot
 
         return Ways(run, pull, push)

@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad._core.forms import composite, elementwise, general, strong_product
 from tapegrad._core.settled import Spec, Ways
-from tapegrad._core.sums import summing
+from tapegrad._core.sums import reducing, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, cast, lift, untraced
 from tapegrad.rules.elementwise import CHOICES, FEW, share_of
@@ -170,11 +170,8 @@ def _settled_sum(
     along = settled_axes(x, axis, others)
     if along is None:
         return None
-    axis, spread_of, shape = along.axis, along.spread, out.shape
-
-    def run(a: Any) -> Any:
-        return np.add.reduce(a, axis, None, None, keepdims)
-
+    spread_of, shape = along.spread, out.shape
+    run = reducing(np.add, x.shape, along.axis, keepdims)
     total = summing(x.shape, along.kept if shape else (), x.dtype)  # a tangent's, faster
 
     def push(dot: Tangent, _out: Value, _x: Value) -> Tangent:
@@ -350,8 +347,7 @@ def _settled_prod(
     axis, kept, params = along.axis, along.kept, {"axis": axis, "keepdims": keepdims}
     least, most = float(np.finfo(x.dtype).smallest_normal), float(np.finfo(x.dtype).max)
 
-    def run(a: Any) -> Any:
-        return np.multiply.reduce(a, axis, None, None, keepdims)
+    run = reducing(np.multiply, x.shape, axis, keepdims)
 
     def is_ordinary(out: Value, x: Value) -> bool:
         sizes = np.abs(out)
@@ -431,7 +427,7 @@ def _ptp(a: Value, axis: int | tuple[int, ...] | None = None, keepdims: bool = F
     return largest - np.min(a, axis=axis, keepdims=bool(keepdims))
 
 
-def _settled_extremum(reduce: Function) -> Function:
+def _settled_extremum(ufunc: np.ufunc) -> Function:
     """The ways of np.max or np.min; ties and NaN are left to the rule."""
 
     def settle(
@@ -443,8 +439,7 @@ def _settled_extremum(reduce: Function) -> Function:
         axis, kept, params = along.axis, along.kept, {"axis": axis, "keepdims": keepdims}
         size = math.prod(kept)
 
-        def run(a: Any) -> Any:
-            return reduce(a, axis, None, None, keepdims)
+        run = reducing(ufunc, x.shape, axis, keepdims)
 
         def chosen(out: Value, x: Value) -> Value | None:
             """The elements that equal their extremum, if that is one each."""
@@ -472,13 +467,13 @@ def _settled_extremum(reduce: Function) -> Function:
     return settle
 
 
-for extremum, reduce in ((np.max, np.maximum.reduce), (np.min, np.minimum.reduce)):
+for extremum, ufunc in ((np.max, np.maximum), (np.min, np.minimum)):
     general(
         extremum,
         vjp=[extremum_vjp],
         jvp=extremum_jvp,
         batch="axis",
-        settle=_settled_extremum(reduce),
+        settle=_settled_extremum(ufunc),
     )
 composite(np.amax, lambda a, *args, **options: np.max(a, *args, **options))
 composite(np.amin, lambda a, *args, **options: np.min(a, *args, **options))
@@ -548,9 +543,18 @@ def _clips(wanted: tuple[bool, ...]) -> Function:
         if out.size > FEW:  # masks cost a third of signs, but more of them are needed
             inside = x > low
             inside &= x < high
-            count = np.count_nonzero(inside) + np.count_nonzero(x < low)
-            if count + np.count_nonzero(x > high) == out.size:  # neither a tie nor a NaN
+            outside = x < low
+            outside |= x > high
+            alone = np.count_nonzero(inside) + np.count_nonzero(outside) == out.size
+            if alone:  # neither a tie nor a NaN
                 bar = inside.astype(g.dtype)
+                bar *= g
+                return (bar,)
+            flat = x.reshape(-1)
+            if not math.isnan(flat.dot(flat)):
+                bar = np.logical_not(outside, outside).view(np.int8) + inside.view(np.int8)
+                bar = bar.astype(g.dtype)
+                bar *= 0.5
                 bar *= g
                 return (bar,)
         above, below = x - low, high - x

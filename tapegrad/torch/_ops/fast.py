@@ -19,6 +19,7 @@ import numpy as np
 from tapegrad._core.entry import READ, spec_of
 from tapegrad._core.forms import Elementwise
 from tapegrad._core.quiet import silently, silently_again
+from tapegrad._core.rows import FEW, read_elements
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.types import Function, Index, Params, Value
 from tapegrad._core.values import Mapped, getitem, is_plain_number
@@ -533,7 +534,7 @@ def chosen_here(self: Tensor, value: Value, index: Index, label: type[Node]) -> 
     if type(index) is ndarray and index.dtype.char == "l" and value.flags.c_contiguous:
         made._value = value.take(index, 0)  # several times as fast, of few elements
     else:
-        made._value = value[index]
+        made._value = value[index] if value.size < FEW else read_elements(value, index)
     made.node = None
     if self.node is not None:
         node = new(label)

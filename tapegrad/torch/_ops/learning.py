@@ -28,7 +28,7 @@ from tapegrad.torch._tensor.tensor import Tensor, ndarray, node_of
 
 _SMALL = 1 << 12  # elements of an array that is the same for all such calls, as of a mask
 _LONGEST = 16  # steps of a call
-LARGEST = 1 << 16  # elements of an array, beyond which a call is not settled
+LARGEST = 1 << 22  # elements of an array, beyond which a call is not settled
 
 
 class _Probe(GraphTape):
@@ -79,7 +79,7 @@ def learned(
         if type(part._value) is not ndarray:
             return None
     if any(x.size > LARGEST for x in (*arrays, *[part._value for part in parts])):
-        return None  # a few microseconds do not count there, and what is tried here takes memory
+        return None  # what is tried here takes memory
     whole = [id(x) for x in arrays if x.dtype.kind != "f"]
     if len(set(whole)) < len(whole):  # told apart by identity
         return None

@@ -211,23 +211,23 @@ def _usual_ways(x: Spec, keep: Any, pull: Any, reduction: str) -> AllWays:
         totals = shifted.dot(ones)
         losses = np.log(totals.reshape(-1))
         np.subtract(losses, picked, losses)
-        np.divide(shifted, totals, shifted)
+        kept = shifted, totals, places
         if each:
-            return losses, (shifted, places)
+            return losses, kept
         total = total_of(losses)
-        return (total / divisor if is_mean else total), (shifted, places)
+        return (total / divisor if is_mean else total), kept
 
     def pull_one(g: Cotangent, out: Value, *args: Value) -> Any:
         kept = args[-1]
         if type(kept) is Kept:
             return pull(g, out, *args)
-        probabilities, places = kept
+        powers, totals, places = kept  # whose quotients are the probabilities
         if each:
-            bar = probabilities * g.reshape(rows, 1)
+            bar = powers * (g.reshape(rows, 1) / totals)
             bar.reshape(-1)[places] -= g
             return bar, None
         scale = number(g / divisor)
-        bar = probabilities * scale
+        bar = powers * (scale / totals)
         bar.reshape(-1)[places] -= scale
         return bar, None
 

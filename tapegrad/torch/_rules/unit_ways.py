@@ -1,17 +1,18 @@
-"""Activations of small arrays: the ways of calls that come again.
+"""Activations: the ways of calls that come again.
 
 Knows NumPy arrays and numbers. Must not know rules; the formulas stand beside these.
 
 A small array costs as much as the calls of NumPy that it goes through. So each function here makes
 few of them, in place (but for maxima and minima, which that slows down), with numbers that are
 arrays without dimensions: NumPy asks for several hundred nanoseconds what a number of Python's is.
-What both passes need the backward one takes over from the forward one. A cotangent where the slope
-is 0 is chosen and not multiplied: an infinite one leaves a 0 there.
+What both passes need the backward one takes over from the forward one. Large arrays go part by
+part (`unit_passes`), and have ways of their own where the forward pass finds the slopes as well. A
+cotangent where the slope is 0 is chosen and not multiplied: an infinite one leaves a 0 there.
 
-Each activation is a function of what makes such an array of a number, and of the numbers of its
-calls. In its `Unit`, `run(x, *numbers)` is the result, `keep(x, *numbers)` the result and what is
-kept, and `pull(g, out, x, *numbers, kept)` gives the cotangent of x in a tuple; one without a
-`keep` gets nothing.
+Each activation of small arrays is a function of what makes such an array of a number, and of the
+numbers of its calls. In its `Unit`, `run(x, *numbers)` is the result, `keep(x, *numbers)` the result
+and what is kept, and `pull(g, out, x, *numbers, kept)` gives the cotangent of x in a tuple; one
+without a `keep` gets nothing.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ import numpy as np
 
 from tapegrad._core.entry import Spec
 from tapegrad._core.settled import AllWays
-from tapegrad._core.types import Cotangent, Value
-from tapegrad.torch._rules.parts import LARGE, Constant, constant_of
+from tapegrad._core.types import Cotangent, Function, Value
+from tapegrad.rules.masks import chosen
+from tapegrad.torch._rules.parts import LARGE, Constant, constant_of, kept_by_passes
 from tapegrad.torch._types import Number
 
 Ways = Callable[..., AllWays | None]
@@ -42,17 +44,52 @@ class Unit(NamedTuple):
     keep: Callable[..., Any] | None = None
 
 
-def ways_of(unit: Callable[..., Unit]) -> Ways:
-    """The ways of an elementwise function of one array and numbers, where the array is small."""
+class Large(NamedTuple):
+    """The ways of large arrays of these dtypes, and with numbers of which `takes` is true."""
+
+    pull: Callable[..., Bars]
+    keep: Callable[..., Any] | None = None
+    dtypes: str = "fd"
+    takes: Callable[..., bool] = lambda *_numbers: True
+
+
+def _pull_by_slopes(g: Cotangent, _out: Value, _x: Value, *others: Any) -> Bars:
+    return (np.multiply(g, others[-1]),)
+
+
+def with_slopes(
+    passes: Function, *, work: int, dtypes: str = "fd", takes: Callable[..., bool] | None = None
+) -> Large:
+    """The forward pass finds the slopes as well, where they share most of its work.
+
+    passes: as of `kept_by_passes`.
+    """
+
+    def keep(x: Value, *numbers: Number) -> Any:
+        return kept_by_passes(passes, x, *numbers, work=work)
+
+    large = Large(_pull_by_slopes, keep, dtypes)
+    return large if takes is None else large._replace(takes=takes)
+
+
+def ways_of(unit: Callable[..., Unit] | None, large: Large | None = None) -> Ways:
+    """The ways of an elementwise function of one array and numbers."""
+    by_size = large
 
     def ways(specs: Any, out: Spec, wanted: tuple[bool, ...], **params: Any) -> AllWays | None:
         x, *numbers = specs
-        if x is not out or not x.ndim or x.size >= LARGE or x.dtype.char not in "fd" or params:
+        if x is not out or not x.ndim or x.dtype.char not in "fd" or params:
             return None
         if any(wanted[1:]) or any(type(number) not in (int, float) for number in numbers):
             return None
-        pull, run, keep = unit(constant_of(x.dtype), *numbers)
-        return AllWays(pull, run=run, keep=keep)
+        if x.size < LARGE:
+            if unit is None:
+                return None
+            pull, run, keep = unit(constant_of(x.dtype), *numbers)
+            return AllWays(pull, run=run, keep=keep)
+        if by_size is None or x.dtype.char not in by_size.dtypes or not by_size.takes(*numbers):
+            return None
+        return AllWays(by_size.pull, keep=by_size.keep)
 
     return ways
 
@@ -84,6 +121,14 @@ def between(constant: Constant, low: Number, high: Number) -> Unit:
         return (np.where(beyond, zero, g),)
 
     return Unit(pull, _clamping(least, most))
+
+
+def pull_between(g: Cotangent, _out: Value, x: Value, low: Number, high: Number) -> Bars:
+    """The same of a large array, by bits."""
+    beyond = np.less_equal(x, low)
+    np.logical_or(beyond, np.greater_equal(x, high), beyond)
+    np.logical_not(beyond, beyond)
+    return (chosen(beyond, g),)
 
 
 def clamped(constant: Constant, low: Number, high: Number) -> Unit:
@@ -341,4 +386,4 @@ def gelu_tanh(constant: Constant) -> Unit:
     return Unit(pull, keep=keep)
 
 
-__all__ = ["Unit", "Ways", "ways_of"]
+__all__ = ["Large", "Unit", "Ways", "ways_of", "with_slopes"]

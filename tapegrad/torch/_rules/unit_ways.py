@@ -10,9 +10,9 @@ part (`unit_passes`), and have ways of their own where the forward pass finds th
 cotangent where the slope is 0 is chosen and not multiplied: an infinite one leaves a 0 there.
 
 Each activation of small arrays is a function of what makes such an array of a number, and of the
-numbers of its calls. In its `Unit`, `run(x, *numbers)` is the result, `keep(x, *numbers)` the result
-and what is kept, and `pull(g, out, x, *numbers, kept)` gives the cotangent of x in a tuple; one
-without a `keep` gets nothing.
+numbers of its calls. In its `Unit`, `run(x, *numbers)` is the result, `keep(x, *numbers)` this and
+what is kept, and `pull(g, out, x, *numbers, kept)` gives the cotangent of x in a tuple; one without
+a `keep` gets nothing.
 """
 
 from __future__ import annotations

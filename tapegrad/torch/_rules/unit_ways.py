@@ -11,8 +11,8 @@ cotangent where the slope is 0 is chosen and not multiplied: an infinite one lea
 
 Each activation of small arrays is a function of what makes such an array of a number, and of the
 numbers of its calls. In its `Unit`, `run(x, *numbers)` is the result, `keep(x, *numbers)` this and
-what is kept, and `pull(g, out, x, *numbers, kept)` gives the cotangent of x in a tuple; one without
-a `keep` gets nothing.
+what is kept, and `pull(g, out, x, *numbers, kept)` gives the cotangent of x, in a tuple; one that
+has no `keep` gets nothing.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def ways_of(unit: Callable[..., Unit] | None, large: Large | None = None) -> Way
         x, *numbers = specs
         if x is not out or not x.ndim or x.dtype.char not in "fd" or params:
             return None
-        if any(wanted[1:]) or any(type(number) not in (int, float) for number in numbers):
+        numbers = [_number_of(number, x.dtype) for number in numbers]
+        if any(wanted[1:]) or None in numbers:
             return None
         if x.size < LARGE:
             if unit is None:
@@ -92,6 +93,15 @@ def ways_of(unit: Callable[..., Unit] | None, large: Large | None = None) -> Way
         return AllWays(by_size.pull, keep=by_size.keep)
 
     return ways
+
+
+def _number_of(given: Any, dtype: np.dtype[Any]) -> Number | None:
+    """A number, also one that is an array of a dtype without dimensions; None for all else."""
+    if type(given) is int or type(given) is float:
+        return given
+    if isinstance(given, (np.ndarray, np.generic)) and not given.ndim and given.dtype == dtype:
+        return float(given)
+    return None
 
 
 # --- Piecewise ----------------------------------------------------------------------------------

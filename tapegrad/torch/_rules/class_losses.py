@@ -10,6 +10,8 @@ loss of the row is
 and 0 if its class is ignored. A mean is divided by the sum of the w[t] that count. So the loss is
 linear in l; with logits x there is l = x - log(sum(exp(x))), and the derivative by x is the one by
 l less the softmax times its sum.
+All this is the same for x + c with a number c for each row. So what is kept is such an array, and
+not x, to which the program may write.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import Mapped, Traced, innermost, untraced
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.fused import Fused, Kept
+from tapegrad.torch._graph.node import is_on_graph
+from tapegrad.torch._rules.fused import Fused, Instead, Kept
 from tapegrad.torch._rules.losses import log_probabilities, picked_losses
 from tapegrad.torch._rules.parts import highest, sums_along
 from tapegrad.torch._rules.reducing import reduced, total_of
@@ -44,11 +47,14 @@ def _class_losses(
 ) -> Value:
     target = target.reshape(-1)
     if logits and weight is None and ignored < 0 and not share and _are_usual(target, x.shape[1]):
-        losses, probabilities = _usual_losses(x, target)
+        losses, probabilities, shifted = _usual_losses(x, target)
         if kept is not None:
             kept.found = probabilities
+            kept.instead = shifted if type(x) is np.ndarray else None
         return reduced(losses, reduction)
     scores = log_probabilities(x, 1) if logits else x
+    if kept is not None and logits and type(x) is np.ndarray:
+        kept.instead = scores
     hard, counts = picked_losses(scores, target, weight, reduction, ignored)
     if not share:
         return hard
@@ -68,15 +74,18 @@ def _are_usual(target: Value, classes: int) -> bool:
     return b"\0" not in below.tobytes()
 
 
-def _usual_losses(x: Value, target: Value) -> tuple[Value, Value]:
-    """The cross entropies of rows of logits with their classes, and the rows' probabilities."""
+def _usual_losses(x: Value, target: Value) -> tuple[Value, Value, Value]:
+    """The cross entropies of rows of logits with their classes, and the rows' probabilities.
+
+    And the logits less those of the largest ones of their rows.
+    """
     shifted = x - np.maximum.reduce(x, 1, keepdims=True)
     picked = shifted[np.arange(len(target)), target]
-    powers = np.exp(shifted, out=shifted) if type(shifted) is np.ndarray else np.exp(shifted)
+    powers = np.exp(shifted)
     totals = sums_along(powers, 1)
     losses = np.log(totals[:, 0]) - picked
     powers /= totals
-    return losses, powers
+    return losses, powers, shifted
 
 
 def _slopes(
@@ -166,10 +175,13 @@ class ClassLoss(General, Fused):
 
         def keep(*arrays: Value) -> Any:
             kept = Kept()
-            return _class_losses(*arrays, kept=kept, **params), kept
+            losses = _class_losses(*arrays, kept=kept, **params)
+            return losses, kept if kept.instead is None else Instead((kept.instead, kept))
 
         def pull(g: Cotangent, out: Value, *args: Value) -> Any:
             *arrays, kept = args
+            if type(kept) is Instead:
+                kept = kept[1]
             return self.pull(np.asarray(g), out, arrays, {"kept": kept, **params}, wanted)
 
         x = specs[0]
@@ -207,11 +219,11 @@ def _usual_ways(x: Spec, keep: Any, pull: Any, reduction: str) -> AllWays:
         shifted = np.subtract(x, highest(x, 1, None, None, True))
         places = np.add(starts, target.reshape(-1))
         picked = shifted.reshape(-1).take(places)
-        np.exp(shifted, shifted)
-        totals = shifted.dot(ones)
+        powers = np.exp(shifted)
+        totals = powers.dot(ones)
         losses = np.log(totals.reshape(-1))
         np.subtract(losses, picked, losses)
-        kept = shifted, totals, places
+        kept = Instead((shifted, powers, totals, places))
         if each:
             return losses, kept
         total = total_of(losses)
@@ -219,9 +231,9 @@ def _usual_ways(x: Spec, keep: Any, pull: Any, reduction: str) -> AllWays:
 
     def pull_one(g: Cotangent, out: Value, *args: Value) -> Any:
         kept = args[-1]
-        if type(kept) is Kept:
+        if type(kept) is Kept or len(kept) == 2:
             return pull(g, out, *args)
-        powers, totals, places = kept  # whose quotients are the probabilities
+        _, powers, totals, places = kept  # whose quotients are the probabilities
         if each:
             bar = powers * (g.reshape(rows, 1) / totals)
             bar.reshape(-1)[places] -= g
@@ -297,7 +309,11 @@ def class_losses(
     arrays = [x, target] if weight is None else [x, target, weight]
     if innermost(arrays) is None:
         return _class_losses(*arrays, **params)
-    return _RULES[len(arrays)].apply_bound(arrays, params)
+    made = _RULES[len(arrays)].apply_bound(arrays, params)
+    if is_on_graph(made) and params["kept"].instead is not None:
+        rule, out, args, *rest = made.slot._entry
+        made.slot._entry = rule, out, (params["kept"].instead, *args[1:]), *rest
+    return made
 
 
 __all__ = ["are_mapped", "class_losses"]

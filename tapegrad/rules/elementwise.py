@@ -20,7 +20,7 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 elementwise(np.add, 1, 1)
 elementwise(np.subtract, 1, -1)
 elementwise(np.multiply, lambda _out, _x, y: y, lambda _out, x, _y: x, product=True)
-elementwise(np.divide, Over(lambda _out, _x, y: y), lambda out, _x, y: -out / y, strong=True)
+elementwise(np.divide, Over(lambda _out, _x, y: y), lambda out, _x, y: out / -y, strong=True)
 elementwise(np.negative, -1)
 elementwise(np.positive, 1)
 elementwise(np.nextafter, 1, 0)  # the neighbour of x changes as x does

@@ -5,7 +5,7 @@ import pytest
 
 from tapegrad import grad
 from tapegrad._core.rows import add_in_rounds, adds_in_rounds, read_elements
-from tapegrad._core.scatter import put_at, scatter
+from tapegrad._core.scatter import put_at, scatter, selects_once
 
 CASES = [
     (784, (4096,), (64,)),
@@ -77,3 +77,14 @@ def test_many_elements_are_read_as_by_their_index(low):
     at[3, 4] = 60
     with pytest.raises(IndexError):
         read_elements(x, index)
+
+
+@pytest.mark.parametrize("letter", ["i8", "i2", "u8"])
+def test_many_positions_are_told_to_be_distinct(letter):
+    places = np.random.default_rng(0).permutation(200).astype(letter)
+    assert selects_once(places) is selects_once((slice(None), places)) is (letter != "u8")
+    repeated = places.copy()
+    repeated[7] = repeated[9]
+    assert not selects_once(repeated)
+    assert not selects_once(places.astype("i8") - 1)  # -1 may be another's place
+    assert not selects_once(places.astype("i8") * 10**9)  # a count of them would fill memory

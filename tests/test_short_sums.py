@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from tapegrad import grad
-from tapegrad._core.sums import reducing, running_sums, runs_by_blocks
+from tapegrad._core.sums import (
+    reducing,
+    running_sums,
+    runs_by_blocks,
+    summing,
+    summing_products,
+)
 
 SPECIAL = [0.0, -0.0, 1, -1, 2.5, 1e30, 1e-40, np.inf, -np.inf, np.nan]
 UFUNCS = [np.add, np.multiply, np.maximum, np.minimum]
@@ -72,3 +78,34 @@ def test_gradients_of_running_sums_that_come_again(axis):
         sums = np.cumsum(x * factor, axis)
         expected = np.flip(np.cumsum(np.flip(sums, axis), axis), axis)
         np.testing.assert_allclose(g, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("letter", "fd")
+@pytest.mark.parametrize("to", [(), (1,), (1, 1, 1), (40, 30, 1), (30, 1), (40, 1, 9), (9,)])
+def test_sums_of_products_are_those_of_their_product(to, letter):
+    rng = np.random.default_rng(0)
+    shape = (40, 30, 9)
+    g, p = (rng.integers(-9, 9, shape).astype(letter) for _ in range(2))
+    total = summing(shape, to, g.dtype)
+    product = summing_products(shape, to, g.dtype, total)
+    spread = np.broadcast_to(g[:1, :1, :1], shape)
+    for one in (g, np.asfortranarray(g), spread):
+        for other in (p, p[:, :1], p[:1], np.asfortranarray(p), p[0, 0, 0], p.astype("d")):
+            found = product(one, other)
+            np.testing.assert_array_equal(found, total(one * other))
+            assert np.shape(found) == to
+
+
+def test_gradients_by_what_broadcasts():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((40, 30))
+    for shape in ((), (1,), (40, 1), (30,), (1, 1)):
+        y = rng.uniform(0.5, 2, shape)
+        for _ in range(3):
+            by_product = grad(lambda y: np.sum(np.sin(x * y)))(y)
+            by_quotient = grad(lambda y: np.sum(np.sin(x / y)))(y)
+        axes = tuple(i for i in range(2) if i < 2 - len(shape) or shape[i - 2] == 1)
+        kept = np.sum(np.cos(x * y) * x, axes).reshape(shape)
+        np.testing.assert_allclose(by_product, kept, rtol=1e-9, atol=1e-9)
+        kept = np.sum(np.cos(x / y) * -x / y**2, axes).reshape(shape)
+        np.testing.assert_allclose(by_quotient, kept, rtol=1e-9, atol=1e-9)

@@ -18,7 +18,7 @@ from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.reads import either, of_count, reads_of
 from tapegrad._core.rule import Partial, Rule, register
 from tapegrad._core.settled import NUMBER, AllWays
-from tapegrad._core.sums import summing
+from tapegrad._core.sums import summing, summing_products
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Traced
 
@@ -164,7 +164,11 @@ class Elementwise(Rule):
                 *[total if want else False for want, total in zip(wanted, sums, strict=True)]
             )
         else:
-            pull = self._by_partials(operator.mul, wanted, sums)
+            products: list[Function | None] = [
+                total and summing_products(out.shape, spec.shape, out.dtype, total)
+                for total, spec in zip(sums, specs, strict=True)
+            ]
+            pull = self._by_partials(operator.mul, wanted, sums, products)
         strong = self._by_partials(self.times, wanted, sums) if self.strong else None
         if self.together is not None:
             pull = _summed(self.together(tuple(wanted)), sums, strong or pull)
@@ -239,12 +243,21 @@ class Elementwise(Rule):
         return push
 
     def _by_partials(
-        self, times: Function, wanted: Wanted, sums: Sequence[Function | None]
+        self,
+        times: Function,
+        wanted: Wanted,
+        sums: Sequence[Function | None],
+        products: Sequence[Function | None] | None = None,
     ) -> Function:
-        """The cotangents of a call with two arguments, or more, summed to their shapes."""
+        """The cotangents of a call with two arguments, or more, summed to their shapes.
+
+        products: of the plain ones, their sums.
+        """
         steps = [
-            _step(partial, times, total) if want else None
-            for partial, want, total in zip(self.partials, wanted, sums, strict=True)
+            _step(partial, times, total, product) if want else None
+            for partial, want, total, product in zip(
+                self.partials, wanted, sums, products or (None,) * len(sums), strict=True
+            )
         ]
         if len(steps) != 2:
             return lambda *call: [None if step is None else step(*call) for step in steps]
@@ -283,7 +296,9 @@ class Elementwise(Rule):
         return add_up(terms)
 
 
-def _step(partial: Any, times: Function, total: Function | None) -> Function:
+def _step(
+    partial: Any, times: Function, total: Function | None, product: Function | None = None
+) -> Function:
     """The cotangent of one of several arguments, summed to its shape."""
     if partial is None:
         return (lambda g, *_: g) if total is None else (lambda g, *_: total(g))
@@ -291,6 +306,8 @@ def _step(partial: Any, times: Function, total: Function | None) -> Function:
         return (lambda g, *_: -g) if total is None else (lambda g, *_: -total(g))
     if total is None:
         return lambda g, out, *args: times(g, partial(out, *args))
+    if product is not None:
+        return lambda g, out, *args: product(g, partial(out, *args))
     return lambda g, out, *args: total(times(g, partial(out, *args)))
 
 

@@ -54,8 +54,15 @@ def add_in_rounds(buffer: Value, places: Value, g: Value, *, cleared: bool) -> N
     places = places.reshape(-1)
     if np.minimum.reduce(places) < 0:
         places = places % count
-    rows, numbers = _distinct(g, g.ndim - buffer.ndim + 1)
     counts = np.bincount(places, None, count)
+    if np.maximum.reduce(counts) == 1:
+        rows = g.reshape(-1, *buffer.shape[1:])
+        if cleared:
+            buffer[places] = rows
+        else:
+            buffer[places] += rows
+        return
+    rows, numbers = _distinct(g, g.ndim - buffer.ndim + 1)
     narrow = places.astype(np.uint16) if count <= _NARROW else places
     order = narrow.argsort(kind="stable")
     if numbers is not None:

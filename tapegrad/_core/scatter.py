@@ -241,10 +241,20 @@ def selects_once(index: Any) -> bool:
     letter = index.dtype.kind
     if letter == "b":
         return True
-    if letter not in "iu" or index.size > FEW or not index.size:
+    if letter not in "iu" or not index.size:
         return False
+    if index.size > FEW:
+        return letter == "i" and _are_apart(index.reshape(-1))
     places = index.ravel().tolist()
     return len(set(places)) == len(places) and min(places) >= 0  # -1 may be another's place
+
+
+def _are_apart(places: Any) -> bool:
+    """Whether many positions, none of them negative, are all different."""
+    most = int(np.maximum.reduce(places))
+    if most < len(places) - 1 or most >= len(places) << 5 or np.minimum.reduce(places) < 0:
+        return False  # the next is asked of no more memory than that of a few such arrays
+    return int(np.maximum.reduce(np.bincount(places))) == 1
 
 
 SMALL = 1024  # elements below which np.add.at is the fastest
@@ -320,12 +330,12 @@ def _flat_positions(buffer: Value, index: Index, value: Value) -> tuple[Any, Any
     if rest % 2 == 0 and dtype in PAIRS:
         dtype, rest = PAIRS[dtype], rest // 2
     # Products of positions overflow narrow dtypes.
-    parts = [part.astype(np.intp, copy=False) for part in arrays]
+    places = [part.astype(np.intp, copy=False) for part in arrays]
     if buffer.ndim == 1:
-        positions = parts[0].reshape(-1)
+        positions = places[0].reshape(-1)
     else:
         step, positions = rest, 0
-        for part, side in zip(reversed(parts), reversed(sides), strict=True):
+        for part, side in zip(reversed(places), reversed(sides), strict=True):
             if np.minimum.reduce(part, None, initial=0) < 0:
                 part = part % side
             positions = positions + (part * step if step > 1 else part)

@@ -104,6 +104,33 @@ def _by_ones_behind(
     return lambda g: g.reshape(-1, count).dot(ones).reshape(to)
 
 
+def summing_products(
+    shape: tuple[int, ...], to: tuple[int, ...], dtype: np.dtype[Any], total: Callable[[Any], Any]
+) -> Callable[[Any, Any], Any]:
+    """`total(g * p)`, of arrays g of a shape and p that broadcast with them; total: of `summing`.
+
+    Where all elements are added up, or the last axis, that is a product of vectors: at half of the
+    price, as nothing is written.
+    """
+    count = int(np.prod(shape)) // max(int(np.prod(to)), 1)
+    every = len(shape) > 0 and count == int(np.prod(shape))
+    last = len(shape) > 1 and (*shape[:-1], 1) == to
+    if dtype.char not in "fd" or not (every or last) or count > _ROW and last:
+        return lambda g, p: total(g * p)
+
+    def product(g: Any, p: Any) -> Any:
+        if type(p) is not np.ndarray or p.shape != shape or p.dtype is not dtype:
+            return total(g * p)
+        if type(g) is not np.ndarray or not (g.flags.c_contiguous and p.flags.c_contiguous):
+            return total(g * p)
+        if every:
+            found = g.reshape(-1).dot(p.reshape(-1))
+            return found.reshape(to) if to else found
+        return np.vecdot(g, p).reshape(to)
+
+    return product
+
+
 # --- Running sums -------------------------------------------------------------------------------
 
 _LONG, _ENOUGH = 32, 1 << 13  # elements of an axis and of an array, from which products pay
@@ -153,4 +180,4 @@ def _width(count: int) -> int:
     return next((width for width in _WIDTHS if count % width == 0), 0)
 
 
-__all__ = ["reducing", "running_sums", "runs_by_blocks", "summing"]
+__all__ = ["reducing", "running_sums", "runs_by_blocks", "summing", "summing_products"]

@@ -41,7 +41,7 @@ def _quotients(by_x: Any, by_y: Any) -> Function:
 elementwise(
     np.divide,
     Over(lambda _out, _x, y: y),
-    lambda out, _x, y: -out / y,
+    lambda out, _x, y: out / -y,
     strong=True,
     stretched=_quotients,
 )

@@ -556,9 +556,18 @@ def _clips(wanted: tuple[bool, ...]) -> Function:
         if out.size > FEW:  # masks cost a third of signs, but more of them are needed
             inside = x > low
             inside &= x < high
-            count = np.count_nonzero(inside) + np.count_nonzero(x < low)
-            if count + np.count_nonzero(x > high) == out.size:  # neither a tie nor a NaN
+            outside = x < low
+            outside |= x > high
+            alone = np.count_nonzero(inside) + np.count_nonzero(outside) == out.size
+            if alone:  # neither a tie nor a NaN
                 bar = inside.astype(g.dtype)
+                bar *= g
+                return (bar,)
+            flat = x.reshape(-1)
+            if not math.isnan(flat.dot(flat)):
+                bar = np.logical_not(outside, outside).view(np.int8) + inside.view(np.int8)
+                bar = bar.astype(g.dtype)
+                bar *= 0.5
                 bar *= g
                 return (bar,)
         above, below = x - low, high - x

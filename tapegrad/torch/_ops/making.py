@@ -28,6 +28,7 @@ from tapegrad.torch._graph.node import Node, new
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.ways import Call, function_of, ways_of
+from tapegrad.torch._rules.fused import Instead
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
 
 # What makes a call: of the tensor among its arguments and its array, of two and both arrays, or of
@@ -203,7 +204,7 @@ def _maker(
             kept = tuple([spec if number < 0 else arrays[number] for number, spec in choice])
         if keeping:
             out, besides = out
-            kept = (*kept, besides)
+            kept = _with_besides(kept, besides)
         result: Tensor = new(Tensor)
         if type(out) is not ndarray:
             out = np.asarray(out)
@@ -226,6 +227,13 @@ def _maker(
         return result
 
     return _fitting(make, count)
+
+
+def _with_besides(kept: tuple[Any, ...], besides: Any) -> tuple[Any, ...]:
+    """What an entry keeps of its arguments, and besides."""
+    if type(besides) is Instead:
+        return (besides[0], *kept[1:], besides)
+    return (*kept, besides)
 
 
 def _maker_of_one(
@@ -333,6 +341,30 @@ def _maker_of_several(given: int, steps: list[_Made], results: Results, logs: bo
         how = run, _is_keeping(settled), keeps_out
         plan.append((rule, how, node_type, settled, places, parts, slots, spec))
 
+    run_all = _runner(plan)
+
+    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Any:
+        values = list(arrays)
+        nodes: list[Any] = []
+        if logs:
+            nodes += [None if x.node is None else _node_for(x) for x in tensors]
+        try:
+            silently(run_all, values, nodes)
+        except RuntimeError as error:
+            silently_again(error, run_all, values, nodes)
+        owner = owner_of(arrays[0])
+        made = [_tensor_of(values[at], nodes[at] if logs else None, owner) for at in numbers]
+        if kind is None:
+            return made[0]
+        return tuple(made) if kind is tuple else kind(*made)
+
+    numbers, kind = results
+    return _fitting(make, given)
+
+
+def _runner(plan: list[Any]) -> Callable[[list[Any], list[Any]], None]:
+    """What computes the steps of a plan, adding their values and nodes to those of the call."""
+
     def run_all(values: list[Any], nodes: list[Any]) -> None:
         for rule, how, node_type, settled, places, parts, slots, spec in plan:
             run, keeping, keeps_out = how
@@ -367,28 +399,14 @@ def _maker_of_several(given: int, steps: list[_Made], results: Results, logs: bo
                         sources: Any = (nodes[slots[0]],)
                     else:
                         kept = (*[values[n] if n >= 0 else x for n, x in parts], *besides)
+                        if keeping:
+                            kept = _with_besides(kept[:-1], kept[-1])
                         sources = tuple([nodes[n] if n >= 0 else -1 for n in slots])
                     node._entry = rule, shown, kept, settled, sources, None
             values.append(out)
             nodes.append(node)
 
-    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Any:
-        values = list(arrays)
-        nodes: list[Any] = []
-        if logs:
-            nodes += [None if x.node is None else _node_for(x) for x in tensors]
-        try:
-            silently(run_all, values, nodes)
-        except RuntimeError as error:
-            silently_again(error, run_all, values, nodes)
-        owner = owner_of(arrays[0])
-        made = [_tensor_of(values[at], nodes[at] if logs else None, owner) for at in numbers]
-        if kind is None:
-            return made[0]
-        return tuple(made) if kind is tuple else kind(*made)
-
-    numbers, kind = results
-    return _fitting(make, given)
+    return run_all
 
 
 def _tensor_of(out: Value, node: Any, owner: Value) -> Tensor:

@@ -4,7 +4,8 @@ Knows NumPy arrays and the passes. Must not know rules, or what is normalized.
 
 The steps are those of `norm_passes`, and give the same results; but all that shapes decide is
 decided before, and the backward pass gets what is normalized from the forward one, instead of
-computing it again. Numbers are arrays without dimensions, the cheapest operands. Large arrays take the passes themselves: there memory counts, and not calls.
+computing it again. Numbers are arrays without dimensions, the cheapest operands. Large arrays take
+the passes themselves: there memory counts, and not calls.
 """
 
 from __future__ import annotations

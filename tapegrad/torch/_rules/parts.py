@@ -77,6 +77,17 @@ def by_passes(passes: Function, *, work: int = 0) -> Callable[[Function], Functi
     return decorate
 
 
+def kept_by_passes(passes: Function, x: Value, *numbers: Number, work: int) -> tuple[Value, Value]:
+    """A result and its slopes, by `passes(made, slopes, *work, x, *numbers)` in place."""
+    if not x.flags.c_contiguous:
+        x = np.ascontiguousarray(x)
+    made, slopes = np.empty_like(x), np.empty_like(x)
+    rooms = [np.empty(min(x.size, ROOM), x.dtype) for _ in range(work)]
+    for parts in slices_of(made, slopes, *rooms, x, *numbers):
+        passes(*parts)
+    return made, slopes
+
+
 def is_plain(x: Value, *others: Value) -> bool:
     """Whether arrays are as passes take them: contiguous, of one shape and of floats."""
     return type(x) is np.ndarray and _is_plain(x, others)
@@ -219,6 +230,7 @@ __all__ = [
     "in_parts",
     "is_like",
     "is_plain",
+    "kept_by_passes",
     "logistic_into",
     "logistic_of",
     "slices_of",

@@ -1,17 +1,18 @@
-"""Activations of small arrays: the ways of calls that come again.
+"""Activations: the ways of calls that come again.
 
 Knows NumPy arrays and numbers. Must not know rules; the formulas stand beside these.
 
 A small array costs as much as the calls of NumPy that it goes through. So each function here makes
 few of them, in place (but for maxima and minima, which that slows down), with numbers that are
 arrays without dimensions: NumPy asks for several hundred nanoseconds what a number of Python's is.
-What both passes need the backward one takes over from the forward one. A cotangent where the slope
-is 0 is chosen and not multiplied: an infinite one leaves a 0 there.
+What both passes need the backward one takes over from the forward one. Large arrays go part by
+part (`unit_passes`), and have ways of their own where the forward pass finds the slopes as well. A
+cotangent where the slope is 0 is chosen and not multiplied: an infinite one leaves a 0 there.
 
-Each activation is a function of what makes such an array of a number, and of the numbers of its
-calls. In its `Unit`, `run(x, *numbers)` is the result, `keep(x, *numbers)` the result and what is
-kept, and `pull(g, out, x, *numbers, kept)` gives the cotangent of x in a tuple; one without a
-`keep` gets nothing.
+Each activation of small arrays is a function of what makes such an array of a number, and of the
+numbers of its calls. In its `Unit`, `run(x, *numbers)` is the result, `keep(x, *numbers)` this and
+what is kept, and `pull(g, out, x, *numbers, kept)` gives the cotangent of x, in a tuple; one that
+has no `keep` gets nothing.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ import numpy as np
 
 from tapegrad._core.entry import Spec
 from tapegrad._core.settled import AllWays
-from tapegrad._core.types import Cotangent, Value
-from tapegrad.torch._rules.parts import LARGE, Constant, constant_of
+from tapegrad._core.types import Cotangent, Function, Value
+from tapegrad.rules.masks import chosen
+from tapegrad.torch._rules.parts import LARGE, Constant, constant_of, kept_by_passes
 from tapegrad.torch._types import Number
 
 Ways = Callable[..., AllWays | None]
@@ -42,19 +44,64 @@ class Unit(NamedTuple):
     keep: Callable[..., Any] | None = None
 
 
-def ways_of(unit: Callable[..., Unit]) -> Ways:
-    """The ways of an elementwise function of one array and numbers, where the array is small."""
+class Large(NamedTuple):
+    """The ways of large arrays of these dtypes, and with numbers of which `takes` is true."""
+
+    pull: Callable[..., Bars]
+    keep: Callable[..., Any] | None = None
+    dtypes: str = "fd"
+    takes: Callable[..., bool] = lambda *_numbers: True
+
+
+def _pull_by_slopes(g: Cotangent, _out: Value, _x: Value, *others: Any) -> Bars:
+    return (np.multiply(g, others[-1]),)
+
+
+def with_slopes(
+    passes: Function, *, work: int, dtypes: str = "fd", takes: Callable[..., bool] | None = None
+) -> Large:
+    """The forward pass finds the slopes as well, where they share most of its work.
+
+    passes: as of `kept_by_passes`.
+    """
+
+    def keep(x: Value, *numbers: Number) -> Any:
+        return kept_by_passes(passes, x, *numbers, work=work)
+
+    large = Large(_pull_by_slopes, keep, dtypes)
+    return large if takes is None else large._replace(takes=takes)
+
+
+def ways_of(unit: Callable[..., Unit] | None, large: Large | None = None) -> Ways:
+    """The ways of an elementwise function of one array and numbers."""
+    by_size = large
 
     def ways(specs: Any, out: Spec, wanted: tuple[bool, ...], **params: Any) -> AllWays | None:
         x, *numbers = specs
-        if x is not out or not x.ndim or x.size >= LARGE or x.dtype.char not in "fd" or params:
+        if x is not out or not x.ndim or x.dtype.char not in "fd" or params:
             return None
-        if any(wanted[1:]) or any(type(number) not in (int, float) for number in numbers):
+        numbers = [_number_of(number, x.dtype) for number in numbers]
+        if any(wanted[1:]) or None in numbers:
             return None
-        pull, run, keep = unit(constant_of(x.dtype), *numbers)
-        return AllWays(pull, run=run, keep=keep)
+        if x.size < LARGE:
+            if unit is None:
+                return None
+            pull, run, keep = unit(constant_of(x.dtype), *numbers)
+            return AllWays(pull, run=run, keep=keep)
+        if by_size is None or x.dtype.char not in by_size.dtypes or not by_size.takes(*numbers):
+            return None
+        return AllWays(by_size.pull, keep=by_size.keep)
 
     return ways
+
+
+def _number_of(given: Any, dtype: np.dtype[Any]) -> Number | None:
+    """A number, also one that is an array of a dtype without dimensions; None for all else."""
+    if type(given) is int or type(given) is float:
+        return given
+    if isinstance(given, (np.ndarray, np.generic)) and not given.ndim and given.dtype == dtype:
+        return float(given)
+    return None
 
 
 # --- Piecewise ----------------------------------------------------------------------------------
@@ -84,6 +131,14 @@ def between(constant: Constant, low: Number, high: Number) -> Unit:
         return (np.where(beyond, zero, g),)
 
     return Unit(pull, _clamping(least, most))
+
+
+def pull_between(g: Cotangent, _out: Value, x: Value, low: Number, high: Number) -> Bars:
+    """The same of a large array, by bits."""
+    beyond = np.less_equal(x, low)
+    np.logical_or(beyond, np.greater_equal(x, high), beyond)
+    np.logical_not(beyond, beyond)
+    return (chosen(beyond, g),)
 
 
 def clamped(constant: Constant, low: Number, high: Number) -> Unit:
@@ -123,6 +178,27 @@ def at_most(constant: Constant, high: Number) -> Unit:
     return Unit(pull, lambda x, _high: np.minimum(x, most))
 
 
+def threshold(constant: Constant, limit: Number, _value: Number) -> Unit:
+    bound, zero = constant(limit), constant(0)
+
+    def pull(g: Cotangent, _out: Value, x: Value, *_numbers: Number) -> Bars:
+        return (np.where(np.less_equal(x, bound), zero, g),)
+
+    return Unit(pull)
+
+
+def beyond(constant: Constant, limit: Number) -> Unit:
+    """Of the shrink functions: nothing within the limits, and all at NaN."""
+    least, most, zero = constant(-limit), constant(limit), constant(0)
+
+    def pull(g: Cotangent, _out: Value, x: Value, _limit: Number) -> Bars:
+        within = np.greater_equal(x, least)
+        np.logical_and(within, np.less_equal(x, most), within)
+        return (np.where(within, zero, g),)
+
+    return Unit(pull)
+
+
 def elu(constant: Constant, alpha: Number, scale: Number, recording: Number) -> Unit:
     zero, whole, pace = constant(0), constant(scale), constant(recording)
     share, slope = constant(alpha * scale), constant(alpha * scale * recording)
@@ -155,6 +231,23 @@ def elu(constant: Constant, alpha: Number, scale: Number, recording: Number) -> 
     return Unit(pull, run)
 
 
+def hardsigmoid(constant: Constant) -> Unit:
+    """Nothing at NaN."""
+    zero, three, six, least = constant(0), constant(3), constant(6), constant(-3)
+    sixth = constant(1 / 6)
+
+    def run(x: Value) -> Value:
+        made = np.minimum(np.maximum(np.add(x, three), zero), six)
+        return np.divide(made, six, made)
+
+    def pull(g: Cotangent, _out: Value, x: Value) -> Bars:
+        within = np.greater(x, least)
+        np.logical_and(within, np.less(x, three), within)
+        return (np.where(within, np.multiply(g, sixth), zero),)
+
+    return Unit(pull, run)
+
+
 def hardswish(constant: Constant) -> Unit:
     zero, half, three, six = constant(0), constant(0.5), constant(3), constant(6)
     least = constant(-3)
@@ -168,7 +261,7 @@ def hardswish(constant: Constant) -> Unit:
         slopes = np.divide(x, three)
         np.add(slopes, half, slopes)
         np.multiply(slopes, g, slopes)
-        bar = np.where(np.less(x, three), slopes, g)
+        bar: Value = np.where(np.less(x, three), slopes, g)
         np.copyto(bar, zero, where=np.less_equal(x, least))
         return (bar,)
 
@@ -303,4 +396,4 @@ def gelu_tanh(constant: Constant) -> Unit:
     return Unit(pull, keep=keep)
 
 
-__all__ = ["Unit", "Ways", "ways_of"]
+__all__ = ["Large", "Unit", "Ways", "ways_of", "with_slopes"]

@@ -19,6 +19,7 @@ from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
+from tapegrad.rules.masks import selected
 from tapegrad.torch._dims import along_one, shaped, wrapped
 from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._graph.node import node_class
@@ -207,7 +208,8 @@ relu = register(replaces=relu)(short_single(relu_of, "ReluBackward0", relu, warn
     lambda _out, x, low, high: _kept(~((untraced(x) <= low) | (untraced(x) >= high)), x),
     0,
     0,
-    ways=unit_ways.ways_of(unit_ways.between),
+    strong=True,
+    ways=unit_ways.ways_of(unit_ways.between, large=unit_ways.Large(unit_ways.pull_between)),
 )
 def _between(x: Value, low: Value, high: Value) -> Value:
     return clipped(x, low, high)
@@ -247,11 +249,14 @@ def _leaky_slopes(x: Value, slope: Value) -> Value:
     "LeakyReluBackward0",
     lambda _out, x, slope: _kept(_leaky_slopes(untraced(x), slope), x),
     0,
-    ways=unit_ways.ways_of(unit_ways.leaky),
+    ways=unit_ways.ways_of(
+        unit_ways.leaky,
+        large=unit_ways.with_slopes(unit_passes.leaky_and_slopes, work=0, takes=_is_fraction),
+    ),
 )
 def _leaky(x: Value, slope: Value) -> Value:
     # Choosing element by element costs far more than the larger one of two.
-    return np.maximum(x, x * slope) if _is_fraction(slope) else np.where(x > 0, x, x * slope)
+    return np.maximum(x, x * slope) if _is_fraction(slope) else selected(x > 0, x, x * slope)
 
 
 @activation("LeakyReluBackward0", by_result=True, short=_leaky)
@@ -263,11 +268,11 @@ def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
 
 @elementwise(
     "PreluKernelBackward0",
-    lambda _out, x, weight: np.where(untraced(x) > 0, 1, weight),
-    lambda _out, x, _weight: np.where(untraced(x) > 0, 0, x),
+    lambda _out, x, weight: selected(untraced(x) > 0, 1, weight),
+    lambda _out, x, _weight: selected(untraced(x) > 0, 0, x),
 )
 def _prelu(x: Value, weight: Value) -> Value:
-    return np.where(x > 0, x, weight * x)
+    return selected(x > 0, x, weight * x)
 
 
 @activation("PreluKernelBackward0", everywhere=True, method=True, inplace=False)
@@ -288,10 +293,15 @@ def prelu(input: Value, weight: Value) -> Value:
 
 
 @elementwise(
-    "ThresholdBackward0", lambda _out, x, limit, _v: _kept(~(untraced(x) <= limit), x), 0, 0
+    "ThresholdBackward0",
+    lambda _out, x, limit, _v: _kept(~(untraced(x) <= limit), x),
+    0,
+    0,
+    strong=True,
+    ways=unit_ways.ways_of(unit_ways.threshold),
 )
 def _threshold(x: Value, limit: Number, value: Number) -> Value:
-    return np.where(x <= limit, np.asarray(value, x.dtype), x)
+    return selected(x <= limit, np.asarray(value, x.dtype), x)
 
 
 @activation("ThresholdBackward0", everywhere=True, by_result=True)
@@ -319,13 +329,20 @@ def _elu_slope(_out: Value, x: Value, alpha: Number, scale: Number, recording: N
     return np.where(below, low, scale)
 
 
+_ELUS = unit_ways.with_slopes(
+    unit_passes.elu_and_slopes,
+    work=1,
+    takes=lambda alpha, scale, recording: alpha * scale * recording == scale,
+)
+
+
 @elementwise(
     "EluBackward0",
     _elu_slope,
     0,
     0,
     0,
-    ways=unit_ways.ways_of(unit_ways.elu),
+    ways=unit_ways.ways_of(unit_ways.elu, large=_ELUS),
 )
 @by_passes(unit_passes.elu, work=1)
 def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
@@ -415,7 +432,10 @@ def _gelu_slopes(x: Value) -> Value:
     return 0.5 * special.erfc(-_ROOT_HALF * x) + x * (_DENSITY * np.exp(-0.5 * x * x))
 
 
-@elementwise("GeluBackward0", _gelu_slope)
+_GELUS = unit_ways.with_slopes(unit_passes.gelu_and_slopes, work=1, dtypes="f")
+
+
+@elementwise("GeluBackward0", _gelu_slope, ways=unit_ways.ways_of(None, large=_GELUS))
 @by_passes(unit_passes.gelu, work=1)
 @in_parts
 def _gelu(x: Value) -> Value:
@@ -482,7 +502,10 @@ def _silu_slopes(x: Value) -> Value:
     return part * (1 + x * (1 - part))
 
 
-@elementwise("SiluBackward0", _silu_slope, ways=unit_ways.ways_of(unit_ways.silu))
+_SILUS = unit_ways.with_slopes(unit_passes.silu_and_slopes, work=1)
+
+
+@elementwise("SiluBackward0", _silu_slope, ways=unit_ways.ways_of(unit_ways.silu, large=_SILUS))
 @by_passes(unit_passes.silu)
 def _silu(x: Value) -> Value:
     return x / (1 + np.exp(-x))
@@ -505,12 +528,20 @@ def _softplus_slopes(x: Value, beta: Number, limit: Number) -> Value:
     return np.where(untraced(x) * beta > limit, 1, sigmoid_of(x * beta))
 
 
+_SOFTPLUSES = unit_ways.with_slopes(
+    unit_passes.softplus_and_slopes,
+    work=1,
+    dtypes="f",
+    takes=lambda beta, limit: beta == 1 and limit >= 17,
+)
+
+
 @elementwise(
     "SoftplusBackward0",
     _softplus_slope,
     0,
     0,
-    ways=unit_ways.ways_of(unit_ways.softplus),
+    ways=unit_ways.ways_of(unit_ways.softplus, large=_SOFTPLUSES),
 )
 @by_passes(unit_passes.softplus, work=1)
 @in_parts
@@ -591,6 +622,8 @@ def tanhshrink(input: Value) -> Value:
 @elementwise(
     "HardsigmoidBackward0",
     lambda _out, x: ((untraced(x) > -3) & (untraced(x) < 3)).astype(x.dtype) / 6,
+    strong=True,
+    ways=unit_ways.ways_of(unit_ways.hardsigmoid),
 )
 @by_passes(unit_passes.hardsigmoid)
 def _hardsigmoid(x: Value) -> Value:
@@ -614,7 +647,12 @@ def _hardswish_slopes(x: Value) -> Value:
     return np.where(untraced(x) <= -3, 0, middle)
 
 
-@elementwise("HardswishBackward0", _hardswish_slope, ways=unit_ways.ways_of(unit_ways.hardswish))
+@elementwise(
+    "HardswishBackward0",
+    _hardswish_slope,
+    strong=True,
+    ways=unit_ways.ways_of(unit_ways.hardswish),
+)
 @by_passes(unit_passes.hardswish)
 def _hardswish(x: Value) -> Value:
     return x * np.clip(x + 3, 0, 6) / 6
@@ -631,7 +669,9 @@ def _beyond(_out: Value, x: Value, limit: Number) -> Value:
     return _kept(~((untraced(x) >= -limit) & (untraced(x) <= limit)), x)
 
 
-@elementwise("SoftshrinkBackward0", _beyond, 0)
+@elementwise(
+    "SoftshrinkBackward0", _beyond, 0, strong=True, ways=unit_ways.ways_of(unit_ways.beyond)
+)
 @by_passes(unit_passes.softshrink, work=1)
 def _softshrink(x: Value, limit: Number) -> Value:
     return np.maximum(x - limit, 0) + np.minimum(x + limit, 0)
@@ -651,9 +691,11 @@ def softshrink(input: Value, lambd: float = 0.5) -> Value:
     return _softshrink(input, lambd)
 
 
-@elementwise("HardshrinkBackward0", _beyond, 0)
+@elementwise(
+    "HardshrinkBackward0", _beyond, 0, strong=True, ways=unit_ways.ways_of(unit_ways.beyond)
+)
 def _hardshrink(x: Value, limit: Number) -> Value:
-    return np.where((x >= -limit) & (x <= limit), np.asarray(0, x.dtype), x)
+    return selected((x >= -limit) & (x <= limit), np.asarray(0, x.dtype), x)
 
 
 @activation("HardshrinkBackward0", everywhere=True, method=True, inplace=False)
@@ -707,7 +749,7 @@ def _sums_for(x: Spec, axis: int) -> Callable[[Value], Value]:
     def sums(values: Value) -> Value:
         if not values.flags.c_contiguous:
             return add_up(values, -1, None, None, True)
-        return np.matmul(values, ones)
+        return values.dot(ones) if values.ndim == 2 else np.matmul(values, ones)
 
     return sums
 
@@ -719,16 +761,14 @@ def _softmax_ways(specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int) ->
     sums = _sums_for(x, axis)
 
     def run(x: Value) -> Value:
-        powers = x - highest(x, axis, None, None, True)
+        powers = np.subtract(x, highest(x, axis, None, None, True))
         np.exp(powers, powers)
-        powers /= sums(powers)
-        return powers
+        return np.divide(powers, sums(powers), powers)
 
     def pull(g: Cotangent, out: Value, _x: Value) -> Any:
-        bar = g * out
+        bar = np.multiply(g, out)
         np.subtract(g, sums(bar), bar)
-        bar *= out
-        return (bar,)
+        return (np.multiply(bar, out, bar),)
 
     return AllWays(pull, run=run)
 
@@ -737,22 +777,38 @@ def _log_softmax_ways(
     specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int
 ) -> AllWays | None:
     (x,) = specs
-    if x is not out or not x.size or x.size >= LARGE or x.dtype.char not in "fd":
+    if x is not out or not x.size or x.dtype.char not in "fd":
         return None
+    if x.size >= LARGE:
+        return AllWays(_pull_log_softmax, keep=lambda x: _keep_log_softmax(x, axis))
     sums = _sums_for(x, axis)
 
     def run(x: Value) -> Value:
-        shifted = x - highest(x, axis, None, None, True)
+        shifted = np.subtract(x, highest(x, axis, None, None, True))
         totals = sums(np.exp(shifted))
-        shifted -= np.log(totals, totals)
-        return shifted
+        return np.subtract(shifted, np.log(totals, totals), shifted)
 
     def pull(g: Cotangent, out: Value, _x: Value) -> Any:
         bar = np.exp(out)
-        bar *= sums(g)
+        np.multiply(bar, sums(g), bar)
         return (np.subtract(g, bar, bar),)
 
     return AllWays(pull, run=run)
+
+
+def _keep_log_softmax(x: Value, axis: int) -> Any:
+    """`log_softmax_of` a large array, and the exponentials with their sums."""
+    shifted = x - np.maximum.reduce(x, axis, keepdims=True)
+    powers = np.exp(shifted)
+    totals = sums_along(powers, axis)
+    shifted -= np.log(totals)
+    return shifted, (powers, totals, axis)
+
+
+def _pull_log_softmax(g: Cotangent, _out: Value, _x: Value, kept: Any) -> Any:
+    powers, totals, axis = kept
+    bar = powers * (sums_along(g, axis) / totals)
+    return (np.subtract(g, bar, bar),)
 
 
 @general("SoftmaxBackward0", _softmax_vjp, _softmax_jvp, ways=_softmax_ways)

@@ -184,9 +184,16 @@ def _above(_out: Value, x: Value, low: Value, high: Value) -> Value:
     ways=unit_ways.ways_of(unit_ways.clamped),
 )
 def _clamped(x: Value, low: Value, high: Value) -> Value:
-    if type(low) in NUMBERS and type(high) in NUMBERS:
+    if _is_number(low) and _is_number(high):
         return clipped(x, low, high)
     return np.minimum(np.maximum(x, low), high)
+
+
+def _is_number(bound: Value) -> bool:
+    """Whether a bound is one number, if also as an array of no dimensions."""
+    if type(bound) in NUMBERS or isinstance(bound, np.generic):
+        return True
+    return type(bound) is np.ndarray and not bound.ndim
 
 
 @elementwise(

@@ -18,6 +18,7 @@ from tapegrad._arrays.views import PLAIN_TYPES, Part, Rearrangement, as_view, co
 from tapegrad._core.operands import as_arguments, has_own_functions
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.settled import (
+    ABSENT,
     NEW,
     Settled,
     gather,
@@ -104,6 +105,8 @@ def _of_several(
             return _of_several(self, function, rule, types, args, kwargs)
     if settled.takes is not None:
         raws, slots = list(settled.takes(raws)), settled.takes(slots)
+    if settled.fixed:
+        slots = [*[ABSENT] * settled.fixed, *slots[settled.fixed :]]
     out = settled.run(*raws)
     return tape.log_settled(settled, settled.rule, out, raws, tuple(slots))
 

@@ -86,6 +86,7 @@ class SettledAll(dict[str, Any]):
 
     __slots__ = (
         "constants",
+        "fixed",
         "given",
         "holds",
         "keep",
@@ -109,6 +110,7 @@ class SettledAll(dict[str, Any]):
     keeps: tuple[bool, ...]  # which arrays the derivatives read
     constants: tuple[int, ...]  # which arrays are not traced, and read by the derivatives
     unread: tuple[int, ...]  # which arrays no derivative reads
+    fixed: int  # how many arrays come first that may be traced, and are constants still
     keeps_out: bool
     holds: bool  # whether an entry holds arrays
     run: Callable[..., Any]
@@ -324,10 +326,14 @@ def _learn_primitive(rule: Any, key: Any, call: Gathered, out: Value) -> Settled
         return None
     target, takes, params = found
     specs: Any = tuple([settled_spec(raws[at]) for at in takes])
-    wanted = tuple([slots[at] != -1 for at in takes])
+    traced = [slots[at] != -1 for at in takes]
+    constant = target.fixed if True in traced[: target.fixed] else 0
+    wanted = (*(False,) * constant, *traced[constant:])
     made = settle_all(target, key, specs, wanted, spec_of(out), params, known)
     if made is not None and tuple(takes) != tuple(range(len(raws))):
         made.takes = itemgetter(*takes)
+    if made is not None:
+        made.fixed = constant
     return made
 
 
@@ -406,7 +412,7 @@ def settled_of_several(
     found.unread = tuple(at for at in arrays if not keeps[at])
     found.pull, found.push, found.keep = ways.pull, ways.push, ways.keep
     found.strong = ways.strong or (ways.pull if rule.strong else None)
-    found.run, found.takes = ways.run or _run_of(rule, params), None
+    found.run, found.takes, found.fixed = ways.run or _run_of(rule, params), None, 0
     return found
 
 

@@ -263,7 +263,7 @@ def _settled_spread(root: bool) -> Function:
         **others: Any,
     ) -> Ways | None:
         along = settled_axes(x, axis, others)
-        degrees = (
+        degrees: Any = (
             0 if along is None else along.count - (ddof if correction is None else correction)
         )
         if along is None or degrees <= 0:

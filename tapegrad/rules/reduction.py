@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, elementwise, general, strong_product
-from tapegrad._core.fit import is_finite
 from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.sums import reducing, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
@@ -361,7 +360,8 @@ def _settled_prod(
         if np.count_nonzero(np.abs(out) > least) != out.size:
             return None
         others = out.reshape(kept) / x
-        return others if is_finite(others) else None
+        row = others.reshape(-1)
+        return others if math.isfinite(row.dot(row)) else None
 
     def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
         others = products_of_others(out, x)

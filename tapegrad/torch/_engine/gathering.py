@@ -31,6 +31,11 @@ from tapegrad.torch._graph.versions import LATEST
 # is several times cheaper than a comparison with a number.
 ABSENT = -1
 
+# How many of the next passes collect their nodes without a try: after one that had to, as the
+# next ones of a program are mostly like it.
+SKIPPED = [0]
+LIKE_IT = 15
+
 # The entries with their nodes as slots, from the last in time on, each held until it is taken; the
 # nodes and leaves, each with None for its cotangent; the same in a list; the leaves; the nodes of
 # custom Functions.
@@ -50,6 +55,9 @@ def gathered(  # noqa: C901 - the hot path, written out
 
     RuntimeError if a value that a node keeps was changed.
     """
+    if SKIPPED[0]:
+        SKIPPED[0] -= 1
+        return None
     if wanted is not None and any(node._entry is not None for node in wanted):
         return None
     watched = WATCHED[0]
@@ -154,6 +162,7 @@ def _give_back(entries: dict[int, Entry]) -> Gathered | None:
     for node, *entry in entries.values():
         if not isinstance(node, FunctionNode):  # it has kept its own
             node._entry = tuple(entry)
+    SKIPPED[0] = LIKE_IT
     return None
 
 

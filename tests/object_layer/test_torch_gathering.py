@@ -79,6 +79,35 @@ def test_a_hook_is_found_wherever_it_is(x, place):
         last.backward()
 
 
+def test_hooks_of_leaves_run_in_the_order_in_which_their_gradients_are_complete(x):
+    leaves = {name: torch.ones(3, requires_grad=True) for name in "abcde"}
+    a, b, c, d, e = leaves.values()
+    log = []
+    for name, leaf in leaves.items():
+        leaf.register_hook(lambda grad, name=name: log.append((name, float(grad.sum()))))
+    y = b * d * a  # a is used again later, and b before: d and b are complete at one node
+    y = torch.stack([y * c, y * a]).sum()
+    torch.autograd.backward([y, e], [None, torch.ones(3)])
+    names = [name for name, _ in log]
+    assert sorted(names) == ["a", "b", "c", "d", "e"]
+    assert names == ["c", "a", "b", "d", "e"]
+    assert dict(log) == {"a": 9.0, "b": 6.0, "c": 3.0, "d": 6.0, "e": 3.0}
+
+
+def test_a_hook_of_a_leaf_knows_the_pass_and_the_mode(x):
+    seen = []
+
+    def hook(grad):
+        seen.append(torch.is_grad_enabled())
+        torch.autograd.Variable._execution_engine.queue_callback(lambda: seen.append("last"))
+
+    x.register_hook(hook)
+    other = torch.ones(3, requires_grad=True)
+    (x * other).sum().backward()
+    assert seen == [False, "last"]
+    np.testing.assert_array_equal(other.grad.numpy(), x.detach().numpy())
+
+
 def test_a_hook_of_a_leaf_and_a_retained_gradient(x):
     for _ in range(2):  # the second pass has a leaf whose hook is older than the graph
         middle = x * 3.0

@@ -5,7 +5,7 @@ functions that start a pass.
 
 Usually a pass gathers the entries of all nodes on which the roots depend (`gathering`), and the
 core replays them at once. Otherwise it collects the nodes between the roots and the wanted nodes,
-in order of time. With hooks, create_graph or anomaly mode it runs these one by one.
+in order of time. With hooks of nodes, create_graph or anomaly mode it runs these one by one.
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ class BackwardPass:
     wanted: set[Node] | None = None
     needed: set[Node] | None = None  # the wanted nodes, and those that depend on them
     watched = False  # whether the pass runs node by node
+    hooked = False  # whether leaves have hooks, where the nodes do not run one by one
     singular = False  # whether a rule takes a limit, which needs a traced replay
     spent = False  # whether one of the nodes was freed
     ends: Collection[Node] = ()  # wanted nodes that do not have to run
@@ -116,7 +117,7 @@ class BackwardPass:
         if not create and (mode is None or (mode.anomaly is None and not mode.watchers)):
             found = gathered(roots, self.wanted, keep)
             if found is not None:
-                self.entries, self.bars, self.nodes, self.leaves, self.custom = found
+                self.entries, self.bars, self.nodes, self.leaves, self.custom, self.hooked = found
                 return
         self.leaves, self.custom = [], []
         self.watched = create
@@ -206,7 +207,8 @@ class BackwardPass:
 
     def run(self) -> None:
         """Propagate the cotangents of the roots backward."""
-        if self.entries is not None and not self.custom and CURRENT.get() is None:
+        calls = self.custom or self.hooked  # code of the program
+        if self.entries is not None and not calls and CURRENT.get() is None:
             self._run_alone(self.entries)
             return
         outer = PASS.get()
@@ -274,6 +276,12 @@ class BackwardPass:
             if not self.keep:
                 for function in self.custom:
                     function._release()
+        if self.hooked:
+            self.taken = SEEN
+            for leaf in self.leaves:
+                if bars[leaf] is not None:
+                    self._accumulate_leaf(leaf, bars[leaf])
+            return
         mode = MODE.get()
         short = self.accumulate and (mode is None or not mode.inference)
         with GUARD:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from tapegrad._core.entry import PROJECT, READ, WRITE, Entry
+from tapegrad._core.entry import PROJECT, READ, WRITE, Entry, parents_of
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.types import Cotangent
 from tapegrad._core.values import is_basic
@@ -38,9 +38,10 @@ LIKE_IT = 15
 
 # The entries with their nodes as slots, from the last in time on, each held until it is taken; the
 # nodes and leaves, each with None for its cotangent; the same in a list; the leaves; the nodes of
-# custom Functions.
+# custom Functions; whether a leaf has hooks: then the leaves are in the order in which the replay
+# completes their cotangents.
 Gathered = tuple[
-    Iterator[Entry], dict[Node, Any], list[Node], list[AccumulateGrad], list[FunctionNode]
+    Iterator[Entry], dict[Node, Any], list[Node], list[AccumulateGrad], list[FunctionNode], bool
 ]
 
 
@@ -64,6 +65,7 @@ def gathered(  # noqa: C901 - the hot path, written out
     entries: dict[int, Entry] = {}  # by number
     leaves: list[AccumulateGrad] = []
     custom: list[FunctionNode] = []
+    hooked = False
     bars: dict[Node, Any] = {}
     for node, _ in roots:
         bars[node] = None
@@ -76,7 +78,9 @@ def gathered(  # noqa: C901 - the hot path, written out
                 return _give_back(entries)
             if type(node) is AccumulateGrad:
                 if watched and is_watched_leaf(node):
-                    return _give_back(entries)
+                    if node.variable._after:  # it may free the gradient before others are there
+                        return _give_back(entries)
+                    hooked = True
                 leaves.append(node)
             continue
         rule, out, x, y, x_node, y_node = entry
@@ -122,13 +126,27 @@ def gathered(  # noqa: C901 - the hot path, written out
             return _give_back(entries)
         if oldest <= LATEST[0]:
             _check_oldest(entries, order)
-    return map(entries.pop, order), bars, nodes, leaves, custom
+    if hooked:
+        _put_in_order(leaves, entries, order)
+    return map(entries.pop, order), bars, nodes, leaves, custom, hooked
 
 
 def is_watched_leaf(leaf: AccumulateGrad) -> bool:
     """Whether a leaf has hooks of any kind."""
     variable = leaf.variable
     return bool(leaf._watched or variable._hooks or variable._after)
+
+
+def _put_in_order(
+    leaves: list[AccumulateGrad], entries: dict[int, Entry], order: list[int]
+) -> None:
+    """Sort leaves by when their cotangents are complete: after the first node that uses them."""
+    complete: dict[Node, tuple[int, int]] = {}
+    for number in reversed(order):
+        for place, parent in enumerate(parents_of(entries[number])):
+            if parent is not ABSENT and parent._entry is None:
+                complete.setdefault(parent, (-number, place))
+    leaves.sort(key=lambda leaf: complete.get(leaf, (1, 0)))
 
 
 def _is_any_watched(entries: dict[int, Entry], order: list[int]) -> bool:

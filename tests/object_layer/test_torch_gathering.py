@@ -108,6 +108,54 @@ def test_a_hook_of_a_leaf_knows_the_pass_and_the_mode(x):
     np.testing.assert_array_equal(other.grad.numpy(), x.detach().numpy())
 
 
+def test_hooks_of_all_kinds_run_as_soon_as_a_gradient_is_there(x):
+    log = []
+    other = torch.ones(3, requires_grad=True)
+    middle = x * 3.0
+    last = middle * other
+    last.register_hook(lambda grad: log.append(("last", other.grad)))
+    middle.register_hook(lambda grad: log.append(("middle", other.grad is not None)))
+    middle.retain_grad()
+    other.register_post_accumulate_grad_hook(lambda leaf: log.append(("other", leaf.grad.sum())))
+    x.register_hook(lambda grad: log.append(("x", middle.grad.sum())))
+    last.sum().backward()
+    assert [name for name, _ in log] == ["last", "other", "middle", "x"]
+    assert log[0][1] is None
+    assert log[2][1]
+    assert float(log[1][1]) == float(3.0 * x.detach().sum())
+    assert float(log[3][1]) == 3.0
+
+
+def test_a_hook_that_replaces_a_gradient_and_one_that_keeps_it(x):
+    """What a hook keeps does not change when a pass writes to cotangents of its own."""
+    x = torch.ones(300, requires_grad=True)
+    y = x * 1.0
+    y[:100] = 5.0
+    kept = []
+    y.register_hook(kept.append)
+    y.register_hook(lambda grad: grad * 2.0)
+    (y * 2.0 + y * 3.0).backward(torch.ones(300))
+    np.testing.assert_array_equal(kept[0].numpy(), np.full(300, 5.0))
+    np.testing.assert_array_equal(x.grad.numpy(), np.repeat([0.0, 10.0], [100, 200]))
+    x.grad.zero_()
+    np.testing.assert_array_equal(kept[0].numpy(), np.full(300, 5.0))
+
+
+def test_a_hook_that_raises_leaves_what_was_accumulated(x):
+    other = torch.ones(3, requires_grad=True)
+    middle = x * 3.0
+
+    def hook(grad):
+        raise ValueError("no further")
+
+    middle.register_hook(hook)
+    with pytest.raises(ValueError, match="no further"):
+        (middle * other).sum().backward()
+    assert x.grad is None
+    assert torch.is_grad_enabled()
+    np.testing.assert_array_equal(other.grad.numpy(), 3.0 * x.detach().numpy())
+
+
 def test_a_hook_of_a_leaf_and_a_retained_gradient(x):
     for _ in range(2):  # the second pass has a leaf whose hook is older than the graph
         middle = x * 3.0

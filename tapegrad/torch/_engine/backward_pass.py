@@ -4,8 +4,9 @@ Knows which nodes take part, and the core's replays. Must not know operations, o
 functions that start a pass.
 
 Usually a pass gathers the entries of all nodes on which the roots depend (`gathering`), and the
-core replays them at once. Otherwise it collects the nodes between the roots and the wanted nodes,
-in order of time. With hooks of nodes, create_graph or anomaly mode it runs these one by one.
+core replays them at once; hooks of tensors run when it asks for the next one. Otherwise the pass
+collects the nodes between the roots and the wanted nodes, in order of time. With hooks of nodes,
+create_graph or anomaly mode it runs these one by one.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class BackwardPass:
     wanted: set[Node] | None = None
     needed: set[Node] | None = None  # the wanted nodes, and those that depend on them
     watched = False  # whether the pass runs node by node
-    hooked = False  # whether leaves have hooks, where the nodes do not run one by one
+    hooked = False  # whether tensors have hooks, where the nodes do not run one by one
     singular = False  # whether a rule takes a limit, which needs a traced replay
     spent = False  # whether one of the nodes was freed
     ends: Collection[Node] = ()  # wanted nodes that do not have to run
@@ -243,7 +244,8 @@ class BackwardPass:
         silence = VARIABLE.set(SILENT)
         try:
             if self.entries is not None:
-                self._replay(self.entries, self.bars)
+                entries = self._between_hooks(self.entries) if self.hooked else self.entries
+                self._replay(entries, self.bars)
             elif self.watched or self.singular or mode.anomaly is not None or mode.watchers:
                 self.taken = SEEN if self.watched else {id(bar) for _, bar in self.roots}
                 self._run_watched(mode)
@@ -264,31 +266,56 @@ class BackwardPass:
     def _replay(self, entries: Iterable[Entry], bars: dict[Node, Any]) -> None:
         """Replay entries, which come from the last in time on, and accumulate at the leaves."""
         large = False
-        self.taken = taken = set()
+        taken = set()
         for node, bar in self.roots:
             before = bars[node]
             bars[node] = bar if before is None else before + bar
             large = large or bar.size > LARGE
             taken.add(id(bar))
+        self.taken = SEEN if self.hooked else taken
         replay_backward(entries, bars, large=large)
         if self.custom:
             self.taken = SEEN
             if not self.keep:
                 for function in self.custom:
                     function._release()
-        if self.hooked:
-            self.taken = SEEN
-            for leaf in self.leaves:
-                if bars[leaf] is not None:
-                    self._accumulate_leaf(leaf, bars[leaf])
-            return
         mode = MODE.get()
         short = self.accumulate and (mode is None or not mode.inference)
+        if self.hooked:  # without the lock, as hooks may wait for other threads
+            self._accumulate_left()
+            return
         with GUARD:
             for leaf in self.leaves:
                 bar = bars[leaf]
                 if bar is not None and not (short and self._set_grad(leaf.variable, bar)):
                     self._accumulate_leaf(leaf, bar)
+
+    def _between_hooks(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """The same entries; before each the hooks of its result run, after it those of leaves.
+
+        These are the leaves whose gradient is complete then.
+        """
+        bars, complete = self.bars, _completed_by(self.nodes, self.leaves)
+        for entry in entries:
+            node = entry[0]
+            if node._watched and bars[node] is not None:
+                g = self._run_hooks(node, bars[node])
+                # A hook may have kept it, and a replay may write to cotangents of its own.
+                bars[node] = g.copy() if type(g) is ndarray else g
+            yield entry
+            del entry
+            for leaf in complete.get(node, ()):
+                self._accumulate_once(leaf)
+
+    def _accumulate_left(self) -> None:
+        """Accumulate at the leaves that no node uses: they are roots alone."""
+        for leaf in self.leaves:
+            self._accumulate_once(leaf)
+
+    def _accumulate_once(self, leaf: AccumulateGrad) -> None:
+        bar, self.bars[leaf] = self.bars[leaf], None
+        if bar is not None:
+            self._accumulate_leaf(leaf, bar)
 
     def _entries(self) -> list[Any]:
         """The entries of the nodes, with their slots; the nodes lose them unless they are kept."""

@@ -1,4 +1,4 @@
-"""The entries of a backward pass in which nobody watches single nodes, gathered at once.
+"""The entries of a backward pass that a replay can run, gathered at once.
 
 Knows what nodes keep, and how it is freed. Must not know how a pass runs.
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from tapegrad._core.entry import PROJECT, READ, WRITE, Entry, parents_of
+from tapegrad._core.entry import PROJECT, READ, WRITE, Entry
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.types import Cotangent
 from tapegrad._core.values import is_basic
@@ -37,9 +37,9 @@ SKIPPED = [0]
 LIKE_IT = 15
 
 # The entries with their nodes as slots, from the last in time on, each held until it is taken; the
-# nodes and leaves, each with None for its cotangent; the same in a list; the leaves; the nodes of
-# custom Functions; whether a leaf has hooks: then the leaves are in the order in which the replay
-# completes their cotangents.
+# nodes and leaves, each with None for its cotangent; the nodes in order of time if there are hooks
+# of tensors, otherwise in another, with the leaves; the leaves; the nodes of custom Functions;
+# whether there are hooks of tensors.
 Gathered = tuple[
     Iterator[Entry], dict[Node, Any], list[Node], list[AccumulateGrad], list[FunctionNode], bool
 ]
@@ -51,8 +51,8 @@ def gathered(  # noqa: C901 - the hot path, written out
     """The entries of all nodes on which the roots depend, which lose what they keep.
 
     keep: the nodes keep it. wanted: the nodes whose cotangents are asked for; None for all leaves.
-    None where the nodes have to be collected: one is watched or was freed, or takes a limit, or
-    not all leaves are wanted, or not leaves alone.
+    None where the nodes have to be collected: one has hooks of its own or was freed, or takes a
+    limit, or not all leaves are wanted, or not leaves alone.
 
     RuntimeError if a value that a node keeps was changed.
     """
@@ -78,8 +78,6 @@ def gathered(  # noqa: C901 - the hot path, written out
                 return _give_back(entries)
             if type(node) is AccumulateGrad:
                 if watched and is_watched_leaf(node):
-                    if node.variable._after:  # it may free the gradient before others are there
-                        return _give_back(entries)
                     hooked = True
                 leaves.append(node)
             continue
@@ -122,12 +120,15 @@ def gathered(  # noqa: C901 - the hot path, written out
     order = sorted(entries, reverse=True)
     if order:
         oldest = order[-1]
-        if oldest <= watched and _is_any_watched(entries, order):
-            return _give_back(entries)
+        if oldest <= watched:
+            for node in _watched_of(entries, order):
+                if node._prehooks or node._posthooks or node._packed is not None:
+                    return _give_back(entries)
+                hooked = True
         if oldest <= LATEST[0]:
             _check_oldest(entries, order)
     if hooked:
-        _put_in_order(leaves, entries, order)
+        nodes = [entries[number][0] for number in reversed(order)]
     return map(entries.pop, order), bars, nodes, leaves, custom, hooked
 
 
@@ -137,27 +138,17 @@ def is_watched_leaf(leaf: AccumulateGrad) -> bool:
     return bool(leaf._watched or variable._hooks or variable._after)
 
 
-def _put_in_order(
-    leaves: list[AccumulateGrad], entries: dict[int, Entry], order: list[int]
-) -> None:
-    """Sort leaves by when their cotangents are complete: after the first node that uses them."""
-    complete: dict[Node, tuple[int, int]] = {}
-    for number in reversed(order):
-        for place, parent in enumerate(parents_of(entries[number])):
-            if parent is not ABSENT and parent._entry is None:
-                complete.setdefault(parent, (-number, place))
-    leaves.sort(key=lambda leaf: complete.get(leaf, (1, 0)))
-
-
-def _is_any_watched(entries: dict[int, Entry], order: list[int]) -> bool:
-    """Whether one of the nodes that could be watched is."""
+def _watched_of(entries: dict[int, Entry], order: list[int]) -> list[Node]:
+    """The nodes that are watched."""
     latest = WATCHED[0]
+    found = []
     for number in reversed(order):
         if number > latest:
             break
-        if entries[number][0]._watched:
-            return True
-    return False
+        node = entries[number][0]
+        if node._watched:
+            found.append(node)
+    return found
 
 
 def _check_oldest(entries: dict[int, Entry], order: list[int]) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from tapegrad._core.entry import PROJECT, READ, WRITE, Entry
+from tapegrad._core.entry import PROJECT, READ, WRITE, Entry, parents_of
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.types import Cotangent
 from tapegrad._core.values import is_basic
@@ -37,9 +37,9 @@ SKIPPED = [0]
 LIKE_IT = 15
 
 # The entries with their nodes as slots, from the last in time on, each held until it is taken; the
-# nodes and leaves, each with None for its cotangent; the nodes in order of time if there are hooks
-# of tensors, otherwise in another, with the leaves; the leaves; the nodes of custom Functions;
-# whether there are hooks of tensors.
+# nodes and leaves, each with None for its cotangent; the nodes, in order of time if there are
+# hooks of tensors or other leaves, otherwise in another, with the leaves; the leaves; the nodes of
+# custom Functions; whether there are hooks of tensors.
 Gathered = tuple[
     Iterator[Entry], dict[Node, Any], list[Node], list[AccumulateGrad], list[FunctionNode], bool
 ]
@@ -52,7 +52,7 @@ def gathered(  # noqa: C901 - the hot path, written out
 
     keep: the nodes keep it. wanted: the nodes whose cotangents are asked for; None for all leaves.
     None where the nodes have to be collected: one has hooks of its own or was freed, or takes a
-    limit, or not all leaves are wanted, or not leaves alone.
+    limit, or not leaves alone are wanted.
 
     RuntimeError if a value that a node keeps was changed.
     """
@@ -65,7 +65,7 @@ def gathered(  # noqa: C901 - the hot path, written out
     entries: dict[int, Entry] = {}  # by number
     leaves: list[AccumulateGrad] = []
     custom: list[FunctionNode] = []
-    hooked = False
+    hooked = apart = False  # whether tensors have hooks; whether other leaves are reached, too
     bars: dict[Node, Any] = {}
     for node, _ in roots:
         bars[node] = None
@@ -75,8 +75,8 @@ def gathered(  # noqa: C901 - the hot path, written out
         entry = node._entry
         if entry is None:
             if wanted is not None and node not in wanted:
-                return _give_back(entries)
-            if type(node) is AccumulateGrad:
+                apart = True
+            elif type(node) is AccumulateGrad:
                 if watched and is_watched_leaf(node):
                     hooked = True
                 leaves.append(node)
@@ -92,7 +92,7 @@ def gathered(  # noqa: C901 - the hot path, written out
                 add(y_node)
             if out is not None or x is not None or y is not None:
                 if out is FREED:
-                    return _give_back(entries)
+                    return _fail(entries)
                 if not keep:  # `freed`, written out
                     node._entry = rule, FREED, None, None, x_node, y_node
             continue
@@ -105,7 +105,7 @@ def gathered(  # noqa: C901 - the hot path, written out
             if y.holds and not keep:  # `freed`, written out
                 node._entry = rule, FREED, (), {}, x_node, None
         elif out is FREED:
-            return _give_back(entries)
+            return _fail(entries)
         elif rule is READ or rule is PROJECT or rule is WRITE:
             if not keep and not is_basic(y):
                 node._entry = freed(entry)
@@ -114,20 +114,23 @@ def gathered(  # noqa: C901 - the hot path, written out
             rule = node._rule_for()
             entries[node._number] = node, rule, out, x, rule.settled(), x_node, None
         elif rule.singular is not None and is_singular(entry):
-            return _give_back(entries)
+            return _fail(entries)
         elif not keep:
             node._entry = freed(entry)
     order = sorted(entries, reverse=True)
+    if apart and wanted is not None:
+        order = _on_the_way(entries, order, wanted)
+        custom = [node for node in custom if node._number in entries]
     if order:
         oldest = order[-1]
         if oldest <= watched:
             for node in _watched_of(entries, order):
                 if node._prehooks or node._posthooks or node._packed is not None:
-                    return _give_back(entries)
+                    return _fail(entries)
                 hooked = True
         if oldest <= LATEST[0]:
             _check_oldest(entries, order)
-    if hooked:
+    if hooked or apart:
         nodes = [entries[number][0] for number in reversed(order)]
     return map(entries.pop, order), bars, nodes, leaves, custom, hooked
 
@@ -136,6 +139,23 @@ def is_watched_leaf(leaf: AccumulateGrad) -> bool:
     """Whether a leaf has hooks of any kind."""
     variable = leaf.variable
     return bool(leaf._watched or variable._hooks or variable._after)
+
+
+def _on_the_way(
+    entries: dict[int, Entry], order: list[int], wanted: Collection[Node]
+) -> list[int]:
+    """The numbers of the nodes that depend on a wanted one; the others get their entries back."""
+    needed = set(wanted)
+    found = []
+    for number in reversed(order):
+        entry = entries[number]
+        if needed.isdisjoint(parents_of(entry)):
+            _give_back({number: entries.pop(number)})
+        else:
+            needed.add(entry[0])
+            found.append(number)
+    found.reverse()
+    return found
 
 
 def _watched_of(entries: dict[int, Entry], order: list[int]) -> list[Node]:
@@ -166,13 +186,18 @@ def _check_oldest(entries: dict[int, Entry], order: list[int]) -> None:
         raise
 
 
-def _give_back(entries: dict[int, Entry]) -> Gathered | None:
-    """Give the nodes their entries back; returns None."""
+def _fail(entries: dict[int, Entry]) -> Gathered | None:
+    """Give the nodes their entries back, and do not try the next passes; returns None."""
+    _give_back(entries)
+    SKIPPED[0] = LIKE_IT
+    return None
+
+
+def _give_back(entries: dict[int, Entry]) -> None:
+    """Give the nodes their entries back."""
     for node, *entry in entries.values():
         if not isinstance(node, FunctionNode):  # it has kept its own
             node._entry = tuple(entry)
-    SKIPPED[0] = LIKE_IT
-    return None
 
 
 __all__ = ["ABSENT", "gathered", "is_watched_leaf"]

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from tapegrad._arrays.refusal import explained
-from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
+from tapegrad._core.backward import SparseBars, emptying, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import any_nan, has_nan
 from tapegrad._core.quiet import ALWAYS, NOTICED, SILENT, VARIABLE, WATCHING, Changes
@@ -237,9 +237,8 @@ class Recording:
         # The strong product treats infinities at singular points; they need no warnings.
         if raw:
             replay_backward(
-                self.entries,
+                emptying(self.entries) if consume else reversed(self.entries),
                 table,
-                consume=consume,
                 large=self.large,
                 strong_zeros=strong_zeros,
                 noticed=noticed,

@@ -112,8 +112,8 @@ def summing_products(
 ) -> Callable[[Any, Any], Any] | None:
     """`total(g * p)`, of arrays g of a shape and p that broadcast with them; total: of `summing`.
 
-    Where all of many elements are added up, or the last axis, that is a product of vectors: at half
-    of the price, as nothing is written. For other sums the result is None.
+    Where all of many elements are added up, or the last axis, that is a product of vectors, at
+    half of the price as nothing is written. For other sums the result is None.
     """
     size = int(np.prod(shape))
     every = int(np.prod(to)) == 1

@@ -104,19 +104,22 @@ def _by_ones_behind(
     return lambda g: g.reshape(-1, count).dot(ones).reshape(to)
 
 
+_PRODUCTS = 1 << 10  # elements, from which a product of vectors pays for the questions before it
+
+
 def summing_products(
     shape: tuple[int, ...], to: tuple[int, ...], dtype: np.dtype[Any], total: Callable[[Any], Any]
-) -> Callable[[Any, Any], Any]:
+) -> Callable[[Any, Any], Any] | None:
     """`total(g * p)`, of arrays g of a shape and p that broadcast with them; total: of `summing`.
 
-    Where all elements are added up, or the last axis, that is a product of vectors: at half of the
-    price, as nothing is written.
+    Where all of many elements are added up, or the last axis, that is a product of vectors, at
+    half of the price as nothing is written. For other sums the result is None.
     """
-    count = int(np.prod(shape)) // max(int(np.prod(to)), 1)
-    every = len(shape) > 0 and count == int(np.prod(shape))
-    last = len(shape) > 1 and (*shape[:-1], 1) == to
-    if dtype.char not in "fd" or not (every or last) or count > _ROW and last:
-        return lambda g, p: total(g * p)
+    size = int(np.prod(shape))
+    every = int(np.prod(to)) == 1
+    last = (*shape[:-1], 1) == to and shape[-1] <= _ROW
+    if dtype.char not in "fd" or size < _PRODUCTS or not (every or last):
+        return None
 
     def product(g: Any, p: Any) -> Any:
         if type(p) is not np.ndarray or p.shape != shape or p.dtype is not dtype:

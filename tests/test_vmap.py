@@ -219,7 +219,9 @@ OF_NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("function", OF_NUMBERS, ids=lambda function: str(function))
+@pytest.mark.parametrize(
+    "function", OF_NUMBERS, ids=lambda function: getattr(function, "__self__", function).__name__
+)
 @pytest.mark.parametrize("axis", [0, -1])
 def test_numbers_have_an_axis_where_numpy_gives_them_one(function, axis):
     x = np.array([0.3, -0.7, 0.0])

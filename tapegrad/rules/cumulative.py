@@ -120,7 +120,7 @@ def _cumulative_prod_jvp(
     return np.concatenate([start, out_dot], axis=axis)
 
 
-def settled_cumsum(
+def _settled_cumsum(
     x: Spec, _out: Spec, /, axis: int | None = None, dtype: Any = None
 ) -> Ways | None:
     """The ways of a running sum, of long rows by blocks in all but its result."""
@@ -163,7 +163,7 @@ def _sums_of_rows(a: Value) -> Value:
     return made
 
 
-linear(np.cumsum, cumsum_transpose, batch="flat", settle=settled_cumsum)
+linear(np.cumsum, cumsum_transpose, batch="flat", settle=_settled_cumsum)
 
 
 def _settled_cumprod(

@@ -10,7 +10,6 @@ from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
 from tapegrad.torch._ops.reduce.sums import counted
-from tapegrad.torch._rules.running import running_sum
 from tapegrad.torch._types import Dim, DType, Number
 
 
@@ -23,7 +22,7 @@ def _declare_running(word: str, function: Function, noun: str) -> None:
     operation(f"{word.capitalize()}Backward0", name=word, inplace=True, settles=True)(compute)
 
 
-_declare_running("cumsum", running_sum, "sum")
+_declare_running("cumsum", np.cumsum, "sum")
 _declare_running("cumprod", np.cumprod, "product")
 
 

@@ -151,6 +151,7 @@ def test_infinite_cotangents_stay_zero_below_the_kink():
 
 
 FLAT = {  # where the slope is 0: at numbers on both sides, at the kinks and at NaN
+    "relu": [-5.0, -0.0, 0.0],
     "hardtanh": [-5.0, -1.0, 1.0, 5.0],
     "relu6": [-5.0, 0.0, 6.0, 7.0],
     "hardswish": [-5.0, -3.0],

@@ -185,7 +185,7 @@ def _kept(condition: Value, like: Value) -> Value:
 # --- relu ---------------------------------------------------------------------------------------
 
 
-@elementwise("ReluBackward0", lambda out, _x: _kept(~(untraced(out) <= 0), out))
+@elementwise("ReluBackward0", lambda out, _x: _kept(~(untraced(out) <= 0), out), strong=True)
 def relu_of(x: Value) -> Value:
     """max(x, 0), with the slope 0 at 0."""
     if type(x) is np.ndarray and x.size >= LARGE and x.dtype.char in "fd":

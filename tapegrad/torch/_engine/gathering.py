@@ -174,16 +174,18 @@ def _watched_of(entries: dict[int, Entry], order: list[int]) -> list[Node]:
 def _check_oldest(entries: dict[int, Entry], order: list[int]) -> None:
     """Raise RuntimeError if a value that a node kept was written to since."""
     latest = LATEST[0]
-    try:
-        for number in reversed(order):
-            if number > latest:
-                break
-            node, *entry = entries[number]
-            if not isinstance(node, FunctionNode):  # what it saved is checked when it is read
-                check_unchanged(node, entry)
-    except RuntimeError:
-        _give_back(entries)
-        raise
+    for number in reversed(order):
+        if number > latest:
+            break
+        node, *entry = entries[number]
+        if isinstance(node, FunctionNode):  # what it saved is checked when it is read
+            continue
+        try:
+            check_unchanged(node, entry)
+        except RuntimeError:
+            _give_back(entries)
+            check_unchanged(node, entry)  # whose words tell who made the value: nodes know it now
+            raise
 
 
 def _fail(entries: dict[int, Entry]) -> Gathered | None:

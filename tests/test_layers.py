@@ -77,6 +77,7 @@ CORE = (
     "quiet",
     "entry",
     "fit",
+    "rows",
     "scatter",
     "sums",
     "settled",

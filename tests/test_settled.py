@@ -16,6 +16,7 @@ from samples import SAMPLES
 
 import tapegrad
 from tapegrad._core.rule import REGISTRY
+from tapegrad._core.settled import SettledAll
 from tapegrad._core.sums import summing
 from tapegrad._tree import flatten, unflatten
 
@@ -375,6 +376,30 @@ def test_a_traced_condition_is_a_constant():
             tapegrad.grad(lambda x: np.sum(np.where(x, x, 2.0) * x))(x * [0, 1, 1]),
             [2.0, 2.6, -4.0],
         )
+
+
+def test_a_choice_by_a_traced_condition_is_settled():
+    """A condition of numbers, as `where(x, x, 2.0)` has, is a constant for the tape."""
+    x, seen = np.array([0.0, 1.3, -2.0]), []
+
+    def f(x):
+        y = np.where(x, x * x, 2.0)
+        seen.append(x.tape.entries[-1])
+        condition = x * 1.0
+        condition[0] = 3.0
+        z = np.where(condition, x, 2.0)
+        condition[1] = 0.0  # what is written later does not count
+        return np.sum(y) + np.sum(z)
+
+    for _ in range(3):
+        np.testing.assert_allclose(tapegrad.grad(f)(x), [1.0, 3.6, -3.0])
+        assert type(seen[-1][4]) is SettledAll
+    hessian = tapegrad.hessian(f)(x)
+    np.testing.assert_allclose(hessian, np.diag([0.0, 2.0, 2.0]))
+    many = tapegrad.vmap(tapegrad.grad(lambda x: np.sum(np.where(x, x * x, 2.0))))
+    np.testing.assert_allclose(many(np.array([x, x])), [[0.0, 2.6, -4.0]] * 2)
+    alone = tapegrad.grad(lambda x: np.sum(np.where(x, [3.0, 4.0, 5.0], 2.0)) + np.sum(x))
+    np.testing.assert_allclose(alone(x), 1.0)
 
 
 def test_the_condition_of_a_settled_choice_may_change():

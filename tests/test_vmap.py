@@ -190,3 +190,63 @@ def test_few_functions_are_called_once_an_example():
     loops = [rule for rule in OURS if rule.batch == "loop" and rule.form != "unsupported"]
     assert {rule.name for rule in loops} == set(LOOPS)
     assert len(loops) <= 0.05 * len(OURS)
+
+
+# --- Axes of numbers ----------------------------------------------------------------------------
+
+OF_NUMBERS = [
+    np.sum,
+    np.prod,
+    np.max,
+    np.min,
+    np.any,
+    np.all,
+    np.argmax,
+    np.argsort,
+    np.cumsum,
+    np.cumprod,
+    np.count_nonzero,
+    np.squeeze,
+    np.ptp,
+    np.nansum,
+    np.nanmean,
+    np.nanvar,
+    np.nancumsum,
+    np.add.reduce,
+    np.maximum.reduce,
+    np.logaddexp.reduce,
+    np.subtract.reduce,
+]
+
+
+@pytest.mark.parametrize(
+    "function", OF_NUMBERS, ids=lambda function: getattr(function, "__self__", function).__name__
+)
+@pytest.mark.parametrize("axis", [0, -1])
+def test_numbers_have_an_axis_where_numpy_gives_them_one(function, axis):
+    x = np.array([0.3, -0.7, 0.0])
+    wanted = [function(each, axis=axis) for each in x]
+    found = vmap(lambda x: function(x, axis=axis))(x)
+    np.testing.assert_allclose(found, wanted)
+    assert found.shape == (3, *np.shape(wanted[0]))
+    assert found.dtype == np.asarray(wanted).dtype
+    nested = vmap(vmap(lambda x: function(x, axis=axis)))(x[:, None])
+    np.testing.assert_allclose(nested[:, 0], wanted)
+    if found.dtype == float:
+        bars = vmap(grad(lambda x: np.sum(function(x, axis=axis))))(x)
+        slopes = [grad(lambda x: np.sum(function(x, axis=axis)))(each) for each in x]
+        np.testing.assert_allclose(bars, slopes)
+        np.testing.assert_allclose(
+            grad(lambda x: np.sum(vmap(lambda x: function(x, axis=axis))(x)))(x), slopes
+        )
+
+
+@pytest.mark.parametrize(
+    "function", [np.mean, np.sort, np.flip, np.var, np.sum, np.squeeze, np.add.reduce]
+)
+def test_numbers_have_no_other_axis(function):
+    for axis in (1, -2) if function in (np.sum, np.squeeze, np.add.reduce) else (0, -1):
+        with pytest.raises(np.exceptions.AxisError):
+            function(0.5 + np.float64(1), axis=axis)
+        with pytest.raises(np.exceptions.AxisError):
+            vmap(lambda x, axis=axis: function(x, axis=axis))(np.ones(3))

@@ -19,6 +19,7 @@ from tapegrad._core.operands import as_arguments, has_own_functions
 from tapegrad._core.recorded import OPEN, as_recorded, is_recording, run_recorded
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.settled import (
+    ABSENT,
     NEW,
     Settled,
     gather,
@@ -110,6 +111,8 @@ def _of_several(
             return _of_several(self, function, rule, types, args, kwargs)
     if settled.takes is not None:
         raws, slots = list(settled.takes(raws)), settled.takes(slots)
+    if settled.fixed:
+        slots = [*[ABSENT] * settled.fixed, *slots[settled.fixed :]]
     out = run_recorded(settled, raws) if OPEN else settled.run(*raws)
     return tape.log_settled(settled, settled.rule, out, raws, tuple(slots))
 

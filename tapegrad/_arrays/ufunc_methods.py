@@ -41,6 +41,8 @@ _REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.maximum: np.max,
     np.minimum: np.min,
 }
+# Those whose result a rule gives as it comes, also the sum of exponentials that has a function.
+REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {**_REDUCTIONS, np.logaddexp: log_of_sum}
 _ACCUMULATIONS: dict[np.ufunc, Callable[..., Any]] = {np.add: np.cumsum, np.multiply: np.cumprod}
 
 

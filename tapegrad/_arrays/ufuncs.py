@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._arrays.traced import Array, new, no_rule
-from tapegrad._arrays.ufunc_methods import call_method, call_with_keywords
+from tapegrad._arrays.ufunc_methods import REDUCTIONS, call_method, call_with_keywords
 from tapegrad._arrays.views import ARRAYS, PLAIN_TYPES
 from tapegrad._core.forms import Elementwise, Multilinear
 from tapegrad._core.operands import as_operand, call_other
@@ -208,7 +208,25 @@ def array_ufunc(
                 y = as_operand(y)
             if x is not NotImplemented and y is not NotImplemented:
                 return call(rule, x, y)
+    elif method == "reduce" and first is self and ufunc in REDUCTIONS:
+        params = _plain_reduction(rest, kwargs)
+        if params is not None and self.spec.ndim and self.spec.dtype.kind == "f":
+            return self.__array_function__(REDUCTIONS[ufunc], (), (self,), params)
     return call_ufunc(ufunc, method, (first, *rest), kwargs)
+
+
+def _plain_reduction(rest: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    """The axis and keepdims= of a call of `reduce` with no other option, else None."""
+    if rest:
+        if len(rest) > 1 or "axis" in kwargs:
+            return None
+        params = {"axis": rest[0], **kwargs}
+    else:
+        params = {"axis": 0, **kwargs}
+    if len(params) != 1 and (len(params) != 2 or type(params.get("keepdims")) is not bool):
+        return None
+    axis = params["axis"]
+    return params if axis is None or type(axis) is int or type(axis) is tuple else None
 
 
 def call_ufunc(

@@ -163,6 +163,8 @@ def shifted(axis: Any, ndim: int) -> Any:
 
 def _shift(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
     ndim = rank_of(arrays[0])
+    if not ndim and not rule.sequence and any(params.get(name) in (0, -1) for name in AXES):
+        return _of_numbers(vmap_level, rule, arrays, params)
     fronted = [None if x is None else vmap_level.front(x) for x in arrays]
     if not rule.sequence:  # the other arrays broadcast with the first one
         rest = [None if x is None else _aligned(vmap_level, x, ndim) for x in arrays[1:]]
@@ -175,6 +177,22 @@ def _shift(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Param
     if vmap_level.owns(moved.get("where")):
         moved["where"] = _aligned(vmap_level, moved["where"], ndim)
     return map_results(vmap_level, rule.call(fronted, moved))
+
+
+def _of_numbers(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
+    """A call with an axis of examples that are numbers.
+
+    NumPy takes them for arrays of one element, or refuses them. What it does of one of them says
+    which, and the shape of the result.
+    """
+    one = np.ones((), arrays[0].dtype)
+    alone = {**params, "where": True} if "where" in params else params
+    rest = [None if x is None else np.ones((), x.dtype) for x in arrays[1:]]
+    shape = rule.call([one, *rest], alone).shape
+    rows = [None if x is None else np.reshape(x, (1,)) for x in arrays]
+    if _holds_batched(params.get("where")):
+        params = {**params, "where": np.reshape(params["where"], (1,))}
+    return np.reshape(_shift(vmap_level, rule, rows, params), shape)
 
 
 def _shift_flat(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:

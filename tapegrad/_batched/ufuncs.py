@@ -139,6 +139,8 @@ def _reduce(
     value = vmap_level.front(array)
     ndim = value.ndim - 1
     axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if not ndim and axes in ((0,), (-1,)) and axis is not axes:
+        axes = ()  # NumPy takes an axis 0 of a number
     options: dict[str, Any] = {"dtype": dtype, "keepdims": keepdims}
     if initial is not None:
         if is_mapped(initial):

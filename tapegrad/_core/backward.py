@@ -42,27 +42,24 @@ ABSENT = -1  # compared by identity: a slot may be an object, for which `==` is 
 
 
 def replay_backward(
-    entries: list[Entry],
-    bars: list[Any],
+    entries: Iterable[Entry],
+    bars: Any,
     *,
-    consume: bool,
     large: bool = False,
     strong_zeros: bool = False,
     noticed: Changes = ALWAYS,
 ) -> None:
     """Push cotangents back through raw entries: `bars[slot]` holds a cotangent or None.
 
-    With `consume` the replay empties `entries` as it goes, and so frees the values that they keep
-    as early as possible. With `large` it adds cotangents in place, which pays from some hundred
-    elements on. With `strong_zeros` every product is a strong product; without it, those that gave
-    a NaN or an infinity, and all products after the first infinity. `noticed` says when there may
-    be one, if the caller has set NumPy's error state so (`quiet`).
+    entries: from the last on; each is asked for after the one before it was used. With `large` the
+    replay adds cotangents in place, which pays from some hundred elements on. With `strong_zeros`
+    every product is a strong product; without it, those that gave a NaN or an infinity, and all
+    products after the first infinity. `noticed` says when there may be one, if the caller has set
+    NumPy's error state so (`quiet`).
     """
     absent = ABSENT
     owned: set[int] = set()  # slots whose buffer nobody else holds, so it can be added to in place
-    for slot, rule, out, x, y, x_slot, y_slot in (
-        _emptying(entries) if consume else reversed(entries)
-    ):
+    for slot, rule, out, x, y, x_slot, y_slot in entries:
         g = bars[slot]
         if g is None:
             continue
@@ -212,8 +209,11 @@ def _all_finite(found: Iterable[Cotangent]) -> bool:
     return True
 
 
-def _emptying(entries: list[Any]) -> Iterable[Entry]:
-    """Entries from last to first; each leaves the list before it is replayed."""
+def emptying(entries: list[Any]) -> Iterable[Entry]:
+    """Entries from last to first; each leaves the list before it is replayed.
+
+    So a replay frees the values that they keep as early as possible.
+    """
     entries.insert(0, None)
     return iter(entries.pop, None)
 

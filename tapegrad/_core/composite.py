@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import Spec
-from tapegrad._core.fit import zeros_of
-from tapegrad._core.forward_tape import ForwardTape
+from tapegrad._core.fit import is_sound, zeros_of
+from tapegrad._core.forward_tape import ForwardTape, tangent_at
 from tapegrad._core.general import transpose_at
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import Rule
@@ -118,7 +118,24 @@ class Composite(Rule):
         return self.defined(mixed, params)
 
     def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
+        dot = self._pushed(dots, out, args, params, strong=False)
+        return dot if is_sound(dot) else self._pushed(dots, out, args, params, strong=True)
+
+    def _pushed(
+        self,
+        dots: Sequence[Tangent],
+        out: Value,
+        args: Values,
+        params: Params,
+        *,
+        strong: bool,
+    ) -> Tangent:
+        """The tangent of the definition's result, on a tape of its own."""
         tape = ForwardTape(self.name)
+        if strong:
+            tape.be_strong()
+        else:
+            tape.ask_at_the_end()
         try:
             given = []
             for x, dot in zip(args, dots, strict=True):
@@ -130,7 +147,7 @@ class Composite(Rule):
             made = self.defined(given, params)
             if not isinstance(made, Traced) or made.tape is not tape or made.slot == -1:
                 return zeros_of(out)
-            dot = made.slot.tangent
+            dot = tangent_at(made.slot)
             return zeros_of(out) if dot is None else dot
         finally:
             tape.close()

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import MINUS, Spec
-from tapegrad._core.fit import FEW, has_nan, is_finite, is_sound
+from tapegrad._core.fit import FEW, is_finite, is_sound
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.reads import either, of_count, reads_of
 from tapegrad._core.rule import Partial, Rule, register
 from tapegrad._core.settled import NUMBER, AllWays
-from tapegrad._core.sums import summing
+from tapegrad._core.sums import summing, summing_products
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Traced, is_recorded_number
 
@@ -75,6 +75,7 @@ class Elementwise(Rule):
         product: bool = False,
         together: Function | None = None,
         everywhere: bool = False,
+        stretched: Function | None = None,
         **options: Any,
     ) -> None:
         """`to_real`: the result is real for complex arguments too (np.absolute).
@@ -85,7 +86,10 @@ class Elementwise(Rule):
         Python numbers, and returns None for a call that it leaves to the partials; the last
         cotangents may be left out. Those of a strong rule are asked as well where it gives one
         that is not finite. `everywhere`: the function of numbers is a number, never NaN.
+        `stretched`: the same as `together` of arguments that broadcast, given a sum to the shape
+        of each, or None, in place of `wanted` (False: not wanted); it gives the sums.
         """
+        self.stretched = stretched
         if len(partials) == 2 or together is not None:
             options["settle_all"] = self._settle_together
             options["numbers"] = together is not None
@@ -156,7 +160,16 @@ class Elementwise(Rule):
             summing(out.shape, spec.shape, out.dtype) if want else None
             for want, spec in zip(wanted, specs, strict=True)
         ]
-        pull = self._by_partials(operator.mul, wanted, sums)
+        if self.stretched is not None and out.shape and out.dtype.char in "fd":
+            pull = self.stretched(
+                *[total if want else False for want, total in zip(wanted, sums, strict=True)]
+            )
+        else:
+            products: list[Function | None] = [
+                total and summing_products(out.shape, spec.shape, out.dtype, total)
+                for total, spec in zip(sums, specs, strict=True)
+            ]
+            pull = self._by_partials(operator.mul, wanted, sums, products)
         strong = self._by_partials(self.times, wanted, sums) if self.strong else None
         if self.together is not None:
             pull = _summed(self.together(tuple(wanted)), sums, strong or pull)
@@ -171,8 +184,8 @@ class Elementwise(Rule):
         alone: list[Function] = []
         if together is not None:
             each = [tuple(at == i for i in range(count)) for at in range(count)]
-            alone = [_silent(together(wanted)) for wanted in each]
-            of_all = _silent(together((True,) * count))
+            alone = [together(wanted) for wanted in each]
+            of_all = together((True,) * count)
         one = out.dtype.type(1)
 
         def by_partials(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
@@ -188,7 +201,7 @@ class Elementwise(Rule):
                 if terms is None or self.strong and not is_finite(terms[at]):
                     return by_partials(dots, out, *args)
                 total = terms[at] if total is None else total + terms[at]
-            return by_partials(dots, out, *args) if has_nan(total) else total
+            return total
 
         def push_two(dots: Sequence[Tangent], out: Value, x: Value, y: Value) -> Tangent:
             x_dot, y_dot = dots
@@ -199,8 +212,7 @@ class Elementwise(Rule):
                 by_x, by_y = found
                 total = x_dot * by_x
                 total += y_dot * by_y
-                if not has_nan(total):
-                    return total
+                return total
             return by_partials(dots, out, x, y)
 
         if together is None:
@@ -208,9 +220,8 @@ class Elementwise(Rule):
         return push_two if count == 2 else push
 
     def _settled_push_of_two(self, out: Spec) -> Function:
-        """The same by two partials; products are strong ones if others make a NaN."""
+        """The same by two partials."""
         along_x, along_y = (_step(partial, operator.mul, None) for partial in self.partials)
-        has_product = not {None, MINUS}.issuperset(self.partials)
         shape, dtype, small = out.shape, out.dtype, out.size <= FEW
 
         def push(dots: Sequence[Tangent], out: Value, x: Value, y: Value) -> Tangent:
@@ -222,8 +233,6 @@ class Elementwise(Rule):
             else:
                 dot = along_x(x_dot, out, x, y)
                 dot = dot + along_y(y_dot, out, x, y)
-            if has_product and has_nan(dot):
-                dot = self._pushed(self.times, dots, out, (x, y))
             if dot.shape == shape:
                 return dot
             if not small:
@@ -235,12 +244,21 @@ class Elementwise(Rule):
         return push
 
     def _by_partials(
-        self, times: Function, wanted: Wanted, sums: Sequence[Function | None]
+        self,
+        times: Function,
+        wanted: Wanted,
+        sums: Sequence[Function | None],
+        products: Sequence[Function | None] | None = None,
     ) -> Function:
-        """The cotangents of a call with two arguments, or more, summed to their shapes."""
+        """The cotangents of a call with two arguments, or more, summed to their shapes.
+
+        products: of the plain ones, their sums.
+        """
         steps = [
-            _step(partial, times, total) if want else None
-            for partial, want, total in zip(self.partials, wanted, sums, strict=True)
+            _step(partial, times, total, product) if want else None
+            for partial, want, total, product in zip(
+                self.partials, wanted, sums, products or (None,) * len(sums), strict=True
+            )
         ]
         if len(steps) != 2:
             return lambda *call: [None if step is None else step(*call) for step in steps]
@@ -279,7 +297,9 @@ class Elementwise(Rule):
         return add_up(terms)
 
 
-def _step(partial: Any, times: Function, total: Function | None) -> Function:
+def _step(
+    partial: Any, times: Function, total: Function | None, product: Function | None = None
+) -> Function:
     """The cotangent of one of several arguments, summed to its shape."""
     if partial is None:
         return (lambda g, *_: g) if total is None else (lambda g, *_: total(g))
@@ -287,20 +307,9 @@ def _step(partial: Any, times: Function, total: Function | None) -> Function:
         return (lambda g, *_: -g) if total is None else (lambda g, *_: -total(g))
     if total is None:
         return lambda g, out, *args: times(g, partial(out, *args))
+    if product is not None:
+        return lambda g, out, *args: product(g, partial(out, *args))
     return lambda g, out, *args: total(times(g, partial(out, *args)))
-
-
-def _silent(function: Function) -> Function:
-    """A function without NumPy's warnings: where it would warn, the partials are asked as well."""
-
-    def called(*args: Value) -> Any:
-        token = VARIABLE.set(SILENT)
-        try:
-            return function(*args)
-        finally:
-            VARIABLE.reset(token)
-
-    return called
 
 
 def _summed(
@@ -310,7 +319,7 @@ def _summed(
     none = all(total is None for total in sums)
 
     def pull(*call: Value) -> Sequence[Cotangent]:
-        token = VARIABLE.set(SILENT)  # `_silent`, written out
+        token = VARIABLE.set(SILENT)  # where it would warn, the partials are asked as well
         try:
             found: Sequence[Cotangent] | None = together(*call)
         finally:

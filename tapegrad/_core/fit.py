@@ -79,7 +79,7 @@ def apart(bars: Cotangent) -> Cotangent:
 
 
 FEW = 1 << 12  # elements, up to which repeated ones are looked at as they are
-MANY = 1 << 17  # and up to which a sum of squares is the cheapest test
+MANY = 1 << 17  # and up to which a copy of an array with gaps costs less than its sum
 
 
 def is_finite(bar: Cotangent) -> bool:
@@ -95,9 +95,10 @@ def is_finite(bar: Cotangent) -> bool:
             return expect(is_finite, bar, True)
         if not is_numpy(bar):
             return True
-    if bar.size <= MANY and bar.dtype.char in "df" and type(bar) is np.ndarray:
+    cheap = bar.size <= MANY or bar.flags.forc
+    if cheap and bar.dtype.char in "df" and type(bar) is np.ndarray:
         row = bar if bar.ndim == 1 else bar.ravel("K")
-        return isfinite(row.dot(row))  # squares: a third of the price where there are few
+        return isfinite(row.dot(row))  # squares: half of the price of a sum, or less
     total = np.add.reduce(bar, None)
     return isfinite(total) if type(total) is np.float64 else bool(total - total == 0)
 

@@ -90,7 +90,7 @@ def _push_general(
             and not isinstance(out, Traced)
         ):
             return params.push(dot, out, x)
-    if type(params) is SettledAll and params.push is not None:
+    if type(params) is SettledAll and params.push is not None and not strong_zeros:
         x_dots = [None if at == -1 else dot_of(at) for at in slots]
         kinds = set(map(type, x_dots))
         if kinds == _NONE_ALONE:
@@ -110,6 +110,8 @@ def _push_general(
         return _push_write(args[0], params, *x_dots, reuse=reuse)
     if rule is ADD:
         return _push_add(args[0], params, *x_dots, reuse=reuse)
+    if len(args) > len(slots):  # what a settled call keeps besides
+        args = args[: len(slots)]
     out_dot = pushed(rule, strong_zeros, x_dots, out, args, params)
     if isinstance(out, Outputs):
         return [

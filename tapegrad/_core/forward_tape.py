@@ -5,17 +5,16 @@ Knows that a slot of this tape holds its value's tangent. Must not know transfor
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Any
 
 from numpy import float64, ndarray
 
 from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.backward import RAISED_BY_NUMBERS
-from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry
-from tapegrad._core.fit import is_sound_sum
+from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry
+from tapegrad._core.fit import has_nan, is_sound_sum
 from tapegrad._core.forward import push
-from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.quiet import NOTICED, SILENT, VARIABLE, WATCHING
 from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
@@ -25,6 +24,9 @@ from tapegrad._core.values import PLAIN_PARTS
 
 class Cell:
     """The slot of a value in forward mode: it holds the tangent, and dies with the value.
+
+    The tangent of a number of double precision is a Python float: products and sums of those warn
+    of nothing, at a third of the price. `tangent_at` gives it as NumPy's.
 
     Made by each call, so it has no `__init__`, which would cost as much as the rest: the tape sets
     the tangent when it logs the call.
@@ -86,8 +88,10 @@ class _WrittenCells:
         """Do nothing: no array asks again for a cell that has been written over."""
 
 
-def _tangent_at(cell: Cell) -> Any:
-    return cell.tangent
+def tangent_at(cell: Cell) -> Any:
+    """The tangent that a cell holds, or None."""
+    dot = cell.tangent
+    return float64(dot) if type(dot) is float else dot
 
 
 class ForwardTape(Tape):
@@ -101,11 +105,22 @@ class ForwardTape(Tape):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.fresh = Cell
-        self.log = _push_recorded if is_recording() else _push
+        self.log = _push_recorded_soundly if is_recording() else _push_soundly
         self.buffers = _WrittenCells()
 
-    def expect_others(self) -> None:
-        """Tangents are arrays of another library: no test tells whether ordinary products do."""
+    def ask_at_the_end(self) -> None:
+        """Take a tangent that has a NaN for what strong products give, unless one was noticed.
+
+        For who looks at the tangents of the results, and runs the program again by strong products
+        if one has a NaN: a NaN that reaches no result does not matter.
+        """
+        self.log = _push_recorded if is_recording() else _push
+
+    def be_strong(self) -> None:
+        """Compute all tangents by strong products.
+
+        Tangents of other libraries need it from the start: no test tells whether ordinary ones do.
+        """
         self.log = _push_strongly
 
     def keep(self, constant: Value) -> Value:
@@ -117,69 +132,107 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path, written out
     if y_slot is None:
         _push_general(entry)
         return
-    # `forward.push`, written out for the first layout. Products are ordinary ones; where their
-    # sum has a NaN, `_pushed` computes the tangent again with strong ones.
+    # `forward.push`, written out for the first layout. Products are ordinary ones; where one makes
+    # a NaN, the tangent is computed again with strong ones.
     x_dot: Any = None if x_slot is _CONSTANT else x_slot.tangent
     y_dot: Any = None if y_slot is _CONSTANT else y_slot.tangent
+    partial: Any = rule.x_partial
     if y_dot is None:
-        dot, partial, factor = x_dot, rule.x_partial, y
-    else:
-        dot, partial, factor = y_dot, rule.y_partial, x
-    alone = x_dot is None or y_dot is None
-    if alone:
-        if partial is None or dot is None:
-            slot.tangent = dot
+        if partial is None or x_dot is None:
+            slot.tangent = x_dot
             return
         if partial is MINUS:
-            slot.tangent = -dot
+            slot.tangent = -x_dot
             return
-    token = enter(SILENT)
+        if type(x_dot) is float and type(y) in _NUMBERS:  # by Python's arithmetic
+            if rule.product:
+                total = x_dot * float(y)
+                if total == total:
+                    slot.tangent = total
+                    return
+            elif not rule.plain and y:
+                total = x_dot / float(partial.by(out, x, y))
+                if total == total:
+                    slot.tangent = total
+                    return
+    elif type(y_dot) is float:
+        if rule.product:
+            if x_dot is None:
+                if type(x) in _NUMBERS:
+                    total = y_dot * float(x)
+                    if total == total:
+                        slot.tangent = total
+                        return
+            elif type(x_dot) is float and type(x) is float64 and type(y) is float64:
+                total = x_dot * float(y) + y_dot * float(x)
+                if total == total:
+                    slot.tangent = total
+                    return
+        elif partial is None and type(x_dot) is float:
+            other = rule.y_partial
+            if other is None or other is MINUS:
+                slot.tangent = x_dot + y_dot if other is None else x_dot - y_dot
+                return
+    token = enter(WATCHING)
     try:
         # Products are named, not nested: nested ones of large arrays took up to twice the time.
-        if alone:
+        if y_dot is None:
             if rule.product:
-                if type(factor) is float and factor and isfinite(factor):
-                    slot.tangent = dot * factor  # there is no other product by such a number
-                    return
-                total = dot * factor
-            elif rule.plain or y_dot is not None:
+                total = x_dot * y
+            elif rule.plain:
                 factor = partial(out, x) if rule.unary else partial(out, x, y)
-                total = dot * factor
+                total = x_dot * factor
             else:
                 factor = partial.by(out, x) if rule.unary else partial.by(out, x, y)
-                total = dot / factor
+                total = x_dot / factor
+        elif x_dot is None:
+            total = _along(rule.y_partial, y_dot, out, x, y)
         elif rule.product:
             total = x_dot * y
-            dot = dot * factor
+            dot = y_dot * x
             total = total + dot
         else:
-            other = rule.x_partial
-            if other is None and (partial is None or partial is MINUS):
-                slot.tangent = x_dot + y_dot if partial is None else x_dot - y_dot
-                return
-            factor = 1 if other is None else other(out, x, y)
-            total = x_dot * factor
-            factor = 1 if partial is None else partial(out, x, y)
-            dot = dot * factor
-            total = total + dot
+            total = _along(partial, x_dot, out, x, y)
+            partial = rule.y_partial
+            if partial is None:
+                total = total + y_dot
+            elif partial is MINUS:
+                total = total - y_dot
+            else:
+                dot = y_dot * partial(out, x, y)
+                total = total + dot
         kind = type(total)
-        if kind is float64:
-            sound = isfinite(total)
-        elif kind is ndarray and total.size:
-            greatest = total.item(total.argmax())  # a NaN, if there is one
-            sound = greatest == greatest
-        else:
-            sound = is_sound_sum(total)
-        slot.tangent = total if sound else _pushed(entry)
+        if kind is ndarray:
+            if NOTICED and not _is_sound(total):
+                total = _pushed(entry)
+        elif kind is float64 or kind is float:
+            total = float(total if total == total else _pushed(entry))
+        elif not is_sound_sum(total):
+            total = _pushed(entry)
+        slot.tangent = total
     except RAISED_BY_NUMBERS:
         slot.tangent = _pushed(entry)
     finally:
         leave(token)
 
 
+def _along(partial: Any, dot: Tangent, out: Value, x: Value, y: Value) -> Tangent:
+    """The tangent by one of two arguments."""
+    if partial is None:
+        return dot
+    return -dot if partial is MINUS else dot * partial(out, x, y)
+
+
+def _is_sound(total: Any) -> bool:
+    """Whether a tangent has no NaN although something was noticed."""
+    NOTICED.clear()
+    return is_sound_sum(total)
+
+
 def _push_general(entry: Entry) -> None:
     slot, rule, out, args, params, slots, _ = entry
-    kind = type(params)
+    kind: Any = type(params)
+    dot: Any
     if rule is READ:
         dot = None if slots is _CONSTANT else slots.tangent
         if type(dot) is ndarray and (
@@ -188,33 +241,76 @@ def _push_general(entry: Entry) -> None:
             or kind is ndarray
             or (kind is tuple and PLAIN_PARTS.issuperset(map(type, params)))
         ):
-            slot.tangent = dot[params]
+            dot = dot[params]
+            slot.tangent = float(dot) if type(dot) is float64 else dot
             return
-    token = enter(SILENT)
-    try:
-        if kind is Settled:
-            dot = slots[0].tangent
-            if params.push is not None and (type(dot) is ndarray or type(dot) is float64):
+    elif kind is Settled:
+        dot = tangent_at(slots[0])
+        if (type(dot) is ndarray or type(dot) is float64) and params.push is not None:
+            token = enter(SILENT)
+            try:
                 slot.tangent = params.push(dot, out, args[0])
-                return
-        elif kind is SettledAll:
-            dots = [None if at is _CONSTANT else at.tangent for at in slots]
-            if params.push is not None:
-                kinds = set(map(type, dots))
-                if kinds <= _PLAIN_DOTS and kinds != _NONE_ALONE:
-                    slot.tangent = params.push(dots, out, *args)
-                    return
-        slot.tangent = _pushed(entry)
+            finally:
+                leave(token)
+            return
+    elif kind is SettledAll and params.push is not None:
+        dots: list[Any] = []
+        some = False
+        for at in slots:
+            dot = None if at is _CONSTANT else at.tangent
+            kind = type(dot)
+            if kind is float:
+                dot = float64(dot)
+            elif kind is not ndarray and kind is not float64 and dot is not None:
+                break
+            dots.append(dot)
+            some = some or dot is not None
+        else:
+            slot.tangent = _push_settled(entry, dots) if some else None
+            return
+    _push_strongly(entry)
+
+
+def _push_settled(entry: Entry, dots: list[Any]) -> Tangent:
+    token = enter(WATCHING)
+    try:
+        total = entry[4].push(dots, entry[2], *entry[3])
+        if NOTICED and not _is_sound(total):
+            total = _pushed(entry)
+        return total
     finally:
         leave(token)
 
 
+def _push_soundly(entry: Entry) -> None:
+    """`_push` with a look at each tangent, for a tape whose results nobody looks at."""
+    _push(entry)
+    _look(entry)
+
+
+def _push_recorded_soundly(entry: Entry) -> None:
+    _push_recorded(entry)
+    _look(entry)
+
+
+def _look(entry: Entry) -> None:
+    """Compute a tangent that has a NaN again, by strong products."""
+    rule = entry[1]
+    if rule is READ or rule is WRITE or rule is ADD:
+        return
+    dot = entry[0].tangent
+    if dot is not None and rule is not PROJECT and not isinstance(dot, list) and has_nan(dot):
+        _push_strongly(entry)
+
+
 def _push_recorded(entry: Entry) -> None:
     """`_push` in a recorded run."""
-    if entry[6] is None:
-        as_recorded(_push_general)(recorded_entry(entry))
-    else:
+    if entry[6] is not None:
         _push(entry)
+    elif entry[1] is READ:
+        _push_strongly(entry)  # that asks no class
+    else:
+        as_recorded(_push_general)(recorded_entry(entry))
 
 
 def _push_strongly(entry: Entry) -> None:
@@ -228,14 +324,13 @@ def _push_strongly(entry: Entry) -> None:
 def _pushed(entry: Entry) -> Tangent:
     """The tangent of the result of any entry, by strong products."""
     reuse = (entry[1] is WRITE or entry[1] is ADD) and _is_last_use(entry)
-    return push(entry, _tangent_at, reuse=reuse)
+    return push(entry, tangent_at, reuse=reuse)
 
 
-_PLAIN_DOTS = {ndarray, float64, type(None)}
-_NONE_ALONE = {type(None)}
 # Bound once, because every operation calls both.
+_NUMBERS = frozenset((float, float64, int))
 enter, leave = VARIABLE.set, VARIABLE.reset
 
 _CONSTANT = -1  # the slot of what is not traced; small integers are one object
 
-__all__ = ["Cell", "ForwardTape"]
+__all__ = ["Cell", "ForwardTape", "tangent_at"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.backward import replay_backward
+from tapegrad._core.backward import emptying, replay_backward
 from tapegrad._core.entry import Outputs
 from tapegrad._core.fit import apart, fit_cotangent, zeros_of
 from tapegrad._core.reads import either, positional_count, reads_of
@@ -259,7 +259,7 @@ def transpose_at(
                 before = table[out.slot]
                 table[out.slot] = bar if before is None else before + bar
         replay, entries = replay_of(replay_backward, tape.entries)
-        replay(entries, table, consume=True, strong_zeros=strong_zeros)
+        replay(emptying(entries), table, strong_zeros=strong_zeros)
         return [table[slot] for slot in slots]
     finally:
         tape.close()

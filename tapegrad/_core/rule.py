@@ -60,6 +60,7 @@ class Rule:
     plain = True  # neither a product nor one whose first partial is an `Over`
     foreign = True  # the function is the program's own: its rule may keep the arrays that it gets
     hermitian = False  # the first argument is Hermitian by promise: see `general`
+    fixed = 0  # how many of the first arrays are not differentiated
     declared: int | None = None  # for how many arrays there are derivatives; None: for all
     _rest = False  # a function of *args: all that is passed by position are arrays
     _by_name = False  # the arrays are not the first parameters, and go by keyword

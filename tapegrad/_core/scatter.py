@@ -12,6 +12,7 @@ import numpy as np
 
 from tapegrad._core.entry import WRITE
 from tapegrad._core.fit import fit_cotangent
+from tapegrad._core.rows import add_in_rounds, adds_in_rounds
 from tapegrad._core.types import Cotangent, Cotangents, Index, Value
 from tapegrad._core.values import (
     PLAIN_PARTS,
@@ -44,7 +45,12 @@ def scatter(
             bars[slot] = put_at(zeros, index, value)
             return
         buffer = zeros + buffer
-    bars[slot] = add_at(buffer, index, value)
+    rows = _rows_for(buffer, index, value)
+    if rows is None:
+        bars[slot] = add_at(buffer, index, value)
+    else:
+        bars[slot] = buffer
+        add_in_rounds(buffer, rows, value, cleared=False)
 
 
 def read_back(
@@ -235,10 +241,20 @@ def selects_once(index: Any) -> bool:
     letter = index.dtype.kind
     if letter == "b":
         return True
-    if letter not in "iu" or index.size > FEW or not index.size:
+    if letter not in "iu" or not index.size:
         return False
+    if index.size > FEW:
+        return letter == "i" and _are_apart(index.reshape(-1))
     places = index.ravel().tolist()
     return len(set(places)) == len(places) and min(places) >= 0  # -1 may be another's place
+
+
+def _are_apart(places: Any) -> bool:
+    """Whether many positions, none of them negative, are all different."""
+    most = int(np.maximum.reduce(places))
+    if most < len(places) - 1 or most >= len(places) << 5 or np.minimum.reduce(places) < 0:
+        return False  # the next is asked of no more memory than that of a few such arrays
+    return int(np.maximum.reduce(np.bincount(places))) == 1
 
 
 SMALL = 1024  # elements below which np.add.at is the fastest
@@ -267,34 +283,22 @@ def add_rows(buffer: Any, index: Any, g: Any) -> None:
     np.add.at(buffer.reshape(-1), places.reshape(-1), g.reshape(-1))
 
 
-ROW = 256  # bytes of a row, from which copying rows that are mostly distinct is the fastest
-
-
 def put_at(zeros: Value, index: Index, value: Value) -> Value:
-    """`add_at` of zeros: long rows are copied, and only rows that were overwritten are added.
-
-    A row is overwritten if a later row has the same position.
-    """
-    rows = index[0] if type(index) is tuple and len(index) == 1 else index
-    copied = (
-        type(zeros) is np.ndarray
-        and type(value) is np.ndarray
-        and _is_positions(rows)
-        and rows.ndim == 1
-        and len(rows) <= len(zeros)
-        and zeros.nbytes >= ROW * len(zeros)
-        and zeros.dtype is value.dtype
-    )
-    if not copied:
+    """`add_at` of zeros."""
+    rows = _rows_for(zeros, index, value)
+    if rows is None:
         return add_at(zeros, index, value)
-    order = np.arange(len(rows))
-    last = np.empty(len(zeros), np.intp)
-    last[rows] = order
-    zeros[rows] = value
-    overwritten = np.flatnonzero(last[rows] != order)
-    if not overwritten.size:
-        return zeros
-    return add_at(zeros, (rows[overwritten],), value[overwritten])
+    add_in_rounds(zeros, rows, value, cleared=True)
+    return zeros
+
+
+def _rows_for(buffer: Value, index: Index, value: Value) -> Any:
+    """The rows that an index selects, if rows of numbers are added there, many and long."""
+    rows = index[0] if type(index) is tuple and len(index) == 1 else index
+    if type(buffer) is not np.ndarray or type(value) is not np.ndarray or not _is_positions(rows):
+        return None
+    usual = value.dtype is buffer.dtype and buffer.flags.c_contiguous and value.ndim > rows.ndim
+    return rows if usual and adds_in_rounds(len(buffer), rows, value) else None
 
 
 # Two neighbouring numbers are added as one complex number, which halves the positions.
@@ -325,14 +329,18 @@ def _flat_positions(buffer: Value, index: Index, value: Value) -> tuple[Any, Any
     dtype = value.dtype
     if rest % 2 == 0 and dtype in PAIRS:
         dtype, rest = PAIRS[dtype], rest // 2
-    if len(arrays) == 1:
-        # Products of positions overflow narrow dtypes.
-        positions = arrays[0].reshape(-1).astype(np.intp, copy=False)
-        if buffer.ndim > 1:
-            positions = positions % sides[0] * rest
+    # Products of positions overflow narrow dtypes.
+    places = [part.astype(np.intp, copy=False) for part in arrays]
+    if buffer.ndim == 1:
+        positions = places[0].reshape(-1)
     else:
-        positions = np.ravel_multi_index(np.broadcast_arrays(*arrays), sides, mode="wrap")
-        positions = positions.reshape(-1) * rest
+        step, positions = rest, 0
+        for part, side in zip(reversed(places), reversed(sides), strict=True):
+            if np.minimum.reduce(part, None, initial=0) < 0:
+                part = part % side
+            positions = positions + (part * step if step > 1 else part)
+            step *= side
+        positions = positions.reshape(-1)
     within = np.arange(rest)
     if not whole:
         return positions, within, dtype

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import Spec, spec_of
-from tapegrad._core.fit import has_nan
 from tapegrad._core.scatter import put_at, selects_once
 from tapegrad._core.types import Cotangent, Index, Tangent, Value
 from tapegrad._core.values import is_recorded
@@ -74,7 +73,8 @@ class AllWays(NamedTuple):
     """What `settle_all=` returns: the same of a call with several arrays."""
 
     pull: Callable[..., Any]  # from (g, out, *arrays): one cotangent each, None if not wanted
-    push: Callable[..., Any] | None = None  # from (dots, out, *arrays)
+    # From (dots, out, *arrays), by ordinary products: where one makes a NaN, the rule is asked.
+    push: Callable[..., Any] | None = None
     # `pull` by strong products, of a function with an infinite partial: asked where `pull` gives a
     # cotangent that is not finite.
     strong: Callable[..., Any] | None = None
@@ -89,6 +89,7 @@ class SettledAll(dict[str, Any]):
 
     __slots__ = (
         "constants",
+        "fixed",
         "given",
         "holds",
         "keep",
@@ -113,6 +114,7 @@ class SettledAll(dict[str, Any]):
     keeps: tuple[bool, ...]  # which arrays the derivatives read
     constants: tuple[int, ...]  # which arrays are not traced, and read by the derivatives
     unread: tuple[int, ...]  # which arrays no derivative reads
+    fixed: int  # how many arrays come first that may be traced, and are constants still
     keeps_out: bool
     holds: bool  # whether an entry holds arrays
     run: Callable[..., Any]
@@ -332,10 +334,14 @@ def _learn_primitive(rule: Any, key: Any, call: Gathered, out: Value) -> Settled
         return None
     target, takes, params = found
     specs: Any = tuple([settled_spec(raws[at]) for at in takes])
-    wanted = tuple([slots[at] != -1 for at in takes])
+    traced = [slots[at] != -1 for at in takes]
+    constant = target.fixed if True in traced[: target.fixed] else 0
+    wanted = (*(False,) * constant, *traced[constant:])
     made = settle_all(target, key, specs, wanted, spec_of(out), params, known)
     if made is not None and tuple(takes) != tuple(range(len(raws))):
         made.takes = itemgetter(*takes)
+    if made is not None:
+        made.fixed = constant
     return made
 
 
@@ -413,10 +419,8 @@ def settled_of_several(
     found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
     found.unread = tuple(at for at in arrays if not keeps[at])
     found.pull, found.push, found.keep = ways.pull, ways.push, ways.keep
-    if rule.form == "composite" and not rule.linear and ways.push is not None:
-        found.push = _sound(rule, ways.push, params)
     found.strong = ways.strong or (ways.pull if rule.strong else None)
-    found.run, found.takes = ways.run or _run_of(rule, params), None
+    found.run, found.takes, found.fixed = ways.run or _run_of(rule, params), None, 0
     return found
 
 
@@ -425,16 +429,6 @@ def _run_of(rule: Any, params: Any) -> Callable[..., Any]:
     if rule.sequence:
         return lambda *given: rule.call(given, params)
     return partial(rule.implementation, **params) if params else rule.implementation
-
-
-def _sound(rule: Any, push: Callable[..., Any], params: Any) -> Callable[..., Any]:
-    """`push` by ordinary products; where that gives a NaN, by the rule, whose zeros are strong."""
-
-    def pushed(dots: Any, out: Value, *args: Value) -> Any:
-        dot = push(dots, out, *args)
-        return rule.push(dots, out, args, params) if has_nan(dot) else dot
-
-    return pushed
 
 
 def placed(shape: tuple[int, ...], index: Index, g: Cotangent) -> Cotangent:

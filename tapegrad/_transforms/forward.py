@@ -13,9 +13,10 @@ import numpy as np
 from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, replay_nested
 from tapegrad._core.entry import Spec
-from tapegrad._core.fit import is_finite, zeros_of
+from tapegrad._core.fit import any_nan, is_finite, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_forward
-from tapegrad._core.forward_tape import Cell, ForwardTape
+from tapegrad._core.forward_tape import Cell, ForwardTape, tangent_at
+from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry, recorded_too
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Function, Tree, Value
@@ -45,15 +46,50 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     inputs = Inputs(Selection.of_all(name, len(primals)), tuple(primals), {})
     dots = _tangent_leaves(name, inputs, tangents)
     tape = ForwardTape(name)
+    asked = True
     for dot in dots:
         if type(dot) is not np.ndarray and not is_numpy(raw_value(dot)):
-            tape.expect_others()
+            asked = False
+    if asked:
+        tape.ask_at_the_end()
+    else:
+        tape.be_strong()
+    run = _run(name, f, inputs, dots, tape, has_aux)
+    if tape.root.singular:  # a limit needs a recording of f, not only the tangents
+        out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
+        return (out, pushforward(*tangents), *rest)
+    if asked and not is_recording() and _has_nan(run[0]):
+        # Of a zero beside a NaN that nothing noticed, perhaps. A program has asked.
+        tape = ForwardTape(name)
+        tape.be_strong()
+        run = _run(name, f, inputs, dots, tape, has_aux)
+    pairs, structure, aux = run
+    if structure is LEAF:
+        ((out, out_dot),) = pairs
+    else:
+        out = unflatten(structure, [primal for primal, _ in pairs])
+        out_dot = unflatten(structure, [tangent for _, tangent in pairs])
+    return (out, out_dot, aux) if has_aux else (out, out_dot)
+
+
+def _has_nan(pairs: list[tuple[Any, Any]]) -> bool:
+    token = VARIABLE.set(SILENT)  # squares may overflow
+    try:
+        return any_nan([dot for _, dot in pairs])
+    finally:
+        VARIABLE.reset(token)
+
+
+def _run(
+    name: str, f: Function, inputs: Inputs, dots: list[Any], tape: ForwardTape, has_aux: bool
+) -> tuple[list[tuple[Any, Any]], Structure, Any]:
+    """The leaves of f's result with their tangents, their structure, and the auxiliary result."""
     token = CURRENT.set(tape)
     try:
         traced = []
         for leaf, dot in zip(inputs.leaves, dots, strict=True):
             cell = Cell()
-            cell.tangent = dot
+            cell.tangent = float(dot) if type(dot) is np.float64 else dot
             traced.append(tape.wrap(tape.keep_input(leaf), cell))
         out = inputs.call(f, traced)
         out, aux = split_aux(name, out) if has_aux else (out, None)
@@ -71,15 +107,7 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     finally:
         CURRENT.reset(token)
         tape.close()
-    if tape.root.singular:  # a limit needs a recording of f, not only the tangents
-        out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
-        return (out, pushforward(*tangents), *rest)
-    if structure is LEAF:
-        ((out, out_dot),) = pairs
-    else:
-        out = unflatten(structure, [primal for primal, _ in pairs])
-        out_dot = unflatten(structure, [tangent for _, tangent in pairs])
-    return (out, out_dot, aux) if has_aux else (out, out_dot)
+    return pairs, structure, aux
 
 
 def require_tuple(name: str, primals: Tree) -> None:
@@ -125,7 +153,7 @@ def _tangent_leaves(name: str, inputs: Inputs, tangents: Tree) -> list[Any]:
 def _primal_and_tangent(leaf: Value, tape: Tape) -> tuple[Any, Any]:
     if isinstance(leaf, Traced):
         if leaf.tape is tape:
-            dot = leaf.slot.tangent if isinstance(leaf.slot, Cell) else None
+            dot = tangent_at(leaf.slot) if isinstance(leaf.slot, Cell) else None
             if dot is not None and is_recording():
                 is_finite(dot)  # a program asks here, and not at each product
             return leaf._value, own_copy(as_cotangent(dot, leaf._value))

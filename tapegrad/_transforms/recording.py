@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from tapegrad._arrays.refusal import explained
-from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
+from tapegrad._core.backward import SparseBars, emptying, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import any_nan, has_nan, is_finite
 from tapegrad._core.quiet import ALWAYS, NOTICED, SILENT, VARIABLE, WATCHING, Changes
@@ -246,9 +246,8 @@ class Recording:
             if OPEN:
                 replay, entries = replay_of(replay, entries)
             replay(
-                entries,
+                emptying(entries) if consume else reversed(entries),
                 table,
-                consume=consume,
                 large=self.large,
                 strong_zeros=strong_zeros,
                 noticed=noticed,

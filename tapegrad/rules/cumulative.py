@@ -10,6 +10,7 @@ import numpy as np
 
 from tapegrad._core.forms import general, linear
 from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.sums import running_sums, runs_by_blocks
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.rules.reduction import of_kind
@@ -122,11 +123,18 @@ def _cumulative_prod_jvp(
 def _settled_cumsum(
     x: Spec, _out: Spec, /, axis: int | None = None, dtype: Any = None
 ) -> Ways | None:
+    """The ways of a running sum, of long rows by blocks in all but its result."""
     if dtype is not None or not x.ndim or not x.size:
         return None
     shape = x.shape
     backward = (slice(None),) * (0 if axis is None else axis % x.ndim) + _REVERSED
 
+    if (axis is not None or x.ndim == 1) and runs_by_blocks(shape, axis or 0, x.dtype):
+        return Ways(
+            lambda a: a.cumsum(axis),
+            lambda g, _out, _x: running_sums(g, back=True),
+            lambda dot, _out, _x: running_sums(dot),
+        )
     if axis is not None and axis % x.ndim == 0 and math.prod(shape[1:]) >= WIDE:
         return Ways(
             _sums_of_rows,
@@ -156,6 +164,33 @@ def _sums_of_rows(a: Value) -> Value:
 
 
 linear(np.cumsum, cumsum_transpose, batch="flat", settle=_settled_cumsum)
-general(np.cumprod, vjp=[cumprod_vjp], jvp=cumprod_jvp, batch="flat")
+
+
+def _settled_cumprod(
+    x: Spec, _out: Spec, /, axis: int | None = None, dtype: Any = None
+) -> Ways | None:
+    """By quotients of the products, where all of them are ordinary numbers."""
+    if dtype is not None or not x.ndim or not x.size or x.dtype.char not in "fd":
+        return None
+    shape, least = x.shape, float(np.finfo(x.dtype).smallest_normal)
+    backward = (slice(None),) * (0 if axis is None else axis % x.ndim) + _REVERSED
+
+    def is_ordinary(out: Value, found: Value) -> bool:
+        row = found.reshape(-1)
+        return np.count_nonzero(np.abs(out) > least) == out.size and math.isfinite(row.dot(row))
+
+    def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
+        bar = (g * out)[backward].cumsum(axis)[backward].reshape(shape) / x
+        return bar if is_ordinary(out, bar) else cumprod_vjp(g, out, x, axis)
+
+    def push(dot: Tangent, out: Value, x: Value) -> Tangent:
+        made = (dot / x).cumsum(axis)
+        made *= out
+        return made if is_ordinary(out, made) else cumprod_jvp([dot], out, x, axis)
+
+    return Ways(lambda a: a.cumprod(axis), pull, push)
+
+
+general(np.cumprod, vjp=[cumprod_vjp], jvp=cumprod_jvp, batch="flat", settle=_settled_cumprod)
 linear(np.cumulative_sum, _cumulative_sum_transpose, batch="flat")
 general(np.cumulative_prod, vjp=[_cumulative_prod_vjp], jvp=_cumulative_prod_jvp, batch="flat")

@@ -90,6 +90,9 @@ def _loose_end(end: Value, name: str, dtype: Any) -> Value:
     return end.astype(dtype)
 
 
+_FEW = 1 << 12  # elements, up to which the number of calls decides what a cotangent costs
+
+
 def _settled_diff(x: Spec, out: Spec, /, n: int = 1, axis: int = -1, **ends: Any) -> Ways | None:
     """The ways of differences of neighbours, as np.diff subtracts."""
     if any(end is not np._NoValue for end in ends.values()) or not out.size or n < 1:
@@ -99,6 +102,7 @@ def _settled_diff(x: Spec, out: Spec, /, n: int = 1, axis: int = -1, **ends: Any
     lead: tuple[Any, ...] = (slice(None),) * axis
     later, earlier = (*lead, slice(1, None)), (*lead, slice(None, -1))
     first, last, inner = (*lead, 0), (*lead, -1), (*lead, slice(1, -1))
+    few = x.size <= _FEW
     before, after = x.shape[:axis], x.shape[axis + 1 :]
     shapes = [(*before, x.shape[axis] - i, *after) for i in reversed(range(n))]
 
@@ -109,6 +113,13 @@ def _settled_diff(x: Spec, out: Spec, /, n: int = 1, axis: int = -1, **ends: Any
 
     def pull(g: Cotangent, _out: Value, _x: Value) -> Cotangent:
         for shape in shapes:
+            if few:
+                bar = np.zeros(shape, dtype)
+                bar[later] = g
+                part = bar[earlier]
+                np.subtract(part, g, part)
+                g = bar
+                continue
             bar = np.empty(shape, dtype)
             bar[first] = -g[first]
             bar[last] = g[last]

@@ -17,7 +17,7 @@ from tapegrad._core.settled import NUMBER, AllWays, Spec, Ways, placed
 from tapegrad._core.sums import summing
 from tapegrad._core.types import Cotangent, Function, Index, Params, Tangent, Value
 from tapegrad._core.values import getitem, is_ndarray, lift, untraced
-from tapegrad.rules.masks import chosen, parted
+from tapegrad.rules.masks import LARGE, chosen, parted, selected
 from tapegrad.rules.positions import moved_by_positions
 
 
@@ -60,6 +60,7 @@ def _settled_where(
     x_sum = summing(shape, x.shape, dtype) if by_x else None
     y_sum = summing(shape, y.shape, dtype) if by_y else None
     plain = out.dtype.char in "fd" and truth.dtype.char == "?"
+    large = plain and truth.size >= LARGE and truth.shape == shape
 
     def pull(g: Cotangent, _out: Value, condition: Value, _x: Value, _y: Value) -> Any:
         x_bar = y_bar = None
@@ -77,10 +78,12 @@ def _settled_where(
 
     def push(dots: Sequence[Tangent], _out: Value, condition: Value, _x: Value, _y: Value) -> Any:
         _, x_dot, y_dot = dots
-        dot = np.where(condition, 0 if x_dot is None else x_dot, 0 if y_dot is None else y_dot)
+        if large and y_dot is None and x_dot.shape == shape:
+            return chosen(condition, x_dot)
+        dot = selected(condition, 0 if x_dot is None else x_dot, 0 if y_dot is None else y_dot)
         return dot if dot.shape == shape else np.broadcast_to(dot, shape)
 
-    return AllWays(pull, push)
+    return AllWays(pull, push, run=selected if large else None)
 
 
 WHERE = linear(

@@ -254,14 +254,27 @@ def _det_jvp(dots: Sequence[Tangent], out: Value, a: Value) -> Tangent:
 
 
 def _settled_det(a: Spec, out: Spec, /) -> Ways | None:
-    if a.ndim != 2 or not a.size or out.dtype is not a.dtype:
+    if a.ndim != 2 or not a.size or out.dtype is not a.dtype or a.dtype.kind != "f":
         return None
 
+    def inverse_of(a: Value) -> Value | None:
+        """As `_inverse_if_well_conditioned`, of one matrix of real numbers."""
+        try:
+            inverse = np.linalg.inv(a)
+        except np.linalg.LinAlgError:
+            return None
+        row, other = a.reshape(-1), inverse.reshape(-1)
+        return inverse if row.dot(row) * other.dot(other) < _ILL_CONDITIONED**2 else None
+
     def pull(g: Cotangent, out: Value, a: Value) -> Cotangent:
-        return g * _cofactors(a, out)
+        inverse = inverse_of(a)
+        return g * _cofactors(a, out) if inverse is None else g * out * inverse.T
 
     def push(dot: Tangent, out: Value, a: Value) -> Tangent:
-        return np.add.reduce(_cofactors(a, out) * dot, None)
+        inverse = inverse_of(a)
+        changes = (_cofactors(a, out) if inverse is None else inverse.T) * dot
+        total = np.add.reduce(changes, None)
+        return total if inverse is None else out * total
 
     return Ways(np.linalg.det, pull, push)
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from tapegrad._core.forms import composite, general, strong_product
 from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.sums import reducing, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
-from tapegrad._core.values import any_true, is_numpy, is_recorded, lift, untraced
+from tapegrad._core.values import any_true, is_numpy, lift, untraced
 from tapegrad._numpy_versions import TAKES_BIAS, refuse_deprecated
 from tapegrad._warning import warn
 from tapegrad.rules.reduction import Reduced, axes_of, masked, settled_axes, spread
@@ -34,29 +35,21 @@ def mean_jvp(dots: Sequence[Tangent], _out: Value, _x: Value, **params: Any) -> 
     return reduced.sum(dots[0]) / reduced.divisor()
 
 
-def _divided(total: Value, count: Value) -> Value:
-    """A sum divided by a count, in its dtype, of a value whose calls are recorded."""
-    found = total / count
-    return found if found.dtype == total.dtype else found.astype(total.dtype)
-
-
 def _settled_mean(
     x: Spec, out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
 ) -> Ways | None:
     along = settled_axes(x, axis, others)
     if along is None:
         return None
-    axis, count, spread_of = along.axis, along.count, along.spread
-    ratio, number = int(count), out.dtype.type
+    count, spread_of = along.divisor, along.spread
+    ratio, number = float(count), out.dtype.type
+    total_of = reducing(np.add, x.shape, along.axis, keepdims)
 
     def run(a: Any) -> Any:
-        total = np.add.reduce(a, axis, None, None, keepdims)
-        kind = type(total)
-        if kind is np.ndarray:
-            return np.true_divide(total, count, out=total, casting="unsafe")
-        if kind is number or not is_recorded(total):
-            return number(total / count)
-        return _divided(total, count)
+        total = total_of(a)
+        if type(total) is np.ndarray:
+            return np.true_divide(total, count, total)
+        return number(total / count)
 
     return Ways(run, lambda g, _out, _x: spread_of(g / ratio), lambda dot, _out, _x: run(dot))
 
@@ -270,55 +263,62 @@ def _settled_spread(root: bool) -> Function:
         **others: Any,
     ) -> Ways | None:
         along = settled_axes(x, axis, others)
-        degrees = (
+        degrees: Any = (
             0 if along is None else along.count - (ddof if correction is None else correction)
         )
         if along is None or degrees <= 0:
             return None
-        axis, count, kept = along.axis, along.count, along.kept
+        axis, count, kept = along.axis, along.divisor, along.kept
+        sums_of = reducing(np.add, x.shape, axis, True)
+        total_of = reducing(np.add, x.shape, axis, keepdims)
         params = {"axis": axis, "keepdims": keepdims, "ddof": ddof, "correction": correction}
+        if x.dtype.char == "d":
+            degrees = float(degrees)
         number, factor = out.dtype.type, 2 / float(degrees)
+        total, share = summing(x.shape, kept if out.shape else (), x.dtype), 1 / float(count)
         near = 8 * float(np.finfo(x.dtype).eps) * x.size  # as in `_is_flat`
 
         def mean_of(a: Any) -> Any:
-            total = np.add.reduce(a, axis, None, None, True)
-            return np.true_divide(total, count, out=total, casting="unsafe")
+            total = sums_of(a)
+            return np.true_divide(total, count, total)
 
         def run(a: Any) -> Any:
             squares = a - mean_of(a)
             squares *= squares
-            total = np.add.reduce(squares, axis, None, None, keepdims)
-            kind = type(total)
-            if kind is np.ndarray:
-                total = np.true_divide(total, degrees, out=total, casting="unsafe")
-                return np.sqrt(total, out=total) if root else total
-            if kind is number or not is_recorded(total):
-                total = number(total / degrees)
-            else:
-                total = _divided(total, degrees)
+            total = total_of(squares)
+            if type(total) is np.ndarray:
+                np.true_divide(total, degrees, total)
+                return np.sqrt(total, total) if root else total
+            total = number(total / degrees)
             return np.sqrt(total) if root else total
 
+        def mean_near(a: Any) -> Any:
+            """The mean but for rounding, at half the price."""
+            return a if total is None else total(a) * share
+
         def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
-            mean = mean_of(x)
+            mean = mean_near(x)
             slope = g.reshape(kept) * factor
             if root:
                 at_all = out.reshape(kept)
                 if np.count_nonzero(at_all > np.abs(mean) * near) != at_all.size:
                     bar = std_vjp_by_values(g, out, x, None, **params)
                     return np.asarray(bar).astype(x.dtype, copy=False)  # that computes in double
-                slope = slope * (0.5 / at_all)
+                slope *= 0.5
+                slope /= at_all
             bar = x - mean
             bar *= slope
             return bar
 
         def push(dot: Tangent, out: Value, x: Value) -> Tangent:
-            mean = mean_of(x)
+            mean = mean_near(x)
             if root and np.count_nonzero(out.reshape(kept) > np.abs(mean) * near) != out.size:
                 made = std_jvp([dot], out, x, None, **params)
                 return np.asarray(made).astype(out.dtype, copy=False)
             products = x - mean
             products *= dot
-            out_dot = np.add.reduce(products, axis, None, None, keepdims) * factor
+            summed = products if total is None else total(products)
+            out_dot = summed.reshape(out.shape) * factor
             return out_dot * (0.5 / out) if root else out_dot
 
         return Ways(run, pull, push)

@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad._core.forms import composite, general, strong_product
 from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.sums import reducing
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad._numpy_versions import NORM_OF_NOTHING_IS_ZERO
@@ -85,9 +86,11 @@ def _settled_euclidean(
     if along is None:
         return None
     kept = along.kept
+    one = axis is not None and len(axis) == 1  # then NumPy does as below
+    total_of = reducing(np.add, x.shape, along.axis, keepdims)
 
     def run(a: Any) -> Any:
-        return np.linalg.norm(a, None, axis, keepdims)
+        return np.sqrt(total_of(a * a)) if one else np.linalg.norm(a, None, axis, keepdims)
 
     def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
         if _has_zeros(out):
@@ -98,7 +101,7 @@ def _settled_euclidean(
     def push(dot: Tangent, out: Value, x: Value) -> Tangent:
         if _has_zeros(out):
             return _euclidean_jvp([dot], out, x, axis, keepdims)
-        return np.add.reduce(x * dot, along.axis, None, None, keepdims) / out
+        return total_of(x * dot) / out
 
     return Ways(run, pull, push)
 

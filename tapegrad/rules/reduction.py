@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad._core.forms import composite, elementwise, general, strong_product
 from tapegrad._core.settled import Spec, Ways
-from tapegrad._core.sums import summing
+from tapegrad._core.sums import reducing, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, cast, is_recorded, lift, untraced
 from tapegrad.rules.elementwise import CHOICES, FEW, share_of
@@ -117,7 +117,7 @@ def of_kind(x: Value, dtype: Any) -> Value:
 class SettledAxes:
     """The axes of a settled reduction of real arrays: what all such calls share."""
 
-    __slots__ = ("axis", "count", "kept", "spread")
+    __slots__ = ("axis", "count", "divisor", "kept", "spread")
 
     def __init__(self, x: Spec, axis: int | tuple[int, ...] | None) -> None:
         axes = axes_of(x, axis)
@@ -125,6 +125,8 @@ class SettledAxes:
         self.axis: Any = None if len(axes) == x.ndim else axes[0] if len(axes) == 1 else axes
         self.kept = tuple([1 if i in axes else side for i, side in enumerate(x.shape)])
         self.count = np.intp(math.prod([x.shape[i] for i in axes]))
+        # The count as NumPy divides by it; of doubles, which give the same bits, without a cast.
+        self.divisor = float(self.count) if x.dtype.char == "d" else self.count
         self.spread = _settled_spread(x, self.kept)
 
 
@@ -174,11 +176,8 @@ def _settled_sum(
     along = settled_axes(x, axis, others)
     if along is None:
         return None
-    axis, spread_of, shape = along.axis, along.spread, out.shape
-
-    def run(a: Any) -> Any:
-        return np.add.reduce(a, axis, None, None, keepdims)
-
+    spread_of, shape = along.spread, out.shape
+    run = reducing(np.add, x.shape, along.axis, keepdims)
     total = summing(x.shape, along.kept if shape else (), x.dtype)  # a tangent's, faster
 
     def push(dot: Tangent, _out: Value, _x: Value) -> Tangent:
@@ -327,9 +326,12 @@ def _products_of_others(x: Value) -> Value:
 
 
 def prod_vjp(
-    g: Cotangent, _out: Value, x: Value, dtype: Any = None, initial: Value = 1, **params: Any
+    g: Cotangent, out: Value, x: Value, dtype: Any = None, initial: Value = 1, **params: Any
 ) -> Cotangent:
-    """The cotangent times the product of the other elements."""
+    """The cotangent times the product of the other elements.
+
+    `out` is kept for the settled calls, which divide it by each element.
+    """
     if x.size == 0:
         return np.zeros(x.shape, x.dtype)
     x = of_kind(x, dtype)
@@ -345,36 +347,41 @@ def prod_vjp(
 
 
 def _settled_prod(
-    x: Spec, _out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
+    x: Spec, out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
 ) -> Ways | None:
     """The product over each element is that of the others, where it is an ordinary number."""
     along = settled_axes(x, axis, others)
     if along is None:
         return None
     axis, kept, params = along.axis, along.kept, {"axis": axis, "keepdims": keepdims}
-    least, most = float(np.finfo(x.dtype).smallest_normal), float(np.finfo(x.dtype).max)
+    least = float(np.finfo(x.dtype).smallest_normal)
+    total = summing(x.shape, kept if out.shape else (), x.dtype)
 
-    def run(a: Any) -> Any:
-        return np.multiply.reduce(a, axis, None, None, keepdims)
+    run = reducing(np.multiply, x.shape, axis, keepdims)
 
-    def is_ordinary(out: Value, x: Value) -> bool:
-        sizes = np.abs(out)
-        return bool(
-            np.count_nonzero((sizes > least) & (sizes <= most)) == sizes.size
-            and np.minimum.reduce(np.abs(x), None) > least
-        )
+    def products_of_others(out: Value, x: Value) -> Value | None:
+        """Quotients, if all of them are finite, and no product has lost digits."""
+        if np.count_nonzero(np.abs(out) > least) != out.size:
+            return None
+        others = out.reshape(kept) / x
+        row = others.reshape(-1)
+        return others if math.isfinite(row.dot(row)) else None
 
-    def pull(g: Cotangent, _out: Value, x: Value) -> Cotangent:
-        out = run(x)
-        if not is_ordinary(out, x):
+    def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
+        others = products_of_others(out, x)
+        if others is None:
             return prod_vjp(g, out, x, **params)
-        return (g * out).reshape(kept) / x
+        others *= g.reshape(kept)
+        return others
 
-    def push(dot: Tangent, _out: Value, x: Value) -> Tangent:
-        out = run(x)
-        if not is_ordinary(out, x):
+    def push(dot: Tangent, out: Value, x: Value) -> Tangent:
+        others = products_of_others(out, x)
+        if others is None:
             return np.sum(prod_vjp(np.ones_like(out), out, x, **params) * dot, **params)
-        return out * np.add.reduce(dot / x, axis, None, None, keepdims)
+        others *= dot
+        if total is None:
+            return np.add.reduce(others, axis, None, None, keepdims)
+        return total(others).reshape(out.shape) if out.shape else total(others)
 
     return Ways(run, pull, push)
 
@@ -435,7 +442,7 @@ def _ptp(a: Value, axis: int | tuple[int, ...] | None = None, keepdims: bool = F
     return largest - np.min(a, axis=axis, keepdims=bool(keepdims))
 
 
-def _settled_extremum(reduce: Function) -> Function:
+def _settled_extremum(ufunc: np.ufunc) -> Function:
     """The ways of np.max or np.min; ties and NaN are left to the rule."""
 
     def settle(
@@ -445,10 +452,9 @@ def _settled_extremum(reduce: Function) -> Function:
         if along is None:
             return None
         axis, kept, params = along.axis, along.kept, {"axis": axis, "keepdims": keepdims}
-        size = math.prod(kept)
+        size, shape, dtype = math.prod(kept), x.shape, x.dtype
 
-        def run(a: Any) -> Any:
-            return reduce(a, axis, None, None, keepdims)
+        run = reducing(ufunc, x.shape, axis, keepdims)
 
         def chosen(out: Value, x: Value) -> Value | None:
             """The elements that equal their extremum, if that is one each."""
@@ -463,7 +469,9 @@ def _settled_extremum(reduce: Function) -> Function:
             found = chosen(out, x)
             if found is None:
                 return extremum_vjp(g, out, x, **params)
-            return np.where(found, g.reshape(kept), 0)
+            bar = np.zeros(shape, dtype)  # np.where, at half the price
+            np.copyto(bar, g.reshape(kept), where=found)
+            return bar
 
         def push(dot: Tangent, out: Value, x: Value) -> Tangent:
             found = chosen(out, x)
@@ -476,13 +484,13 @@ def _settled_extremum(reduce: Function) -> Function:
     return settle
 
 
-for extremum, reduce in ((np.max, np.maximum.reduce), (np.min, np.minimum.reduce)):
+for extremum, ufunc in ((np.max, np.maximum), (np.min, np.minimum)):
     general(
         extremum,
         vjp=[extremum_vjp],
         jvp=extremum_jvp,
         batch="axis",
-        settle=_settled_extremum(reduce),
+        settle=_settled_extremum(ufunc),
     )
 composite(np.amax, lambda a, *args, **options: np.max(a, *args, **options))
 composite(np.amin, lambda a, *args, **options: np.min(a, *args, **options))
@@ -552,9 +560,18 @@ def _clips(wanted: tuple[bool, ...]) -> Function:
         if out.size > FEW:  # masks cost a third of signs, but more of them are needed
             inside = x > low
             inside &= x < high
-            count = np.count_nonzero(inside) + np.count_nonzero(x < low)
-            if count + np.count_nonzero(x > high) == out.size:  # neither a tie nor a NaN
+            outside = x < low
+            outside |= x > high
+            alone = np.count_nonzero(inside) + np.count_nonzero(outside) == out.size
+            if alone:  # neither a tie nor a NaN
                 bar = inside.astype(g.dtype)
+                bar *= g
+                return (bar,)
+            flat = x.reshape(-1)
+            if not math.isnan(flat.dot(flat)):
+                bar = np.logical_not(outside, outside).view(np.int8) + inside.view(np.int8)
+                bar = bar.astype(g.dtype)
+                bar *= 0.5
                 bar *= g
                 return (bar,)
         above, below = x - low, high - x

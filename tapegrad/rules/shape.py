@@ -206,6 +206,8 @@ def _transposed_examples(a: Value, axes: Sequence[int] | None = None) -> Value:
 def _squeezed_examples(a: Value, axis: Any = None) -> Value:
     if axis is None:
         axis = [i for i, side in enumerate(a.shape[1:]) if side == 1]
+    if a.ndim == 1 and axis in (0, -1):
+        return a  # NumPy takes an axis 0 of a number
     return np.squeeze(a, behind(axis, a.ndim - 1))
 
 

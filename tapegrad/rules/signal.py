@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import Elementwise, composite, elementwise, multilinear
 from tapegrad._core.types import Cotangent, Function, Value
-from tapegrad._core.values import innermost
+from tapegrad._core.values import any_true, innermost
 from tapegrad.rules.differences import as_array
 
 # --- Convolution
@@ -144,18 +143,21 @@ def _moment(order: int, y: Value) -> Value:
     """
     radius = 1 + 0.4 * order
     near = np.absolute(y) < radius
+    if not any_true(near):
+        return _moment_by_parts(order, y)
+    if not any_true(~near):
+        return _moment_series(order, radius, y)
     small, large = np.where(near, y, 0), np.where(near, 1, y)
     return np.where(near, _moment_series(order, radius, small), _moment_by_parts(order, large))
 
 
 def _moment_series(order: int, radius: float, y: Value) -> Value:
-    total = y * 0
-    power: Any = 1.0
-    for m in range(int(26 + 4 * radius)):
-        if (order + m) % 2 == 0:
-            total = total + power * ((-1) ** ((order + m) // 2) / (order + m + 1))
-        power = power * y / (m + 1)
-    return total
+    square, total = y * y, y * 0
+    first, end = order % 2, int(26 + 4 * radius)  # powers of one parity alone
+    for m in reversed(range(first, end, 2)):
+        sign = -1 if (order + m) % 4 else 1
+        total = total * square + sign / ((order + m + 1) * math.factorial(m))
+    return total * y if first else total
 
 
 def _moment_by_parts(order: int, y: Value) -> Value:

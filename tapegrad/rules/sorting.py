@@ -23,6 +23,8 @@ from tapegrad.rules.index import picked
 def _picked_along(a: Value, axis: int | None, order: Function) -> Value:
     if axis is None:
         a, axis = np.ravel(a), -1
+    if not a.ndim:  # np.argsort takes a number for an array of one element
+        raise np.exceptions.AxisError(axis, 0)
     turn = _axes_in_memory(a)
     if turn is None or not -a.ndim <= axis < a.ndim:
         return np.take_along_axis(a, order(untraced(a), axis), axis)

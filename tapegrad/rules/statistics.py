@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import general, strong_product
-from tapegrad._core.types import Function, Tangent, Value
+from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, is_ndarray, untraced
 from tapegrad._numpy_versions import refuse_deprecated
 from tapegrad.rules.moments import weights_beside
-from tapegrad.rules.reduction import axes_of
+from tapegrad.rules.reduction import axes_of, settled_axes
 
 # --- Elements by rank
 
@@ -123,7 +124,58 @@ def _median_rule(function: Function, *, skip_nan: bool) -> None:
         low, high = (order.at(rank)(part) for rank in ranks)
         return np.reshape(np.where(counts > 0, low / 2 + high / 2, 0), _out.shape)
 
-    general(function, jvp=jvp, arrays=1, implementation=_kept(function), batch="axis")
+    rule: Any = general(
+        function,
+        jvp=jvp,
+        arrays=1,
+        implementation=_kept(function),
+        batch="axis",
+        settle=None if skip_nan else lambda x, out, /, **params: _settled_median(rule, x, params),
+    )
+
+
+def _settled_median(rule: Any, x: Spec, params: Params) -> Ways | None:
+    """The ways of np.median: it is the element in the middle, or the mean of two.
+
+    Ties and NaN are left to the rule.
+    """
+    options = dict(params)
+    axis, keepdims = options.pop("axis", None), bool(options.pop("keepdims", False))
+    along = settled_axes(x, axis, options)
+    if along is None or type(along.axis) is tuple:
+        return None
+    axis, kept, shape, dtype = along.axis, along.kept, x.shape, x.dtype
+    size, count = math.prod(kept), int(along.count)
+    ranks = [(count - 1) // 2, count // 2][count % 2 :]
+    share = 1 / len(ranks)
+
+    def chosen(x: Value) -> list[Value] | None:
+        """Where the elements in the middle are, if each of them is alone."""
+        parted = np.partition(x, ranks, axis)
+        masks = [x == parted.take(rank, axis).reshape(kept) for rank in ranks]
+        alone = all(np.count_nonzero(mask) == size for mask in masks)
+        return masks if alone and not any_true(x != x) else None
+
+    def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
+        masks = chosen(x)
+        if masks is None:
+            return rule.pull(g, out, (x,), params, (True,))[0]
+        bar = np.zeros(shape, dtype)
+        for mask in masks:
+            np.copyto(bar, (g * share).reshape(kept), where=mask)
+        return bar
+
+    def push(dot: Tangent, out: Value, x: Value) -> Tangent:
+        masks = chosen(x)
+        if masks is None:
+            return rule.push([dot], out, (x,), params)
+        parts = [np.add.reduce(np.where(m, dot, 0), axis, None, None, keepdims) for m in masks]
+        return parts[0] if len(parts) == 1 else parts[0] / 2 + parts[1] / 2
+
+    def run(a: Value) -> Value:
+        return np.median(a, axis=axis, keepdims=keepdims)
+
+    return Ways(run, pull, push)
 
 
 def _kept(function: Function) -> Function:

@@ -150,6 +150,29 @@ def test_infinite_cotangents_stay_zero_below_the_kink():
         assert gradient.tolist() == [0.0, 0.0, 0.5]
 
 
+FLAT = {  # where the slope is 0: at numbers on both sides, at the kinks and at NaN
+    "relu": [-5.0, -0.0, 0.0],
+    "hardtanh": [-5.0, -1.0, 1.0, 5.0],
+    "relu6": [-5.0, 0.0, 6.0, 7.0],
+    "hardswish": [-5.0, -3.0],
+    "hardsigmoid": [-5.0, -3.0, 3.0, 5.0, np.nan],
+    "hardshrink": [-0.5, 0.0, 0.25, 0.5],
+    "softshrink": [-0.5, 0.0, 0.25, 0.5],
+}
+
+
+@pytest.mark.parametrize("given", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("word", FLAT)
+def test_cotangents_that_are_not_finite_leave_zeros_where_the_slope_is_zero(word, given):
+    for _ in range(4):  # also where the call comes again
+        x = torch.tensor(FLAT[word], requires_grad=True)
+        getattr(ours, word)(x).backward(torch.full(x.shape, given))
+        assert x.grad.tolist() == [0.0] * len(x)
+    x = torch.full((8192,), FLAT[word][0], requires_grad=True)
+    getattr(ours, word)(x).backward(torch.full(x.shape, given))
+    assert not x.grad.any()
+
+
 @pytest.mark.peers
 def test_rrelu():
     agree(lambda t, x: functional(t, "rrelu")(x), X, name=False)

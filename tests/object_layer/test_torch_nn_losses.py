@@ -383,3 +383,29 @@ def test_an_infinite_cotangent_does_not_reach_a_row_that_is_ignored(name, reduct
         (bar,) = torch.autograd.grad(value, x, torch.full_like(value, np.inf))
         np.testing.assert_array_equal(bar.numpy()[1], 0)
         np.testing.assert_array_equal(bar.numpy()[[0, 2], 0], -np.inf)
+
+
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize("size", [(4, 5), (80, 60), (2, 5, 3)])
+@pytest.mark.parametrize(
+    "words",
+    [{}, {"reduction": "none"}, {"ignore_index": 1}, {"label_smoothing": 0.1}],
+    ids=str,
+)
+def test_logits_may_be_written_to_after_their_cross_entropy(words, size, create):
+    given = torch.linspace(-2.0, 2.0, int(np.prod(size))).reshape(size).requires_grad_()
+    classes = torch.arange(int(np.prod(size)) // size[1]).reshape(size[0], *size[2:]) % size[1]
+
+    def gradients(change):
+        logits = given.sin() * 2.0
+        loss = torch.nn.functional.cross_entropy(logits, classes, **words).sum()
+        if change:
+            logits.mul_(3.0)
+        (gradient,) = torch.autograd.grad(loss, given, create_graph=create)
+        if not create:
+            return [gradient]
+        return [gradient, *torch.autograd.grad((gradient * gradient).sum(), given)]
+
+    for _ in range(3):  # also where the call comes again
+        for one, other in zip(gradients(True), gradients(False), strict=True):
+            assert torch.allclose(one, other, rtol=1e-6, atol=1e-9)

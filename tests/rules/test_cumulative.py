@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tapegrad import grad
+from tapegrad import grad, jvp, vjp
+from tapegrad.rules.cumulative import cumprod_jvp, cumprod_vjp
 from tapegrad.testing import check_grads, check_rule
 
 X = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.6]])
@@ -35,3 +36,21 @@ def test_running_products_of_nothing():
     assert grad(lambda x: np.sum(np.cumprod(x)))(np.zeros(0)).shape == (0,)
     assert grad(lambda x: np.sum(np.cumprod(x, axis=0)))(np.zeros((0, 2))).shape == (0, 2)
     assert grad(lambda x: np.sum(np.cumprod(x, axis=1)))(np.zeros((0, 2))).shape == (0, 2)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("special", [1.0, 0.0, 1e-200, 1e200, np.inf, np.nan])
+def test_settled_cumulative_products_are_those_of_the_rule(axis, special):
+    """Quotients serve ordinary numbers alone; an initial call, which is general, says the rest."""
+    x = np.array([[0.5, special, 2.0, special], [special, 1.5, 0.7, -1.2], [1.0, 2.0, 3.0, 4.0]])
+    dot, bar = np.cos(x + 1) if np.isfinite(special) else np.ones((3, 4)), np.ones((3, 4))
+    bar = bar.reshape(-1) if axis is None else bar
+    with np.errstate(all="ignore"):
+        wanted = cumprod_vjp(bar, np.cumprod(x, axis), x, axis)
+        pushed = cumprod_jvp([dot], None, x, axis)
+        for _ in range(2):
+            out, pullback = vjp(lambda x: np.cumprod(x, axis), x)
+            np.testing.assert_array_equal(out, np.cumprod(x, axis))
+            np.testing.assert_allclose(pullback(bar)[0], wanted, 1e-12)
+            found = jvp(lambda x: np.cumprod(x, axis), (x,), (dot,))[1]
+            np.testing.assert_allclose(found, pushed, 1e-12)

@@ -393,3 +393,14 @@ def test_a_root_as_a_power_rises_infinitely_at_both_zeros(zero):
         np.testing.assert_array_equal(grad(power)(zero), np.inf)
         x = np.array([zero, 4.0])
         np.testing.assert_array_equal(grad(lambda x, f=power: np.sum(f(x)))(x), [np.inf, 0.25])
+
+
+@pytest.mark.parametrize("exponent", [0.5, 0.3])
+def test_a_root_as_a_power_is_level_at_minus_infinity(exponent):
+    """As NumPy's power tends to infinity there; beside a NaN that other elements have."""
+    for power in (lambda x: x**exponent, lambda x: np.power(x, exponent)):
+        with np.errstate(invalid="ignore"):
+            assert grad(power)(-np.inf) == jvp(power, (-np.inf,), (1.0,))[1] == 0
+            x = np.array([-np.inf, -1.0, np.inf])
+            np.testing.assert_array_equal(elementwise_grad(power)(x), [0, np.nan, 0])
+            np.testing.assert_array_equal(jvp(power, (x,), (np.ones(3),))[1], [0, np.nan, 0])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from tapegrad import IndependentOutputWarning, grad, hessian, jvp
+from tapegrad import IndependentOutputWarning, grad, hessian, jvp, vjp
 from tapegrad.testing import check_rule
 
 X = np.array([[0.3, -1.2, 2.1, 0.9], [1.7, 0.4, -0.6, -2.2], [0.1, 1.3, -0.8, 0.55]])
@@ -180,3 +182,23 @@ def test_errors_of_quantiles_are_numpys():
             grad(lambda x, q=q, options=options: np.quantile(x, q, **options))(X[0])
     with pytest.raises(TypeError, match="real numbers"):
         grad(lambda x: np.real(np.quantile(x, 0.3)))(X[0] + 1j)
+
+
+@pytest.mark.parametrize("shape", [(5,), (6,), (4, 5), (3, 2, 4), (1,), (2, 1)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_settled_medians_share_ties_as_the_rule_does(shape, keepdims):
+    rng = np.random.default_rng(0)
+    for axis in (None, *range(-1, len(shape))):
+        for x in (rng.normal(size=shape), np.round(rng.normal(size=shape)), np.ones(shape)):
+            dot = rng.normal(size=shape)
+            options = {"axis": axis, "keepdims": keepdims}
+            wanted, pull = vjp(partial(np.nanmedian, **options), x)  # is not settled
+            bar = rng.normal(size=np.shape(wanted))
+            for _ in range(2):
+                out, pullback = vjp(partial(np.median, **options), x)
+                assert type(out) is type(wanted)
+                np.testing.assert_array_equal(out, wanted)
+                np.testing.assert_allclose(pullback(bar)[0], pull(bar)[0], 1e-12, 1e-15)
+                found = jvp(partial(np.median, **options), (x,), (dot,))[1]
+                along = jvp(partial(np.nanmedian, **options), (x,), (dot,))[1]
+                np.testing.assert_allclose(found, along, 1e-12, 1e-15)

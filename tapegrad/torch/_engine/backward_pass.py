@@ -3,26 +3,34 @@
 Knows which nodes take part, and the core's replays. Must not know operations, or the public
 functions that start a pass.
 
-A pass first collects the nodes between the roots and the wanted nodes, in order of time. Usually
-the core then replays all their entries at once. With hooks, create_graph or anomaly mode the pass
-runs node by node.
+Usually a pass gathers the entries of all nodes on which the roots depend (`gathering`), and the
+core replays them at once; hooks of tensors run when it asks for the next one. Otherwise the pass
+collects the nodes between the roots and the wanted nodes, in order of time. With hooks of nodes,
+create_graph or anomaly mode it runs these one by one.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextvars import ContextVar, copy_context
 from typing import Any
 
-from tapegrad._core.backward import replay_backward
-from tapegrad._core.entry import PROJECT, READ, WRITE, parents_of
+from tapegrad._core.backward import emptying, replay_backward
+from tapegrad._core.entry import PROJECT, READ, WRITE, Entry, parents_of
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Cotangent
 from tapegrad._core.values import is_basic
-from tapegrad.torch._engine.node_run import check_usable, free, is_singular, run_node
+from tapegrad.torch._engine.gathering import ABSENT, gathered, is_watched_leaf
+from tapegrad.torch._engine.node_run import (
+    SETTLED,
+    check_usable,
+    free,
+    is_singular,
+    run_node,
+)
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.modes import MODE, USUAL
 from tapegrad.torch._graph.node import (
@@ -45,12 +53,8 @@ from tapegrad.torch._tensor.gradients import (
 )
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 
-# Stands for the node of an argument that has none. It is compared by identity, which for a node
-# is several times cheaper than a comparison with a number.
-ABSENT = -1
 # How many passes within passes run in one thread: Python's stack ends at some 50 of them.
 DEEP = 12
-SETTLED = frozenset((Settled, SettledAll))  # what the entries of settled calls hold
 LARGE = 256  # elements from which the core adds cotangents in place
 
 
@@ -82,8 +86,17 @@ class BackwardPass:
     callbacks: list[Callable[[], Any]] | None = None  # called after the pass
     wanted: set[Node] | None = None
     needed: set[Node] | None = None  # the wanted nodes, and those that depend on them
+    watched = False  # whether the pass runs node by node
+    hooked = False  # whether tensors have hooks, where the nodes do not run one by one
     singular = False  # whether a rule takes a limit, which needs a traced replay
     spent = False  # whether one of the nodes was freed
+    ends: Collection[Node] = ()  # wanted nodes that do not have to run
+    seen: set[Node]  # the roots, and all nodes on which they depend, if they were collected
+    nodes: list[Node]  # those that have to run, in order of time; with the leaves, if gathered
+    leaves: list[AccumulateGrad]
+    custom: list[FunctionNode]  # the nodes of custom Functions
+    entries: Iterator[Entry] | None = None  # of the nodes, if they were gathered
+    bars: dict[Node, Any]  # the cotangents by node, None at first, likewise
 
     def __init__(
         self,
@@ -95,18 +108,21 @@ class BackwardPass:
         accumulate: bool,
     ) -> None:
         self.roots = roots
-        if wanted is not None:
-            self.wanted = set(wanted)
         self.keep = keep
         self.create = create
         self.accumulate = accumulate
-        self.captured: dict[Node, Any] = {}
-        self.leaves: list[AccumulateGrad] = []
-        self.ends: set[Node] = set()  # wanted nodes that do not have to run
-        self.custom: list[FunctionNode] = []  # the nodes of custom Functions
-        self.taken = {id(bar) for _, bar in roots}  # ids of arrays that cannot become a gradient
-        self.watched = create  # whether the pass runs node by node
-        self.seen = {node for node, _ in roots}  # the roots, and all nodes on which they depend
+        if wanted is not None:
+            self.wanted = set(wanted)
+            self.captured: dict[Node, Any] = {}
+        mode = MODE.get()
+        if not create and (mode is None or (mode.anomaly is None and not mode.watchers)):
+            found = gathered(roots, self.wanted, keep)
+            if found is not None:
+                self.entries, self.bars, self.nodes, self.leaves, self.custom, self.hooked = found
+                return
+        self.leaves, self.custom = [], []
+        self.watched = create
+        self.seen = {node for node, _ in roots}
         self.nodes = self._select_nodes(self._collect())
 
     # -- collecting nodes ------------------------------------------------------------------------
@@ -154,8 +170,7 @@ class BackwardPass:
         if self.wanted is not None:
             nodes = self._on_the_way(nodes)
         for leaf in self.leaves:
-            variable = leaf.variable
-            if leaf._watched or variable._hooks or variable._after:
+            if is_watched_leaf(leaf):
                 self.watched = True
         if self.spent or (nodes and nodes[0]._number <= LATEST[0]):
             check_usable([n for n in nodes if n not in self.ends] if self.ends else nodes)
@@ -165,6 +180,8 @@ class BackwardPass:
         """Those of the nodes that depend on a wanted node."""
         assert self.wanted is not None
         needed = self.needed = set(self.wanted)
+        ends: set[Node] = set()
+        self.ends = ends
         found = []
         for node in nodes:
             _, _, _, _, x_node, y_node = node._entry
@@ -179,7 +196,7 @@ class BackwardPass:
                 found.append(node)
             elif node in self.wanted:
                 if not self.accumulate:  # PyTorch's `backward(inputs=...)` runs these nodes, too
-                    self.ends.add(node)
+                    ends.add(node)
                 found.append(node)
         self.leaves = [leaf for leaf in self.leaves if leaf in self.wanted]
         self.custom = [node for node in self.custom if node in needed]
@@ -191,6 +208,10 @@ class BackwardPass:
 
     def run(self) -> None:
         """Propagate the cotangents of the roots backward."""
+        calls = self.custom or self.hooked  # code of the program
+        if self.entries is not None and not calls and CURRENT.get() is None:
+            self._run_alone(self.entries)
+            return
         outer = PASS.get()
         if outer is not None:
             self.depth = outer.depth + 1
@@ -206,20 +227,31 @@ class BackwardPass:
             finally:
                 PASS.reset(token)
 
+    def _run_alone(self, entries: Iterable[Entry]) -> None:
+        """Run where no code of the program does, which could ask for the pass or the mode."""
+        # The strong product treats infinities at singular points; they need no warnings.
+        silence = VARIABLE.set(SILENT)
+        try:
+            self._replay(entries, self.bars)
+        finally:
+            VARIABLE.reset(silence)
+
     def _run(self) -> None:
         mode = MODE.get() or USUAL
         before = modes.change(grad=True) if self.create else modes.stop_logging()
         token = None if CURRENT.get() is None else CURRENT.set(None)
         outer = PASS.set(self)
-        # The strong product treats infinities at singular points; they need no warnings.
         silence = VARIABLE.set(SILENT)
-        if self.watched:
-            self.taken = SEEN
         try:
-            if self.watched or self.singular or mode.anomaly is not None or mode.watchers:
+            if self.entries is not None:
+                entries = self._between_hooks(self.entries) if self.hooked else self.entries
+                self._replay(entries, self.bars)
+            elif self.watched or self.singular or mode.anomaly is not None or mode.watchers:
+                self.taken = SEEN if self.watched else {id(bar) for _, bar in self.roots}
                 self._run_watched(mode)
             else:
-                self._run_plain()
+                # None at first, also for nodes that get no cotangent.
+                self._replay(emptying(self._entries()), dict.fromkeys(self.seen))
         finally:
             VARIABLE.reset(silence)
             PASS.reset(outer)
@@ -228,27 +260,62 @@ class BackwardPass:
             MODE.set(before)
 
     def reaches(self, node: Node) -> bool:
-        """Whether this pass computes the cotangent at a node."""
+        """Whether this pass, which has hooks, computes the cotangent at a node."""
         return node in self.nodes or node in self.leaves
 
-    def _run_plain(self) -> None:
-        bars: Any = dict.fromkeys(self.seen)  # None at first, also for nodes that get no cotangent
+    def _replay(self, entries: Iterable[Entry], bars: dict[Node, Any]) -> None:
+        """Replay entries, which come from the last in time on, and accumulate at the leaves."""
         large = False
+        taken = set()
         for node, bar in self.roots:
-            bars[node] = bar if bars[node] is None else bars[node] + bar
+            before = bars[node]
+            bars[node] = bar if before is None else before + bar
             large = large or bar.size > LARGE
-        replay_backward(self._entries(), bars, consume=True, large=large)
+            taken.add(id(bar))
+        self.taken = SEEN if self.hooked else taken
+        replay_backward(entries, bars, large=large)
         if self.custom:
             self.taken = SEEN
             if not self.keep:
-                for node in self.custom:
-                    node._release()
-        short = self.accumulate and not modes.is_inference_mode_enabled()
+                for function in self.custom:
+                    function._release()
+        mode = MODE.get()
+        short = self.accumulate and (mode is None or not mode.inference)
+        if self.hooked:  # without the lock, as hooks may wait for other threads
+            self._accumulate_left()
+            return
         with GUARD:
             for leaf in self.leaves:
                 bar = bars[leaf]
                 if bar is not None and not (short and self._set_grad(leaf.variable, bar)):
                     self._accumulate_leaf(leaf, bar)
+
+    def _between_hooks(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """The same entries; before each the hooks of its result run, after it those of leaves.
+
+        These are the leaves whose gradient is complete then.
+        """
+        bars, complete = self.bars, _completed_by(self.nodes, self.leaves)
+        for entry in entries:
+            node = entry[0]
+            if node._watched and bars[node] is not None:
+                g = self._run_hooks(node, bars[node])
+                # A hook may have kept it, and a replay may write to cotangents of its own.
+                bars[node] = g.copy() if type(g) is ndarray else g
+            yield entry
+            del entry
+            for leaf in complete.get(node, ()):
+                self._accumulate_once(leaf)
+
+    def _accumulate_left(self) -> None:
+        """Accumulate at the leaves that no node uses: they are roots alone."""
+        for leaf in self.leaves:
+            self._accumulate_once(leaf)
+
+    def _accumulate_once(self, leaf: AccumulateGrad) -> None:
+        bar, self.bars[leaf] = self.bars[leaf], None
+        if bar is not None:
+            self._accumulate_leaf(leaf, bar)
 
     def _entries(self) -> list[Any]:
         """The entries of the nodes, with their slots; the nodes lose them unless they are kept."""

@@ -62,7 +62,7 @@ def batched_grad(
         rows = [one(*parts) for parts in zip(*bars, strict=True)]
         found = [np.stack(column) for column in zip(*rows, strict=True)]
     if not keep:
-        free(passes[-1].nodes)
+        free(node for node in passes[-1].nodes if node._entry is not None)
     return [
         bar if node in passes[-1].captured else None
         for node, bar in zip(wanted, found, strict=True)

@@ -306,7 +306,8 @@ def call(function: type[Any], args: tuple[Any, ...]) -> Any:
             tracked.append(False)
     if not usual:
         return _call_transformed(Call(function, args, tuple(places)))
-    logged = True in tracked and modes.is_logging()
+    mode = MODE.get()
+    logged = True in tracked and (mode is None or (mode.grad and not mode.inference))
     node = _context(function, places, tracked)
     parents = tuple([_parent_of(x) for x in tensors]) if logged else ()
     number = node._number
@@ -319,8 +320,7 @@ def call(function: type[Any], args: tuple[Any, ...]) -> Any:
         given = _finished(given, node, tensors, parents, logged)
     if logged:
         if "to_save" in own:
-            node._saved = save(node, node.to_save)
-        mode = MODE.get()
+            node._saved = save(node, own["to_save"])
         if mode is not None and mode.anomaly is not None:
             made = given if isinstance(given, tuple) else (given,)
             mode.anomaly.note(f"{function.__name__}.apply", args, made, [node])
@@ -347,16 +347,21 @@ def _log_fresh(given: Any, node: Slot, inputs: list[Tensor], parents: tuple[Slot
     several = len(outputs) > 1
     if several and len(set(map(id, outputs))) < len(outputs):
         return False
-    specs: Any = [spec_of(output._value) for output in outputs]
-    if several:
-        specs = Outputs(specs)
-        specs.slots = (ABSENT,) * len(outputs)
     likes = tuple([spec_of(x._value) for x in inputs])
-    node._entry = CALLING, specs if several else specs[0], likes, {}, parents, None
-    for position, output in enumerate(outputs):
-        output.node = output_node(node, position) if several else node
+    if not several:
+        (output,) = outputs
+        node._entry = CALLING, spec_of(output._value), likes, {}, parents, None
+        output.node = node
         if output._base is not None:
-            output._creation_meta = "several" if several else "custom"
+            output._creation_meta = "custom"
+        return True
+    specs = Outputs([spec_of(output._value) for output in outputs])
+    specs.slots = (ABSENT,) * len(outputs)
+    node._entry = CALLING, specs, likes, {}, parents, None
+    for position, output in enumerate(outputs):
+        output.node = output_node(node, position)
+        if output._base is not None:
+            output._creation_meta = "several"
     return True
 
 

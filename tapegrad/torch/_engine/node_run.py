@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.backward import SparseBars, replay_nested
-from tapegrad._core.entry import PROJECT, READ, WRITE, Outputs, Spec, parents_of
+from tapegrad._core.entry import PROJECT, Outputs, Spec, parents_of
 from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.types import Cotangent, Slot, Value
@@ -29,7 +29,13 @@ from tapegrad.torch._graph.node import (
     kept_values,
 )
 from tapegrad.torch._graph.order import next_number
-from tapegrad.torch._graph.versions import LATEST, raise_changed, written_version
+from tapegrad.torch._graph.versions import (
+    LATEST,
+    WRITTEN,
+    owner_of,
+    raise_changed,
+    written_version,
+)
 from tapegrad.torch._methods import method_of
 from tapegrad.torch._tensor.gradients import (
     accumulate,
@@ -41,6 +47,8 @@ from tapegrad.torch._tensor.gradients import (
     through_prehooks,
 )
 from tapegrad.torch._tensor.tensor import Tensor, array_below, ndarray
+
+SETTLED = frozenset((Settled, SettledAll))  # what the entries of settled calls hold
 
 
 def free(nodes: Iterable[Node]) -> None:
@@ -77,35 +85,32 @@ def _check_usable(nodes: Iterable[Node]) -> None:
                 "retain_graph=True if you need to backward through the graph a second time or "
                 "if you need to access saved tensors after calling backward."
             )
-        if node._number <= latest and not _keeps_nothing(entry):
-            _check_unchanged(node, entry)
+        if node._number <= latest:
+            check_unchanged(node, entry)
 
 
-def _keeps_nothing(entry: tuple[Any, ...]) -> bool:
-    """Whether an entry keeps no values: of a settled call, or of the tape's own."""
-    params = entry[3]
-    if type(params) is SettledAll or type(params) is Settled:
-        return not params.holds
-    rule = entry[0]
-    return rule is WRITE or rule is READ or rule is PROJECT
-
-
-def _check_unchanged(node: Node, entry: tuple[Any, ...]) -> None:
+def check_unchanged(node: Node, entry: Sequence[Any]) -> None:
     """Raise RuntimeError if a value that a node kept was written to since."""
     _, out, x, y, parents, y_node = entry
     if y_node is not None:
         values: Any = out, x, y
-    elif type(parents) is tuple:
-        values = (*out, *x) if isinstance(out, tuple) else (out, *x)
-    else:
+    elif type(parents) is not tuple or (type(y) in SETTLED and not y.holds):
         return
+    else:
+        values = (*out, *x) if isinstance(out, tuple) else (out, *x)
     for value in values:
-        if type(value) is not ndarray and is_dual(value):
+        kind = type(value)
+        if kind is not ndarray:
+            if value is None or kind is Spec or not is_dual(value):
+                continue
             value = value._value
-        if type(value) is ndarray:
-            version = written_version(value)
-            if version is not None and version.times and version.times[-1] >= node._number:
-                raise_changed(value, node, version)
+            if type(value) is not ndarray:
+                continue
+        if id(value if value.base is None else owner_of(value)) not in WRITTEN:
+            continue
+        version = written_version(value)
+        if version is not None and version.times and version.times[-1] >= node._number:
+            raise_changed(value, node, version)
 
 
 def is_singular(entry: tuple[Any, ...]) -> bool:

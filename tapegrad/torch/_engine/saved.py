@@ -43,17 +43,18 @@ class Saved:
         if version is None:
             version = version_of(tensor)
         self.version, self.count = version, version.count
-        self.hooks = self.packed = self.place = self.output = None
-        self.node: Any = tensor.node
+        self.hooks = self.place = self.output = None
+        node: Any = tensor.node
         # A leaf is kept itself, as it has no node to set again.
         self.kept: Any = tensor
-        if self.node is owner:  # the only result
-            self.output, self.node, self.kept = 0, None, tensor._value
-        elif self.node is not None and self.node is not LEAF:
+        if node is owner:  # the only result
+            self.output, node, self.kept = 0, None, tensor._value
+        elif node is not None and node is not LEAF:
             self.kept = tensor._value
             self.output = output_number(tensor, owner)
             if self.output is not None:
-                self.place, self.node = weakref.ref(tensor.node), None
+                self.place, node = weakref.ref(node), None
+        self.node = node
         mode = modes.MODE.get()
         if mode is not None and mode.saved:
             self.hooks, self.kept = mode.saved[-1], None

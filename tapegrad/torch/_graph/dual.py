@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad._core.entry import Entry
-from tapegrad._core.forward_tape import Cell, ForwardTape
+from tapegrad._core.forward_tape import Cell, ForwardTape, tangent_at
 from tapegrad._core.types import Tangent, Value
 from tapegrad._core.values import Traced
 
@@ -69,7 +69,7 @@ def cell_of(tangent: Tangent) -> Cell:
 def tangent_of(array: Value) -> Tangent:
     """The tangent of an array of either tape, or None."""
     slot = array.slot
-    return slot.tangent if isinstance(slot, Cell) else None
+    return tangent_at(slot) if isinstance(slot, Cell) else None
 
 
 __all__ = ["PLAIN", "Above", "Below", "cell_of", "is_above", "is_dual", "tangent_of"]

@@ -90,14 +90,14 @@ class Node:
         """Call `hook(grad_inputs, grad_outputs)` after this node ran; it may replace the first."""
         if self._posthooks is None:
             self._posthooks = Hooks()
-            self._watched = True
+            watch(self)
         return self._posthooks.add(hook)
 
     def register_prehook(self, hook: Function) -> Handle:
         """Call `hook(grad_outputs)` before this node runs; it may replace them."""
         if self._prehooks is None:
             self._prehooks = Hooks()
-            self._watched = True
+            watch(self)
         return self._prehooks.add(hook)
 
     if TYPE_CHECKING:  # `_engine.node_run` and `_engine.saved_names` add these
@@ -116,6 +116,22 @@ class Node:
         return f"<{type(self).__name__} object at 0x{id(self):x}>"
 
 
+# The time when a node, or the tensor of a leaf, was last made to be watched: no later node is.
+WATCHED = [0]
+
+
+def watch(node: Node) -> None:
+    """Let passes stop at a node."""
+    node._watched = True
+    note_watched()
+
+
+def note_watched() -> None:
+    """Let passes look at nodes made until now, and at leaves, for hooks."""
+    with GUARD:
+        WATCHED[0] = next_number()
+
+
 def title(node: Node) -> str:
     """The name of a node in messages: users may set an attribute `name` of a Function's."""
     return type(node).__name__
@@ -124,7 +140,7 @@ def title(node: Node) -> str:
 class AccumulateGrad(Node):
     """The node that accumulates the gradient of a leaf, `variable`."""
 
-    __slots__ = ()
+    __slots__ = ("variable",)
 
     variable: Any
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tapegrad._core.forward_tape import Cell
+from tapegrad._core.forward_tape import Cell, tangent_at
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced
@@ -35,7 +35,7 @@ def unlogged(value: Value, floor: float) -> Value:
         return inner
     slot = value.slot
     if isinstance(slot, Cell):
-        slot = cell_of(unlogged(slot.tangent, floor))
+        slot = cell_of(unlogged(tangent_at(slot), floor))
     elif inner is value._value:
         return value
     return tape.array(inner, slot, tape, value.spec)

@@ -89,12 +89,16 @@ def share_version(tensor: Versioned, other: Versioned) -> None:
 
 def count_write(tensor: Versioned) -> None:
     """Count a write to a tensor's memory, after which nodes must not use values kept before."""
-    version = version_of(tensor)
+    version = tensor._version_of
+    if version is None:
+        version = version_of(tensor)
     version.count += 1
     LATEST[0] = now = next_number()
     times = version.times
     times.append(now)
-    version.writer = weakref.ref(tensor)
+    writer = version.writer
+    if writer is None or writer() is not tensor:
+        version.writer = weakref.ref(tensor)
     if len(times) > REMEMBERED:
         del times[: REMEMBERED // 2]
     value = tensor._value

@@ -18,6 +18,8 @@ import numpy as np
 
 from tapegrad._core.entry import READ, spec_of
 from tapegrad._core.forms import Elementwise
+from tapegrad._core.quiet import silently, silently_again
+from tapegrad._core.rows import FEW, read_elements
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.types import Function, Index, Params, Value
 from tapegrad._core.values import Mapped, getitem, is_plain_number
@@ -53,7 +55,37 @@ ADDMM = node_class("AddmmBackward0")
 quiet = np.errstate(all="ignore")
 
 
+def silenced(function: Function) -> Operation:
+    """A function of NumPy's own arrays alone, without NumPy's warnings."""
+
+    def call(*arrays: Any) -> Any:
+        try:
+            return silently(function, *arrays)
+        except RuntimeError as error:
+            return silently_again(error, function, *arrays)
+
+    return call
+
+
 # --- Operands -----------------------------------------------------------------------------------
+
+# Numbers of Python's as arrays without dimensions, by dtype: as operands of a small array they
+# cost half of what the numbers do.
+_OPERANDS: dict[np.dtype[Any], dict[float, Value]] = {np.dtype(kind): {} for kind in "fd"}
+operands_of = _OPERANDS.get
+_MOST_OPERANDS = 1 << 12
+_WHOLE = 1 << 24  # whole numbers that are floats of each dtype
+
+
+def _operand(known: dict[float, Value], dtype: np.dtype[Any], number: float) -> Any:
+    """A number as an operand beside arrays of a dtype; remembered unless 0, which has a sign."""
+    if not number or number != number or not (type(number) is float or abs(number) < _WHOLE):
+        return number
+    if len(known) >= _MOST_OPERANDS:
+        known.clear()
+    with np.errstate(over="ignore"):
+        known[number] = made = np.array(number, dtype)
+    return made
 
 
 def is_operand(other: TensorLike) -> bool:
@@ -148,26 +180,36 @@ def short_pair(  # noqa: C901 - the hot path, written out
     rule = REGISTRY.get(ufunc) or ufunc.rule
     assert isinstance(rule, Elementwise)
     ufunc = getattr(ufunc, "function", ufunc)
-    function: Operation = quiet(ufunc) if warns else ufunc
+    function: Operation = silenced(ufunc) if warns else ufunc
+    of_pair = general.of_pair  # type: ignore[attr-defined]
     node_type = node_class(label)
     type_of_pair = node_class(of_tensors or label)
     keeps_of_both = rule.keeps[True, True]
     keeps_of_x = rule.keeps[True, False]
     keeps_of_y = rule.keeps[False, True]
 
-    def made(unusual: Operation) -> Operation:
-        def operate(self: Tensor, other: TensorLike) -> Any:
+    def made(unusual: Operation) -> Operation:  # noqa: C901 - the hot path
+        def operate(self: Tensor, other: TensorLike) -> Any:  # noqa: C901 - the hot path
             x = self._value
             x_node = self.node
             kind = type(other)
             if kind is float or kind is int:
                 y: Any = other
                 y_node: Any = None
+                operand: Any = other
+                known = operands_of(x.dtype)
+                if known is not None:
+                    operand = known.get(other)
+                    if operand is None:
+                        operand = _operand(known, x.dtype, other)
             elif isinstance(other, Tensor):
-                y = other._value
+                operand = y = other._value
                 y_node = other.node
-                if type(y) is not ndarray or x.dtype is not y.dtype or x.shape != y.shape:
+                if type(y) is not ndarray or type(x) is not ndarray or x.dtype is not y.dtype:
                     return unusual(self, other)
+                if x.shape != y.shape:  # the settled calls of two tensors that broadcast
+                    found = None if mode_of() is not None else of_pair(self, other, x, y, False)
+                    return unusual(self, other) if found is None else found
             else:
                 return unusual(self, other)
             if type(x) is not ndarray or (BRAINS and x.dtype.kind == "V"):
@@ -178,7 +220,7 @@ def short_pair(  # noqa: C901 - the hot path, written out
             constant = x_node is None and y_node is None
             if constant and x.dtype.kind != "f":
                 return unusual(self, other)
-            out = function(x, y)
+            out = function(x, operand)
             if type(out) is not ndarray:
                 out = np.asarray(out)
             result: Tensor = new(Tensor)
@@ -228,7 +270,7 @@ def short_single(ufunc: Any, label: str, general: Operation, *, warns: bool) -> 
     rule = REGISTRY.get(ufunc) or ufunc.rule
     assert isinstance(rule, Elementwise)
     ufunc = getattr(ufunc, "function", ufunc)
-    function: Operation = quiet(ufunc) if warns else ufunc
+    function: Operation = silenced(ufunc) if warns else ufunc
     node_type = node_class(label)
     x_kept, out_kept = rule.keeps[True,]
 
@@ -278,15 +320,44 @@ def short_comparison(ufunc: np.ufunc, general: Operation) -> Operation:
             if type(y) is not ndarray or x.dtype is not y.dtype or x.dtype.kind == "c":
                 return general(input, other)
         elif (kind is float or kind is int) and x.dtype.kind == "f":
-            y = other
+            known = operands_of(x.dtype)
+            y = other if known is None else known.get(other, other)
         else:
             return general(input, other)
         try:
-            return of_value(ufunc(x, y))
+            out = ufunc(x, y)
         except ValueError:
             return general(input, other)  # says how the shapes differ
+        result: Tensor = new(Tensor)
+        result._value, result.node = out if type(out) is ndarray else np.asarray(out), None
+        return result
 
     return call
+
+
+def short_logic(ufunc: np.ufunc, general: Operation) -> Operation:
+    """A function of one or two tensors of truth values."""
+
+    def of_one(input: TensorLike, **kwargs: Any) -> Any:
+        x = input._value if type(input) is Tensor else None
+        if type(x) is not ndarray or kwargs or x.dtype.kind != "b" or MODE.get() is not None:
+            return general(input, **kwargs)
+        result: Tensor = new(Tensor)
+        result._value, result.node = np.asarray(ufunc(x)), None
+        return result
+
+    def of_two(input: TensorLike, other: TensorLike, **kwargs: Any) -> Any:
+        x = input._value if type(input) is Tensor else None
+        y = other._value if type(other) is Tensor else None
+        if type(x) is not ndarray or type(y) is not ndarray or kwargs or MODE.get() is not None:
+            return general(input, other, **kwargs)
+        if x.dtype.kind != "b" or y.dtype.kind != "b" or x.shape != y.shape:
+            return general(input, other)
+        result: Tensor = new(Tensor)
+        result._value, result.node = np.asarray(ufunc(x, y)), None
+        return result
+
+    return of_one if ufunc.nin == 1 else of_two
 
 
 def _branch(given: TensorLike, dtype: np.dtype[Any]) -> Value:
@@ -463,7 +534,7 @@ def chosen_here(self: Tensor, value: Value, index: Index, label: type[Node]) -> 
     if type(index) is ndarray and index.dtype.char == "l" and value.flags.c_contiguous:
         made._value = value.take(index, 0)  # several times as fast, of few elements
     else:
-        made._value = value[index]
+        made._value = value[index] if value.size < FEW else read_elements(value, index)
     made.node = None
     if self.node is not None:
         node = new(label)
@@ -593,6 +664,7 @@ __all__ = [
     "quiet",
     "short_comparison",
     "short_join",
+    "short_logic",
     "short_lookup",
     "short_pair",
     "short_reading",

@@ -22,13 +22,13 @@ from tapegrad._core.settled import SettledAll
 from tapegrad._core.types import Params, Value
 from tapegrad._core.values import ASKED
 from tapegrad.torch._graph.node import GraphTape, Node, fresh_node, number_of
-from tapegrad.torch._ops.making import Call, Make, Place, Results, Step, maker_of
+from tapegrad.torch._ops.making import Call, Make, Place, Results, Step, made_by, maker_of
 from tapegrad.torch._rules.fused import Kept
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, node_of
 
 _SMALL = 1 << 12  # elements of an array that is the same for all such calls, as of a mask
 _LONGEST = 16  # steps of a call
-LARGEST = 1 << 16  # elements of an array, beyond which a call is not settled
+LARGEST = 1 << 22  # elements of an array, beyond which a call is not settled
 
 
 class _Probe(GraphTape):
@@ -79,7 +79,7 @@ def learned(
         if type(part._value) is not ndarray:
             return None
     if any(x.size > LARGEST for x in (*arrays, *[part._value for part in parts])):
-        return None  # a few microseconds do not count there, and what is tried here takes memory
+        return None  # what is tried here takes memory
     whole = [id(x) for x in arrays if x.dtype.kind != "f"]
     if len(set(whole)) < len(whole):  # told apart by identity
         return None
@@ -101,7 +101,7 @@ def learned(
     make = maker_of(steps, Results(numbers, kind), arrays, tracked, nodes or [])
     if make is None:
         return None
-    again = make(tensors, arrays)
+    again = made_by(make, tensors, arrays)
     found = zip(again if kind is not None else (again,), parts, strict=True)
     return make if all(_is_same_array(one._value, two._value) for one, two in found) else None
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import PROJECT, READ, Outputs, Spec, spec_of
-from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.quiet import silently, silently_again
 from tapegrad._core.rule import Rule
 from tapegrad._core.settled import (
     Settled,
@@ -28,9 +28,12 @@ from tapegrad.torch._graph.node import Node, new
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.ways import Call, function_of, ways_of
+from tapegrad.torch._rules.fused import Instead
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
 
-Make = Callable[[Sequence[Tensor], Sequence[Value]], Any]
+# What makes a call: of the tensor among its arguments and its array, of two and both arrays, or of
+# others, all of them and all of theirs. See `made_by`.
+Make = Callable[..., Any]
 
 
 class Place(NamedTuple):
@@ -111,9 +114,26 @@ def maker_of(
     if next(left, None) is not None or any(tracked[at] is not logs for at in results.numbers):
         return None
     one = len(made) == 1 and results.kind is None
-    return (
-        _maker(len(arrays), *made[0]) if logs and one else _maker_of_several(made, results, logs)
-    )
+    if logs and one:
+        return _maker(len(arrays), *made[0])
+    return _maker_of_several(len(arrays), made, results, logs)
+
+
+def made_by(make: Make, tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Any:
+    """A call of the tensors among its arguments, and their arrays."""
+    count = len(arrays)
+    if count == 1:
+        return make(tensors[0], arrays[0])
+    return make(*tensors, *arrays) if count == 2 else make(tensors, arrays)
+
+
+def _fitting(make: Callable[[Sequence[Tensor], Sequence[Value]], Any], count: int) -> Make:
+    """What makes a call of so many tensors, of what makes one of any number."""
+    if count == 1:
+        return lambda tensor, x: make((tensor,), (x,))
+    if count == 2:
+        return lambda first, second, x, y: make((first, second), (x, y))
+    return make
 
 
 def _spec_of(value: Value) -> Any:
@@ -153,46 +173,44 @@ def _maker(
     """
     keeps, keeps_out = _kept_by(settled)
     numbers = [place.number for place in places]
-    in_order = numbers == [*range(count)]
-    if in_order and all(keeps):
-        kept_of: Any = tuple
-    elif not any(keep and number >= 0 for keep, number in zip(keeps, numbers, strict=True)):
+    if count == 1 and numbers[0] == 0 and max(numbers[1:], default=-1) < 0:
+        return _maker_of_one(rule, run, node_type, settled, places, specs, spec)
+    if numbers == [0, 1] and count == 2 and not _is_keeping(settled):
+        return _maker_of_two(rule, run, node_type, settled, specs, wanted, spec)
+    in_order, fixed = numbers == [*range(count)], None
+    if not any(keep and number >= 0 for keep, number in zip(keeps, numbers, strict=True)):
         fixed = tuple(specs)
-        kept_of = lambda _arrays: fixed  # noqa: E731 - the choice is made once
-    else:
-        choice = [
-            (number if keep else -1, spec)
-            for keep, number, spec in zip(keeps, numbers, specs, strict=True)
-        ]
-        kept_of = lambda arrays: tuple(  # noqa: E731
-            [spec if number < 0 else arrays[number] for number, spec in choice]
-        )
+    kept_whole = in_order and all(keeps)
+    choice = [
+        (number if keep else -1, spec)
+        for keep, number, spec in zip(keeps, numbers, specs, strict=True)
+    ]
     sources = [number if want else -1 for number, want in zip(numbers, wanted, strict=True)]
     keeping = _is_keeping(settled)
     both, whole = sources == [0, 1] and count == 2, sources == [*range(count)]
-    if sources == [0] and in_order and not keeping:
-        return _maker_of_one(rule, run, node_type, settled, specs[0], spec)
 
     def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
-        token = VARIABLE.set(SILENT)
+        given = arrays
+        if not in_order:
+            given = [arrays[number] if number >= 0 else constant for number, constant in places]
         try:
-            if in_order:
-                out = run(*arrays)
-            else:
-                out = run(*[arrays[p.number] if p.number >= 0 else p.constant for p in places])
-        finally:
-            VARIABLE.reset(token)
-        kept = kept_of(arrays)
+            out = silently(run, *given)
+        except RuntimeError as error:
+            out = silently_again(error, run, *given)
+        kept: Any = fixed
+        if kept_whole:
+            kept = tuple(arrays)
+        elif kept is None:
+            kept = tuple([spec if number < 0 else arrays[number] for number, spec in choice])
         if keeping:
             out, besides = out
-            kept = (*kept, besides)
+            kept = _with_besides(kept, besides)
         result: Tensor = new(Tensor)
         if type(out) is not ndarray:
-            result._value = np.asarray(out)
+            out = np.asarray(out)
         elif out.base is not None and owner_of(out) is owner_of(arrays[0]):
-            result._value = out.copy()
-        else:
-            result._value = out
+            out = out.copy()
+        result._value = out
         result.node = node = new(node_type)
         if both:
             first, second = tensors
@@ -208,7 +226,14 @@ def _maker(
         node._entry = rule, out if keeps_out else spec, kept, settled, nodes, None
         return result
 
-    return make
+    return _fitting(make, count)
+
+
+def _with_besides(kept: tuple[Any, ...], besides: Any) -> tuple[Any, ...]:
+    """What an entry keeps of its arguments, and besides."""
+    if type(besides) is Instead:
+        return (besides[0], *kept[1:], besides)
+    return (*kept, besides)
 
 
 def _maker_of_one(
@@ -216,40 +241,94 @@ def _maker_of_one(
     run: Call,
     node_type: type[Node],
     settled: Settled | SettledAll,
-    x_spec: Any,
+    places: list[Place],
+    specs: list[Any],
     spec: Spec,
 ) -> Make:
-    """The same for a call of one tensor: most calls are such ones."""
-    (keeps,), keeps_out = _kept_by(settled)
-    fixed = None if keeps else (x_spec,)
+    """The same for a call of one tensor, before numbers: most calls are such ones."""
+    keeps, keeps_out = _kept_by(settled)
+    keeping = _is_keeping(settled)
+    constants = tuple([place.constant for place in places[1:]])
+    rest, absent = tuple(specs[1:]), (-1,) * len(constants)
+    fixed = None if keeps[0] else tuple(specs)
 
-    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
-        (x,) = arrays
-        token = VARIABLE.set(SILENT)
+    def make(tensor: Tensor, x: Value) -> Tensor:
         try:
-            out = run(x)
-        finally:
-            VARIABLE.reset(token)
+            out = silently(run, x, *constants) if constants else silently(run, x)
+        except RuntimeError as error:
+            out = silently_again(error, run, x, *constants)
+        if keeping:
+            out, besides = out
+            kept: Any = (x, besides) if plain else (*(fixed or (x, *rest)), besides)
+        else:
+            kept = (x,) if plain else fixed or (x, *rest)
         result: Tensor = new(Tensor)
         if type(out) is not ndarray:
             out = np.asarray(out)
         elif out.base is not None and owner_of(out) is owner_of(x):
             out = out.copy()
         result._value = out
+        source = tensor.node
+        if source is LEAF:
+            source = _node_for(tensor)
         result.node = node = new(node_type)
-        source = tensors[0].node
-        nodes = (_node_for(tensors[0]) if source is LEAF else source,)
         node._number = next_number()
-        node._entry = rule, out if keeps_out else spec, fixed or (x,), settled, nodes, None
+        nodes = (source, *absent) if constants else (source,)
+        node._entry = rule, out if keeps_out else spec, kept, settled, nodes, None
+        return result
+
+    plain = not constants and fixed is None
+    return make
+
+
+def _maker_of_two(
+    rule: Rule,
+    run: Call,
+    node_type: type[Node],
+    settled: Settled | SettledAll,
+    specs: list[Any],
+    wanted: tuple[bool, ...],
+    spec: Spec,
+) -> Make:
+    """The same for a call of two tensors, both in their places."""
+    (keeps_x, keeps_y), keeps_out = _kept_by(settled)
+    (x_spec, y_spec), (by_x, by_y) = specs, wanted
+
+    def make(first: Tensor, second: Tensor, x: Value, y: Value) -> Tensor:
+        try:
+            out = silently(run, x, y)
+        except RuntimeError as error:
+            out = silently_again(error, run, x, y)
+        result: Tensor = new(Tensor)
+        if type(out) is not ndarray:
+            out = np.asarray(out)
+        elif out.base is not None and owner_of(out) is owner_of(x):
+            out = out.copy()
+        result._value = out
+        x_node: Any = -1
+        y_node: Any = -1
+        if by_x:
+            x_node = first.node
+            if x_node is LEAF:
+                x_node = _node_for(first)
+        if by_y:
+            y_node = second.node
+            if y_node is LEAF:
+                y_node = _node_for(second)
+        result.node = node = new(node_type)
+        node._number = next_number()
+        kept = x if keeps_x else x_spec, y if keeps_y else y_spec
+        shown = out if keeps_out else spec
+        node._entry = rule, shown, kept, settled, (x_node, y_node), None
         return result
 
     return make
 
 
-def _maker_of_several(steps: list[_Made], results: Results, logs: bool) -> Make:
+def _maker_of_several(given: int, steps: list[_Made], results: Results, logs: bool) -> Make:
     """The same for a call of several steps, each with a node or, without gradients, none at all.
 
-    Also where the results are several.
+    Also where the results are several. given: how many tensors the call has.
     """
     plan = []
     for rule, run, node_type, settled, places, specs, wanted, spec in steps:
@@ -262,52 +341,17 @@ def _maker_of_several(steps: list[_Made], results: Results, logs: bool) -> Make:
         how = run, _is_keeping(settled), keeps_out
         plan.append((rule, how, node_type, settled, places, parts, slots, spec))
 
+    run_all = _runner(plan)
+
     def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Any:
         values = list(arrays)
         nodes: list[Any] = []
         if logs:
             nodes += [None if x.node is None else _node_for(x) for x in tensors]
-        token = VARIABLE.set(SILENT)
         try:
-            for rule, how, node_type, settled, places, parts, slots, spec in plan:
-                run, keeping, keeps_out = how
-                count = len(slots)
-                if count == 1:  # the frequent cases, written out
-                    ((n, x),) = places
-                    out = run(values[n] if n >= 0 else x)
-                elif count == 2:
-                    (m, x), (n, y) = places
-                    out = run(values[m] if m >= 0 else x, values[n] if n >= 0 else y)
-                else:
-                    out = run(*[values[n] if n >= 0 else constant for n, constant in places])
-                besides: tuple[Any, ...] = ()
-                if keeping:
-                    out, *besides = out
-                shown = out if keeps_out else spec
-                if type(shown) is tuple:
-                    shown = Outputs(out)
-                    shown.slots = spec.slots
-                node = None
-                if node_type is not None:
-                    node = new(node_type)
-                    node._number = next_number()
-                    if rule is PROJECT:
-                        node._entry = PROJECT, None, *settled, nodes[slots[0]], None
-                    elif rule is READ:
-                        node._entry = READ, None, parts[0][1], settled, nodes[slots[0]], None
-                    else:
-                        if count == 1:
-                            ((n, x),) = parts
-                            kept: Any = (values[n] if n >= 0 else x, *besides)
-                            sources: Any = (nodes[slots[0]],)
-                        else:
-                            kept = (*[values[n] if n >= 0 else x for n, x in parts], *besides)
-                            sources = tuple([nodes[n] if n >= 0 else -1 for n in slots])
-                        node._entry = rule, shown, kept, settled, sources, None
-                values.append(out)
-                nodes.append(node)
-        finally:
-            VARIABLE.reset(token)
+            silently(run_all, values, nodes)
+        except RuntimeError as error:
+            silently_again(error, run_all, values, nodes)
         owner = owner_of(arrays[0])
         made = [_tensor_of(values[at], nodes[at] if logs else None, owner) for at in numbers]
         if kind is None:
@@ -315,7 +359,54 @@ def _maker_of_several(steps: list[_Made], results: Results, logs: bool) -> Make:
         return tuple(made) if kind is tuple else kind(*made)
 
     numbers, kind = results
-    return make
+    return _fitting(make, given)
+
+
+def _runner(plan: list[Any]) -> Callable[[list[Any], list[Any]], None]:
+    """What computes the steps of a plan, adding their values and nodes to those of the call."""
+
+    def run_all(values: list[Any], nodes: list[Any]) -> None:
+        for rule, how, node_type, settled, places, parts, slots, spec in plan:
+            run, keeping, keeps_out = how
+            count = len(slots)
+            if count == 1:  # the frequent cases, written out
+                ((n, x),) = places
+                out = run(values[n] if n >= 0 else x)
+            elif count == 2:
+                (m, x), (n, y) = places
+                out = run(values[m] if m >= 0 else x, values[n] if n >= 0 else y)
+            else:
+                out = run(*[values[n] if n >= 0 else constant for n, constant in places])
+            besides: tuple[Any, ...] = ()
+            if keeping:
+                out, *besides = out
+            shown = out if keeps_out else spec
+            if type(shown) is tuple:
+                shown = Outputs(out)
+                shown.slots = spec.slots
+            node = None
+            if node_type is not None:
+                node = new(node_type)
+                node._number = next_number()
+                if rule is PROJECT:
+                    node._entry = PROJECT, None, *settled, nodes[slots[0]], None
+                elif rule is READ:
+                    node._entry = READ, None, parts[0][1], settled, nodes[slots[0]], None
+                else:
+                    if count == 1:
+                        ((n, x),) = parts
+                        kept: Any = (values[n] if n >= 0 else x, *besides)
+                        sources: Any = (nodes[slots[0]],)
+                    else:
+                        kept = (*[values[n] if n >= 0 else x for n, x in parts], *besides)
+                        if keeping:
+                            kept = _with_besides(kept[:-1], kept[-1])
+                        sources = tuple([nodes[n] if n >= 0 else -1 for n in slots])
+                    node._entry = rule, shown, kept, settled, sources, None
+            values.append(out)
+            nodes.append(node)
+
+    return run_all
 
 
 def _tensor_of(out: Value, node: Any, owner: Value) -> Tensor:
@@ -364,4 +455,4 @@ def _node_for(x: Tensor) -> Node:
     return node
 
 
-__all__ = ["Call", "Make", "Place", "Results", "Step", "kept_by", "maker_of"]
+__all__ = ["Call", "Make", "Place", "Results", "Step", "kept_by", "made_by", "maker_of"]

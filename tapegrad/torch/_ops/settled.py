@@ -31,7 +31,7 @@ from tapegrad.torch._dtypes import Size
 from tapegrad.torch._dtypes import dtype as torch_dtype
 from tapegrad.torch._graph.modes import MODE, UNLOGGED
 from tapegrad.torch._ops.learning import learned
-from tapegrad.torch._ops.making import Call, Make
+from tapegrad.torch._ops.making import Call, Make, made_by
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 
 mode_of = MODE.get
@@ -50,8 +50,15 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
     general: the operation. trace: what it computes, a function of arrays with its parameters.
     """
     known: dict[Any, Make] = {}
+    pairs: dict[Any, Make] = {}  # the same of two tensors of one dtype and nothing else
     others: dict[Any, bool] = {}  # calls that came once: whether they may be settled
-    ask = known.get
+    ask, ask_pair = known.get, pairs.get
+
+    def of_pair(first: Tensor, second: Tensor, x: Value, y: Value, off: bool) -> Any:
+        """The call of two tensors over these arrays of one dtype; None if it is not settled."""
+        free, other = off or first.node is None, off or second.node is None
+        found = ask_pair((x.dtype, x.shape, x.strides, y.shape, y.strides, free, other))
+        return None if found is None else found(first, second, x, y)
 
     @functools.wraps(general)
     def call(*args: Any, **kwargs: Any) -> Any:  # noqa: C901 - the hot path
@@ -59,31 +66,74 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
         if mode is not None and mode is not UNLOGGED:
             return general(*args, **kwargs)
         off = mode is not None  # gradients: then no argument counts as one that requires grad
+        are_two = False
         if not kwargs and args:  # the frequent calls, written out
             first = args[0]
             if isinstance(first, Tensor):
                 x = first._value
                 if type(x) is ndarray:
-                    found = None
-                    if len(args) == 1:
+                    count = len(args)
+                    if count == 1:
                         found = ask((x.dtype, x.shape, x.strides, off or first.node is None))
                         if found is not None:
-                            return found(args, (x,))
-                    elif len(args) == 2:
-                        second = args[1]
-                        if isinstance(second, Tensor):
-                            y = second._value
-                            if type(y) is ndarray:
-                                one = (x.dtype, x.shape, x.strides, off or first.node is None)
-                                two = (y.dtype, y.shape, y.strides, off or second.node is None)
-                                found = ask((*one, *two))
-                                if found is not None:
-                                    return found(args, (x, y))
-                        elif type(second) is int:
-                            flag = off or first.node is None
-                            found = ask((x.dtype, x.shape, x.strides, flag, int, second))
+                            return found(first, x)
+                    elif count == 2:
+                        _, second = args
+                        kind = type(second)
+                        if kind is int or (kind is float and second):
+                            free = off or first.node is None
+                            found = ask((x.dtype, x.shape, x.strides, free, kind, second))
                             if found is not None:
-                                return found((first,), (x,))
+                                return found(first, x)
+                        elif isinstance(second, Tensor):
+                            y = second._value
+                            if type(y) is ndarray and x.dtype is y.dtype:
+                                made = of_pair(first, second, x, y, off)
+                                if made is not None:
+                                    return made
+                                are_two = True
+                    elif count == 3:
+                        _, second, third = args
+                        y = second._value if isinstance(second, Tensor) else None
+                        if type(y) is ndarray:
+                            z = third._value if isinstance(third, Tensor) else None
+                            free, other = off or first.node is None, off or second.node is None
+                            if type(z) is ndarray:
+                                found = ask(
+                                    (
+                                        x.dtype,
+                                        x.shape,
+                                        x.strides,
+                                        free,
+                                        y.dtype,
+                                        y.shape,
+                                        y.strides,
+                                        other,
+                                        z.dtype,
+                                        z.shape,
+                                        z.strides,
+                                        off or third.node is None,
+                                    )
+                                )
+                                if found is not None:
+                                    return found(args, (x, y, z))
+                            elif type(third) is float and third:
+                                found = ask(
+                                    (
+                                        x.dtype,
+                                        x.shape,
+                                        x.strides,
+                                        free,
+                                        y.dtype,
+                                        y.shape,
+                                        y.strides,
+                                        other,
+                                        float,
+                                        third,
+                                    )
+                                )
+                                if found is not None:
+                                    return found(first, second, x, y)
         key: list[Any] = [len(args)] if kwargs else []
         tensors: list[Tensor] = []
         arrays: list[Value] = []
@@ -117,7 +167,7 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
         whole = tuple(key)
         found = ask(whole)
         if found is not None:
-            return found(tensors, arrays)
+            return made_by(found, tensors, arrays)
         warned = WARNINGS[0]
         result = general(*args, **kwargs)
         came = others.get(whole)
@@ -125,14 +175,20 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
             if len(others) >= _MOST:
                 others.clear()
                 known.clear()
+                pairs.clear()
             others[whole] = warned == WARNINGS[0]
         elif came:
             found = learned(trace, args, kwargs, tensors, result, off)
             others[whole] = False
             if found is not None:
                 known[whole] = found
+                if are_two:
+                    (first, second), (x, y) = tensors, arrays
+                    free, other = off or first.node is None, off or second.node is None
+                    pairs[x.dtype, x.shape, x.strides, y.shape, y.strides, free, other] = found
         return result
 
+    call.of_pair = of_pair  # type: ignore[attr-defined]
     return call
 
 

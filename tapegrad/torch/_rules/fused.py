@@ -20,10 +20,20 @@ from tapegrad._core.settled import AllWays
 class Kept:
     """Holds what a call has found for its backward pass: a parameter of that call alone."""
 
-    __slots__ = ("found",)
+    __slots__ = ("found", "instead")
 
     def __init__(self) -> None:
         self.found: Any = None
+        self.instead: Any = None  # an array with the derivatives of the first one: see `Instead`
+
+
+class Instead(tuple[Any, ...]):
+    """What `keep` gives besides, after an array that is kept in the place of the first argument.
+
+    The derivatives at that array are those at the argument, to which the program may write.
+    """
+
+    __slots__ = ()
 
 
 class Fused(Rule):
@@ -43,4 +53,4 @@ class Fused(Rule):
         return None if self.given is None else self.given(specs, out, wanted, **params)
 
 
-__all__ = ["Fused", "Kept"]
+__all__ = ["Fused", "Instead", "Kept"]

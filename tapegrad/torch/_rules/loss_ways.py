@@ -3,7 +3,8 @@
 Knows NumPy arrays and numbers. Must not know rules; the formulas stand in `losses`.
 
 Of a loss there are `losses(x, y)`, a new array, and `slopes(x, y)`, its derivatives by x, in an
-array that may be written to. A loss is odd if those by y are the same, negated.
+array that may be written to: both are made of what makes a number an array without dimensions, and
+of the loss's own numbers. A loss is odd if the derivatives by y are the same, negated.
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ import numpy as np
 from tapegrad._core.entry import Spec
 from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Value
-from tapegrad.torch._rules.parts import LARGE
+from tapegrad.torch._rules.parts import LARGE, Constant, constant_of
+from tapegrad.torch._rules.reducing import ones_of
 from tapegrad.torch._types import Number
+
+Functions = tuple[Callable[[Value, Value], Value], Callable[[Value, Value], Value]]
 
 
 class SmallLoss(NamedTuple):
     """A loss of pairs of elements."""
 
-    losses: Callable[..., Value]
-    slopes: Callable[..., Value]
+    small: Callable[..., Functions]
     odd: bool = True
 
 
@@ -41,21 +44,22 @@ def ways_of(
         return None
     if wanted[1] and not loss.odd:
         return None
-    losses, slopes, _ = loss
-    of_each, number = reduction == "none", x.dtype.type
-    divisor = number(x.size if reduction == "mean" else 1)
+    constant, number = constant_of(x.dtype), x.dtype.type
+    losses, slopes = loss.small(constant, **params)
+    of_each, is_mean = reduction == "none", reduction == "mean"
+    divisor, ones = number(x.size if is_mean else 1), ones_of(x.size, x.dtype)
     by_x, by_y = wanted
 
     def run(x: Value, y: Value) -> Value:
-        made = losses(x, y, **params)
+        made = losses(x, y)
         if of_each:
             return made
-        total = np.add.reduce(made, None)
-        return total / divisor if divisor != 1 else total
+        total = made.reshape(-1).dot(ones)
+        return total / divisor if is_mean else total
 
     def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> Any:
-        bar = slopes(x, y, **params)
-        bar *= g if of_each else number(g / divisor)
+        bar = slopes(x, y)
+        np.multiply(bar, g if of_each else number(g / divisor), bar)
         return (bar if by_x else None), (np.negative(bar) if by_y else None)
 
     return AllWays(pull, run=run)
@@ -64,95 +68,101 @@ def ways_of(
 # --- Differences --------------------------------------------------------------------------------
 
 
-def _squares(x: Value, y: Value) -> Value:
-    made = x - y
-    return np.square(made, made)
+def _mse(constant: Constant) -> Functions:
+    two = constant(2)
+
+    def losses(x: Value, y: Value) -> Value:
+        made = np.subtract(x, y)
+        return np.square(made, made)
+
+    def slopes(x: Value, y: Value) -> Value:
+        made = np.subtract(x, y)
+        return np.multiply(made, two, made)
+
+    return losses, slopes
 
 
-def _twice(x: Value, y: Value) -> Value:
-    made = x - y
-    made *= 2
-    return made
+def _l1(_constant: Constant) -> Functions:
+    def losses(x: Value, y: Value) -> Value:
+        made = np.subtract(x, y)
+        return np.absolute(made, made)
+
+    def slopes(x: Value, y: Value) -> Value:
+        made = np.subtract(x, y)
+        return np.sign(made, made)
+
+    return losses, slopes
 
 
-def _sizes(x: Value, y: Value) -> Value:
-    made = x - y
-    return np.absolute(made, made)
+def _huber(constant: Constant, delta: Number) -> Functions:
+    bound, least, half = constant(delta), constant(-delta), constant(0.5)
+
+    def losses(x: Value, y: Value) -> Value:
+        made = np.subtract(x, y)
+        np.absolute(made, made)
+        near = np.minimum(made, bound)
+        np.subtract(made, np.multiply(half, near), made)
+        return np.multiply(made, near, made)
+
+    def slopes(x: Value, y: Value) -> Value:
+        return np.minimum(np.maximum(np.subtract(x, y), least), bound)
+
+    return losses, slopes
 
 
-def _signs(x: Value, y: Value) -> Value:
-    made = x - y
-    return np.sign(made, made)
-
-
-def _huber(x: Value, y: Value, delta: Number) -> Value:
-    made = x - y
-    np.absolute(made, made)
-    near = np.minimum(made, delta)
-    half = 0.5 * near
-    made -= half
-    made *= near
-    return made
-
-
-def _bounded(x: Value, y: Value, delta: Number) -> Value:
-    made = x - y
-    np.maximum(made, -delta, out=made)
-    return np.minimum(made, delta, out=made)
-
-
-def _smooth(x: Value, y: Value, beta: Number) -> Value:
+def _smooth_l1(constant: Constant, beta: Number) -> Functions:
     if beta == 0:
-        return _sizes(x, y)
-    made = _huber(x, y, beta)
-    if beta != 1:
-        made *= 1 / beta
-    return made
+        return _l1(constant)
+    apart, _ = _huber(constant, beta)
+    one, least = constant(1), constant(-1)
+    factor = None if beta == 1 else constant(1 / beta)
+
+    def losses(x: Value, y: Value) -> Value:
+        made = apart(x, y)
+        return made if factor is None else np.multiply(made, factor, made)
+
+    def slopes(x: Value, y: Value) -> Value:
+        made = np.subtract(x, y)
+        if factor is not None:
+            np.multiply(made, factor, made)
+        return np.minimum(np.maximum(made, least), one)
+
+    return losses, slopes
 
 
-def _smooth_slopes(x: Value, y: Value, beta: Number) -> Value:
-    if beta == 0:
-        return _signs(x, y)
-    made = x - y
-    if beta != 1:
-        made *= 1 / beta
-    np.maximum(made, -1, out=made)
-    return np.minimum(made, 1, out=made)
-
-
-MSE = SmallLoss(_squares, _twice)
-L1 = SmallLoss(_sizes, _signs)
-HUBER = SmallLoss(_huber, _bounded)
-SMOOTH_L1 = SmallLoss(_smooth, _smooth_slopes)
+MSE = SmallLoss(_mse)
+L1 = SmallLoss(_l1)
+HUBER = SmallLoss(_huber)
+SMOOTH_L1 = SmallLoss(_smooth_l1)
 
 # --- Two classes --------------------------------------------------------------------------------
 
 
-def _with_logits(x: Value, y: Value) -> Value:
-    """(1 - y) * x + log(1 + exp(-x))."""
-    low = np.absolute(x)
-    np.negative(low, low)
-    np.exp(low, low)
-    np.log1p(low, low)
-    made = np.negative(x)
-    np.maximum(made, 0, out=made)
-    made += low
-    np.subtract(1, y, low)
-    low *= x
-    low += made
-    return low
+def _with_logits(constant: Constant) -> Functions:
+    """(1 - y) * x + log(1 + exp(-x)), and its slope (1 - y) - 1 / (1 + exp(x))."""
+    zero, one = constant(0), constant(1)
+
+    def losses(x: Value, y: Value) -> Value:
+        low = np.absolute(x)
+        np.negative(low, low)
+        np.exp(low, low)
+        np.log1p(low, low)
+        made = np.maximum(np.negative(x), zero)
+        np.add(made, low, made)
+        np.subtract(one, y, low)
+        np.multiply(low, x, low)
+        return np.add(low, made, low)
+
+    def slopes(x: Value, y: Value) -> Value:
+        other = np.exp(x)
+        np.add(other, one, other)
+        np.divide(one, other, other)
+        made = np.subtract(one, y)
+        return np.subtract(made, other, made)
+
+    return losses, slopes
 
 
-def _with_logits_slopes(x: Value, y: Value) -> Value:
-    """(1 - y) - 1 / (1 + exp(x))."""
-    other = np.exp(x)
-    other += 1
-    np.divide(1, other, other)
-    made = 1 - y
-    made -= other
-    return made
-
-
-WITH_LOGITS = SmallLoss(_with_logits, _with_logits_slopes, odd=False)
+WITH_LOGITS = SmallLoss(_with_logits, odd=False)
 
 __all__ = ["HUBER", "L1", "MSE", "SMOOTH_L1", "WITH_LOGITS", "SmallLoss", "ways_of"]

@@ -263,5 +263,5 @@ def picked_losses(
     counts = valid.astype(scores.dtype) if weight is None else weight[bounds] * valid
     losses = -np.where(valid, picked, 0) * counts
     if reduction == "mean":
-        return np.sum(losses) / np.sum(counts), counts
+        return reduced(losses, "sum") / np.sum(counts), counts
     return reduced(losses, reduction), counts

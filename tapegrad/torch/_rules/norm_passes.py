@@ -63,7 +63,9 @@ def _within(x: Value, last: int) -> Value:
 
 
 def _products_within(x: Value, y: Value, last: int) -> Value:
-    """`_within` of x * y."""
+    """`_within` of x * y; of small ones a product costs less than NumPy's sums of products."""
+    if x.size < LARGE:
+        return _within(x * y, last)
     lead = x.shape[: x.ndim - last]
     size = math.prod(x.shape[len(lead) :])
     sums = np.vecdot(x.reshape(-1, size), y.reshape(-1, size))
@@ -72,6 +74,8 @@ def _products_within(x: Value, y: Value, last: int) -> Value:
 
 def _sums(x: Value, axes: Axes, last: int) -> Value:
     """The sums over axes, the `last` ones of which are the last of x."""
+    if not last and is_column(x.shape, axes):
+        return np.dot(np.ones((1, len(x)), x.dtype), x)
     rest = tuple(axis for axis in axes if axis < -last)
     sums = _within(x, last) if last else x
     return add_up(sums, rest, keepdims=True) if rest else sums
@@ -79,8 +83,10 @@ def _sums(x: Value, axes: Axes, last: int) -> Value:
 
 def _sums_of_products(x: Value, y: Value, axes: Axes, last: int) -> Value:
     """`_sums` of x * y."""
+    if not last:
+        return _sums(x * y, axes, 0)
     rest = tuple(axis for axis in axes if axis < -last)
-    sums = _products_within(x, y, last) if last else x * y
+    sums = _products_within(x, y, last)
     return add_up(sums, rest, keepdims=True) if rest else sums
 
 
@@ -121,6 +127,11 @@ def forward(
 def are_rows(x: Value, weight: Value, axes: Axes, last: int) -> bool:
     """Whether the last axes alone are normalized, with a weight for each of their elements."""
     return last == len(axes) and weight.shape == x.shape[x.ndim - last :] and x.size >= LARGE
+
+
+def is_column(shape: tuple[int, ...], axes: Axes) -> bool:
+    """Whether the columns of a matrix are normalized, as a batch of examples is: by products."""
+    return axes == (-2,) and len(shape) == 2
 
 
 def is_even(weight: Value, axes: Axes) -> bool:
@@ -205,4 +216,4 @@ def backward(
     return whole, np.concatenate(of_weight), np.concatenate(of_bias)
 
 
-__all__ = ["are_plain", "backward", "forward", "is_even"]
+__all__ = ["are_plain", "backward", "forward", "is_column", "is_even"]

@@ -4,7 +4,8 @@ Knows NumPy arrays and the passes. Must not know rules, or what is normalized.
 
 The steps are those of `norm_passes`, and give the same results; but all that shapes decide is
 decided before, and the backward pass gets what is normalized from the forward one, instead of
-computing it again. Large arrays take the passes themselves: there memory counts, and not calls.
+computing it again. Numbers are arrays without dimensions, the cheapest operands. Large arrays take
+the passes themselves: there memory counts, and not calls.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import numpy as np
 from tapegrad._core.sums import summing
 from tapegrad._core.types import Value
 from tapegrad.torch._rules import norm_passes
-from tapegrad.torch._rules.norm_passes import Axes, is_even
-from tapegrad.torch._rules.parts import LARGE, add_up
+from tapegrad.torch._rules.norm_passes import Axes, is_column, is_even
+from tapegrad.torch._rules.parts import LARGE, add_up, constant_of
 
 Shape = tuple[int, ...]
 
@@ -57,48 +58,45 @@ def _sums_of(norm: Norm, last: int) -> Callable[[Value], Value]:
     """The sums over the axes, kept as axes of size 1, as `norm_passes` computes them."""
     rest = tuple(axis for axis in norm.axes if axis < -last)
     if not last:
+        if is_column(norm.shape, norm.axes):
+            row = np.ones((1, norm.shape[0]), norm.dtype)
+            return row.dot
         return lambda x: add_up(x, rest, None, None, True)
     lead = norm.shape[: len(norm.shape) - last]
     size = math.prod(norm.shape[len(lead) :])
+    if len(norm.shape) == 2 and last == 1:
+        column = np.ones((size, 1), norm.dtype)
+        return lambda x: x.dot(column)
     ones, flat, kept = np.ones(size, norm.dtype), (-1, size), (*lead, *(1,) * last)
     if not rest:
-        return lambda x: np.dot(x.reshape(flat), ones).reshape(kept)
-    return lambda x: add_up(np.dot(x.reshape(flat), ones).reshape(kept), rest, None, None, True)
+        return lambda x: x.reshape(flat).dot(ones).reshape(kept)
+    return lambda x: add_up(x.reshape(flat).dot(ones).reshape(kept), rest, None, None, True)
 
 
 def _squares_of(norm: Norm, last: int) -> Callable[[Value], Value]:
     """The same of squares."""
-    rest = tuple(axis for axis in norm.axes if axis < -last)
-    if not last:
-        return lambda x: add_up(x * x, rest, None, None, True)
-    lead = norm.shape[: len(norm.shape) - last]
-    flat, kept = (-1, math.prod(norm.shape[len(lead) :])), (*lead, *(1,) * last)
-
-    def squares(x: Value) -> Value:
-        rows = x.reshape(flat)
-        found = np.vecdot(rows, rows).reshape(kept)
-        return add_up(found, rest, None, None, True) if rest else found
-
-    return squares
+    sums = _sums_of(norm, last)
+    return lambda x: sums(np.multiply(x, x))
 
 
 def _scaled(norm: Norm, last: int) -> Callable[[Value], tuple[Value, Value, Value, Value]]:
     """A function that returns x less its mean, 1 / sqrt(variance + eps), mean and variance."""
     sums, squares = _sums_of(norm, last), _squares_of(norm, last)
     count = math.prod(norm.shape[axis] for axis in norm.axes)
-    eps, centred = norm.eps, norm.centred
+    constant, centred = constant_of(norm.dtype), norm.centred
+    divisor, eps, one = constant(count), constant(norm.eps), constant(1)
 
     def scaled(x: Value) -> tuple[Value, Value, Value, Value]:
         mean = None
         if centred:
             mean = sums(x)
-            mean /= count
+            np.divide(mean, divisor, mean)
             x = np.subtract(x, mean)
         variance = squares(x)
-        variance /= count
-        scale = variance + eps
+        np.divide(variance, divisor, variance)
+        scale = np.add(variance, eps)
         np.sqrt(scale, scale)
-        return x, np.divide(1, scale, scale), mean, variance
+        return x, np.divide(one, scale, scale), mean, variance
 
     return scaled
 
@@ -106,7 +104,7 @@ def _scaled(norm: Norm, last: int) -> Callable[[Value], tuple[Value, Value, Valu
 def _even(norm: Norm, last: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Of a weight that is the same for all elements that are normalized together."""
     scaled, sums = _scaled(norm, last), _sums_of(norm, last)
-    centred, inverse = norm.centred, 1 / math.prod(norm.shape[axis] for axis in norm.axes)
+    inverse, centred = _inverse_of(norm), norm.centred
     by_x, by_weight, by_bias = norm.wanted
     kept = tuple(1 if a - len(norm.shape) in norm.axes else s for a, s in enumerate(norm.shape))
     to_weight = None if norm.weight is None else _narrowing(kept, norm.weight)
@@ -116,7 +114,7 @@ def _even(norm: Norm, last: int) -> tuple[Callable[..., Any], Callable[..., Any]
         factor = scale if weight is None else scale * weight
         out = np.multiply(apart, factor)
         if bias is not None:
-            out += bias
+            np.add(out, bias, out)
         return out, (apart, scale, factor, mean, variance)
 
     def pull(g: Value, _weight: Value, kept: Any) -> Any:
@@ -124,19 +122,18 @@ def _even(norm: Norm, last: int) -> tuple[Callable[..., Any], Callable[..., Any]
         total: Any = sums(g) if centred or by_bias else None
         made = np.multiply(g, apart)
         along = sums(made)
-        along *= scale
+        np.multiply(along, scale, along)
         of_weight = to_weight(along) if by_weight and to_weight is not None else None
         of_bias = to_weight(total) if by_bias and to_weight is not None else None
         if not by_x:
             return None, of_weight, of_bias
-        slope = along * scale
-        slope *= inverse
+        slope = np.multiply(along, scale)
+        np.multiply(slope, inverse, slope)
         np.multiply(apart, slope, made)
         np.subtract(g, made, made)
         if centred:
-            made -= total * inverse
-        made *= factor
-        return made, of_weight, of_bias
+            np.subtract(made, np.multiply(total, inverse), made)
+        return np.multiply(made, factor, made), of_weight, of_bias
 
     return keep, pull
 
@@ -148,46 +145,54 @@ def _rows(norm: Norm) -> tuple[Callable[..., Any], Callable[..., Any]]:
     rows = math.prod(norm.shape) // size
     flat = norm._replace(shape=(rows, size), axes=(-1,))
     scaled, shape, given = _scaled(flat, 1), norm.shape, norm.weight
-    ones, inverse = np.ones(rows, norm.dtype), norm.dtype.type(1 / size)
+    ones, inverse = np.ones(rows, norm.dtype), _inverse_of(flat)
     centred, (by_x, by_weight, by_bias) = norm.centred, norm.wanted
+    are_rows, is_row = shape == (rows, size), given == (size,)
 
     def keep(x: Value, weight: Value, bias: Value) -> Any:
-        y, scale, _, _ = scaled(x.reshape(rows, size))
+        y, scale, _, _ = scaled(x if are_rows else x.reshape(rows, size))
         y = np.multiply(y, scale, y if centred else None)
-        out = np.multiply(y, weight.reshape(size))
+        out = np.multiply(y, weight if is_row else weight.reshape(size))
         if bias is not None:
-            out += bias.reshape(size)
-        return out.reshape(shape), (y, scale)
+            np.add(out, bias if is_row else bias.reshape(size), out)
+        return (out if are_rows else out.reshape(shape)), (y, scale)
 
     def pull(g: Value, weight: Value, kept: Any) -> Any:
         y, scale = kept
-        g = g.reshape(rows, size)
         of_weight = of_bias = None
+        if not are_rows:
+            g = g.reshape(rows, size)
         made = np.multiply(g, y)
         if by_weight:
-            of_weight = np.dot(ones, made).reshape(given)
+            of_weight = ones.dot(made)
+            of_weight = of_weight if is_row else of_weight.reshape(given)
         if by_bias:
-            of_bias = np.dot(ones, g).reshape(given)
+            of_bias = ones.dot(g)
+            of_bias = of_bias if is_row else of_bias.reshape(given)
         if not by_x:
             return None, of_weight, of_bias
-        column = weight.reshape(size, 1)
-        shares = column * inverse
-        np.multiply(y, np.dot(made, shares), made)
-        bar = np.multiply(g, weight.reshape(size))
-        bar -= made
+        shares = np.multiply(weight, inverse).reshape(size, 1)
+        np.multiply(y, made.dot(shares), made)
+        bar = np.multiply(g, weight if is_row else weight.reshape(size))
+        np.subtract(bar, made, bar)
         if centred:
-            bar -= np.dot(g, shares)
-        bar *= scale
-        return bar.reshape(shape), of_weight, of_bias
+            np.subtract(bar, g.dot(shares), bar)
+        np.multiply(bar, scale, bar)
+        return (bar if are_rows else bar.reshape(shape)), of_weight, of_bias
 
     return keep, pull
+
+
+def _inverse_of(norm: Norm) -> Value:
+    """1 over the count of what is normalized together."""
+    return constant_of(norm.dtype)(1 / math.prod(norm.shape[axis] for axis in norm.axes))
 
 
 def _any(norm: Norm, last: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Of any weight, such as that of channels which are normalized in groups."""
     assert norm.weight is not None
     scaled, sums = _scaled(norm, last), _sums_of(norm, last)
-    centred, inverse = norm.centred, 1 / math.prod(norm.shape[axis] for axis in norm.axes)
+    inverse, centred = _inverse_of(norm), norm.centred
     to_weight = _narrowing(norm.shape, norm.weight)
     by_x, by_weight, by_bias = norm.wanted
 
@@ -196,7 +201,7 @@ def _any(norm: Norm, last: int) -> tuple[Callable[..., Any], Callable[..., Any]]
         y = np.multiply(y, scale, y if centred else None)
         out = np.multiply(y, weight)
         if bias is not None:
-            out += bias
+            np.add(out, bias, out)
         return out, (y, scale)
 
     def pull(g: Value, weight: Value, kept: Any) -> Any:
@@ -207,13 +212,12 @@ def _any(norm: Norm, last: int) -> tuple[Callable[..., Any], Callable[..., Any]]
         if not by_x:
             return None, of_weight, of_bias
         bar = np.multiply(g, weight)
-        made *= weight
-        np.multiply(y, sums(made) * inverse, made)
+        np.multiply(made, weight, made)
+        np.multiply(y, np.multiply(sums(made), inverse), made)
         if centred:
-            made += sums(bar) * inverse
-        bar -= made
-        bar *= scale
-        return bar, of_weight, of_bias
+            np.add(made, np.multiply(sums(bar), inverse), made)
+        np.subtract(bar, made, bar)
+        return np.multiply(bar, scale, bar), of_weight, of_bias
 
     return keep, pull
 

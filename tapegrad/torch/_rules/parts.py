@@ -77,6 +77,17 @@ def by_passes(passes: Function, *, work: int = 0) -> Callable[[Function], Functi
     return decorate
 
 
+def kept_by_passes(passes: Function, x: Value, *numbers: Number, work: int) -> tuple[Value, Value]:
+    """A result and its slopes, by `passes(made, slopes, *work, x, *numbers)` in place."""
+    if not x.flags.c_contiguous:
+        x = np.ascontiguousarray(x)
+    made, slopes = np.empty_like(x), np.empty_like(x)
+    rooms = [np.empty(min(x.size, ROOM), x.dtype) for _ in range(work)]
+    for parts in slices_of(made, slopes, *rooms, x, *numbers):
+        passes(*parts)
+    return made, slopes
+
+
 def is_plain(x: Value, *others: Value) -> bool:
     """Whether arrays are as passes take them: contiguous, of one shape and of floats."""
     return type(x) is np.ndarray and _is_plain(x, others)
@@ -161,6 +172,21 @@ def logistic_of(x: Value) -> Value:
         return 1 / (1 + np.exp(-x))
 
 
+# --- Small arrays -------------------------------------------------------------------------------
+
+Constant = Callable[[Number], Value]
+
+
+def constant_of(dtype: np.dtype[Any]) -> Constant:
+    """What makes numbers of a dtype arrays without dimensions: as operands the cheapest ones."""
+
+    def constant(number: Number) -> Value:
+        with np.errstate(over="ignore"):
+            return np.array(number, dtype)
+
+    return constant
+
+
 # NumPy's functions whose arguments are given by position, which takes a third of the time.
 add_up: Any = np.add.reduce
 highest: Any = np.maximum.reduce
@@ -195,13 +221,16 @@ def _has_products(x: Value) -> bool:
 __all__ = [
     "LARGE",
     "ROOM",
+    "Constant",
     "add_up",
     "by_passes",
     "clipped",
+    "constant_of",
     "highest",
     "in_parts",
     "is_like",
     "is_plain",
+    "kept_by_passes",
     "logistic_into",
     "logistic_of",
     "slices_of",

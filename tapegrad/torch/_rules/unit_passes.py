@@ -21,6 +21,7 @@ from tapegrad.torch._rules.parts import logistic_into, softplus_into
 from tapegrad.torch._types import Number
 
 _ROOT_HALF, _DENSITY = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
+_HALF_BITS = -0.5 / math.log(2)
 _ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
@@ -30,6 +31,13 @@ def has_nan(x: Value) -> bool:
 
 
 # --- Piecewise ----------------------------------------------------------------------------------
+
+
+def leaky_and_slopes(made: Value, slopes: Value, x: Value, slope: Number) -> None:
+    """leaky_relu with a slope within (0, 1]."""
+    np.copyto(slopes, np.greater(x, 0))
+    np.clip(slopes, slope, 1, out=slopes)
+    np.multiply(x, slopes, made)
 
 
 def hardsigmoid(made: Value, x: Value) -> None:
@@ -84,6 +92,26 @@ def elu(
     np.add(room, made, made)
 
 
+def elu_and_slopes(
+    made: Value, slopes: Value, room: Value, x: Value, alpha: Number, scale: Number, by: Number
+) -> None:
+    """`elu` and its slopes, of numbers for which `elu_slopes` is right on both sides."""
+    np.clip(x, -np.inf, 0, out=room)
+    if by != 1:
+        np.multiply(room, by, room)
+    np.expm1(room, made)
+    np.exp(room, slopes)
+    if alpha * scale != 1:
+        np.multiply(made, alpha * scale, made)
+    np.clip(x, 0, np.inf, out=room)
+    if scale != 1:
+        np.multiply(slopes, scale, slopes)
+        np.multiply(room, scale, room)
+    np.add(room, made, made)
+    if has_nan(x):
+        slopes[np.isnan(x)] = scale
+
+
 def elu_slopes(made: Value, x: Value, alpha: Number, scale: Number, recording: Number) -> bool:
     """exp(min(x, 0) * recording) * scale, if that is right on both sides."""
     if alpha * scale * recording != scale or has_nan(x):
@@ -102,6 +130,17 @@ def silu(made: Value, x: Value) -> None:
     np.exp(made, made)
     np.add(made, 1, made)
     np.divide(x, made, made)
+
+
+def silu_and_slopes(made: Value, slopes: Value, room: Value, x: Value) -> None:
+    """`silu`, and (1 + x - x * s) * s, of the logistic function s."""
+    np.negative(x, slopes)
+    np.exp(slopes, slopes)
+    np.add(slopes, 1, slopes)
+    np.divide(x, slopes, made)
+    np.subtract(x, made, room)
+    np.add(room, 1, room)
+    np.divide(room, slopes, slopes)
 
 
 def silu_slopes(made: Value, room: Value, x: Value) -> None:
@@ -143,6 +182,23 @@ def softplus(made: Value, room: Value, x: Value, beta: Number, limit: Number) ->
         return True
     softplus_into(made, room, x)
     return False
+
+
+def softplus_and_slopes(
+    made: Value, slopes: Value, room: Value, x: Value, *_numbers: Number
+) -> None:
+    """`softplus` and the logistic function, in float32 with a beta of 1 and a limit from 17 on."""
+    np.absolute(x, slopes)
+    np.negative(slopes, slopes)
+    np.exp(slopes, slopes)
+    np.log1p(slopes, made)
+    np.clip(x, 0, np.inf, out=room)
+    np.add(room, made, made)
+    # exp(-|x|) or 1, over 1 + exp(-|x|)
+    np.greater_equal(x, 0, room)
+    np.maximum(room, slopes, out=room)
+    np.add(slopes, 1, slopes)
+    np.divide(room, slopes, slopes)
 
 
 def softplus_slopes(made: Value, room: Value, x: Value, beta: Number, limit: Number) -> bool:
@@ -214,6 +270,20 @@ def gelu(made: Value, room: Value, x: Value) -> bool:
     np.add(made, 0.5, made)
     np.multiply(made, x, made)
     return False
+
+
+def gelu_and_slopes(made: Value, slopes: Value, room: Value, x: Value) -> None:
+    """`gelu` and `gelu_slopes`, in float32 alone."""
+    _erf_by(slopes, room, x, _TANH_OF_NORMAL, 2 * _ERF_LIMIT)
+    np.multiply(slopes, 0.5, slopes)
+    np.add(slopes, 0.5, slopes)
+    np.multiply(slopes, x, made)
+    np.multiply(x, x, room)
+    np.multiply(room, _HALF_BITS, room)
+    np.exp2(room, room)  # twice as fast as np.exp
+    np.multiply(room, _DENSITY, room)
+    np.multiply(room, x, room)
+    np.add(slopes, room, slopes)
 
 
 def gelu_slopes(made: Value, room: Value, x: Value) -> bool:

@@ -160,7 +160,8 @@ def accumulate(variable: Tensor, bar: Cotangent, taken: set[int], *, create: boo
                 taken.add(id(value))
             variable._grad = gradient
         elif create or known.node is not None or type(known._value) is not ndarray:
-            variable._grad = of_array(array_below(known) + conjugated(bar))
+            before = array_below(known) if create else known._value
+            variable._grad = of_array(before + conjugated(bar))
         else:
             np.add(known._value, conjugated(bar), out=known._value)
 

@@ -31,6 +31,8 @@ from tapegrad.torch._graph.node import (
     array_on_graph,
     is_on_graph,
     new,
+    note_watched,
+    watch,
 )
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.tracing import is_differentiated, unlogged
@@ -419,8 +421,10 @@ class Tensor:
         if hooks is None:
             hooks = Hooks()
             setattr(holder, name, hooks)
-            if holder is not self:
-                holder._watched = True
+            if holder is self:
+                note_watched()
+            else:
+                watch(holder)
         return hooks.add(hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
@@ -433,6 +437,7 @@ class Tensor:
             )
         if self._after is None:
             self._after = Hooks()
+            note_watched()
         return self._after.add(hook)
 
 
@@ -580,7 +585,7 @@ def retain_at(tensor: Tensor, node: Slot) -> None:
         old._retained = tuple(kept for kept in old._retained if kept() is not tensor)
     if node is not None:
         node._retained = (*node._retained, weakref.ref(tensor))
-        node._watched = True
+        watch(node)
 
 
 def accumulator_of(leaf: Tensor) -> AccumulateGrad:

@@ -154,10 +154,10 @@ def grad(
         work = BackwardPass(roots, wanted, keep=keep, create=create_graph, accumulate=False)
         work.run()
         found = [work.captured.get(node) for node in wanted]
-    parts: Any = (
+    parts: Any = [
         _finished(bar, x, place, allow_unused, materialize_grads, create_graph)
         for place, (bar, x) in enumerate(zip(found, inputs, strict=True))
-    )
+    ]
     return tuple(parts)  # None where that is allowed
 
 
@@ -189,7 +189,11 @@ def _sequence(given: Tree) -> Sequence[Any]:
         return (given,)
     if isinstance(given, GradientEdge):
         given = (given,)
-    return tuple(_of_edge(part) if isinstance(part, GradientEdge) else part for part in given)
+    found = tuple(given)
+    for part in found:
+        if isinstance(part, GradientEdge):
+            return [_of_edge(part) if isinstance(part, GradientEdge) else part for part in found]
+    return found
 
 
 def _of_edge(edge: GradientEdge) -> Tensor:

@@ -10,7 +10,7 @@ such a call shows what it calls in turn.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -254,29 +254,26 @@ def titles(kind: type[Node]) -> tuple[str, str]:
     return found
 
 
-class Steps(list[Any]):
+class Steps:
     """The entries of a replay. Taking the next one ends the event of the step before."""
 
-    def __init__(self, entries: list[Any], bars: Any, watcher: Any) -> None:
-        super().__init__(entries)
+    def __init__(self, entries: Iterable[Any], bars: Any, watcher: Any) -> None:
+        self.entries = entries
         self.bars = bars
         self.watcher = watcher
         self.step: Any = None
         self.detailed = watcher.detailed
 
-    def pop(self, _: Any = -1) -> Any:
-        """The last entry, whose event begins now."""
-        if self.step is not None:
-            self.watcher.end(self.step)
-            self.step = None
-        entry = super().pop()
-        if entry is None or entry[1] is PROJECT:
-            return entry
-        bar = self.bars[entry[0]]
-        if bar is not None:
-            shape = getattr(bar, "shape", ()) if self.detailed else ()
-            self.step = self.watcher.begin(titles(type(entry[0])), entry[0]._number, shape)
-        return entry
+    def __iter__(self) -> Iterator[Any]:
+        for entry in self.entries:
+            self.finish()
+            bar = None if entry[1] is PROJECT else self.bars[entry[0]]
+            if bar is not None:
+                shape = getattr(bar, "shape", ()) if self.detailed else ()
+                self.step = self.watcher.begin(titles(type(entry[0])), entry[0]._number, shape)
+            yield entry
+            del entry  # so that the replay alone keeps its values
+        self.finish()
 
     def finish(self) -> None:
         """End the event of the last step."""
@@ -289,9 +286,8 @@ def _steps(watcher: Any) -> Iterator[Place]:
     replay, run = _replay_backward, _run_node
     set_grad, accumulate = BackwardPass._set_grad, BackwardPass._accumulate_leaf
 
-    def replay_backward(entries: list[Any], bars: Any, **options: Any) -> None:
+    def replay_backward(entries: Iterable[Any], bars: Any, **options: Any) -> None:
         steps = Steps(entries, bars, watcher)
-        entries.clear()  # so that the steps alone keep their values
         try:
             replay(steps, bars, **options)
         finally:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad.torch._engine import saved_names
 from tapegrad.torch._engine.saved import TWICE
-from tapegrad.torch._graph.node import FREED, Node
+from tapegrad.torch._graph.node import FREED, Node, watch
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.autograd.graph import HookPair, _Packed, _Unpacking
 
@@ -89,7 +89,7 @@ class SavedTensor:
             x = packed
         self._node._entry = rule, out, x, y, x_node, y_node
         self._node._packed = _Unpacking
-        self._node._watched = True
+        watch(self._node)
 
 
 saved_names.RAW.append(SavedTensor)

@@ -20,7 +20,14 @@ from tapegrad._core.types import Slot, Value
 from tapegrad.torch._engine.backward_pass import PASS, BackwardPass
 from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.hooks import Handle
-from tapegrad.torch._graph.node import AccumulateGrad, FunctionNode, GradientEdge, Node, edge_of
+from tapegrad.torch._graph.node import (
+    AccumulateGrad,
+    FunctionNode,
+    GradientEdge,
+    Node,
+    edge_of,
+    watch,
+)
 from tapegrad.torch._graph.versions import count_write, version_of
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, node_of, of_value
 from tapegrad.torch.autograd._picture import make_dot
@@ -154,7 +161,7 @@ class HookPair:
             return
         node._entry = made
         node._packed = _Unpacking
-        node._watched = True
+        watch(node)
 
     def _packed(self, value: Value, node: Slot) -> Value:
         if type(value) is not np.ndarray:

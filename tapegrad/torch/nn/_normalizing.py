@@ -6,6 +6,7 @@ is normalized (`_rules.normalizing`).
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from tapegrad.torch._ops.elementwise.kinds import require_kind
 from tapegrad.torch._ops.making import kept_by
 from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._rules.normalizing import moments, moments_kept, normalized
+from tapegrad.torch._rules.parts import constant_of
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import is_plain, overwrite
 
@@ -105,8 +107,11 @@ def _statistics_of(input: Tensor, axes: tuple[int, ...], eps: float, out: Tensor
             )
         value = raw_value(value)
         return np.mean(value, axes), np.var(value, axes)
-    shape = [side for axis, side in enumerate(value.shape) if axis - value.ndim not in axes]
-    return tuple(part.reshape(shape) for part in found)
+    mean, variance = found
+    shape: Any = -1
+    if len(axes) != value.ndim - 1:
+        shape = [side for axis, side in enumerate(value.shape) if axis - value.ndim not in axes]
+    return mean.reshape(shape), variance.reshape(shape)
 
 
 def count_batch(counter: Tensor) -> None:
@@ -119,14 +124,22 @@ def count_batch(counter: Tensor) -> None:
         OPERATIONS["add_"](counter, 1)
 
 
+@functools.lru_cache(maxsize=1 << 8)
+def _factors(dtype: np.dtype[Any], momentum: float) -> tuple[Value, Value]:
+    """1 - momentum and momentum, as the cheapest operands."""
+    constant = constant_of(dtype)
+    return constant(1 - momentum), constant(momentum)
+
+
 def _update(running: Tensor | None, found: Value, momentum: float) -> None:
     """Move running statistics towards those of a batch."""
     if running is None:
         return
     if is_plain(running) and running._value.dtype == found.dtype:
         value = running._value
-        value *= 1 - momentum
-        value += found * momentum
+        rest, share = _factors(value.dtype, momentum)
+        np.multiply(value, rest, value)
+        np.add(value, np.multiply(found, share), value)
         count_write(running)
         return
     with no_grad():
@@ -137,6 +150,12 @@ def _update(running: Tensor | None, found: Value, momentum: float) -> None:
 def _bessel(count: float) -> float:
     """The factor from a variance over n elements to the one over n - 1."""
     return count / (count - 1) if count > 1 else math.nan
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def _bessel_of(dtype: np.dtype[Any], count: int) -> Value:
+    """The same as the cheapest operand."""
+    return constant_of(dtype)(_bessel(count))
 
 
 def _size_words(shape: Sequence[int]) -> str:
@@ -159,16 +178,27 @@ def batch_norm(
     statistics are those of the input, and the running ones, if any, move towards them by
     `momentum`; else the running ones are used. ValueError for one value a channel in training.
     """
-    out = _by_channels(input, running_mean, running_var, weight, bias, training, eps)
+    mean, variance = running_mean, running_var
+    if training and _fit(input, mean) and _fit(input, variance):
+        mean = variance = None  # they decide nothing
+    out = _by_channels(input, mean, variance, weight, bias, training, eps)
     if training and (running_mean is not None or running_var is not None):
         shape = input._value.shape
         count = math.prod(shape) // max(shape[1], 1)
         if count:
-            mean, variance = _statistics_of(input, _but_channels(len(shape)), eps, out)
+            found, spread = _statistics_of(input, _but_channels(len(shape)), eps, out)
             part = 0.0 if momentum is None else momentum
-            _update(running_mean, mean, part)
-            _update(running_var, variance * _bessel(count), part)
+            _update(running_mean, found, part)
+            _update(running_var, np.multiply(spread, _bessel_of(spread.dtype, count)), part)
     return out
+
+
+def _fit(input: Tensor, running: Tensor | None) -> bool:
+    """Whether a running statistic is one that an input has, so that no check refuses it."""
+    if running is None:
+        return True
+    x, value = input._value, running._value
+    return value.dtype is x.dtype and value.shape == x.shape[1:2]
 
 
 def _but_channels(ndim: int) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
+from tapegrad.rules.masks import selected
 from tapegrad.torch._dims import along_one, shaped, wrapped
 from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._graph.node import node_class
@@ -81,14 +82,14 @@ def activation(
     def decorate(compute: Operation) -> Operation:
         word, compute = compute.__name__, refusing(compute)
         public = everywhere and not inplace
-        call = operation(label, method=method, function=public, settles=True)(compute)
+        own = operation(label, method=method, function=public, settles=True)(compute)
+        trace = own.trace  # type: ignore[attr-defined]
         if short is not None:
-            trace = call.trace  # type: ignore[attr-defined]
-            call = _shortened(call, short, label, numbers or (lambda *given: given))
-            call = settling(call, trace)
+            given = numbers or (lambda *given: given)
+            own = settling(_shortened(own, short, label, given), trace)
         if not inplace:
-            return call
-        own, call = call, with_inplace(call, compute, within)
+            return own
+        call = settling(with_inplace(own, compute, within), _apart(trace, compute))
         if everywhere:
             add_inplace(word, quiet(compute), within, {}, method=method, operation=own)
             register(method=False)(call)
@@ -125,6 +126,19 @@ def _shortened(
         return logged(input, evaluate(x, *found), rule, node_type, (x, *found), {})
 
     return within
+
+
+def _apart(trace: Operation, compute: Operation) -> Operation:
+    """The trace of an activation that takes `inplace=` as well, and writes nowhere."""
+    names = (*inspect.signature(compute).parameters, "inplace")
+
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        if given.pop("inplace", False):
+            raise TypeError("a write is not settled")
+        return trace(**given)
+
+    return traced
 
 
 def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
@@ -171,7 +185,7 @@ def _kept(condition: Value, like: Value) -> Value:
 # --- relu ---------------------------------------------------------------------------------------
 
 
-@elementwise("ReluBackward0", lambda out, _x: _kept(~(untraced(out) <= 0), out))
+@elementwise("ReluBackward0", lambda out, _x: _kept(~(untraced(out) <= 0), out), strong=True)
 def relu_of(x: Value) -> Value:
     """max(x, 0), with the slope 0 at 0."""
     if type(x) is np.ndarray and x.size >= LARGE and x.dtype.char in "fd":
@@ -194,7 +208,8 @@ relu = register(replaces=relu)(short_single(relu_of, "ReluBackward0", relu, warn
     lambda _out, x, low, high: _kept(~((untraced(x) <= low) | (untraced(x) >= high)), x),
     0,
     0,
-    ways=unit_ways.ways_of(unit_ways.pull_between),
+    strong=True,
+    ways=unit_ways.ways_of(unit_ways.between, large=unit_ways.Large(unit_ways.pull_between)),
 )
 def _between(x: Value, low: Value, high: Value) -> Value:
     return clipped(x, low, high)
@@ -234,11 +249,14 @@ def _leaky_slopes(x: Value, slope: Value) -> Value:
     "LeakyReluBackward0",
     lambda _out, x, slope: _kept(_leaky_slopes(untraced(x), slope), x),
     0,
-    ways=unit_ways.ways_of(unit_ways.pull_leaky),
+    ways=unit_ways.ways_of(
+        unit_ways.leaky,
+        large=unit_ways.with_slopes(unit_passes.leaky_and_slopes, work=0, takes=_is_fraction),
+    ),
 )
 def _leaky(x: Value, slope: Value) -> Value:
     # Choosing element by element costs far more than the larger one of two.
-    return np.maximum(x, x * slope) if _is_fraction(slope) else np.where(x > 0, x, x * slope)
+    return np.maximum(x, x * slope) if _is_fraction(slope) else selected(x > 0, x, x * slope)
 
 
 @activation("LeakyReluBackward0", by_result=True, short=_leaky)
@@ -250,11 +268,11 @@ def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
 
 @elementwise(
     "PreluKernelBackward0",
-    lambda _out, x, weight: np.where(untraced(x) > 0, 1, weight),
-    lambda _out, x, _weight: np.where(untraced(x) > 0, 0, x),
+    lambda _out, x, weight: selected(untraced(x) > 0, 1, weight),
+    lambda _out, x, _weight: selected(untraced(x) > 0, 0, x),
 )
 def _prelu(x: Value, weight: Value) -> Value:
-    return np.where(x > 0, x, weight * x)
+    return selected(x > 0, x, weight * x)
 
 
 @activation("PreluKernelBackward0", everywhere=True, method=True, inplace=False)
@@ -275,10 +293,15 @@ def prelu(input: Value, weight: Value) -> Value:
 
 
 @elementwise(
-    "ThresholdBackward0", lambda _out, x, limit, _v: _kept(~(untraced(x) <= limit), x), 0, 0
+    "ThresholdBackward0",
+    lambda _out, x, limit, _v: _kept(~(untraced(x) <= limit), x),
+    0,
+    0,
+    strong=True,
+    ways=unit_ways.ways_of(unit_ways.threshold),
 )
 def _threshold(x: Value, limit: Number, value: Number) -> Value:
-    return np.where(x <= limit, np.asarray(value, x.dtype), x)
+    return selected(x <= limit, np.asarray(value, x.dtype), x)
 
 
 @activation("ThresholdBackward0", everywhere=True, by_result=True)
@@ -306,13 +329,20 @@ def _elu_slope(_out: Value, x: Value, alpha: Number, scale: Number, recording: N
     return np.where(below, low, scale)
 
 
+_ELUS = unit_ways.with_slopes(
+    unit_passes.elu_and_slopes,
+    work=1,
+    takes=lambda alpha, scale, recording: alpha * scale * recording == scale,
+)
+
+
 @elementwise(
     "EluBackward0",
     _elu_slope,
     0,
     0,
     0,
-    ways=unit_ways.ways_of(unit_ways.pull_elu, run=unit_ways.run_elu),
+    ways=unit_ways.ways_of(unit_ways.elu, large=_ELUS),
 )
 @by_passes(unit_passes.elu, work=1)
 def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
@@ -402,7 +432,10 @@ def _gelu_slopes(x: Value) -> Value:
     return 0.5 * special.erfc(-_ROOT_HALF * x) + x * (_DENSITY * np.exp(-0.5 * x * x))
 
 
-@elementwise("GeluBackward0", _gelu_slope)
+_GELUS = unit_ways.with_slopes(unit_passes.gelu_and_slopes, work=1, dtypes="f")
+
+
+@elementwise("GeluBackward0", _gelu_slope, ways=unit_ways.ways_of(None, large=_GELUS))
 @by_passes(unit_passes.gelu, work=1)
 @in_parts
 def _gelu(x: Value) -> Value:
@@ -423,7 +456,7 @@ def _gelu_tanh_slopes(x: Value) -> Value:
 @elementwise(
     "GeluBackward0",
     _gelu_tanh_slope,
-    ways=unit_ways.ways_of(unit_ways.pull_gelu_tanh, unit_ways.keep_gelu_tanh),
+    ways=unit_ways.ways_of(unit_ways.gelu_tanh),
 )
 @by_passes(unit_passes.gelu_tanh)
 def _gelu_tanh(x: Value) -> Value:
@@ -469,9 +502,10 @@ def _silu_slopes(x: Value) -> Value:
     return part * (1 + x * (1 - part))
 
 
-@elementwise(
-    "SiluBackward0", _silu_slope, ways=unit_ways.ways_of(unit_ways.pull_silu, unit_ways.keep_silu)
-)
+_SILUS = unit_ways.with_slopes(unit_passes.silu_and_slopes, work=1)
+
+
+@elementwise("SiluBackward0", _silu_slope, ways=unit_ways.ways_of(unit_ways.silu, large=_SILUS))
 @by_passes(unit_passes.silu)
 def _silu(x: Value) -> Value:
     return x / (1 + np.exp(-x))
@@ -494,12 +528,20 @@ def _softplus_slopes(x: Value, beta: Number, limit: Number) -> Value:
     return np.where(untraced(x) * beta > limit, 1, sigmoid_of(x * beta))
 
 
+_SOFTPLUSES = unit_ways.with_slopes(
+    unit_passes.softplus_and_slopes,
+    work=1,
+    dtypes="f",
+    takes=lambda beta, limit: beta == 1 and limit >= 17,
+)
+
+
 @elementwise(
     "SoftplusBackward0",
     _softplus_slope,
     0,
     0,
-    ways=unit_ways.ways_of(unit_ways.pull_softplus, run=unit_ways.run_softplus),
+    ways=unit_ways.ways_of(unit_ways.softplus, large=_SOFTPLUSES),
 )
 @by_passes(unit_passes.softplus, work=1)
 @in_parts
@@ -524,7 +566,7 @@ def _mish_slopes(x: Value) -> Value:
     return inner + x * sigmoid_of(x) * (1 - inner * inner)
 
 
-@elementwise("MishBackward0", _mish_slope)
+@elementwise("MishBackward0", _mish_slope, ways=unit_ways.ways_of(unit_ways.mish))
 @in_parts
 def _mish(x: Value) -> Value:
     return x * np.tanh(softplus_of(x))
@@ -545,7 +587,7 @@ def _logsigmoid_slopes(x: Value) -> Value:
 @elementwise(
     "LogSigmoidBackward0",
     lambda _out, x: _logsigmoid_slopes(x),
-    ways=unit_ways.ways_of(unit_ways.pull_log_logistic),
+    ways=unit_ways.ways_of(unit_ways.log_logistic),
 )
 @by_passes(unit_passes.log_logistic, work=1)
 def _logsigmoid(x: Value) -> Value:
@@ -580,6 +622,8 @@ def tanhshrink(input: Value) -> Value:
 @elementwise(
     "HardsigmoidBackward0",
     lambda _out, x: ((untraced(x) > -3) & (untraced(x) < 3)).astype(x.dtype) / 6,
+    strong=True,
+    ways=unit_ways.ways_of(unit_ways.hardsigmoid),
 )
 @by_passes(unit_passes.hardsigmoid)
 def _hardsigmoid(x: Value) -> Value:
@@ -604,7 +648,10 @@ def _hardswish_slopes(x: Value) -> Value:
 
 
 @elementwise(
-    "HardswishBackward0", _hardswish_slope, ways=unit_ways.ways_of(unit_ways.pull_hardswish)
+    "HardswishBackward0",
+    _hardswish_slope,
+    strong=True,
+    ways=unit_ways.ways_of(unit_ways.hardswish),
 )
 @by_passes(unit_passes.hardswish)
 def _hardswish(x: Value) -> Value:
@@ -622,7 +669,9 @@ def _beyond(_out: Value, x: Value, limit: Number) -> Value:
     return _kept(~((untraced(x) >= -limit) & (untraced(x) <= limit)), x)
 
 
-@elementwise("SoftshrinkBackward0", _beyond, 0)
+@elementwise(
+    "SoftshrinkBackward0", _beyond, 0, strong=True, ways=unit_ways.ways_of(unit_ways.beyond)
+)
 @by_passes(unit_passes.softshrink, work=1)
 def _softshrink(x: Value, limit: Number) -> Value:
     return np.maximum(x - limit, 0) + np.minimum(x + limit, 0)
@@ -642,9 +691,11 @@ def softshrink(input: Value, lambd: float = 0.5) -> Value:
     return _softshrink(input, lambd)
 
 
-@elementwise("HardshrinkBackward0", _beyond, 0)
+@elementwise(
+    "HardshrinkBackward0", _beyond, 0, strong=True, ways=unit_ways.ways_of(unit_ways.beyond)
+)
 def _hardshrink(x: Value, limit: Number) -> Value:
-    return np.where((x >= -limit) & (x <= limit), np.asarray(0, x.dtype), x)
+    return selected((x >= -limit) & (x <= limit), np.asarray(0, x.dtype), x)
 
 
 @activation("HardshrinkBackward0", everywhere=True, method=True, inplace=False)
@@ -698,7 +749,7 @@ def _sums_for(x: Spec, axis: int) -> Callable[[Value], Value]:
     def sums(values: Value) -> Value:
         if not values.flags.c_contiguous:
             return add_up(values, -1, None, None, True)
-        return np.matmul(values, ones)
+        return values.dot(ones) if values.ndim == 2 else np.matmul(values, ones)
 
     return sums
 
@@ -710,16 +761,14 @@ def _softmax_ways(specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int) ->
     sums = _sums_for(x, axis)
 
     def run(x: Value) -> Value:
-        powers = x - highest(x, axis, None, None, True)
+        powers = np.subtract(x, highest(x, axis, None, None, True))
         np.exp(powers, powers)
-        powers /= sums(powers)
-        return powers
+        return np.divide(powers, sums(powers), powers)
 
     def pull(g: Cotangent, out: Value, _x: Value) -> Any:
-        bar = g * out
+        bar = np.multiply(g, out)
         np.subtract(g, sums(bar), bar)
-        bar *= out
-        return (bar,)
+        return (np.multiply(bar, out, bar),)
 
     return AllWays(pull, run=run)
 
@@ -728,22 +777,38 @@ def _log_softmax_ways(
     specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int
 ) -> AllWays | None:
     (x,) = specs
-    if x is not out or not x.size or x.size >= LARGE or x.dtype.char not in "fd":
+    if x is not out or not x.size or x.dtype.char not in "fd":
         return None
+    if x.size >= LARGE:
+        return AllWays(_pull_log_softmax, keep=lambda x: _keep_log_softmax(x, axis))
     sums = _sums_for(x, axis)
 
     def run(x: Value) -> Value:
-        shifted = x - highest(x, axis, None, None, True)
+        shifted = np.subtract(x, highest(x, axis, None, None, True))
         totals = sums(np.exp(shifted))
-        shifted -= np.log(totals, totals)
-        return shifted
+        return np.subtract(shifted, np.log(totals, totals), shifted)
 
     def pull(g: Cotangent, out: Value, _x: Value) -> Any:
         bar = np.exp(out)
-        bar *= sums(g)
+        np.multiply(bar, sums(g), bar)
         return (np.subtract(g, bar, bar),)
 
     return AllWays(pull, run=run)
+
+
+def _keep_log_softmax(x: Value, axis: int) -> Any:
+    """`log_softmax_of` a large array, and the exponentials with their sums."""
+    shifted = x - np.maximum.reduce(x, axis, keepdims=True)
+    powers = np.exp(shifted)
+    totals = sums_along(powers, axis)
+    shifted -= np.log(totals)
+    return shifted, (powers, totals, axis)
+
+
+def _pull_log_softmax(g: Cotangent, _out: Value, _x: Value, kept: Any) -> Any:
+    powers, totals, axis = kept
+    bar = powers * (sums_along(g, axis) / totals)
+    return (np.subtract(g, bar, bar),)
 
 
 @general("SoftmaxBackward0", _softmax_vjp, _softmax_jvp, ways=_softmax_ways)

@@ -20,6 +20,7 @@ from tapegrad.torch._ops.fast import (
     is_operand,
     operator_for,
     short_comparison,
+    short_logic,
     short_where,
 )
 from tapegrad.torch._ops.settled import settling
@@ -144,7 +145,8 @@ def _declare_logic(word: str, ufunc: np.ufunc) -> None:
         return ufunc(untraced(input), untraced(other))
 
     compute.__doc__ = f"Elementwise {word[8:]} of truth values; numbers but 0 are true."
-    operation("LogicalBackward0", inplace=True, name=word)(compute)
+    general = operation("LogicalBackward0", inplace=True, name=word)(compute)
+    register(replaces=general)(short_logic(ufunc, general))
 
 
 for _word in ("logical_and", "logical_or", "logical_xor"):
@@ -155,6 +157,9 @@ for _word in ("logical_and", "logical_or", "logical_xor"):
 def logical_not(input: Value) -> Value:
     """Where the elements are 0."""
     return np.logical_not(untraced(input))
+
+
+logical_not = register(replaces=logical_not)(short_logic(np.logical_not, logical_not))
 
 
 def _whole(word: str, *operands: Value, bools: bool = True) -> list[Value]:
@@ -174,6 +179,8 @@ def _declare_bits(word: str, ufunc: np.ufunc, sign: str, *, bools: bool = True) 
 
     compute.__doc__ = f"Elementwise {word.replace('_', ' ')} of integers."
     call = operation("BitwiseBackward0", inplace=True, name=word)(compute)
+    if bools:
+        call = register(replaces=call)(short_logic(ufunc, call))
 
     def forward(self: Tensor, other: TensorLike) -> Any:
         return call(self, other) if is_operand(other) else NotImplemented
@@ -196,6 +203,9 @@ _declare_bits("bitwise_right_shift", np.right_shift, "rshift", bools=False)
 def bitwise_not(input: Value) -> Value:
     """All bits inverted; of booleans, `not`."""
     return np.invert(*_whole("bitwise_not", input))
+
+
+bitwise_not = register(replaces=bitwise_not)(short_logic(np.invert, bitwise_not))
 
 
 @register("__invert__", function=False)
@@ -240,7 +250,7 @@ def where(condition: Value, input: Value = None, other: Value = None) -> Value:
 
 
 register(method=False, replaces=where)(settling(short_where(where), where.trace))  # type: ignore[attr-defined]
-operation("WhereBackward0", function=False, name="where")(
+operation("WhereBackward0", function=False, name="where", settles=True)(
     lambda input, condition, other: _chosen(condition, input, other)
 )
 

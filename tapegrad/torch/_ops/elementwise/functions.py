@@ -181,12 +181,19 @@ def _above(_out: Value, x: Value, low: Value, high: Value) -> Value:
     _below,
     _above,
     strong=True,
-    ways=unit_ways.ways_of(unit_ways.pull_clamped, run=unit_ways.run_clamped),
+    ways=unit_ways.ways_of(unit_ways.clamped),
 )
 def _clamped(x: Value, low: Value, high: Value) -> Value:
-    if type(low) in NUMBERS and type(high) in NUMBERS:
+    if _is_number(low) and _is_number(high):
         return clipped(x, low, high)
     return np.minimum(np.maximum(x, low), high)
+
+
+def _is_number(bound: Value) -> bool:
+    """Whether a bound is one number, if also as an array of no dimensions."""
+    if type(bound) in NUMBERS or isinstance(bound, np.generic):
+        return True
+    return type(bound) is np.ndarray and not bound.ndim
 
 
 @elementwise(
@@ -194,7 +201,7 @@ def _clamped(x: Value, low: Value, high: Value) -> Value:
     lambda _out, x, low: (untraced(x) >= untraced(low)).astype(x.dtype),
     lambda _out, x, low: (untraced(x) < untraced(low)).astype(x.dtype),
     strong=True,
-    ways=unit_ways.ways_of(unit_ways.pull_at_least),
+    ways=unit_ways.ways_of(unit_ways.at_least),
 )
 def _at_least(x: Value, low: Value) -> Value:
     return np.maximum(x, low)
@@ -205,7 +212,7 @@ def _at_least(x: Value, low: Value) -> Value:
     lambda _out, x, high: (untraced(x) <= untraced(high)).astype(x.dtype),
     lambda _out, x, high: (untraced(x) > untraced(high)).astype(x.dtype),
     strong=True,
-    ways=unit_ways.ways_of(unit_ways.pull_at_most),
+    ways=unit_ways.ways_of(unit_ways.at_most),
 )
 def _at_most(x: Value, high: Value) -> Value:
     return np.minimum(x, high)

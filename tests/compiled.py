@@ -76,7 +76,7 @@ class _Both:
 
     def __init__(self, f):
         self.f = f
-        self.fast = tapegrad.compile(f)
+        self.fast = tapegrad.compile(f, backend="numpy")  # its bits are the same
 
     def __call__(self, *args, **kwargs):
         leaves = _tree.flatten((args, kwargs))[0]

@@ -57,6 +57,9 @@ def points(ufunc, n):
     elif name in ("sin", "cos", "tan"):
         found += [draw.uniform(-10, 10, n), draw.uniform(-1e6, 1e6, n)]
         found += [logarithmic(draw, 1e5, 1e30, n), np.arange(1, n) * (np.pi / 4)]
+    elif name == "arccosh":
+        found += [draw.uniform(1, 3, n), 1 + np.abs(logarithmic(draw, 1e-15, 1, n))]
+        found += [np.abs(logarithmic(draw, 1, 1e300, n))]
     else:
         found += [draw.uniform(-745, 710, n), draw.uniform(-40, 40, n), draw.uniform(-3, 3, n)]
     return np.concatenate(found)
@@ -105,7 +108,7 @@ def test_a_function_is_within_an_ulp(ufunc):
 
 
 @EXACT
-@pytest.mark.parametrize("ufunc", [np.power, np.arctan2], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("ufunc", [np.power, np.arctan2, np.hypot], ids=lambda f: f.__name__)
 def test_a_function_of_two_is_within_an_ulp(ufunc):
     assert_near(ufunc, pairs(ufunc, 1500), MOST.get(ufunc, 1.0))
 
@@ -119,7 +122,7 @@ def test_a_million_points(ufunc):
 
 @EXACT
 @pytest.mark.slow
-@pytest.mark.parametrize("ufunc", [np.power, np.arctan2], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("ufunc", [np.power, np.arctan2, np.hypot], ids=lambda f: f.__name__)
 def test_a_million_pairs(ufunc):
     assert_near(ufunc, pairs(ufunc, 250_000), MOST.get(ufunc, 1.0))
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad._compile import operators
+from tapegrad._compile.background import runner_of
 from tapegrad._compile.listing import listing
-from tapegrad._compile.numpy_program import RECORDINGS, Runner, Source
+from tapegrad._compile.numpy_program import RECORDINGS, Source
 from tapegrad._compile.passes import optimized
 from tapegrad._compile.program import NotFiniteError, Ref, Segment, UnknownAnswer
 from tapegrad._compile.recorded import Recorded, Recording
@@ -76,15 +77,15 @@ class _Program:
 class Calls:
     """The calls of one function, by signature."""
 
-    def __init__(self, f: Function, backend: str, check: int) -> None:
-        self.f, self.backend, self.check = f, backend, check
+    def __init__(self, f: Function, backend: str, check: int, threads: int = 1) -> None:
+        self.f, self.backend, self.check, self.threads = f, backend, check, threads
         self.name = f"compile({name_of(f)})"
         self.programs: OrderedDict[Any, _Program] = OrderedDict()
         self.surroundings = Surroundings(f)
         self.eager = backend == "eager"
         self.count = 0
         # Programs of calls with arrays and floats alone, by a key that is made in half the time.
-        self.short: dict[Any, Runner] = {}
+        self.short: dict[Any, Any] = {}
         self.recording = threading.Lock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -309,11 +310,7 @@ class Calls:
 
     def _runner(self, root: Segment, inputs: Any) -> Any:
         """What runs a program: the back end that was asked for."""
-        if self.backend != "llvm":
-            return Runner(root, self.backend)
-        from tapegrad._compile.native_program import NativeRunner  # here: it imports llvmlite
-
-        return NativeRunner(root, inputs, Runner(root, "numpy"))
+        return runner_of(self.backend, root, inputs, self.threads)
 
     def _give_up(self, program: _Program, why: str) -> None:
         """Let the calls of a signature be the function's own."""
@@ -334,7 +331,7 @@ class Calls:
             return
         expected = flatten(self.f(*args, **kwargs))[0]
         for got, wanted in zip(flatten(out)[0], expected, strict=True):
-            if not _equal(got, wanted):
+            if not _equal(got, wanted, exact=self.backend not in ("auto", "llvm")):
                 raise StaleProgramError(
                     message(
                         self.name,
@@ -384,10 +381,16 @@ def _is_constant(leaf: Any) -> bool:
     return isinstance(leaf, (np.ndarray, np.generic, float, complex)) or type(leaf) in _STATIC
 
 
-def _equal(a: Any, b: Any) -> bool:
+def _equal(a: Any, b: Any, *, exact: bool) -> bool:
+    """Whether two results are the same; machine code's, but for rounding."""
     if not isinstance(b, (np.ndarray, np.generic, float, complex)):
         return bool(a == b)
-    return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=np.asarray(a).dtype.kind in "fc")
+    a, b = np.asarray(a), np.asarray(b)
+    if exact or a.shape != b.shape or b.dtype.kind not in "fc":
+        return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+    small = float(np.sqrt(np.finfo(b.dtype).eps))
+    scale = float(np.max(np.abs(b), initial=0, where=np.isfinite(b)))
+    return np.allclose(a, b, rtol=small, atol=small * scale, equal_nan=True)
 
 
 def _own(leaf: Any, taken: set[int]) -> Any:

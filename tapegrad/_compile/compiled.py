@@ -34,15 +34,15 @@ class Compiled(Transformed):
 
 
 def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
-    f: Function | None = None, *, backend: Backend = "auto", check: int = 0
+    f: Function | None = None, *, backend: Backend = "auto", check: int = 0, threads: int = 1
 ) -> Any:
     """f, whose calls are recorded, and from the third on run as a program without f.
 
     f is any function of arrays and numbers, in pytrees: of NumPy's functions, or a transform of
     one. The first two calls with arguments of the same structure, shapes and dtypes run f itself
     and record what it does; if both did the same, later ones run that as straight-line code over
-    arrays made once, with the same results to the last bit. Integers, strings and booleans among
-    the arguments count by value: each has programs of its own.
+    arrays made once: with "numpy", with the same results to the last bit. Integers, strings and
+    booleans among the arguments count by value: each has programs of its own.
 
     Python's branches stay right: where f asks for a value (`if x > 0`, `float(x)`, an index), the
     program asks too, and an answer that never came is recorded when it comes. Arrays and numbers
@@ -53,11 +53,13 @@ def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
     A call runs f itself, with an `EagerWarning` once, where no program can be: f draws random
     numbers, counts its calls, prints values, hands them to code that reads memory, or goes more
     than eight ways at one place. It does so without a warning inside another transform, and with
-    arguments of other classes. `backend`: "numpy" or "auto" for the program, "interpreter" for the
-    same call by call, "eager" for f itself. "llvm" makes machine code of it, with the extra
-    `fast`: its sums, products and elementary functions may round otherwise, and nothing warns
-    there of a division by zero; TAPEGRAD_CACHE names the folder where the code is kept. With
-    `check=n` every n-th call also runs f, and raises StaleProgramError where the results differ.
+    arguments of other classes. `backend`: "numpy" for the program, "interpreter" for the same call
+    by call, "eager" for f itself. "llvm" makes machine code of it, with the extra `fast`: its
+    sums, products and elementary functions may round otherwise, and nothing warns there of a
+    division by zero; TAPEGRAD_CACHE names the folder where the code is kept, and long loops run
+    on so many `threads`. "auto" is "numpy" until the machine code is there, which is made beside
+    it from the third call on; without the extra it stays "numpy". With `check=n`
+    every n-th call also runs f, and raises StaleProgramError where the results differ.
     `print(fast.program(*args))` shows the program of such a call, and `fast.source(*args)` the
     code.
 
@@ -68,29 +70,21 @@ def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
     [0.0, 0.0, 0.0]
     """
     if f is None:
-        return lambda g: compile(g, backend=backend, check=check)
+        return lambda g: compile(g, backend=backend, check=check, threads=threads)
     require_function("compile", f)
     if backend not in BACKENDS:
         raise InputError(
             message("compile", f"a backend among {BACKENDS}", repr(backend), "Leave it out")
         )
+    if type(threads) is not int or threads < 1:
+        raise InputError(message("compile", "threads >= 1", repr(threads), "Leave it out"))
+    from tapegrad._compile.background import require_llvm  # here, as few programs need it
+    from tapegrad._compile.calls import Calls
+
     if backend == "llvm":
-        _require_llvmlite()
-    from tapegrad._compile.calls import Calls  # here, as few programs need it
-
-    options = {"backend": backend, "check": check}
-    return Compiled(compile, f, options, Calls(f, backend, check))
-
-
-def _require_llvmlite() -> None:
-    from importlib.util import find_spec  # here, as few programs need it
-
-    if find_spec("llvmlite") is None:
-        raise InputError(
-            message(
-                "compile", "llvmlite for backend='llvm'", "none", "Run pip install tapegrad[fast]"
-            )
-        )
+        require_llvm()
+    options = {"backend": backend, "check": check, "threads": threads}
+    return Compiled(compile, f, options, Calls(f, backend, check, threads))
 
 
 __all__ = ["compile"]

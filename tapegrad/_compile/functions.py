@@ -178,7 +178,11 @@ def bound_call(rule: Any) -> Function:
 
     call.__qualname__ = rule.name
     call.__module__ = getattr(rule.function, "__module__", None) or "numpy"
+    BOUND[call] = rule.function
     return call
+
+
+BOUND: dict[Any, Any] = {}
 
 
 @functools.cache
@@ -205,6 +209,7 @@ def in_place_of(name: str) -> Function:
 
 __all__ = [
     "ATTRIBUTES",
+    "BOUND",
     "EXPECTATIONS",
     "METHODS",
     "MUTATORS",

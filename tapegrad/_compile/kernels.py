@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._compile.gathers import INDEX, first_of, gathered, offsets, scattered
 from tapegrad._compile.native_ops import (
     BOOL,
     LOGICAL,
@@ -20,15 +21,26 @@ from tapegrad._compile.native_ops import (
     STORED,
     Cast,
     Registers,
+    Scan,
     Where,
     cast,
     compute,
     literal,
 )
-from tapegrad._compile.regions import Array, Memory, Number, Statement, is_uniform
+from tapegrad._compile.regions import (
+    Array,
+    Gathered,
+    Memory,
+    Number,
+    Place,
+    Statement,
+    is_uniform,
+)
 
 WIDEST = 16
 LONG = 48  # statements, from which on they are not written out a second time for what is left
+MANY = 100_000  # elements, from which on a loop nest is divided among threads
+FEW_ROWS = 8  # of the outermost loop, below which it is not
 BLOCK = 2048  # elements that are summed before their sum is added to the others
 
 
@@ -70,8 +82,9 @@ def loops_of(shape: Sequence[int], arrays: Sequence[Array], stores: set[int]) ->
 class Kernel(Registers):
     """The text of a loop nest, as a function of the addresses of its memories."""
 
-    def __init__(self, statements: list[Statement]) -> None:
+    def __init__(self, statements: list[Statement], *, divided: bool = False) -> None:
         self.statements = statements
+        self.divided = divided  # whether it does a part of the outermost loop
         self.lines: list[str] = []
         self.head: list[str] = []
         self.count = 0
@@ -84,8 +97,45 @@ class Kernel(Registers):
         self.memories: list[Memory] = []
         self.memory_numbers: dict[int, int] = {}
         self.bases: list[int] = []  # of each memory, the least offset
+        self.totals: list[Statement] = []  # reductions to one element, of which parts have parts
         self._collect()
+        self.divided = divided and self._can_be_divided()
         self._write()
+
+    def _can_be_divided(self) -> bool:
+        """Whether parts of the outermost loop can be done at once.
+
+        A sum of everything is made of the parts' sums; one that keeps an axis must have its own
+        elements for each part.
+        """
+        extent = 1
+        for loop in self.loops:
+            extent *= loop.extent
+        if extent < MANY or self.rereads:
+            return False
+        if len(self.loops) == 1 and self.loops[0].extent // width_of(BLOCK) * width_of(BLOCK) <= (
+            2 * BLOCK
+        ):
+            return False
+        if len(self.loops) > 1 and self.loops[0].extent < FEW_ROWS:
+            return False
+        outermost = self.loops[0]
+        for s, _, _ in self.plan:
+            if s.places is not None or type(s.op) is Scan:
+                return False
+            if s.reduces is not None and not self._step(s.out, outermost):
+                if any(self._step(s.out, loop) for loop in self.loops):
+                    return False
+                self.totals.append(s)
+        return len({id(s.out.memory) for s in self.totals}) == len(self.totals)
+
+    def bounds(self, parts: int) -> list[int]:
+        """Where parts of the outermost loop begin, and the last ends."""
+        n = self.loops[0].extent
+        unit = BLOCK if len(self.loops) == 1 else 1
+        most = n // WIDEST * WIDEST // unit if unit > 1 else n
+        parts = max(1, min(parts, most))
+        return [most * i // parts * unit for i in range(parts)] + [n]
 
     # -- Which arrays there are ------------------------------------------------------------------
 
@@ -96,36 +146,52 @@ class Kernel(Registers):
         stores: set[int] = set()
         last_write: dict[Any, int] = {}
         for i, s in enumerate(self.statements):
-            if s.reduces is None:
+            if s.reduces is None and s.places is None:
                 last_write[self._key(s.out)] = i
         self.rereads = False
         for i, s in enumerate(self.statements):
-            operands: list[Any] = []
-            for x in s.operands:
-                if type(x) is Number:
-                    operands.append(x)
-                elif is_uniform(x):
-                    operands.append(Number(x.memory.constant, x.dtype))
-                elif self._key(x) in written:
-                    operands.append(("register", self._key(x)))
-                else:
-                    operands.append(("load", self._array(x)))
+            operands = [self._operand(x, written) for x in s.operands]
+            if s.places is not None:
+                operands += [self._operand(place.at, written) for place in s.places]
             stored = (
-                s.reduces is not None or s.out.memory.kept and last_write[self._key(s.out)] == i
+                s.reduces is not None
+                or s.places is not None
+                or (s.out.memory.kept and last_write[self._key(s.out)] == i)
             )
             if stored:
                 stores.add(self._array(s.out))
-            if s.reduces is None:
+            if s.reduces is None and s.places is None:
                 written[self._key(s.out)] = i
             self.plan.append((s, operands, stored))
-        loaded = {
-            self.arrays[x[1]].memory
-            for _, operands, _ in self.plan
-            for x in operands
-            if type(x) is tuple and x[0] == "load"
-        }
+        loaded = {self.arrays[number].memory for number in self._loads(gathers=True)}
         self.rereads = any(self.arrays[i].memory in loaded for i in stores)
         self.loops = loops_of(self.statements[0].shape, self.arrays, stores)
+
+    def _operand(self, x: Any, written: dict[Any, int]) -> Any:
+        """Where an operand is: a number, or in a register, or in memory."""
+        if type(x) is Number:
+            return x
+        if type(x) is Gathered:
+            places = [self._operand(place.at, written) for place in x.places]
+            return "gather", self._array(x.array), places, x.places
+        if is_uniform(x):
+            return Number(x.memory.constant, x.dtype)
+        if self._key(x) in written:
+            return "register", self._key(x)
+        return "load", self._array(x)
+
+    def _loads(self, *, gathers: bool = False) -> list[int]:
+        """The numbers of arrays that are loaded."""
+        found: list[int] = []
+        pending = [x for _, operands, _ in self.plan for x in operands]
+        for x in pending:
+            if type(x) is tuple and x[0] == "gather":
+                pending += x[2]
+                if gathers:
+                    found.append(x[1])
+            elif type(x) is tuple and x[0] == "load":
+                found.append(x[1])
+        return list(dict.fromkeys(found))
 
     def _key(self, x: Array) -> Any:
         return id(x.memory), x.offset, x.strides
@@ -186,10 +252,12 @@ class Kernel(Registers):
         *outer, inner = self.loops
         self.width = width_of(inner.extent)
         self.accumulators = [
-            s for s, _, _ in self.plan if s.reduces is not None and not self._step(s.out, inner)
+            s
+            for s, _, _ in self.plan
+            if s.reduces is not None and s.places is None and not self._step(s.out, inner)
         ]
         for s, _, _ in self.plan:
-            if s.reduces is not None and self._is_combined(s):
+            if s.reduces is not None and s.places is None and self._is_combined(s):
                 self._fill(s)
         rows = [self._start(i) for i in range(len(self.arrays))]
         self.sums: dict[int, str] = {}  # where accumulators are
@@ -296,6 +364,7 @@ class Kernel(Registers):
 
     def _turns(self, outer: list[Loop], rows: list[str]) -> None:
         loop = outer[0]
+        depth = len(self.loops) - 1 - len(outer)
         if loop.extent == 1:
             self._nest(outer[1:], rows)
             return
@@ -311,7 +380,10 @@ class Kernel(Registers):
             ]
             self._nest(outer[1:], moved)
 
-        self.loop(loop.extent, 1, body)
+        if self.divided and depth == 0:
+            self.loop("%end", 1, body, "%begin")
+        else:
+            self.loop(loop.extent, 1, body)
 
     # -- The innermost loop ----------------------------------------------------------------------
 
@@ -319,22 +391,21 @@ class Kernel(Registers):
         inner = self.loops[-1]
         n, width = inner.extent, self.width
         self.fixed = {}  # vectors that are the same in all turns
-        for number in dict.fromkeys(
-            x[1]
-            for _, operands, _ in self.plan
-            for x in operands
-            if type(x) is tuple
-            if x[0] == "load"
-        ):
+        for number in self._loads():
             if not inner.steps[number]:
                 self.fixed[number] = self._broadcast(number, rows[number])
         full, rest = n // width * width, n % width
         overlapping = bool(full and rest and len(self.plan) > LONG and not self.rereads)
         overlapping = overlapping and len(self.accumulators) == sum(
-            s.reduces is not None for s, _, _ in self.plan
+            s.reduces is not None or s.places is not None for s, _, _ in self.plan
         )
+        alone = self.divided and len(self.loops) == 1
         if overlapping:
             self._overlapping(rows, n, rest)
+        elif alone:
+            self._blocks(rows, full)
+            if rest:
+                self._last(lambda: self._body(rows, str(full), rest), n)
         else:
             if full == width:
                 self._body(rows, "0", width)
@@ -343,6 +414,17 @@ class Kernel(Registers):
             if rest:
                 self._body(rows, str(full), rest)
 
+    def _last(self, body: Callable[[], None], n: int) -> None:
+        """What only the last part does."""
+        self.count += 1
+        k = self.count
+        last = self.put(f"icmp eq i64 %end, {n}")
+        self.lines += [f"  br i1 {last}, label %T{k}, label %U{k}", f"T{k}:"]
+        self.block = f"T{k}"
+        body()
+        self.lines += [f"  br label %U{k}", f"U{k}:"]
+        self.block = f"U{k}"
+
     def _neutral(self, s: Statement) -> str:
         return literal(REDUCERS[s.reduces](s.out.dtype), s.out.dtype)
 
@@ -350,13 +432,17 @@ class Kernel(Registers):
         """The loop over all whole vectors; long sums by blocks."""
         width = self.width
         innermost = len(self.loops) - 1
+        begin, end = "0", str(full)
+        if self.divided and len(self.loops) == 1:
+            less = self.put(f"icmp slt i64 %end, {full}")
+            begin, end = "%begin", self.put(f"select i1 {less}, i64 %end, i64 {full}")
         added = [
             i
             for i, s in enumerate(self.accumulators)
             if s.reduces is np.add and self._depth(s) == innermost
         ]
         if not added or full <= 2 * BLOCK:
-            self.loop(full, width, lambda j: self._body(rows, j, width))
+            self.loop(end, width, lambda j: self._body(rows, j, width), begin)
             return
         totals = {}
         for i in added:
@@ -367,10 +453,10 @@ class Kernel(Registers):
             self.lines.append(f"  store {t} {zero}, ptr {totals[i]}, align 64")
 
         def block(start: str) -> None:
-            end = self.put(f"add nuw nsw i64 {start}, {BLOCK}")
-            cut = self.put(f"icmp slt i64 {end}, {full}")
-            end = self.put(f"select i1 {cut}, i64 {end}, i64 {full}")
-            self.loop(end, width, lambda j: self._body(rows, j, width), start)
+            stop = self.put(f"add nuw nsw i64 {start}, {BLOCK}")
+            cut = self.put(f"icmp slt i64 {stop}, {end}")
+            stop = self.put(f"select i1 {cut}, i64 {stop}, i64 {end}")
+            self.loop(stop, width, lambda j: self._body(rows, j, width), start)
             for i in added:
                 s = self.accumulators[i]
                 t = self.vector(s.out.dtype)
@@ -380,7 +466,7 @@ class Kernel(Registers):
                 self.lines.append(f"  store {t} {total}, ptr {totals[i]}, align 64")
                 self.lines.append(f"  store {t} {self._neutral(s)}, ptr {self.sums[i]}, align 64")
 
-        self.loop(full, BLOCK, block)
+        self.loop(end, BLOCK, block, begin)
         self.sums |= totals
 
     def _overlapping(self, rows: list[str], n: int, rest: int) -> None:
@@ -396,7 +482,10 @@ class Kernel(Registers):
             )
             self._body(rows, start, width, lanes)
 
-        self.loop(n, width, body)
+        if self.divided and len(self.loops) == 1:
+            self.loop("%end", width, body, "%begin")
+        else:
+            self.loop(n, width, body)
 
     def _combine(self, s: Statement, place: str, rows: list[str]) -> None:
         """Add up the lanes of an accumulator, and store the result, or combine it."""
@@ -429,17 +518,11 @@ class Kernel(Registers):
         loads: dict[int, str] = dict(self.fixed)
         at = 0
         for s, operands, stored in self.plan:
-            args: list[tuple[Any, Any]] = []
-            for x in operands:
-                if type(x) is Number:
-                    args.append((x, None))
-                elif x[0] == "register":
-                    args.append((registers[x[1]], self._dtypes[x[1]]))
-                else:
-                    number = x[1]
-                    if number not in loads or self.rereads:
-                        loads[number] = self._loaded(number, rows[number], j, lanes)
-                    args.append((loads[number], self.arrays[number].dtype))
+            args = [self._value(x, registers, loads, rows, j, lanes) for x in operands]
+            if s.places is not None:
+                value = self._computed(s, args[: len(s.operands)])
+                self._scatter(s, value, operands, args, rows, j, lanes)
+                continue
             value = self._computed(s, args)
             if s.reduces is None:
                 key = self._key(s.out)
@@ -452,12 +535,109 @@ class Kernel(Registers):
             else:
                 self._add_to_row(s, value, rows, j, lanes)
 
+    def _value(
+        self,
+        x: Any,
+        registers: dict[Any, str],
+        loads: dict[int, str],
+        rows: list[str],
+        j: str,
+        lanes: int,
+    ) -> tuple[Any, Any]:
+        """An operand's vector, or number, and its dtype."""
+        if type(x) is Number:
+            return x, None
+        if x[0] == "register":
+            return registers[x[1]], self._dtypes[x[1]]
+        number = x[1]
+        if x[0] == "gather":
+            given = [self._value(y, registers, loads, rows, j, lanes) for y in x[2]]
+            return self._gathered(x, given, rows[number], j, lanes), self.arrays[number].dtype
+        if number not in loads or self.rereads:
+            loads[number] = self._loaded(number, rows[number], j, lanes)
+        return loads[number], self.arrays[number].dtype
+
+    # -- Places that are data --------------------------------------------------------------------
+
+    def _offsets(self, places: Sequence[Place], given: list[tuple[Any, Any]]) -> str:
+        found = []
+        for place, (x, before) in zip(places, given, strict=True):
+            x = literal(x.value, INDEX) if type(x) is Number else cast(self, x, before, INDEX)
+            found.append((x, place.length, place.stride))
+        return offsets(self, found)
+
+    def _is_one_row(self, operands: list[Any]) -> bool:
+        """Whether places are the same in all turns of the innermost loop."""
+        inner = self.loops[-1]
+        return all(
+            type(x) is Number or (x[0] == "load" and not inner.steps[x[1]]) for x in operands
+        )
+
+    def _addresses(self, number: int, row: str, offset: str, j: str, lanes: int) -> list[str]:
+        """The address of each lane's element."""
+        dtype, step = self.arrays[number].dtype, self.loops[-1].steps[number]
+        start = self._moved(row, dtype, j, step)
+        found = []
+        for i in range(lanes):
+            one = self.put(f"extractelement {self.vector(INDEX)} {offset}, i64 {i}")
+            moved = self._address(start, dtype, one)
+            found.append(self._address(moved, dtype, str(i * step)) if i * step else moved)
+        return found
+
+    def _gathered(self, x: Any, given: list[tuple[Any, Any]], row: str, j: str, lanes: int) -> str:
+        _, number, operands, places = x
+        dtype = self.arrays[number].dtype
+        offset = self._offsets(places, given)
+        step = self.loops[-1].steps[number]
+        if self._is_one_row(operands) and step:
+            start = self._address(row, dtype, first_of(self, offset))
+            return self._load(self._moved(start, dtype, j, step), dtype, lanes, step)
+        starts = self._addresses(number, row, offset, j, lanes)
+        return self._unpacked(gathered(self, starts, dtype), dtype)
+
+    def _scatter(
+        self,
+        s: Statement,
+        value: str,
+        operands: list[Any],
+        args: list[tuple[Any, Any]],
+        rows: list[str],
+        j: str,
+        lanes: int,
+    ) -> None:
+        """Store a vector's lanes at places that are data, or combine them into what is there."""
+        assert s.places is not None
+        number, dtype = self.numbers[self._key(s.out)], s.out.dtype
+        row, step = rows[number], self.loops[-1].steps[number]
+        offset = self._offsets(s.places, args[len(s.operands) :])
+        if self._is_one_row(operands[len(s.operands) :]) and step:
+            start = self._address(row, dtype, first_of(self, offset))
+            start = self._moved(start, dtype, j, step)
+            if s.reduces is not None:
+                before = self._load(start, dtype, lanes, step)
+                value = compute(self, s.reduces, [before, value], dtype)
+            self._store(value, start, dtype, lanes, step)
+            return
+        scattered(self, value, self._addresses(number, row, offset, j, lanes), dtype, s.reduces)
+
+    def load_one(self, start: str, dtype: Any) -> str:
+        return self._load(start, dtype, 1, 1)
+
+    def _moved(self, row: str, dtype: Any, j: str, step: int) -> str:
+        """The address of turn j of the innermost loop."""
+        if j == "0" or not step:
+            return row
+        place = j if step == 1 else self.put(f"mul nsw i64 {j}, {step}")
+        return self._address(row, dtype, place)
+
     @property
     def _dtypes(self) -> dict[Any, Any]:
         found = self.__dict__.get("_dtype_of")
         if found is None:
             found = self._dtype_of = {
-                self._key(s.out): s.out.dtype for s in self.statements if s.reduces is None
+                self._key(s.out): s.out.dtype
+                for s in self.statements
+                if s.reduces is None and s.places is None
             }
         return found
 
@@ -499,19 +679,17 @@ class Kernel(Registers):
     def _loaded(self, number: int, row: str, j: str, lanes: int) -> str:
         step = self.loops[-1].steps[number]
         dtype = self.arrays[number].dtype
-        place = j if step == 1 or j == "0" else self.put(f"mul nsw i64 {j}, {step}")
-        start = self._address(row, dtype, place) if place != "0" else row
-        return self._load(start, dtype, lanes, step)
+        return self._load(self._moved(row, dtype, j, step), dtype, lanes, step)
 
     def _load(self, start: str, dtype: Any, lanes: int, step: int) -> str:
         kind = STORED[dtype]
         t, width = f"<{self.width} x {kind}>", self.width
         if step == 1:
-            value = self.put(f"load <{lanes} x {kind}>, ptr {start}, align {_alignment(dtype)}")
+            value = self.put(f"load <{lanes} x {kind}>, ptr {start}, align {alignment(dtype)}")
             value = self._resized(value, f"<{lanes} x {kind}>", lanes, width)
         elif step == -1:
             first = self._address(start, dtype, str(1 - lanes))
-            value = self.put(f"load <{lanes} x {kind}>, ptr {first}, align {_alignment(dtype)}")
+            value = self.put(f"load <{lanes} x {kind}>, ptr {first}, align {alignment(dtype)}")
             order = ", ".join(f"i32 {lanes - 1 - i}" for i in range(lanes))
             short = f"<{lanes} x {kind}>"
             value = self.put(
@@ -522,7 +700,7 @@ class Kernel(Registers):
             value = "zeroinitializer"
             for i in range(lanes):
                 place = self._address(start, dtype, str(i * step)) if i else start
-                one = self.put(f"load {kind}, ptr {place}, align {_alignment(dtype)}")
+                one = self.put(f"load {kind}, ptr {place}, align {alignment(dtype)}")
                 value = self.put(f"insertelement {t} {value}, {kind} {one}, i64 {i}")
         return self._unpacked(value, dtype)
 
@@ -530,7 +708,7 @@ class Kernel(Registers):
         dtype = self.arrays[number].dtype
         kind, width = STORED[dtype], self.width
         t = f"<{width} x {kind}>"
-        one = self.put(f"load {kind}, ptr {row}, align {_alignment(dtype)}")
+        one = self.put(f"load {kind}, ptr {row}, align {alignment(dtype)}")
         value = self.put(f"insertelement {t} poison, {kind} {one}, i64 0")
         value = self.put(f"shufflevector {t} {value}, {t} poison, <{width} x i32> zeroinitializer")
         return self._unpacked(value, dtype)
@@ -543,16 +721,14 @@ class Kernel(Registers):
     def _stored(self, value: str, x: Array, rows: list[str], j: str, lanes: int) -> None:
         number = self.numbers[self._key(x)]
         step = self.loops[-1].steps[number]
-        place = j if step == 1 or j == "0" else self.put(f"mul nsw i64 {j}, {step}")
-        start = self._address(rows[number], x.dtype, place) if place != "0" else rows[number]
-        self._store(value, start, x.dtype, lanes, step)
+        self._store(value, self._moved(rows[number], x.dtype, j, step), x.dtype, lanes, step)
 
     def _store(self, value: str, start: str, dtype: Any, lanes: int, step: int) -> None:
         kind, width = STORED[dtype], self.width
         t = f"<{width} x {kind}>"
         if dtype == BOOL:
             value = self.put(f"zext <{width} x i1> {value} to {t}")
-        align = _alignment(dtype)
+        align = alignment(dtype)
         if step == 1:
             value = self._resized(value, t, width, lanes)
             self.lines.append(f"  store <{lanes} x {kind}> {value}, ptr {start}, align {align}")
@@ -567,12 +743,14 @@ class Kernel(Registers):
     def text(self) -> str:
         """The function, whose name is to be put in place of `@KERNEL`."""
         given = ", ".join(f"ptr noalias %p{i}" for i in range(len(self.memories)))
+        if self.divided:
+            given += ", i64 %begin, i64 %end"
         body = "\n".join([*self.head, *self.lines])
         head = f"define internal void @KERNEL({given}) noinline nounwind {{\nentry:\n"
         return f"{head}{body}\n  ret void\n}}\n"
 
 
-def _alignment(dtype: Any) -> int:
+def alignment(dtype: Any) -> int:
     return int(dtype.itemsize)
 
 
@@ -585,4 +763,4 @@ def _converted(x: Number, dtype: Any) -> Any:
     return bool(x.value) if dtype == BOOL else x.value
 
 
-__all__ = ["WIDEST", "Kernel"]
+__all__ = ["WIDEST", "Kernel", "Loop", "alignment"]

@@ -23,6 +23,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from tapegrad._compile.lanes import FAR_FUNCTION, far_text, function_text
+from tapegrad._compile.locks import LLVM_LOCK
 from tapegrad._compile.vector_math import FORMULAS
 
 
@@ -72,7 +73,6 @@ def module_text(
     return "\n".join([*sorted(needs), *texts, *bodies])
 
 
-LOCK = threading.RLock()
 COUNT = itertools.count()
 MOST_KEPT = 500  # object files
 
@@ -123,8 +123,10 @@ class Code:
     """Machine code of a module, as long as this object lives."""
 
     def __init__(self, text: str, names: Iterable[str]) -> None:
-        with LOCK:
-            builder = llvm.JITLibraryBuilder().add_object_img(machine_code(text))
+        with LLVM_LOCK:
+            builder = (
+                llvm.JITLibraryBuilder().add_current_process().add_object_img(machine_code(text))
+            )
             for name in names:
                 builder.export_symbol(name)
             self.library = builder.link(linker(), f"program{next(COUNT)}")
@@ -132,6 +134,10 @@ class Code:
     def function(self, name: str) -> Any:
         """A function of one address."""
         return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.library[name])
+
+    def function_of_part(self, name: str) -> Any:
+        """A function of one address and the number of a part."""
+        return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(self.library[name])
 
 
 __all__ = ["Code", "module_text"]

@@ -11,12 +11,13 @@ of one level and one shape become one loop nest. All other calls are made by Pyt
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 from tapegrad._compile.functions import EXPECTATIONS
-from tapegrad._compile.meanings import native
+from tapegrad._compile.meanings import as_numpys, native, unbound
 from tapegrad._compile.native_ops import BOOL, TYPES, NotFinite
 from tapegrad._compile.passes import Block
 from tapegrad._compile.program import Node, Ref, references, references_of
@@ -41,11 +42,10 @@ class Lowered(Statements):
         super().__init__()
         self.inputs: list[Memory | None] = []
         self.python_levels: dict[int, int] = {}
-        self.expected: list[bool] = []
         self.expectations: set[int] = set()  # nodes that ask, whose answers are known
         self._count_uses(blocks)
         asked = [node for block, _ in blocks for _, node in block.nodes]
-        count = len(blocks) + sum(node.function in EXPECTATIONS for node in asked)
+        count = len(blocks) + 4 * len(asked)  # more than there will be
         self.flags = Memory((count,), (1,), BOOL)
         for at, x in enumerate(inputs):
             self._input(at, x)
@@ -80,7 +80,7 @@ class Lowered(Statements):
         dtype = getattr(x, "dtype", None)
         if type(x) is float:
             dtype = np.dtype("f8")
-        if dtype not in TYPES or dtype == np.dtype("i4"):
+        if dtype not in TYPES:
             self.inputs.append(None)
             return
         shape = getattr(x, "shape", ())
@@ -103,6 +103,7 @@ class Lowered(Statements):
             elif question(asked) is not expected:  # of a constant
                 raise Unfit
             return
+        node = as_numpys(unbound(node))
         if node.dtype in TYPES and is_numeric(node.kind) and 0 not in node.shape:
             found = native(self, at, node)
             if found is not None:
@@ -142,24 +143,22 @@ class Lowered(Statements):
             return
         if 0 in x.shape:
             raise Unfit
-        self.flags.kept = True
-        position = len(self.expected)
         op, meaning = known
-        self.expected.append(answer[1] is meaning)
-        out = Array(self.flags, position, (0,) * len(x.shape), x.shape)
-        operands: list[Any] = [x]
+        others = []
         if op is np.not_equal:
-            operands.append(Number(0, x.dtype))
+            others.append(Number(0, x.dtype))
         elif x.dtype.kind != "f":
             raise Unfit
         elif question is is_sound_sum and not x.shape:
             op = NotFinite
-        self.stated(op, operands, x.dtype, out, np.logical_or)
+        self.asked(op, x, expected=answer[1] is meaning, others=others)
 
 
 # Questions, by what of any element makes the answer, and which answer.
 _ASKED: dict[Any, tuple[Any, bool]] = {
     any_true: (np.not_equal, True),
+    bool: (np.not_equal, True),
+    operator.truth: (np.not_equal, True),
     has_nan: (np.isnan, True),
     is_sound: (np.isnan, False),
     is_sound_sum: (np.isnan, False),

@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._compile.functions import METHODS, add_part
+from tapegrad._compile import places, sums
+from tapegrad._compile.functions import BOUND, METHODS, OUT_OF, add_part, method
 from tapegrad._compile.native_ops import (
     BOOL,
     LOGICAL,
     REDUCERS,
+    TYPES,
     UFUNC_OF,
+    Bits,
     Cast,
     Where,
     can_cast,
@@ -42,38 +45,155 @@ from tapegrad._compile.regions import (
 )
 
 FEW_PRODUCTS = 1 << 11  # multiplications, below which a product is a loop nest of its own
+MOST_IN_STACKS = 1 << 15  # of all the matrices of a stack
+_VIEWS = frozenset((operator.getitem, np.expand_dims, np.transpose, np.squeeze))
+_BROADCAST = method("broadcast_to")
 RESHAPES = frozenset(("reshape", "ravel", "flatten", "copy_like"))
 
 
 def native(path: Statements, at: int, node: Node) -> Array | None:
+    if places.is_write(node):
+        return places.write(path, node)
     if node.steps is not None:
         return _write(path, node)
-    function, args = node.function, node.args
     uniform = _uniform(path, node)
     if uniform is not None:
         return uniform
-    if node.shares >= 0 or function is operator.getitem:
+    for known in (_at_places, _of_arrays, _of_products):
+        found = known(path, at, node)
+        if found is not NotImplemented:
+            assert found is None or type(found) is Array
+            return found
+    return _of_elements(path, node)
+
+
+def _at_places(path: Statements, at: int, node: Node) -> Any:
+    """Calls that look up elements, or search and sum; NotImplemented for others."""
+    function, args = node.function, node.args
+    if function is operator.getitem and not node.kwargs and places.is_by_data(args[1]):
+        return places.gather(path, node, path.operand(args[0]), args[1])
+    if getattr(function, "__qualname__", "") == "_take_positions":
+        return places.take(path, _turned(node))
+    stated = places.reader(function) or sums.meaning(function)
+    if stated is not None:
+        return stated(path, node)
+    return sums.einsum(path, at, node) if function is np.einsum else NotImplemented
+
+
+def _of_arrays(path: Statements, _at: int, node: Node) -> Any:
+    """Views, copies, other bits: NotImplemented for other calls."""
+    function, args = node.function, node.args
+    if METHODS.get(function) == "view" and len(args) == 2 and not node.kwargs:
+        return _bits(path, node)
+    if function in (np.broadcast_to, _BROADCAST) and node.shares < 0:
+        return _broadcast(path, node)
+    if node.shares >= 0 or function in _VIEWS:
         return _view(path, node)
     if function in COPIES or getattr(function, "__name__", "") in RESHAPES:
         return _copy(path, node)
+    return NotImplemented
+
+
+def _of_products(path: Statements, at: int, node: Node) -> Any:
+    """Products of matrices and vectors; NotImplemented for other calls."""
+    function = node.function
+    if function in (operator.matmul, np.matmul, np.dot) or METHODS.get(function) == "dot":
+        return _product(path, at, node)
+    if function in (np.inner, np.vdot):
+        factors = sums.inner(path, node)
+        return None if factors is None else _product_of(path, at, node, *factors)
+    return NotImplemented
+
+
+def _of_elements(path: Statements, node: Node) -> Array | None:
+    """Elementwise functions, joins, casts and reductions."""
+    function, args = node.function, node.args
     ufunc = UFUNC_OF.get(function, function)
     if isinstance(ufunc, np.ufunc) and not node.kwargs and len(args) == ufunc.nin:
-        if ufunc is np.matmul:
-            return _product(path, at, node)
         return _map(path, ufunc, node)
     if function in _BY_FUNCTION:
         return _BY_FUNCTION[function](path, node)
-    if function in (operator.matmul, np.matmul, np.dot):
-        return _product(path, at, node)
+    if METHODS.get(function) == "item" and len(args) == 1 and not node.kwargs:
+        return _cast(path, node)
     if getattr(function, "__name__", "") == "astype" and len(args) == 2 and not node.kwargs:
         return _cast(path, node)
     return _reduction(path, node)
 
 
+_OF_PYTHON = {float: np.dtype("f8"), int: np.dtype("i8"), bool: BOOL}
+_EXACT = frozenset((operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne))
+_PLAIN = frozenset((operator.add, operator.sub, operator.mul, operator.neg))
+
+
+def unbound(node: Node) -> Node:
+    """A call of a rule's function as one of NumPy's function."""
+    function = BOUND.get(node.function)
+    if function is None:
+        return node
+    kwargs = {
+        k: v
+        for k, v in node.kwargs.items()
+        if v is not np._NoValue and (v is not None or k == "axis")  # None is no default of all
+    }
+    made = Node(function, node.args, kwargs, steps=node.steps, silent=node.silent)
+    for name in ("kind", "shape", "dtype", "strides", "shares"):
+        setattr(made, name, getattr(node, name))
+    return made
+
+
+def _turned(node: Node) -> Node:
+    """A call with its two arguments in the other order."""
+    made = Node(node.function, node.args[::-1], node.kwargs)
+    for name in ("kind", "shape", "dtype", "strides", "shares"):
+        setattr(made, name, getattr(node, name))
+    return made
+
+
+def as_numpys(node: Node) -> Node:
+    """A call whose value is a number of Python's as one of a NumPy number, if that is the same.
+
+    Python's integers have no bounds, and its division raises.
+    """
+    if node.kind not in _OF_PYTHON or node.dtype is not None or node.steps is not None:
+        return node
+    function, kind = node.function, node.kind
+    known = function is np.count_nonzero or METHODS.get(function) == "item"
+    known = known or kind is bool and function in _EXACT
+    known = known or kind is float and function in _PLAIN
+    if not known:
+        return node
+    made = Node(function, node.args, node.kwargs, silent=node.silent)
+    made.describe(_OF_PYTHON[kind].type(0), node.shares)
+    return made
+
+
+def _bits(path: Statements, node: Node) -> Array | None:
+    """The bits of numbers, as numbers of another dtype."""
+    x = path.operand(node.args[0])
+    if type(x) is not Array or x.dtype.itemsize != node.dtype.itemsize or x.shape != node.shape:
+        return None
+    if BOOL in (x.dtype, node.dtype):
+        return None
+    return path.stated(Bits(node.dtype), [x], x.dtype, path.memory(node).whole())
+
+
+def _broadcast(path: Statements, node: Node) -> Array | None:
+    x = path.operand(node.args[0])
+    if type(x) is not Array or len(x.shape) > len(node.shape):
+        return None
+    lead = len(node.shape) - len(x.shape)
+    strides = [0 if n == 1 else s for n, s in zip(x.shape, x.strides, strict=True)]
+    path.alias(x.memory)
+    return Array(x.memory, x.offset, (*[0] * lead, *strides), node.shape)
+
+
+_CONSTANT = {np.zeros_like: 0, np.ones_like: 1, np.zeros: 0, np.ones: 1, np.empty: 0}
+
+
 def _uniform(path: Statements, node: Node) -> Array | None:
     """An array whose elements are one constant."""
-    value = {np.zeros_like: 0, np.ones_like: 1}.get(node.function)
-    if value is None:
+    value = _CONSTANT.get(node.function)
+    if value is None or 0 in node.shape:
         return None
     memory = Memory((), (), node.dtype)
     memory.constant = node.dtype.type(value)
@@ -95,7 +215,7 @@ def _view(path: Statements, node: Node) -> Array | None:
     found = view_of(base, lambda x: _called(node, used.pop(), x))
     if found is None or found.shape != node.shape:
         return None
-    path.aliased.add(id(base.memory))
+    path.alias(base.memory)
     return found
 
 
@@ -104,15 +224,17 @@ def _copy(path: Statements, node: Node) -> Array | None:
     if not node.args or set(references_of(node)) != set(references(node.args[0])):
         return None
     x = path.operand(node.args[0])
-    if type(x) is not Array or x.memory.constant is not None or x.dtype != node.dtype:
+    if type(x) is not Array or x.dtype != node.dtype:
         return None
     if x.shape == node.shape:
         return path.stated(Cast, [x], x.dtype, path.memory(node).whole())
+    if x.memory.constant is not None:
+        return None
     if node.kwargs.get("order", "C") != "C" or len(node.args) > 3:
         return None
     rows = path.new(x.shape, dense(x.shape, ()), x.dtype)
     path.stated(Cast, [x], x.dtype, rows.whole())
-    path.aliased.add(id(rows))
+    path.alias(rows)
     return Array(rows, 0, dense(node.shape, ()), node.shape)
 
 
@@ -214,6 +336,8 @@ def _cast(path: Statements, node: Node) -> Array | None:
     x = path.operand(node.args[0])
     if type(x) is not Array or not can_cast(x.dtype, node.dtype):
         return None
+    if x.shape != node.shape:
+        return None
     return path.stated(Cast, [x], node.dtype, path.memory(node).whole())
 
 
@@ -229,6 +353,8 @@ def _reduction(path: Statements, node: Node) -> Array | None:
     dtype = node.dtype
     if ufunc in (np.logical_or, np.logical_and):
         dtype = BOOL
+    if name == "count_nonzero" and x.dtype != BOOL:
+        return None
     castable = can_cast(x.dtype, dtype) or dtype == BOOL
     castable = castable and is_known(ufunc, dtype)
     if not castable or dtype != node.dtype or mean and dtype.kind != "f":
@@ -258,14 +384,23 @@ def _product(path: Statements, at: int, node: Node) -> Array | None:
     if not (a.dtype == b.dtype == node.dtype and node.dtype.kind == "f"):
         return None
     deep = len(a.shape) > 2 or len(b.shape) > 2
-    if not a.shape or not b.shape or deep and node.function is np.dot:
+    by_dot = node.function is np.dot or METHODS.get(node.function) == "dot"
+    if not a.shape or not b.shape or deep and by_dot:
+        return None
+    return _product_of(path, at, node, a, b)
+
+
+def _product_of(path: Statements, at: int, node: Node, a: Array, b: Array) -> Array | None:
+    """The product of matrices or vectors that are there."""
+    if not (a.dtype == b.dtype == node.dtype and node.dtype.kind == "f"):
         return None
     memory = path.memory(node)
     small = _small_product(path, node, a, b, memory)
     if small is not None:
         return small
-    if a.memory.constant is not None or b.memory.constant is not None or not node.shape:
+    if not node.shape:
         return None
+    a, b = [path.laid_out(x) if is_uniform(x) else x for x in (a, b)]
     if memory.strides != dense(node.shape, ()):
         memory = path.new(node.shape, dense(node.shape, ()), node.dtype)
     call = Call("into", at, node, [a, b])
@@ -281,17 +416,40 @@ def _small_product(
 ) -> Array | None:
     """A small product of matrices or vectors as a sum over the middle index."""
     if len(a.shape) > 2 or len(b.shape) > 2:
-        return None
+        return _small_stack(path, node, a, b, memory)
     n = a.shape[-1]
     rows = a.shape[:-1]
     columns = b.shape[1:]
     domain = (*rows, n, *columns)
-    if np.prod(domain) > FEW_PRODUCTS:
+    if np.prod(domain) > FEW_PRODUCTS and node.shape:
         return None
     left = Array(a.memory, a.offset, a.strides + (0,) * len(columns), domain)
     right = Array(b.memory, b.offset, (0,) * len(rows) + b.strides, domain)
     strides = memory.strides
     out = (*strides[: len(rows)], 0, *strides[len(rows) :])
+    path.stated(np.multiply, [left, right], node.dtype, Array(memory, 0, out, domain), np.add)
+    return memory.whole()
+
+
+def _small_stack(path: Statements, node: Node, a: Array, b: Array, memory: Memory) -> Array | None:
+    """Small products of matrices, one for each index of the axes before."""
+    if len(a.shape) < 2 or len(b.shape) < 2:
+        return None
+    *_, rows, n = a.shape
+    columns = b.shape[-1]
+    before = node.shape[:-2]
+    domain = (*before, rows, n, columns)
+    if rows * n * columns > FEW_PRODUCTS or np.prod(domain) > MOST_IN_STACKS:
+        return None
+
+    def stacked(x: Array, inner: tuple[int, ...]) -> Array:
+        lead = len(before) - (len(x.shape) - 2)
+        steps = [0 if m == 1 else s for m, s in zip(x.shape, x.strides, strict=True)]
+        return Array(x.memory, x.offset, (*[0] * lead, *steps[:-2], *inner), domain)
+
+    left = stacked(a, (a.strides[-2], a.strides[-1], 0))
+    right = stacked(b, (0, b.strides[-2], b.strides[-1]))
+    out = (*memory.strides[:-2], memory.strides[-2], 0, memory.strides[-1])
     path.stated(np.multiply, [left, right], node.dtype, Array(memory, 0, out, domain), np.add)
     return memory.whole()
 
@@ -302,7 +460,8 @@ def _write(path: Statements, node: Node) -> Array | None:
     if found is None:
         return None
     whole, index, value, ufunc = found
-    base, given = path.operand(whole), path.operand(value)
+    base = path.operand(whole)
+    given = _delivered(path, node) if value is _DELIVERED else path.operand(value)
     if type(base) is not Array or given is None or base.dtype != node.dtype:
         return None
     if not _castable(given, node.dtype):
@@ -316,6 +475,9 @@ def _write(path: Statements, node: Node) -> Array | None:
     def take(x: Any) -> Any:
         return taken(x, node.steps or (), ())[index]
 
+    if ufunc is None and given == view_of(base, take) and type(whole) is Ref:
+        _forget_name(path, whole, value, base)
+        return base  # x[i] += v ends by x[i] = x[i]
     in_place = _is_dying(path, whole, base)
     memory = base.memory if in_place else path.memory(node)
     region = view_of(memory.whole(), take)
@@ -335,9 +497,33 @@ def _write(path: Statements, node: Node) -> Array | None:
     return memory.whole()
 
 
+_DELIVERED = object()
+
+
+def _delivered(path: Statements, node: Node) -> Array | None:
+    """What a ufunc with `out=` computes, before it is written."""
+    ufunc = UFUNC_OF.get(OUT_OF[node.function], OUT_OF[node.function])
+    operands = [path.operand(arg) for arg in node.args[1:]]
+    if not isinstance(ufunc, np.ufunc) or ufunc.nin != len(operands) or None in operands:
+        return None
+    if ufunc.signature is not None:
+        return None
+    kinds = tuple([_kind(path, x, a) for x, a in zip(operands, node.args[1:], strict=True)])
+    found = loop_dtype(ufunc, kinds)
+    if found is None or not is_known(ufunc, found[0]) or found[1] not in TYPES:
+        return None
+    if not all(_castable(x, found[0], logical=ufunc in LOGICAL) for x in operands):
+        return None
+    shape = np.broadcast_shapes(*[x.shape for x in operands if type(x) is Array])
+    made = path.new(shape, dense(shape, ()), found[1])
+    return path.stated(ufunc, operands, found[0], made.whole()) if 0 not in shape else None
+
+
 def _written(node: Node) -> tuple[Any, Any, Any, Any] | None:
     """What is written to, at which index, what, and the ufunc that combines; None for others."""
     function, (whole, *rest) = node.function, node.args
+    if function in OUT_OF:
+        return (whole, (...,), _DELIVERED, None) if set(node.kwargs) <= {"casting"} else None
     if function in _IN_PLACE and len(rest) == 1:
         rest = [..., *rest]
     elif function not in (operator.setitem, add_part):
@@ -352,6 +538,17 @@ def _written(node: Node) -> tuple[Any, Any, Any, Any] | None:
     return whole, index, value, _IN_PLACE.get(function)
 
 
+def _forget_name(path: Statements, whole: Ref, value: Any, base: Array) -> None:
+    """A memory has one name less, if nothing else uses the view, nor what it is a view of."""
+    view = path.nodes.get(value.at) if type(value) is Ref else None
+    if view is None or not view.args or view.args[0] != whole:
+        path.alias(base.memory)
+    elif path.uses.get(value.at) == 1 and path.uses.get(whole.at) == 2:
+        path.aliased[id(base.memory)] -= 1
+    else:
+        path.alias(base.memory)
+
+
 def _is_dying(path: Statements, whole: Any, base: Array) -> bool:
     """Whether nothing but a write uses an array, so that it is done in place."""
     kept = base.memory
@@ -360,7 +557,7 @@ def _is_dying(path: Statements, whole: Any, base: Array) -> bool:
         and path.uses.get(whole.at) == 1
         and kept.constant is None
         and kept.input is None
-        and id(kept) not in path.aliased
+        and not path.aliased.get(id(kept))
         and base == kept.whole()
         and not isinstance(kept.writers[-1], Call)
     )
@@ -417,6 +614,7 @@ _REDUCERS_BY_NAME = {
     "min": np.minimum,
     "amax": np.maximum,
     "amin": np.minimum,
+    "count_nonzero": np.add,
     "any": np.logical_or,
     "all": np.logical_and,
 }

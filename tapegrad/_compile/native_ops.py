@@ -8,6 +8,8 @@ Every instruction here gives NumPy's bits.
 
 from __future__ import annotations
 
+import functools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -33,6 +35,8 @@ UFUNC_OF: dict[Any, np.ufunc] = {
     operator.sub: np.subtract,
     operator.mul: np.multiply,
     operator.truediv: np.divide,
+    operator.floordiv: np.floor_divide,
+    operator.mod: np.remainder,
     operator.neg: np.negative,
     operator.pos: np.positive,
     operator.abs: np.absolute,
@@ -47,6 +51,8 @@ UFUNC_OF: dict[Any, np.ufunc] = {
     operator.or_: np.bitwise_or,
     operator.xor: np.bitwise_xor,
     operator.invert: np.invert,
+    operator.lshift: np.left_shift,
+    operator.rshift: np.right_shift,
     operator.iadd: np.add,
     operator.isub: np.subtract,
     operator.imul: np.multiply,
@@ -110,6 +116,27 @@ class Cast:
 
 class NotFinite:
     """Whether a number is infinite or NaN."""
+
+
+class Outside:
+    """Whether an index is beyond an axis of a length, from either end."""
+
+    def __init__(self, length: int, least: int) -> None:
+        self.length, self.least = length, least
+
+
+class Scan:
+    """The operation of `accumulate`: along an axis, each element combined with those before."""
+
+    def __init__(self, ufunc: np.ufunc, axis: int) -> None:
+        self.ufunc, self.axis = ufunc, axis
+
+
+class Bits:
+    """The operation of `view` with another dtype of the same size."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
 
 
 class Registers:
@@ -206,12 +233,90 @@ def _sign(at: Registers, x: str, dtype: np.dtype[Any]) -> str:
     return at.put(f"select {c} {below}, {t} {literal(-1.0, dtype)}, {t} {value}")
 
 
+def _outside(at: Registers, x: str, op: Outside, t: str) -> str:
+    kind = t.split(" x ")[1][:-1]
+    below = at.put(f"icmp slt {t} {x}, splat ({kind} {op.least})")
+    above = at.put(f"icmp sge {t} {x}, splat ({kind} {op.length})")
+    return at.put(f"or <{at.width} x i1> {below}, {above}")
+
+
+def inside(at: Registers, x: str, length: int) -> str:
+    """An index counted from the front; 0 where it is outside, which nothing then uses."""
+    t, c = at.vector(np.dtype("i8")), f"<{at.width} x i1>"
+    moved = at.put(f"add {t} {x}, splat (i64 {length})")
+    negative = at.put(f"icmp slt {t} {x}, zeroinitializer")
+    x = at.put(f"select {c} {negative}, {t} {moved}, {t} {x}")
+    fine = at.put(f"icmp ult {t} {x}, splat (i64 {length})")
+    return at.put(f"select {c} {fine}, {t} {x}, {t} zeroinitializer")
+
+
+def _divided(at: Registers, args: list[str], dtype: np.dtype[Any]) -> tuple[str, str]:
+    """The quotient, rounded down, and the remainder, as Python has them; in NumPy's steps."""
+    t, c = at.vector(dtype), f"<{at.width} x i1>"
+    a, b = args
+    rest = at.put(f"frem {t} {a}, {b}")
+    plain = at.put(f"fdiv {t} {a}, {b}")
+    less = at.put(f"fsub {t} {a}, {rest}")
+    quotient = at.put(f"fdiv {t} {less}, {b}")
+    some = at.put(f"fcmp une {t} {rest}, zeroinitializer")
+    signs = [at.put(f"fcmp olt {t} {x}, zeroinitializer") for x in (b, rest)]
+    apart = at.put(f"xor {c} {signs[0]}, {signs[1]}")
+    apart = at.put(f"and {c} {some}, {apart}")
+    moved = at.put(f"fadd {t} {rest}, {b}")
+    fewer = at.put(f"fsub {t} {quotient}, {literal(1.0, dtype)}")
+    none = at.intrinsic("copysign", dtype, [literal(0.0, dtype), b])
+    rest = at.put(f"select {c} {apart}, {t} {moved}, {t} {rest}")
+    rest = at.put(f"select {c} {some}, {t} {rest}, {t} {none}")
+    quotient = at.put(f"select {c} {apart}, {t} {fewer}, {t} {quotient}")
+    floor = at.intrinsic("floor", dtype, [quotient])
+    left = at.put(f"fsub {t} {quotient}, {floor}")
+    large = at.put(f"fcmp ogt {t} {left}, {literal(0.5, dtype)}")
+    higher = at.put(f"fadd {t} {floor}, {literal(1.0, dtype)}")
+    floor = at.put(f"select {c} {large}, {t} {higher}, {t} {floor}")
+    any_ = at.put(f"fcmp une {t} {quotient}, zeroinitializer")
+    zero = at.intrinsic("copysign", dtype, [literal(0.0, dtype), plain])
+    floor = at.put(f"select {c} {any_}, {t} {floor}, {t} {zero}")
+    by_zero = at.put(f"fcmp oeq {t} {b}, zeroinitializer")
+    floor = at.put(f"select {c} {by_zero}, {t} {plain}, {t} {floor}")
+    missing = literal(np.nan, dtype)
+    return floor, at.put(f"select {c} {by_zero}, {t} {missing}, {t} {rest}")
+
+
+def _divided_whole(at: Registers, args: list[str], dtype: np.dtype[Any]) -> tuple[str, str]:
+    """The same of integers: by 0 it is 0, and the least by -1 is itself."""
+    t, c = at.vector(dtype), f"<{at.width} x i1>"
+    a, b = args
+    by_zero = at.put(f"icmp eq {t} {b}, zeroinitializer")
+    by_less = at.put(f"icmp eq {t} {b}, {literal(-1, dtype)}")
+    unusual = at.put(f"or {c} {by_zero}, {by_less}")
+    d = at.put(f"select {c} {unusual}, {t} {literal(1, dtype)}, {t} {b}")
+    quotient = at.put(f"sdiv {t} {a}, {d}")
+    product = at.put(f"mul {t} {quotient}, {d}")
+    rest = at.put(f"sub {t} {a}, {product}")
+    some = at.put(f"icmp ne {t} {rest}, zeroinitializer")
+    signs = at.put(f"xor {t} {rest}, {d}")
+    apart = at.put(f"icmp slt {t} {signs}, zeroinitializer")
+    apart = at.put(f"and {c} {some}, {apart}")
+    fewer = at.put(f"sub {t} {quotient}, {literal(1, dtype)}")
+    quotient = at.put(f"select {c} {apart}, {t} {fewer}, {t} {quotient}")
+    moved = at.put(f"add {t} {rest}, {d}")
+    rest = at.put(f"select {c} {apart}, {t} {moved}, {t} {rest}")
+    negative = at.put(f"sub {t} zeroinitializer, {a}")
+    quotient = at.put(f"select {c} {by_less}, {t} {negative}, {t} {quotient}")
+    quotient = at.put(f"select {c} {by_zero}, {t} zeroinitializer, {t} {quotient}")
+    return quotient, at.put(f"select {c} {unusual}, {t} zeroinitializer, {t} {rest}")
+
+
 def compute(at: Registers, op: Any, args: list[str], dtype: np.dtype[Any]) -> str:
     """The instructions of an operation whose operands have this dtype."""
     t = at.vector(dtype)
     table = _FLOAT if dtype.kind == "f" else _TRUTH if dtype == BOOL else _WHOLE
     if op in table:
         return at.put(table[op].format(*args, t=t))
+    if type(op) is Bits:
+        return at.put(f"bitcast {t} {args[0]} to {at.vector(op.dtype)}")
+    if type(op) is Outside:
+        return _outside(at, args[0], op, t)
     if op is Where:
         return at.put(f"select <{at.width} x i1> {args[0]}, {t} {args[1]}, {t} {args[2]}")
     if op is Cast or op is np.positive or op is np.conjugate:
@@ -220,12 +325,65 @@ def compute(at: Registers, op: Any, args: list[str], dtype: np.dtype[Any]) -> st
         return _compared(at, op, args, dtype)
     if op is np.square:
         return at.put(f"{'fmul' if dtype.kind == 'f' else 'mul'} {t} {args[0]}, {args[0]}")
+    if op is np.floor_divide or op is np.remainder:
+        found = _divided(at, args, dtype) if dtype.kind == "f" else _divided_whole(at, args, dtype)
+        return found[op is np.remainder]
     if op is np.maximum or op is np.minimum:
         return _maximum(at, args, dtype, "gt" if op is np.maximum else "lt")
     if op is np.logical_not or op is np.invert:
         ones = "splat (i1 true)" if dtype == BOOL else literal(-1, dtype)
         return at.put(f"xor {t} {args[0]}, {ones}")
+    if dtype.kind == "i":
+        return _of_integers(at, op, args, dtype)
     return _of_floats(at, op, args, dtype)
+
+
+def _of_integers(at: Registers, op: Any, args: list[str], dtype: np.dtype[Any]) -> str:
+    t, c = at.vector(dtype), f"<{at.width} x i1>"
+    if op is np.absolute:
+        other = at.put(f"sub {t} zeroinitializer, {args[0]}")
+        below = at.put(f"icmp slt {t} {args[0]}, zeroinitializer")
+        return at.put(f"select {c} {below}, {t} {other}, {t} {args[0]}")
+    assert op in (np.left_shift, np.right_shift)
+    a, b = args
+    bits = 8 * dtype.itemsize
+    fine = at.put(f"icmp ult {t} {b}, splat ({TYPES[dtype]} {bits})")
+    b = at.put(f"select {c} {fine}, {t} {b}, {t} zeroinitializer")
+    if op is np.left_shift:
+        out, beyond = at.put(f"shl {t} {a}, {b}"), "zeroinitializer"
+    else:
+        out = at.put(f"ashr {t} {a}, {b}")
+        beyond = at.put(f"ashr {t} {a}, splat ({TYPES[dtype]} {bits - 1})")
+    return at.put(f"select {c} {fine}, {t} {out}, {t} {beyond}")
+
+
+_SCALES: dict[Any, float] = {
+    np.deg2rad: math.pi / 180,
+    np.radians: math.pi / 180,
+    np.rad2deg: 180 / math.pi,
+    np.degrees: 180 / math.pi,
+}
+
+
+def _without_nan(at: Registers, op: Any, args: list[str], dtype: np.dtype[Any]) -> str:
+    """`fmax` and `fmin`: of a number and a NaN, the number."""
+    t, c = at.vector(dtype), f"<{at.width} x i1>"
+    a, b = args
+    larger = at.put(f"fcmp o{'ge' if op is np.fmax else 'le'} {t} {a}, {b}")
+    missing = at.put(f"fcmp uno {t} {b}, {b}")
+    chosen = at.put(f"or {c} {larger}, {missing}")
+    return at.put(f"select {c} {chosen}, {t} {a}, {t} {b}")
+
+
+def _step(at: Registers, args: list[str], dtype: np.dtype[Any]) -> str:
+    t, c = at.vector(dtype), f"<{at.width} x i1>"
+    x, middle = args
+    above = at.put(f"fcmp ogt {t} {x}, zeroinitializer")
+    below = at.put(f"fcmp olt {t} {x}, zeroinitializer")
+    zero = at.put(f"fcmp oeq {t} {x}, zeroinitializer")
+    value = at.put(f"select {c} {zero}, {t} {middle}, {t} {x}")
+    value = at.put(f"select {c} {above}, {t} {literal(1.0, dtype)}, {t} {value}")
+    return at.put(f"select {c} {below}, {t} zeroinitializer, {t} {value}")
 
 
 def _of_floats(at: Registers, op: Any, args: list[str], dtype: np.dtype[Any]) -> str:
@@ -236,6 +394,13 @@ def _of_floats(at: Registers, op: Any, args: list[str], dtype: np.dtype[Any]) ->
         return at.put(f"fdiv {t} {literal(1.0, dtype)}, {args[0]}")
     if op is np.sign:
         return _sign(at, args[0], dtype)
+    if op in _SCALES:
+        factor = dtype.type(_SCALES[op])
+        return at.put(f"fmul {t} {args[0]}, {literal(factor, dtype)}")
+    if op in (np.fmax, np.fmin):
+        return _without_nan(at, op, args, dtype)
+    if op is np.heaviside:
+        return _step(at, args, dtype)
     if op is np.isnan:
         return at.put(f"fcmp uno {t} {args[0]}, {args[0]}")
     if op in (np.isinf, np.isfinite, NotFinite):
@@ -250,8 +415,29 @@ def _of_floats(at: Registers, op: Any, args: list[str], dtype: np.dtype[Any]) ->
 
 
 _REALS = {*_FLOAT, *_COMPARISONS, *_INTRINSICS, *FORMULAS, np.square, np.reciprocal, np.sign}
-_REALS |= {np.isnan, np.isinf, np.isfinite, np.maximum, np.minimum, np.positive, np.conjugate}
-_WHOLES = {*_WHOLE, *_COMPARISONS, np.square, np.maximum, np.minimum, np.invert, np.positive}
+_REALS |= {
+    np.floor_divide,
+    np.remainder,
+    np.isnan,
+    np.isinf,
+    np.isfinite,
+    np.maximum,
+    np.minimum,
+    np.positive,
+    np.conjugate,
+}
+_WHOLES = {
+    np.floor_divide,
+    np.remainder,
+    *_WHOLE,
+    *_COMPARISONS,
+    np.square,
+    np.maximum,
+    np.minimum,
+    np.invert,
+    np.positive,
+}
+_WHOLES |= {np.absolute, np.left_shift, np.right_shift}
 _TRUTHS = {*_TRUTH, *_COMPARISONS, np.logical_not, np.invert}
 LOGICAL: frozenset[Any] = frozenset(
     (np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
@@ -269,6 +455,11 @@ def loop_dtype(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[Any, Any] | Non
 
     `kinds` are dtypes, or Python's types for its numbers.
     """
+    return _loop_dtype(ufunc, tuple([BOOL if kind is bool else kind for kind in kinds]))
+
+
+@functools.cache
+def _loop_dtype(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[Any, Any] | None:
     if ufunc in LOGICAL:
         known = all(kind in TYPES or kind in (bool, int, float) for kind in kinds)
         return (BOOL, BOOL) if known else None
@@ -300,13 +491,17 @@ __all__ = [
     "STORED",
     "TYPES",
     "UFUNC_OF",
+    "Bits",
     "Cast",
     "NotFinite",
+    "Outside",
     "Registers",
+    "Scan",
     "Where",
     "can_cast",
     "cast",
     "compute",
+    "inside",
     "is_known",
     "literal",
     "loop_dtype",

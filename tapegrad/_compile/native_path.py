@@ -7,18 +7,28 @@ Knows the order of loop nests and calls, and the workspace. Must not know what c
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tapegrad._compile.kernels import Kernel
 from tapegrad._compile.llvm import Code, module_text
 from tapegrad._compile.lowering import Lowered
+from tapegrad._compile.native_ops import Scan
 from tapegrad._compile.passes import Block
 from tapegrad._compile.program import Ref
 from tapegrad._compile.regions import Array, Call, Memory, Statement, is_uniform
+from tapegrad._compile.repeats import pieces
+from tapegrad._compile.scans import ScanKernel, Total
 
 COPIED = 20_000  # elements of an input, up to which it is copied into the workspace
 ALIGNMENT = 64
+SMALL = 1 << 14  # bytes of a memory whose place is used again for such of its size
+LONG = 2500  # statements of a loop nest that is not cut into pieces
+LONG_OF_FEW = 400  # the same, where the loops have few turns
+FEW_CALLS = 4  # of one loop nest in a row, that are not a loop
+FEW = 64  # elements, whose loops have few turns
 
 
 def paths_of(root: Block, most: int) -> list[list[tuple[Block, Any]]]:
@@ -38,7 +48,10 @@ def paths_of(root: Block, most: int) -> list[list[tuple[Block, Any]]]:
 class Path:
     """A path, compiled."""
 
-    def __init__(self, blocks: list[tuple[Block, Any]], inputs: Sequence[Any]) -> None:
+    def __init__(
+        self, blocks: list[tuple[Block, Any]], inputs: Sequence[Any], threads: int = 1
+    ) -> None:
+        self.threads = threads
         self.lowered = Lowered(blocks, list(inputs))
         self.end = blocks[-1][0]
         self._mark_ends()
@@ -61,22 +74,28 @@ class Path:
 
     def _order(self) -> None:
         """Loop nests and calls by level; which memories go from one to another."""
-        nests: dict[Any, list[Any]] = {}
+        nests: dict[Any, list[Statement]] = {}
         for s in self.lowered.statements:
-            nests.setdefault((s.level, s.out.shape), []).append(s)
-        group = {id(s): key for key, found in nests.items() for s in found}
+            alone = id(s) if type(s.op) is Scan else 0
+            nests.setdefault((s.level, s.out.shape, alone), []).append(s)
+        found: list[tuple[int, list[Statement]]] = []
+        for (level, shape, _), nest in nests.items():
+            found += [(level, piece) for piece in _pieces(nest, shape)]
+        group = {id(s): i for i, (_, piece) in enumerate(found) for s in piece}
         for s in self.lowered.statements:
-            for x in s.operands:
-                if type(x) is not Array or x.memory.constant is not None:
+            for x in s.read():
+                if x.memory.constant is not None:
                     continue
                 writers = x.memory.writers
                 if any(group.get(id(w)) != group[id(s)] for w in writers) or any(
                     w.reduces is not None for w in writers if not isinstance(w, Call)
                 ):
                     x.memory.kept = True
+            if type(s.op) is Scan:
+                s.out.memory.kept = True
         self.steps: list[Any] = []
-        for (level, _), found in nests.items():
-            self.steps.append((level, 0, len(self.steps), found))
+        for level, piece in found:
+            self.steps.append((level, 0, len(self.steps), piece))
         for call in self.lowered.calls:
             self.steps.append((call.level, 1, len(self.steps), call))
         self.steps.sort(key=lambda step: step[:3])
@@ -162,69 +181,236 @@ class Path:
 
     def _generate(self) -> None:
         """The text of all loop nests, and of the functions that call them in order."""
-        shared: dict[str, int] = {}
-        functions: set[Any] = set()
-        declarations: set[str] = set()
-        bodies: list[str] = []
-        parts: list[list[str]] = []
-        self.program: list[Any] = []  # numbers of native parts, and calls
+        self.shared: dict[str, int] = {}
+        self.elementary: set[Any] = set()
+        self.declarations: set[str] = set()
+        self.bodies: list[str] = []
+        self.parts: list[list[Any]] = []
+        self.divided: list[int] = []  # of divided loop nests, into how many parts
+        self.program: list[Any] = []  # numbers of native parts, divided loop nests, and calls
+        self.turn = 0
         for _, _, _, step in self.steps:
             if isinstance(step, Call):
                 self.program.append(step)
                 continue
-            kernel = Kernel(step)
-            text = kernel.text()
-            number = shared.get(text)
-            if number is None:
-                number = shared[text] = len(shared)
-                bodies.append(text.replace("@KERNEL", f"@kernel{number}"))
-                functions |= kernel.functions
-                declarations |= kernel.declarations
-            if not self.program or type(self.program[-1]) is not int:
-                self.program.append(len(parts))
-                parts.append([])
-            parts[-1].append(self._invocation(kernel, number, len(parts[-1])))
-        self.kernels = len(shared)
-        for i, lines in enumerate(parts):
-            body = "\n".join(lines)
-            bodies.append(
-                f"define void @part{i}(ptr %T) nounwind {{\n"
+            kernel = self._kernel(step)
+            if kernel.divided:
+                self._divide(kernel)
+            else:
+                self._part().append(_Invoked(kernel, self._number(kernel)))
+        self.kernels = len(self.shared)
+        for i, items in enumerate(self.parts):
+            body = "\n".join(self._lines(items))
+            self.bodies.append(
+                f"define void @part{i}(ptr %T) nounwind {{\nentry:\n"
                 f"  %A = load ptr, ptr %T, align 8\n{body}\n  ret void\n}}\n"
             )
-        self.text = module_text(functions, declarations, bodies)
-        names = [f"part{i}" for i in range(len(parts))]
-        self.code = Code(self.text, names)
+        self.text = module_text(self.elementary, self.declarations, self.bodies)
+        names = [f"part{i}" for i in range(len(self.parts))]
+        chunks = [f"chunk{i}" for i in range(len(self.divided))]
+        self.code = Code(self.text, [*names, *chunks])
         self.functions = [self.code.function(name) for name in names]
+        self.chunks = [self.code.function_of_part(name) for name in chunks]
 
-    def _invocation(self, kernel: Kernel, number: int, turn: int) -> str:
-        """The lines that call a loop nest with the addresses of its memories."""
+    def _kernel(self, step: list[Statement]) -> Kernel:
+        if type(step[0].op) is Scan:
+            return ScanKernel(step)
+        return Kernel(step, divided=self.threads > 1)
+
+    def _lines(self, items: list[Any]) -> list[str]:
+        """The text of a native part; many calls of one loop nest in a row are a loop."""
+        lines: list[str] = []
+        block, at = "entry", 0
+        while at < len(items):
+            item, end = items[at], at + 1
+            if isinstance(item, str):
+                lines.append(item)
+                at = end
+                continue
+            kind = self._kind(item)
+            while end < len(items) and isinstance(items[end], _Invoked):
+                if self._kind(items[end]) != kind:
+                    break
+                end += 1
+            if end - at < FEW_CALLS:
+                lines += [self._invocation(x.kernel, x.number) for x in items[at:end]]
+            else:
+                block = self._repeated(items[at:end], lines, block)
+            at = end
+        return lines
+
+    def _kind(self, item: _Invoked) -> Any:
+        """What two calls share if they differ in addresses alone."""
+        return item.number, tuple([self.places[id(m)][0] for m in item.kernel.memories])
+
+    def _repeated(self, items: list[_Invoked], lines: list[str], block: str) -> str:
+        """A loop over the addresses of calls; the name of the block after it."""
+        number, wheres = self._kind(items[0])
+        numbers: list[int] = []
+        for item in items:
+            for memory, base in zip(item.kernel.memories, item.kernel.bases, strict=True):
+                where, place = self.places[id(memory)]
+                offset = base * memory.dtype.itemsize
+                numbers += [place + 1, offset] if where == "table" else [0, place + offset]
+        k, count = len(self.bodies), 2 * len(wheres)
+        table = ", ".join(f"i64 {x}" for x in numbers)
+        body = []
+        for i, where in enumerate(wheres):
+            start = "%A"
+            if where == "table":
+                start = f"%b{i}"
+                body += [
+                    f"  %q{i} = getelementptr i64, ptr %N, i64 {2 * i}",
+                    f"  %s{i} = load i64, ptr %q{i}",
+                    f"  %t{i} = getelementptr ptr, ptr %T, i64 %s{i}",
+                    f"  %b{i} = load ptr, ptr %t{i}",
+                ]
+            body += [
+                f"  %w{i} = getelementptr i64, ptr %N, i64 {2 * i + 1}",
+                f"  %o{i} = load i64, ptr %w{i}",
+                f"  %p{i} = getelementptr i8, ptr {start}, i64 %o{i}",
+            ]
+        given = ", ".join(f"ptr %p{i}" for i in range(len(wheres)))
+        body.append(f"  call void @kernel{number}({given})")
+        text = "\n".join(body)
+        self.bodies.append(
+            f"@numbers{k} = internal constant [{len(numbers)} x i64] [{table}]\n"
+            f"define internal void @repeat{k}(ptr %T, ptr %A, ptr %N) noinline nounwind {{\n"
+            f"{text}\n  ret void\n}}\n"
+        )
+        lines += [
+            f"  br label %R{k}",
+            f"R{k}:",
+            f"  %i{k} = phi i64 [ 0, %{block} ], [ %n{k}, %R{k} ]",
+            f"  %m{k} = mul nsw i64 %i{k}, {count}",
+            f"  %N{k} = getelementptr i64, ptr @numbers{k}, i64 %m{k}",
+            f"  call void @repeat{k}(ptr %T, ptr %A, ptr %N{k})",
+            f"  %n{k} = add nuw nsw i64 %i{k}, 1",
+            f"  %c{k} = icmp slt i64 %n{k}, {len(items)}",
+            f"  br i1 %c{k}, label %R{k}, label %S{k}",
+            f"S{k}:",
+        ]
+        return f"S{k}"
+
+    def _part(self) -> list[Any]:
+        """What the native part that is being written calls."""
+        if not self.program or type(self.program[-1]) is not int:
+            self.program.append(len(self.parts))
+            self.parts.append([])
+        return self.parts[-1]
+
+    def _number(self, kernel: Kernel) -> int:
+        """The number of a loop nest among those with another text."""
+        text = kernel.text()
+        number = self.shared.get(text)
+        if number is None:
+            number = self.shared[text] = len(self.shared)
+            self.bodies.append(text.replace("@KERNEL", f"@kernel{number}"))
+            self.elementary |= kernel.functions
+            self.declarations |= kernel.declarations
+        return number
+
+    def _divide(self, kernel: Kernel) -> None:
+        """A loop nest whose parts are done at once, and then what combines their totals."""
+        bounds = kernel.bounds(self.threads)
+        count, k = len(bounds) - 1, len(self.divided)
+        places = {}
+        for s in kernel.totals:
+            places[id(s.out.memory)] = self.bytes
+            self.bytes += count * ALIGNMENT
+        number = self._number(kernel)
+        lines = [
+            "  %A = load ptr, ptr %T, align 8",
+            f"  %b = getelementptr i64, ptr @bounds{k}, i64 %t",
+            "  %begin = load i64, ptr %b",
+            "  %e = getelementptr i64, ptr %b, i64 1",
+            "  %end = load i64, ptr %e",
+            f"  %private = mul nsw i64 %t, {ALIGNMENT}",
+            self._invocation(kernel, number, places),
+        ]
+        body = "\n".join(lines)
+        table = ", ".join(f"i64 {x}" for x in bounds)
+        self.bodies.append(
+            f"@bounds{k} = internal constant [{len(bounds)} x i64] [{table}]\n"
+            f"define void @chunk{k}(ptr %T, i64 %t) nounwind {{\n{body}\n  ret void\n}}\n"
+        )
+        self.divided.append(count)
+        self.program.append(Divided(k, count))
+        for i, s in enumerate(kernel.totals):
+            name = f"@total{k}_{i}"
+            total = Total(name, s.reduces, s.out.dtype, count, ALIGNMENT)
+            self.bodies.append(total.text)
+            self.declarations |= total.declarations
+            part = self._part()
+            at = f"%t{k}_{i}"
+            part.append(
+                f"  {at} = getelementptr i8, ptr %A, i64 {places[id(s.out.memory)]}\n"
+                + self._address(s.out.memory, s.out.offset * s.out.dtype.itemsize, f"{at}o")
+                + f"\n  call void {name}(ptr {at}, ptr {at}o)"
+            )
+
+    def _address(self, memory: Memory, offset: int, name: str) -> str:
+        """The lines that compute the address of a place in a memory."""
+        where, place = self.places[id(memory)]
+        if where != "table":
+            return f"  {name} = getelementptr i8, ptr %A, i64 {place + offset}"
+        return (
+            f"  {name}t = getelementptr ptr, ptr %T, i64 {place + 1}\n"
+            f"  {name}b = load ptr, ptr {name}t, align 8\n"
+            f"  {name} = getelementptr i8, ptr {name}b, i64 {offset}"
+        )
+
+    def _invocation(
+        self, kernel: Kernel, number: int, private: dict[int, int] | None = None
+    ) -> str:
+        """The lines that call a loop nest with the addresses of its memories.
+
+        `private` are places where each part has its own.
+        """
         lines: list[str] = []
         given = []
+        self.turn += 1
         for i, memory in enumerate(kernel.memories):
-            where, place = self.places[id(memory)]
-            offset = kernel.bases[i] * memory.dtype.itemsize
-            name = f"%a{turn}_{i}"
-            base = "%A"
-            if where == "table":
+            name = f"%a{self.turn}_{i}"
+            if private is not None and id(memory) in private:
                 lines += [
-                    f"  {name}t = getelementptr ptr, ptr %T, i64 {place + 1}",
-                    f"  {name}b = load ptr, ptr {name}t, align 8",
+                    f"  {name}p = getelementptr i8, ptr %A, i64 {private[id(memory)]}",
+                    f"  {name} = getelementptr i8, ptr {name}p, i64 %private",
                 ]
-                base, place = f"{name}b", 0
-            lines.append(f"  {name} = getelementptr i8, ptr {base}, i64 {place + offset}")
+            else:
+                lines.append(self._address(memory, kernel.bases[i] * memory.dtype.itemsize, name))
             given.append(f"ptr {name}")
+        if kernel.divided:
+            given += ["i64 %begin", "i64 %end"]
         lines.append(f"  call void @kernel{number}({', '.join(given)})")
         return "\n".join(lines)
 
 
+class _Invoked(NamedTuple):
+    """A call of a loop nest, by the number of its text."""
+
+    kernel: Kernel
+    number: int
+
+
+class Divided(NamedTuple):
+    """A step whose parts can be done by several threads."""
+
+    number: int
+    parts: int
+
+
+def _pieces(nest: list[Statement], shape: tuple[int, ...]) -> list[list[Statement]]:
+    """A loop nest in pieces, if it is long: what goes from one to another is in memory."""
+    size = math.prod(shape)
+    most = LONG_OF_FEW if size <= FEW else LONG
+    return [list(piece) for piece in pieces(nest)] if len(nest) > most else [nest]
+
+
 def _stored_by(statements: list[Statement]) -> list[Any]:
     """The operands and results of a loop nest that are not in registers alone."""
-    return [
-        x
-        for s in statements
-        for x in (*s.operands, s.out)
-        if type(x) is Array and (x.memory.kept or s.reduces is not None)
-    ]
+    found = [x for s in statements for x in s.read() if x.memory.kept]
+    return found + [s.out for s in statements if s.out.memory.kept or s.reduces is not None]
 
 
 class Arena:
@@ -232,26 +418,40 @@ class Arena:
 
     def __init__(self) -> None:
         self.top = 0
-        self.free: list[tuple[int, int]] = []  # start and size
-        self.busy: list[tuple[int, int, int]] = []  # until which step, start, size
+        self.free: list[tuple[int, int]] = []  # start and size, of large ones
+        self.small: dict[int, list[int]] = {}  # starts by size
+        self.busy: list[tuple[int, int, int]] = []  # until which step, start, size: a heap
 
     def take(self, begin: int, end: int, size: int) -> int:
         """A place from one step to another; the steps do not go back from call to call."""
         size = (-(-size // ALIGNMENT) + 1) * ALIGNMENT
-        ended = [item for item in self.busy if item[0] < begin]
+        ended = []
+        while self.busy and self.busy[0][0] < begin:
+            _, start, freed = heapq.heappop(self.busy)
+            if freed > SMALL:
+                ended.append((start, freed))
+            else:
+                self.small.setdefault(freed, []).append(start)
         if ended:
-            self.busy = [item for item in self.busy if item[0] >= begin]
-            self.free = _joined([*self.free, *[item[1:] for item in ended]])
-        fits = [piece for piece in self.free if piece[1] >= size]
-        if fits:
-            best = min(fits, key=lambda piece: piece[1])
-            self.free.remove(best)
-            start = best[0]
-            if best[1] > size:
-                self.free.append((start + size, best[1] - size))
+            self.free = _joined([*self.free, *ended])
+        start = self._found(size)
+        heapq.heappush(self.busy, (end, start, size))
+        return start
+
+    def _found(self, size: int) -> int:
+        if size <= SMALL:
+            same = self.small.get(size)
+            if same:
+                return same.pop()
         else:
-            start, self.top = self.top, self.top + size
-        self.busy.append((end, start, size))
+            fits = [piece for piece in self.free if piece[1] >= size]
+            if fits:
+                best = min(fits, key=lambda piece: piece[1])
+                self.free.remove(best)
+                if best[1] > size:
+                    self.free.append((best[0] + size, best[1] - size))
+                return best[0]
+        start, self.top = self.top, self.top + size
         return start
 
 
@@ -266,4 +466,4 @@ def _joined(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-__all__ = ["ALIGNMENT", "Path", "paths_of"]
+__all__ = ["ALIGNMENT", "Divided", "Path", "paths_of"]

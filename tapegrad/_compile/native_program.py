@@ -8,7 +8,6 @@ Where one was not, the call is made by the NumPy back end, which can go any way.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -16,15 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._compile.native_path import ALIGNMENT, Path, paths_of
-from tapegrad._compile.numpy_program import Runner
-from tapegrad._compile.passes import optimized
-from tapegrad._compile.program import Ref, Segment, answer_key, references_of, value_of
+from tapegrad._compile.expansion import expanded
+from tapegrad._compile.native_path import ALIGNMENT, Divided, Path, paths_of
+from tapegrad._compile.numpy_program import KEPT_BYTES
+from tapegrad._compile.passes import Block
+from tapegrad._compile.program import Node, Ref, answer_key, references, references_of, value_of
 from tapegrad._compile.regions import Array, Call, Memory, Unfit
+from tapegrad._compile.workers import at_once
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._tree import unflatten
 
 MOST_NATIVE = 4  # paths of one program that are compiled
+MOST_MISSES = 20  # calls in a row that go another way, after which a path is not tried again
 
 
 class Mismatch(Exception):  # noqa: N818 - no error: another path is to be taken
@@ -48,6 +50,7 @@ class Workspace:
         self.values: dict[int, Any] = {}  # of the calls that Python makes
         self.large: dict[int, Any] = {}  # inputs and results of the present call, flat, by slot
         self.names: dict[str, Any] = {"Mismatch": Mismatch, "copyto": np.copyto}
+        self.names["at_once"] = at_once
         self.run = self._generated()
 
     def _name(self, stem: str, value: Any) -> str:
@@ -97,7 +100,10 @@ class Workspace:
                 )
                 lines.append(f"    {take}(x{at})")
             elif where == "arena" and memory is not None:
-                lines.append(f"    copyto({self._name('in', self.view(memory.whole()))}, x{at})")
+                view = self._name("in", self.view(memory.whole()))
+                lines.append(
+                    f"    copyto({view}, x{at})" if memory.shape else f"    {view}[()] = x{at}"
+                )
         for i, memory in enumerate(self.path.table):
             if id(memory) in self.path.fresh:
                 make = self._name("make", lambda m=memory, slot=i + 1: self._make(m, slot))
@@ -148,6 +154,9 @@ class Workspace:
         if type(step) is int:
             part = self._name("part", self.path.functions[step])
             return f"    {part}({self.address})"
+        if type(step) is Divided:
+            chunk = self._name("chunk", self.path.chunks[step.number])
+            return f"    at_once({chunk}, {self.address}, {step.parts})"
         if step.kind == "check":
             return f"    {self._name('check', self._check(step))}()"
         if step.kind == "call":
@@ -180,21 +189,19 @@ class Workspace:
     def _call(self, step: Call) -> Callable[[], None]:
         node, at, values = step.node, step.at, self.values
         assert node is not None
-        used = sorted(set(references_of(node)))
-        fetches = [(x, self._fetch(x)) for x in used]
+        value_now = self._value_of(node)
         target = self.view(step.out) if step.out is not None else None
         shares = node.kind is np.ndarray and node.shares != -1
 
         def call() -> None:
-            given: Any = {x: fetch() for x, fetch in fetches}
             if node.silent:
                 token = VARIABLE.set(SILENT)
                 try:
-                    value = value_of(node, given)
+                    value = value_now()
                 finally:
                     VARIABLE.reset(token)
             else:
-                value = value_of(node, given)
+                value = value_now()
             if target is not None:
                 target[...] = value
             elif shares:
@@ -202,6 +209,24 @@ class Workspace:
             values[at] = value
 
         return call
+
+    def _value_of(self, node: Node) -> Callable[[], Any]:
+        """A function that makes a call of Python's."""
+        function, kwargs = node.function, node.kwargs
+        plain = [type(arg) is Ref or not any(True for _ in references(arg)) for arg in node.args]
+        if node.steps is None and all(plain) and not any(True for _ in references(kwargs)):
+            parts = [
+                self._fetch(arg.at) if type(arg) is Ref else _constant(arg) for arg in node.args
+            ]
+            return lambda: function(*[part() for part in parts], **kwargs)
+        used = sorted(set(references_of(node)))
+        fetches = [(x, self._fetch(x)) for x in used]
+
+        def general() -> Any:
+            given: Any = {x: fetch() for x, fetch in fetches}
+            return value_of(node, given)
+
+        return general
 
     def _check(self, step: Call) -> Callable[[], None]:
         _, question, answer = step.args
@@ -220,8 +245,6 @@ class Workspace:
         given = [self._result(leaf) for leaf in end.out.leaves]
         lines = [f"    r{i} = {text}" for i, text in enumerate(given)]
         lines += [f"    copyto(x{at}, {self._result(ref)})" for at, ref in end.writes]
-        if any(type(step) is not int for step in self.path.program):
-            lines.append(f"    {self._name('clear', self.values.clear)}()")
         structure = end.out.structure
         names = "".join(f"r{i}, " for i in range(len(given)))
         if structure.kind is None and len(given) == 1:
@@ -255,6 +278,10 @@ class Workspace:
         return f"{self._name('own', _own)}({fetch}())"
 
 
+def _constant(value: Any) -> Callable[[], Any]:
+    return lambda: value
+
+
 def _own(value: Any) -> Any:
     return value.copy("K") if type(value) is np.ndarray else value
 
@@ -271,30 +298,62 @@ def _region(x: Array, buffer: Any, start: int) -> Any:
     return np.ndarray(x.shape, x.dtype, buffer, start + x.offset * width, strides)
 
 
+class _Way:
+    """A compiled path, its workspaces that are free, and how often it was not the way to go."""
+
+    __slots__ = ("free", "misses", "path")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.free: deque[Workspace] = deque()
+        self.misses = 0  # since it was last gone
+
+    def go(self, inputs: Sequence[Any]) -> Any:
+        try:
+            workspace = self.free.pop()
+        except IndexError:
+            workspace = Workspace(self.path)
+        try:
+            return workspace.run(*inputs)
+        finally:
+            workspace.large.clear()  # the caller's arrays
+            workspace.values.clear()
+            if self.path.bytes <= KEPT_BYTES:
+                self.free.append(workspace)
+
+
 class NativeRunner:
     """Runs a program natively where it goes a way that is compiled, else by the NumPy back end."""
 
-    def __init__(self, root: Segment, inputs: Sequence[Any], usual: Runner) -> None:
+    def __init__(self, block: Block, inputs: Sequence[Any], usual: Any, threads: int) -> None:
         self.usual = usual
-        self.paths: list[tuple[Path, deque[Workspace]]] = []
-        known = paths_of(optimized(root), MOST_NATIVE)
-        if len(known) <= MOST_NATIVE:
-            for blocks in known:
-                with contextlib.suppress(Unfit):
-                    self.paths.append((Path(blocks, inputs), deque()))
+        self.paths: list[_Way] = []
+        self.error: Exception | None = None  # that met a path which was to be compiled
+        known = paths_of(block, MOST_NATIVE)
+        for blocks in known if len(known) <= MOST_NATIVE else ():
+            try:
+                path = Path(expanded(blocks, list(inputs)), inputs, threads)
+            except Unfit:
+                continue
+            except Exception as error:  # noqa: BLE001 - the program runs in NumPy, with a warning
+                self.error = error
+                continue
+            self.paths.append(_Way(path))
 
     def run(self, inputs: Sequence[Any]) -> Any:
         """The results of a call; UnknownAnswer where the program does not go on."""
-        for i, (path, free) in enumerate(self.paths):
-            workspace = free.pop() if free else Workspace(path)
+        ways = self.paths
+        for i, way in enumerate(ways):
             try:
-                out = workspace.run(*inputs)
-            except Exception:  # noqa: BLE001, S112 - it is met again, or is none, in another way
+                out = way.go(inputs)
+            except Exception:  # noqa: BLE001 - it is met again, or is none, in another way
+                way.misses += 1
+                if way.misses >= MOST_MISSES:
+                    self.paths = [other for other in self.paths if other is not way]
                 continue
-            finally:
-                free.append(workspace)
+            way.misses = 0
             if i:
-                self.paths = [self.paths[i], *self.paths[:i], *self.paths[i + 1 :]]
+                self.paths = [way, *[other for other in ways if other is not way]]
             return out
         return self.usual.run(inputs)
 

@@ -657,7 +657,8 @@ class Runner:
         self.free: deque[Any] = deque()
         self.build: Any = None
         if backend != "interpreter":
-            self.source = source = Source(optimized(root), root.start)
+            self.block = optimized(root)
+            self.source = source = Source(self.block, root.start)
             exec(compile(source.text, "<program>", "exec"), source.namespace)  # noqa: S102
             self.build = source.namespace["build"]
             self.bytes = sum(

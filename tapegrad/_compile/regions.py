@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from tapegrad._compile.native_ops import TYPES
+from tapegrad._compile.native_ops import BOOL, TYPES, Cast, Outside, Scan
 from tapegrad._compile.program import Node, Ref
 
 Box = tuple[tuple[int, int], ...]  # from where to where, along each axis
@@ -55,6 +55,8 @@ class Array(NamedTuple):
 
     def over(self, domain: tuple[int, ...]) -> Array:
         """The array broadcast to a shape, without its axes of length one."""
+        if self.shape == domain and 1 not in domain:
+            return self
         before = len(domain) - len(self.shape)
         strides = [0] * before + [
             s if n > 1 else 0 for n, s in zip(self.shape, self.strides, strict=True)
@@ -74,10 +76,53 @@ class Number(NamedTuple):
     kind: Any  # a dtype, or Python's type of the number
 
 
-class Statement:
-    """`out[i] = op(operands[i])` for all i of a domain; combined into `out`, for a reduction."""
+class Place(NamedTuple):
+    """An index that is data: which element along an axis, whose length and stride are known."""
 
-    __slots__ = ("box", "dtype", "level", "op", "operands", "out", "reduces", "shape")
+    at: Array | Number
+    length: int
+    stride: int
+
+    def over(self, domain: tuple[int, ...]) -> Place:
+        x = self.at
+        return Place(x.over(domain) if type(x) is Array else x, self.length, self.stride)
+
+
+class Gathered(NamedTuple):
+    """Elements of an array at places that are data, over a domain."""
+
+    array: Array  # what is affine of the places
+    places: tuple[Place, ...]
+
+    @property
+    def dtype(self) -> Any:
+        return self.array.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    def over(self, domain: tuple[int, ...]) -> Gathered:
+        places = tuple([place.over(domain) for place in self.places])
+        return Gathered(self.array.over(domain), places)
+
+
+def arrays_of(operand: Any) -> list[Array]:
+    """The regions that an operand is read from."""
+    if type(operand) is Array:
+        return [operand]
+    if type(operand) is not Gathered:
+        return []
+    return [operand.array, *[p.at for p in operand.places if type(p.at) is Array]]
+
+
+class Statement:
+    """`out[i] = op(operands[i])` for all i of a domain; combined into `out`, for a reduction.
+
+    With `places`, the element of `out` is found by them.
+    """
+
+    __slots__ = ("box", "dtype", "level", "op", "operands", "out", "places", "reduces", "shape")
 
     def __init__(self, op: Any, operands: list[Any], dtype: Any, out: Array, reduces: Any) -> None:
         self.op = op
@@ -85,9 +130,15 @@ class Statement:
         self.dtype = dtype  # of the operands, once cast
         self.out = out
         self.reduces = reduces  # the ufunc that combines, or None
+        self.places: tuple[Place, ...] | None = None
         self.shape = out.shape
         self.level = 0
         self.box: Box | None = None  # what it writes of its memory, where that is not all
+
+    def read(self) -> list[Array]:
+        """The regions that it reads."""
+        places = [place.at for place in self.places or ()]
+        return [x for operand in (*self.operands, *places) for x in arrays_of(operand)]
 
 
 class Call:
@@ -121,6 +172,9 @@ def reaches(writer: Any, x: Array, reader: Statement) -> bool:
     return (
         type(writer) is Statement
         and writer.reduces is None
+        and writer.places is None
+        and type(writer.op) is not Scan
+        and type(reader.op) is not Scan
         and writer.shape == reader.shape
         and writer.out.offset == x.offset
         and writer.out.strides == x.strides
@@ -242,8 +296,15 @@ class Statements:
         self.memories: list[Memory] = []
         self.nodes: dict[int, Node] = {}
         self.uses: dict[int, int] = {}
-        self.aliased: set[int] = set()  # memories with more than one name
+        self.aliased: dict[int, int] = {}  # how many other names a memory has
         self.kinds: dict[int, Any] = {}  # classes of values, as NumPy has them
+        self.flags = Memory((0,), (1,), BOOL)
+        self.expected: list[bool] = []  # the answers to questions, whose flags these are
+        self.refused: set[Any] = set()
+
+    def alias(self, memory: Memory) -> None:
+        """Say that a memory has another name, so that nobody writes to it in place."""
+        self.aliased[id(memory)] = self.aliased.get(id(memory), 0) + 1
 
     def memory(self, node: Node) -> Memory:
         return self.new(node.shape, dense(node.shape, node.strides), node.dtype)
@@ -280,6 +341,18 @@ class Statements:
         memory.constant, memory.kept = np.ascontiguousarray(x), True
         return memory.whole()
 
+    def spread(self, x: Array) -> Array:
+        """An array of one constant as elements that can be looked up."""
+        memory = self.new(x.shape, dense(x.shape, ()), x.dtype)
+        memory.kept = True
+        return self.stated(Cast, [x], x.dtype, memory.whole())
+
+    def laid_out(self, x: Array) -> Array:
+        """An array of one constant as a constant array."""
+        memory = self.new(x.shape, dense(x.shape, ()), x.dtype)
+        memory.constant, memory.kept = np.full(x.shape, x.memory.constant, x.dtype), True
+        return memory.whole()
+
     def _from_python(self, at: int) -> Array | None:
         """A place for a value that a call of Python's made."""
         node = self.nodes.get(at)
@@ -294,29 +367,64 @@ class Statements:
         self.values[at] = call.out
         return call.out
 
+    def asked(self, op: Any, x: Array, *, expected: bool, others: Sequence[Any] = ()) -> None:
+        """Ask, of any element of an array, what the path expects to be so or not."""
+        self.flags.kept = True
+        out = Array(self.flags, len(self.expected), (0,) * len(x.shape), x.shape)
+        self.expected.append(expected)
+        self.stated(op, [x, *others], x.dtype, out, np.logical_or)
+
+    def require_within(self, index: Array, length: int, least: int | None = None) -> None:
+        """Have calls be NumPy's where an index is beyond an axis."""
+        constant, least = index.memory.constant, -length if least is None else least
+        if constant is not None and least <= np.min(constant) and np.max(constant) < length:
+            return
+        key = (id(index.memory), index.offset, index.strides, index.shape, length, least)
+        if key not in self.refused:
+            self.refused.add(key)
+            self.asked(Outside(length, least), index, expected=False)
+
     def stated(
-        self, op: Any, operands: list[Any], dtype: Any, out: Array, reduces: Any = None
+        self,
+        op: Any,
+        operands: list[Any],
+        dtype: Any,
+        out: Array,
+        reduces: Any = None,
+        places: tuple[Place, ...] | None = None,
     ) -> Array:
         """A statement, at its level; the array that it writes."""
         domain = out.shape
-        given = [x.over(domain) if type(x) is Array else x for x in operands]
-        target = Array(
-            out.memory,
-            out.offset,
-            tuple([s for s, n in zip(out.strides, domain, strict=True) if n != 1]),
-            tuple([n for n in domain if n != 1]),
-        )
+        given = [x if type(x) is Number else x.over(domain) for x in operands]
+        target = out
+        if 1 in domain:
+            target = Array(
+                out.memory,
+                out.offset,
+                tuple([s for s, n in zip(out.strides, domain, strict=True) if n != 1]),
+                tuple([n for n in domain if n != 1]),
+            )
         made = Statement(op, given, dtype, target, reduces)
+        if places is not None:
+            made.places = tuple([place.over(domain) for place in places])
+            given = [*given, *[place.at for place in made.places]]
         whole = out.memory.shape == out.shape and reduces is None
         made.box = None if whole or out.memory.constant is not None else box_of(out)
         level = 0
-        for x in given:
-            if type(x) is Array:
+        for operand in given:
+            for x in arrays_of(operand):
                 level = max(level, ready(x, made))
+            if type(operand) is Gathered:
+                x = operand.array
+                x.memory.kept = True
+                level = max([level, *[writer.level + 1 for writer in x.memory.writers]])
+        if places is not None:
+            made.box = None
+            out.memory.kept = True
         for writer in out.memory.writers:
             if are_apart(writer.box, made.box):
                 continue
-            same = reaches(writer, target, made)
+            same = places is None and reaches(writer, target, made)
             level = max(level, writer.level if same else writer.level + 1)
         made.level = level
         self.statements.append(made)
@@ -342,13 +450,16 @@ __all__ = [
     "Array",
     "Box",
     "Call",
+    "Gathered",
     "Memory",
     "Number",
+    "Place",
     "Statement",
     "Statements",
     "Unfit",
     "are_apart",
     "around",
+    "arrays_of",
     "base_number",
     "box_of",
     "cut",

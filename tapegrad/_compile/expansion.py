@@ -29,10 +29,10 @@ from tapegrad._compile.program import (
     references_of,
     value_of,
 )
-from tapegrad._compile.recorded import Recorded, Recording, adopted
+from tapegrad._compile.recorded import Recorded, Recording
 from tapegrad._compile.recorder import Recorder
 from tapegrad._core.composite import Composite
-from tapegrad._core.recorded import OPEN, RECORDING
+from tapegrad._core.recorded import OPEN, RECORDING, as_recorded, recorded_too
 from tapegrad._core.rule import REGISTRY
 from tapegrad._tree import flatten, unflatten
 
@@ -201,36 +201,50 @@ class _Expansion:
     def _take_apart(self, at: int, node: Node, depth: int) -> bool:
         """Record what a function does; whether that can be put in its place."""
         positions = list(dict.fromkeys(references((node.args, node.kwargs))))
+        if any(type(self.values[x]) in (tuple, list) for x in positions):
+            return False
+        try:
+            expected = value_of(node, self.values)  # type: ignore[arg-type]
+        except Exception:  # noqa: BLE001 - it is met again where the program runs
+            return False
+        function = _definition(node.function)
+        for attempt in (_with_buffers(function), as_recorded(function)):
+            found = self._attempted(attempt, node, positions, expected)
+            if found is not None:
+                root, template = found
+                self._splice(root, positions, depth)
+                self.stand_ins[at] = self._rewritten_of(template, self.names)
+                self.values[at] = expected
+                return True
+        return False
+
+    def _attempted(
+        self, function: Any, node: Node, positions: list[int], expected: Any
+    ) -> tuple[Segment, Any] | None:
+        """The calls that a function makes, and its result as a template, if they are a program."""
         root = Segment(None, len(positions))
         recorder = Recorder(root, len(positions), MOST_NODES, 1)
         given = {x: Recorded(_own(self.values[x]), i, recorder) for i, x in enumerate(positions)}
-        if any(type(x._value) in (tuple, list) for x in given.values()):
-            return False
         recording = Recording(recorder)
         OPEN.add(recording)
         token = RECORDING.set(recording)
         try:
-            expected = value_of(node, self.values)  # type: ignore[arg-type]
-            function = _with_buffers(_definition(node.function), recorder)
             out = function(*_with(node.args, given), **_with(node.kwargs, given))
             leaves, structure = flatten(out)
             known = all(type(x) is Recorded or x is None for x in leaves)
             if not known or not _are_alike(leaves, flatten(expected)[0]):
-                return False
+                return None
             found = [Ref(x.at) if type(x) is Recorded else x for x in leaves]
             recorder.finish(found, structure, ())
         except Exception:  # noqa: BLE001 - it is not made for such arrays, and stays one call
-            return False
+            return None
         finally:
             RECORDING.reset(token)
             OPEN.discard(recording)
             recorder.open = False
-        if recorder.unfit is not None:
-            return False
-        self._splice(root, positions, depth)
-        self.stand_ins[at] = self._rewritten_of(unflatten(structure, found), self.names)
-        self.values[at] = expected
-        return True
+        if recorder.unfit is not None or not _has_few_answers(root):
+            return None
+        return root, unflatten(structure, found)
 
     def _described(self, node: Node, value: Any) -> Node:
         made = Node(node.function, node.args, node.kwargs, steps=node.steps, silent=node.silent)
@@ -335,23 +349,22 @@ class _Expansion:
 class _Namespace:
     """NumPy, but that new buffers can take recorded values."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
 
     def zeros(self, *args: Any, **kwargs: Any) -> Any:
-        return adopted(np.zeros(*args, **kwargs), self.recorder)
+        return recorded_too(np.zeros(*args, **kwargs))
 
     empty = zeros
 
     def ones(self, *args: Any, **kwargs: Any) -> Any:
-        return adopted(np.ones(*args, **kwargs), self.recorder)
+        return recorded_too(np.ones(*args, **kwargs))
 
-    def full(self, shape: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
-        made = np.full(shape, value, *args, **kwargs)
-        return adopted(made, self.recorder)
+    def full(self, *args: Any, **kwargs: Any) -> Any:
+        return recorded_too(np.full(*args, **kwargs))
+
+
+_NAMESPACE = _Namespace()
 
 
 def _definition(function: Any) -> Any:
@@ -361,11 +374,22 @@ def _definition(function: Any) -> Any:
     return rule.definition if isinstance(rule, Composite) else function
 
 
-def _with_buffers(function: Any, recorder: Recorder) -> Any:
+def _has_few_answers(root: Segment) -> bool:
+    """Whether all that is asked has two answers, or is a shape: numbers seldom come again."""
+    segment: Segment | None = root
+    while segment is not None and segment.read is not None:
+        ((key, following),) = segment.children.items()
+        if key[0] is not bool and segment.read.question is not shapes_of:
+            return False
+        segment = following
+    return True
+
+
+def _with_buffers(function: Any) -> Any:
     """A function of ours, whose buffers are recorded arrays."""
     if type(function) is not types.FunctionType or function.__globals__.get("np") is not np:
         return function
-    known = {**function.__globals__, "np": _Namespace(recorder)}
+    known = {**function.__globals__, "np": _NAMESPACE}
     made = types.FunctionType(
         function.__code__, known, function.__name__, function.__defaults__, function.__closure__
     )

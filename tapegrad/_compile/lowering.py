@@ -11,6 +11,7 @@ of one level and one shape become one loop nest. All other calls are made by Pyt
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -32,6 +33,7 @@ from tapegrad._compile.regions import (
     is_numeric,
 )
 from tapegrad._core.fit import has_nan, is_finite, is_sound, is_sound_sum
+from tapegrad._core.scatter import selects_once
 from tapegrad._core.values import any_true
 
 
@@ -133,6 +135,8 @@ class Lowered(Statements):
 
     def _ask(self, question: Any, at: int, answer: Any) -> None:
         """A question whose answer is looked at after all, or a call that asks at once."""
+        if question is selects_once and not answer[1]:
+            return  # what adds up at places is right as well where none comes twice
         x = self.operand(Ref(at))
         known = _ASKED.get(question)
         if known is None or type(x) is not Array or answer[0] is not bool:
@@ -160,6 +164,8 @@ _ASKED: dict[Any, tuple[Any, bool]] = {
     bool: (np.not_equal, True),
     operator.truth: (np.not_equal, True),
     has_nan: (np.isnan, True),
+    math.isnan: (np.isnan, True),
+    math.isfinite: (NotFinite, False),
     is_sound: (np.isnan, False),
     is_sound_sum: (np.isnan, False),
     is_finite: (NotFinite, False),

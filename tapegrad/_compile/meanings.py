@@ -55,7 +55,8 @@ def native(path: Statements, at: int, node: Node) -> Array | None:
     if places.is_write(node):
         return places.write(path, node)
     if node.steps is not None:
-        return _write(path, node)
+        chosen = _chosen(node)
+        return _write(path, node) if chosen is None else _where(path, chosen)
     uniform = _uniform(path, node)
     if uniform is not None:
         return uniform
@@ -279,6 +280,17 @@ def _where(path: Statements, node: Node) -> Array | None:
     if not all(_castable(x, node.dtype) for x in rest):
         return None
     return path.stated(Where, operands, node.dtype, path.memory(node).whole())
+
+
+def _chosen(node: Node) -> Node | None:
+    """A write of a whole array by a mask as a choice; None for others."""
+    if node.function is not np.copyto or node.steps or set(node.kwargs) != {"where"}:
+        return None
+    before, value = node.args
+    made = Node(np.where, (node.kwargs["where"], value, before), {}, silent=node.silent)
+    for name in ("kind", "shape", "dtype", "strides", "shares"):
+        setattr(made, name, getattr(node, name))
+    return made
 
 
 def _clip(path: Statements, node: Node) -> Array | None:
@@ -524,7 +536,7 @@ def _written(node: Node) -> tuple[Any, Any, Any, Any] | None:
     function, (whole, *rest) = node.function, node.args
     if function in OUT_OF:
         return (whole, (...,), _DELIVERED, None) if set(node.kwargs) <= {"casting"} else None
-    if function in _IN_PLACE and len(rest) == 1:
+    if (function in _IN_PLACE or function is np.copyto) and len(rest) == 1:
         rest = [..., *rest]
     elif function not in (operator.setitem, add_part):
         return None

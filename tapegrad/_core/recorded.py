@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import threading
 import types
 import weakref
@@ -150,7 +151,14 @@ def _seen(value: Any) -> Any:
         module = value.__module__ or ""
         ours = module.startswith("tapegrad.") and module not in _ASKING
         return as_recorded(value) if ours else value
-    return _NUMPY if value is np else value
+    if value is np:
+        return _NUMPY
+    if value is math:
+        return _MATH
+    method = type(value) is types.BuiltinMethodType and type(value.__self__) is np.ndarray
+    if method and value.__name__ == "dot":
+        return functools.partial(np.dot, value.__self__)  # which asks the other array
+    return value
 
 
 def as_recorded(function: Any) -> Any:
@@ -205,7 +213,16 @@ class _NumPy:
         return found
 
 
+class _Math:
+    """`math`, whose questions about a recorded number have two answers, not a number's value."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(math, name)
+        return functools.partial(decide, found) if name in ("isfinite", "isnan") else found
+
+
 _NUMPY = _NumPy()
+_MATH = _Math()
 
 
 def _made(function: Function, *args: Any, **kwargs: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from test_compile import assert_same, check, has_program
+from test_compile import assert_same, by_numpy, check, has_program
 
 import tapegrad
 import tapegrad.sparse
@@ -54,7 +54,7 @@ def test_trees():
 
     point = Point(X[:3], X[3:])
     check(tapegrad.value_and_grad(loss), layers, lambda n: point)
-    fast = tapegrad.compile(tapegrad.grad(loss))
+    fast = by_numpy(tapegrad.grad(loss))
     for n in range(4):
         found = fast(layers(n), point)
     assert type(found["all"][0]) is Layer
@@ -96,7 +96,7 @@ def test_custom_rules_and_checkpoints():
 
     for f in (lambda x: np.sum(clipped(x) * x), lambda x: np.sum(doubled(x) * x), long):
         check(tapegrad.grad(f), moved(X))
-    fast = tapegrad.compile(step)
+    fast = by_numpy(step)
     check(tapegrad.grad(lambda x: np.sum(tapegrad.checkpoint_sequence(fast, x, 6, 0.1))), moved(X))
 
 
@@ -116,7 +116,7 @@ def test_the_object_layer_is_called_as_it_is():
         return torch.func.grad(of_tensors)(given)["0.weight"].numpy()
 
     gradient = torch.func.grad(of_tensors)
-    fast, fast_of_arrays = tapegrad.compile(gradient), tapegrad.compile(of_arrays)
+    fast, fast_of_arrays = by_numpy(gradient), by_numpy(of_arrays)
     for n in range(5):
         given = {name: p + 0.1 * n for name, p in parameters.items()}
         assert_same(fast(given)["0.weight"].numpy(), gradient(given)["0.weight"].numpy())
@@ -125,7 +125,7 @@ def test_the_object_layer_is_called_as_it_is():
 
 
 def test_eight_threads_at_once():
-    fast = tapegrad.compile(tapegrad.value_and_grad(rosenbrock))
+    fast = by_numpy(tapegrad.value_and_grad(rosenbrock))
     expected = [tapegrad.value_and_grad(rosenbrock)(X + n) for n in range(40)]
     wrong, ready = [], threading.Barrier(8)
 
@@ -155,7 +155,7 @@ def test_other_threads_are_not_recorded():
         go_on.wait(10)
         return np.sum(np.sin(x) * x)
 
-    fast = tapegrad.compile(tapegrad.grad(slow))
+    fast = by_numpy(tapegrad.grad(slow))
     thread = threading.Thread(target=fast, args=(X,))
     thread.start()
     assert entered.wait(10)
@@ -167,7 +167,7 @@ def test_other_threads_are_not_recorded():
 
 
 def test_asyncio():
-    fast = tapegrad.compile(tapegrad.grad(rosenbrock))
+    fast = by_numpy(tapegrad.grad(rosenbrock))
 
     async def work(n):
         await asyncio.sleep(0)
@@ -180,7 +180,7 @@ def test_asyncio():
         assert_same(found, tapegrad.grad(rosenbrock)(X + n))
 
 
-FAST = tapegrad.compile(tapegrad.grad(rosenbrock))
+FAST = by_numpy(tapegrad.grad(rosenbrock))
 
 
 def in_a_child(sent, x):

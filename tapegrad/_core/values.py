@@ -323,7 +323,7 @@ def is_scalar(x: Any) -> bool:
         is_view = is_view or x.is_view
         x = x._value
     if isinstance(x, Mapped):
-        return not is_view and x.is_number()
+        return x.is_number() and (x.records or not is_view)
     return isinstance(x, np.generic)
 
 

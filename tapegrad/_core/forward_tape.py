@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy import float64, ndarray
+from numpy import dtype, float64, ndarray
 
 from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.backward import RAISED_BY_NUMBERS
@@ -209,7 +209,9 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path, written out
                 total = _pushed(entry)
         elif kind is float64 or kind is float:
             total = float(total if total == total else _pushed(entry))
-        elif type(x_dot) is float or type(y_dot) is float:
+        elif (type(x_dot) is float or type(y_dot) is float) and (
+            getattr(total, "dtype", None) not in _WIDE
+        ):
             _push_as_numpy(entry)
             return
         elif not is_sound(total):
@@ -325,6 +327,7 @@ def _pushed(entry: Entry) -> Tangent:
 
 # Bound once, because every operation calls both.
 _NUMBERS = frozenset((float, float64, int))
+_WIDE = frozenset((dtype(float), dtype(complex)))  # of which no digit is lost beside a float
 enter, leave = VARIABLE.set, VARIABLE.reset
 
 _CONSTANT = -1  # the slot of what is not traced; small integers are one object

@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tapegrad
-from tapegrad import grad, vmap
+from tapegrad import grad, jvp, vmap
 from tapegrad._core.rule import rules_of_form
 
 OPERATORS = {
@@ -228,3 +228,19 @@ def test_a_traced_number_is_never_nan_to_a_library_that_drops_errors(transform, 
     x = np.array(2.0) if transform is grad else np.array([2.0])
     with pytest.raises(TypeError, match="cannot create mpf"):
         transform(lambda x: take(x * 1.0) * x)(x)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.complex64, np.asarray])
+def test_tangents_of_numbers_keep_their_digits_beside_narrower_numbers(kind):
+    """One of Python's floats would take the dtype of the other number."""
+    narrow = kind(np.float32(0.1))
+    x, dot = np.float64(1 / 3), np.float64(1 / 7)
+    wide = narrow.astype(np.result_type(narrow, x))
+    found = jvp(lambda x: x * narrow, (x,), (dot,))[1]
+    np.testing.assert_allclose(found, dot * wide, 1e-13)
+    if wide.dtype.kind == "f":
+        found = jvp(lambda x: x / narrow, (x,), (dot,))[1]
+        np.testing.assert_allclose(found, dot / wide, 1e-13)
+    narrow_dot = narrow.dtype.type(0.7)
+    found = jvp(np.multiply, (x, narrow), (dot, narrow_dot))[1]
+    np.testing.assert_allclose(found, dot * wide + x * wide.dtype.type(narrow_dot), 1e-13)

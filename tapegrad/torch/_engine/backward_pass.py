@@ -304,6 +304,8 @@ class BackwardPass:
                 bars[node] = g.copy() if type(g) is ndarray else g
             yield entry
             del entry
+            if not self.keep:
+                free((node,))
             for leaf in complete.get(node, ()):
                 self._accumulate_once(leaf)
 

@@ -192,6 +192,31 @@ def test_a_hook_differentiates_what_has_not_run(x):
     np.testing.assert_array_equal(found[0].numpy(), middle.detach().numpy())
 
 
+@pytest.mark.parametrize("watched", [False, True])
+@pytest.mark.parametrize("own", [False, True])
+def test_a_hook_that_writes_to_what_a_node_keeps_or_frees_it(x, own, watched):
+    def after(hook):
+        middle = x.exp()
+        last = middle.sin() if own else middle.sin() * 2.0
+        if watched:
+            last.grad_fn.register_hook(lambda inputs, outputs: None)
+        last.register_hook(lambda grad: hook(middle))
+        with pytest.raises(RuntimeError) as found:
+            last.sum().backward()
+        assert x.grad is None
+        return str(found.value)
+
+    def write(middle):
+        with torch.no_grad():
+            middle.mul_(2.0)
+
+    def differentiate(middle):
+        torch.autograd.grad(middle, x, torch.ones(3))
+
+    assert "modified by an inplace operation" in after(write)
+    assert "a second time" in after(differentiate)
+
+
 def test_a_hook_of_a_leaf_and_a_retained_gradient(x):
     for _ in range(2):  # the second pass has a leaf whose hook is older than the graph
         middle = x * 3.0

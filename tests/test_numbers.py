@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tapegrad
-from tapegrad import grad, vmap
+from tapegrad import grad, jvp, vmap
 from tapegrad._core.rule import rules_of_form
 
 OPERATORS = {
@@ -91,17 +91,20 @@ def derivatives(f, x):
     """What each transform makes of a real function of an array or number."""
     one = np.ones_like(x)[()] if isinstance(x, np.generic) else np.ones_like(x)
     examples = np.stack([x, x])
-    with np.errstate(all="ignore"):
-        yield tapegrad.grad(f)(x)
-        yield tapegrad.grad(tapegrad.checkpoint(f))(x)
-        yield tapegrad.jvp(f, (x,), (one,))[1]
-        yield tapegrad.linearize(f, x)[1](one)
-        yield tapegrad.jacobian(f)(x) if x.dtype.kind != "c" else one
-        yield tapegrad.vmap(tapegrad.grad(f))(examples)
-        yield tapegrad.grad(lambda xs: np.sum(tapegrad.vmap(f)(xs)))(examples)
+    with np.errstate(all="ignore"):  # in no generator, which would leave it to others in between
+        found = [
+            tapegrad.grad(f)(x),
+            tapegrad.grad(tapegrad.checkpoint(f))(x),
+            tapegrad.jvp(f, (x,), (one,))[1],
+            tapegrad.linearize(f, x)[1](one),
+            tapegrad.vmap(tapegrad.grad(f))(examples),
+            tapegrad.grad(lambda xs: np.sum(tapegrad.vmap(f)(xs)))(examples),
+        ]
         if x.dtype.kind != "c":
-            yield tapegrad.hessian(f)(x)
-            yield tapegrad.vmap(tapegrad.hessian(f))(examples)
+            found.append(tapegrad.jacobian(f)(x))
+            found.append(tapegrad.hessian(f)(x))
+            found.append(tapegrad.vmap(tapegrad.hessian(f))(examples))
+    return found
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -228,3 +231,19 @@ def test_a_traced_number_is_never_nan_to_a_library_that_drops_errors(transform, 
     x = np.array(2.0) if transform is grad else np.array([2.0])
     with pytest.raises(TypeError, match="cannot create mpf"):
         transform(lambda x: take(x * 1.0) * x)(x)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.complex64, np.asarray])
+def test_tangents_of_numbers_keep_their_digits_beside_narrower_numbers(kind):
+    """One of Python's floats would take the dtype of the other number."""
+    narrow = kind(np.float32(0.1))
+    x, dot = np.float64(1 / 3), np.float64(1 / 7)
+    wide = narrow.astype(np.result_type(narrow, x))
+    found = jvp(lambda x: x * narrow, (x,), (dot,))[1]
+    np.testing.assert_allclose(found, dot * wide, 1e-13)
+    if wide.dtype.kind == "f":
+        found = jvp(lambda x: x / narrow, (x,), (dot,))[1]
+        np.testing.assert_allclose(found, dot / wide, 1e-13)
+    narrow_dot = narrow.dtype.type(0.7)
+    found = jvp(np.multiply, (x, narrow), (dot, narrow_dot))[1]
+    np.testing.assert_allclose(found, dot * wide + x * wide.dtype.type(narrow_dot), 1e-13)

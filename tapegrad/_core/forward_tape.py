@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy import float64, ndarray
+from numpy import dtype, float64, ndarray
 
 from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.backward import RAISED_BY_NUMBERS
@@ -190,6 +190,9 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path, written out
         elif rule.product:
             total = x_dot * y
             dot = y_dot * x
+            if type(total) is not type(dot) and (type(x_dot) is float or type(y_dot) is float):
+                _push_as_numpy(entry)
+                return
             total = total + dot
         else:
             total = _along(partial, x_dot, out, x, y)
@@ -207,6 +210,11 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path, written out
                 total = _pushed(entry)
         elif kind is float64 or kind is float:
             total = float(total if total == total else _pushed(entry))
+        elif (type(x_dot) is float or type(y_dot) is float) and (
+            getattr(total, "dtype", None) not in _WIDE
+        ):
+            _push_as_numpy(entry)
+            return
         elif not is_sound_sum(total):
             total = _pushed(entry)
         slot.tangent = total
@@ -214,6 +222,17 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path, written out
         slot.tangent = _pushed(entry)
     finally:
         leave(token)
+
+
+def _push_as_numpy(entry: Entry) -> None:
+    """`_push` of a call whose other number has a dtype of its own, as float32 or complex64.
+
+    One of Python's floats takes that dtype, and loses digits; one of NumPy's keeps its own.
+    """
+    for cell in entry[5:]:
+        if cell is not _CONSTANT and type(cell.tangent) is float:
+            cell.tangent = float64(cell.tangent)
+    _push(entry)
 
 
 def _along(partial: Any, dot: Tangent, out: Value, x: Value, y: Value) -> Tangent:
@@ -329,6 +348,7 @@ def _pushed(entry: Entry) -> Tangent:
 
 # Bound once, because every operation calls both.
 _NUMBERS = frozenset((float, float64, int))
+_WIDE = frozenset((dtype(float), dtype(complex)))  # of which no digit is lost beside a float
 enter, leave = VARIABLE.set, VARIABLE.reset
 
 _CONSTANT = -1  # the slot of what is not traced; small integers are one object

@@ -175,18 +175,25 @@ def _settled_cumprod(
     shape, least = x.shape, float(np.finfo(x.dtype).smallest_normal)
     backward = (slice(None),) * (0 if axis is None else axis % x.ndim) + _REVERSED
 
-    def is_ordinary(out: Value, found: Value) -> bool:
+    def is_ordinary(out: Value, given: Value, terms: Value, found: Value) -> bool:
+        """Whether no product has lost digits, nor a term that is not one of zeros."""
         row = found.reshape(-1)
-        return np.count_nonzero(np.abs(out) > least) == out.size and math.isfinite(row.dot(row))
+        return (
+            np.count_nonzero(np.abs(out) > least) == out.size
+            and np.count_nonzero(np.abs(terms) > least) == np.count_nonzero(given)
+            and math.isfinite(row.dot(row))
+        )
 
     def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
-        bar = (g * out)[backward].cumsum(axis)[backward].reshape(shape) / x
-        return bar if is_ordinary(out, bar) else cumprod_vjp(g, out, x, axis)
+        terms = g * out
+        bar = terms[backward].cumsum(axis)[backward].reshape(shape) / x
+        return bar if is_ordinary(out, g, terms, bar) else cumprod_vjp(g, out, x, axis)
 
     def push(dot: Tangent, out: Value, x: Value) -> Tangent:
-        made = (dot / x).cumsum(axis)
+        terms = dot / x
+        made = terms.cumsum(axis)
         made *= out
-        return made if is_ordinary(out, made) else cumprod_jvp([dot], out, x, axis)
+        return made if is_ordinary(out, dot, terms, made) else cumprod_jvp([dot], out, x, axis)
 
     return Ways(lambda a: a.cumprod(axis), pull, push)
 

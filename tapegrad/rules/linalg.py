@@ -268,7 +268,7 @@ def _settled_det(a: Spec, out: Spec, /) -> Ways | None:
 
     def pull(g: Cotangent, out: Value, a: Value) -> Cotangent:
         inverse = inverse_of(a)
-        return g * _cofactors(a, out) if inverse is None else g * out * inverse.T
+        return g * (_cofactors(a, out) if inverse is None else out * inverse.T)
 
     def push(dot: Tangent, out: Value, a: Value) -> Tangent:
         inverse = inverse_of(a)

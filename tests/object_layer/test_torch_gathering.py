@@ -156,6 +156,67 @@ def test_a_hook_that_raises_leaves_what_was_accumulated(x):
     np.testing.assert_array_equal(other.grad.numpy(), 3.0 * x.detach().numpy())
 
 
+def test_nodes_that_have_not_run_when_a_hook_raises_can_run_later(x):
+    middle = x.exp()
+    last = middle.sin() * 3.0
+    cos = np.cos(middle.detach().numpy())
+
+    def hook(grad):
+        raise ValueError("not now")
+
+    handle = last.register_hook(hook)
+    total = last.sum()
+    for _ in range(2):
+        with pytest.raises(ValueError, match="not now"):
+            total.backward()
+    handle.remove()
+    total.backward()
+    np.testing.assert_allclose(x.grad.numpy(), 3.0 * cos * middle.detach().numpy(), rtol=1e-6)
+    with pytest.raises(RuntimeError, match="a second time"):
+        total.backward()
+
+
+def test_a_hook_differentiates_what_has_not_run(x):
+    middle = x.exp()
+    last = middle.sin()
+    found = []
+
+    def hook(grad):
+        found.append(torch.autograd.grad(middle, x, torch.ones(3), retain_graph=True)[0])
+        with pytest.raises(RuntimeError, match="a second time"):
+            torch.autograd.grad(total, middle, retain_graph=True)
+
+    last.register_hook(hook)
+    total = (last * last).sum()
+    total.backward()
+    np.testing.assert_array_equal(found[0].numpy(), middle.detach().numpy())
+
+
+@pytest.mark.parametrize("watched", [False, True])
+@pytest.mark.parametrize("own", [False, True])
+def test_a_hook_that_writes_to_what_a_node_keeps_or_frees_it(x, own, watched):
+    def after(hook):
+        middle = x.exp()
+        last = middle.sin() if own else middle.sin() * 2.0
+        if watched:
+            last.grad_fn.register_hook(lambda inputs, outputs: None)
+        last.register_hook(lambda grad: hook(middle))
+        with pytest.raises(RuntimeError) as found:
+            last.sum().backward()
+        assert x.grad is None
+        return str(found.value)
+
+    def write(middle):
+        with torch.no_grad():
+            middle.mul_(2.0)
+
+    def differentiate(middle):
+        torch.autograd.grad(middle, x, torch.ones(3))
+
+    assert "modified by an inplace operation" in after(write)
+    assert "a second time" in after(differentiate)
+
+
 def test_a_hook_of_a_leaf_and_a_retained_gradient(x):
     for _ in range(2):  # the second pass has a leaf whose hook is older than the graph
         middle = x * 3.0

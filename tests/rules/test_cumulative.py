@@ -54,3 +54,14 @@ def test_settled_cumulative_products_are_those_of_the_rule(axis, special):
             np.testing.assert_allclose(pullback(bar)[0], wanted, 1e-12)
             found = jvp(lambda x: np.cumprod(x, axis), (x,), (dot,))[1]
             np.testing.assert_allclose(found, pushed, 1e-12)
+
+
+@pytest.mark.parametrize(("dtype", "small"), [(np.float64, 1e-200), (np.float32, 1e-25)])
+def test_cumulative_products_of_tiny_numbers_lose_no_digits(dtype, small):
+    """A cotangent times a product, or a tangent over an element, may be less than any number."""
+    x, bar = np.array([small, 2, 3], dtype), np.full(3, small, dtype)
+    for _ in range(3):
+        (found,) = vjp(np.cumprod, x)[1](bar)
+        np.testing.assert_allclose(found[0], 9 * small, 1e-6)
+        found = jvp(np.cumprod, (1 / x,), (np.array([small, 0, 0], dtype),))[1]
+        np.testing.assert_allclose(found, np.array([small, small / 2, small / 6], dtype), 1e-6)

@@ -81,6 +81,15 @@ def test_gradient_of_det_of_a_singular_matrix_is_its_cofactors():
     np.testing.assert_allclose(gradient(np.zeros((3, 3))), np.zeros((3, 3)))
 
 
+@pytest.mark.parametrize(("scale", "bar"), [(1e-120, 1e-80), (1e120, 1e80)])
+def test_cotangents_of_det_are_no_smaller_or_larger_on_the_way(scale, bar):
+    """A cotangent times the determinant is not a number where it is one times a cofactor."""
+    a = np.array([[2.0, 1.0], [1.0, 3.0]]) * scale
+    for _ in range(3):
+        (found,) = tapegrad.vjp(np.linalg.det, a)[1](np.float64(bar))
+        np.testing.assert_allclose(found / scale / bar, [[3, -1], [-1, 2]], 1e-12)
+
+
 def test_third_derivative_of_det():
     def f(t):
         return np.linalg.det(t * np.eye(3) + np.ones((3, 3)))  # t**3 + 3 t**2

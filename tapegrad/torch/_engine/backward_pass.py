@@ -296,15 +296,22 @@ class BackwardPass:
         These are the leaves whose gradient is complete then.
         """
         bars, complete = self.bars, _completed_by(self.nodes, self.leaves)
+        called = False  # a hook, which may have written to kept values, or freed nodes
         for entry in entries:
             node = entry[0]
             if node._watched and bars[node] is not None:
+                called = True
                 g = self._run_hooks(node, bars[node])
                 # A hook may have kept it, and a replay may write to cotangents of its own.
                 bars[node] = g.copy() if type(g) is ndarray else g
+            if called:
+                check_usable((node,))
             yield entry
             del entry
+            if not self.keep:
+                free((node,))
             for leaf in complete.get(node, ()):
+                called = True
                 self._accumulate_once(leaf)
 
     def _accumulate_left(self) -> None:
@@ -368,6 +375,7 @@ class BackwardPass:
                 g = self._run_hooks(node, g)
                 if node in self.ends:
                     continue
+                check_usable((node,))  # hooks may have written to what it keeps, or freed it
                 parts = run_node(
                     node, g, create=traced, mode=mode, nodes=self.nodes, needed=self.needed
                 )

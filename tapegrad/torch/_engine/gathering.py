@@ -132,6 +132,8 @@ def gathered(  # noqa: C901 - the hot path, written out
             _check_oldest(entries, order)
     if hooked or apart:
         nodes = [entries[number][0] for number in reversed(order)]
+    if hooked and not keep:
+        _give_back(entries)  # hooks see what no node has used yet: see `Gathered`
     return map(entries.pop, order), bars, nodes, leaves, custom, hooked
 
 

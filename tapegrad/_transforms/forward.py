@@ -34,9 +34,10 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     """`(f(*primals), out_dot)`: the output and its derivative in the direction of the tangents.
 
     `primals` and `tangents` are tuples (or lists) of equal structure, shapes and dtypes. One pass,
-    whose memory does not grow with the length of f; where the tangent of the result has a NaN, or a
-    kink asks for a limit, f is called a second time. With `has_aux` f returns `(out, aux)`, and jvp
-    `(out, out_dot, aux)`. Raises InputError or ShapeMismatchError for tangents that do not match.
+    whose memory does not grow with the length of f; f is called a second time where the tangent of
+    its result has a NaN, or where a kink asks for a limit. With `has_aux` f returns `(out, aux)`,
+    and jvp `(out, out_dot, aux)`. Raises InputError or ShapeMismatchError for tangents that do not
+    match.
 
     >>> jvp(lambda x: x**3, (2.0,), (1.0,))
     (np.float64(8.0), np.float64(12.0))

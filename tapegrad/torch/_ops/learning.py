@@ -28,7 +28,7 @@ from tapegrad.torch._tensor.tensor import Tensor, ndarray, node_of
 
 _SMALL = 1 << 12  # elements of an array that is the same for all such calls, as of a mask
 _LONGEST = 16  # steps of a call
-LARGEST = 1 << 22  # elements of an array, beyond which a call is not settled
+LARGEST = 1 << 18  # elements of an array, beyond which a call is not settled
 
 
 class _Probe(GraphTape):

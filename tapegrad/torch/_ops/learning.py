@@ -28,7 +28,7 @@ from tapegrad.torch._tensor.tensor import Tensor, ndarray, node_of
 
 _SMALL = 1 << 12  # elements of an array that is the same for all such calls, as of a mask
 _LONGEST = 16  # steps of a call
-LARGEST = 1 << 18  # elements of an array, beyond which a call is not settled
+LARGEST = 1 << 20  # elements of an array, beyond which a call is not settled
 
 
 class _Probe(GraphTape):
@@ -142,27 +142,30 @@ def _traced(
             for x, node in zip(arrays, inputs, strict=True)
         ]
     )
-    positional = [_with(given, arg) for arg in args]
-    words = {word: _with(given, value) for word, value in kwargs.items()}
-    asked = ASKED[0]
-    result = trace(*positional, **words)
-    if ASKED[0] != asked:
-        return None  # it looks at the values
-    results = result if isinstance(result, tuple) else (result,)
-    for part in results:
-        if not isinstance(part, Array) or part.tape is not probe or part.slot in inputs:
-            return None
-        if not isinstance(part.slot, Node):
-            return None
-    nodes = _entries_from([part.slot for part in results], inputs)
-    numbers = {node: i for i, node in enumerate([*inputs, *(nodes or ())]) if node is not None}
-    steps = []
-    for node in nodes or ():
-        step = _step_of(node, probe, numbers, arrays)
-        if step is None:
-            return None
-        steps.append(step)
-    return (steps, [numbers[part.slot] for part in results]) if steps else None
+    try:
+        positional = [_with(given, arg) for arg in args]
+        words = {word: _with(given, value) for word, value in kwargs.items()}
+        asked = ASKED[0]
+        result = trace(*positional, **words)
+        if ASKED[0] != asked:
+            return None  # it looks at the values
+        results = result if isinstance(result, tuple) else (result,)
+        for part in results:
+            if not isinstance(part, Array) or part.tape is not probe or part.slot in inputs:
+                return None
+            if not isinstance(part.slot, Node):
+                return None
+        nodes = _entries_from([part.slot for part in results], inputs)
+        numbers = {node: i for i, node in enumerate([*inputs, *(nodes or ())]) if node is not None}
+        steps = []
+        for node in nodes or ():
+            step = _step_of(node, probe, numbers, arrays)
+            if step is None:
+                return None
+            steps.append(step)
+        return (steps, [numbers[part.slot] for part in results]) if steps else None
+    finally:
+        probe.given.clear()  # whose arrays hold the probe: a cycle would keep them for a while
 
 
 def _step_of(

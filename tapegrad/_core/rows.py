@@ -51,7 +51,7 @@ def add_in_rounds(buffer: Value, places: Value, g: Value, *, cleared: bool) -> N
     their order.
     """
     count = len(buffer)
-    places = places.reshape(-1)
+    places = places.reshape(-1).astype(np.intp, copy=False)  # NumPy 2.1 counts no uint64
     if np.minimum.reduce(places) < 0:
         places = places % count
     counts = np.bincount(places, None, count)

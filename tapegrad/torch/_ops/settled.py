@@ -98,40 +98,14 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
                         if type(y) is ndarray:
                             z = third._value if isinstance(third, Tensor) else None
                             free, other = off or first.node is None, off or second.node is None
+                            both = x.dtype, x.shape, x.strides, free, y.dtype, y.shape, y.strides
                             if type(z) is ndarray:
-                                found = ask(
-                                    (
-                                        x.dtype,
-                                        x.shape,
-                                        x.strides,
-                                        free,
-                                        y.dtype,
-                                        y.shape,
-                                        y.strides,
-                                        other,
-                                        z.dtype,
-                                        z.shape,
-                                        z.strides,
-                                        off or third.node is None,
-                                    )
-                                )
+                                last = off or third.node is None
+                                found = ask((*both, other, z.dtype, z.shape, z.strides, last))
                                 if found is not None:
                                     return found(args, (x, y, z))
                             elif type(third) is float and third:
-                                found = ask(
-                                    (
-                                        x.dtype,
-                                        x.shape,
-                                        x.strides,
-                                        free,
-                                        y.dtype,
-                                        y.shape,
-                                        y.strides,
-                                        other,
-                                        float,
-                                        third,
-                                    )
-                                )
+                                found = ask((*both, other, float, third))
                                 if found is not None:
                                     return found(first, second, x, y)
         key: list[Any] = [len(args)] if kwargs else []

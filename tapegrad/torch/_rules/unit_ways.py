@@ -271,6 +271,14 @@ def hardswish(constant: Constant) -> Unit:
 # --- Smooth -------------------------------------------------------------------------------------
 
 
+def _above_ramp(x: Value) -> Value:
+    """log(1 + exp(-|x|)): how far softplus lies above max(x, 0). It cannot overflow."""
+    made: Value = np.absolute(x)
+    np.negative(made, made)
+    np.exp(made, made)
+    return np.log1p(made, made)
+
+
 def silu(constant: Constant) -> Unit:
     """The slope is part * (1 + x * (1 - part))."""
     one = constant(1)
@@ -298,10 +306,7 @@ def softplus(constant: Constant, beta: Number, limit: Number) -> Unit:
 
     def run(x: Value, *_numbers: Number) -> Value:
         given = x if beta == 1 else np.multiply(x, rate)
-        made = np.absolute(given)
-        np.negative(made, made)
-        np.exp(made, made)
-        np.log1p(made, made)
+        made = _above_ramp(given)
         np.add(made, np.maximum(given, zero), made)
         if beta != 1:
             np.divide(made, rate, made)
@@ -322,10 +327,7 @@ def log_logistic(constant: Constant) -> Unit:
     zero, one = constant(0), constant(1)
 
     def run(x: Value) -> Value:
-        made = np.absolute(x)
-        np.negative(made, made)
-        np.exp(made, made)
-        np.log1p(made, made)
+        made = _above_ramp(x)
         np.add(np.maximum(np.negative(x), zero), made, made)
         return np.negative(made, made)
 
@@ -342,10 +344,7 @@ def mish(constant: Constant) -> Unit:
     zero, one = constant(0), constant(1)
 
     def keep(x: Value) -> Any:
-        inner = np.absolute(x)
-        np.negative(inner, inner)
-        np.exp(inner, inner)
-        np.log1p(inner, inner)
+        inner = _above_ramp(x)
         np.add(np.maximum(x, zero), inner, inner)
         np.tanh(inner, inner)
         return np.multiply(x, inner), inner

@@ -32,6 +32,7 @@ WORDS = {
     "_arrays": "the traced array",
     "_batched": "the array inside vmap",
     "_transforms": "grad, jvp, vmap, ...",
+    "_compile": "calls as programs",
     "": "the public names",
     "numpy": "what protocols miss",
     "sparse": "sparse Jacobians",

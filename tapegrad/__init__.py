@@ -8,6 +8,7 @@ array([0., 1.])
 from tapegrad import _allocator as _allocator  # which acts when it is imported
 from tapegrad import rules
 from tapegrad._arrays.traced import Array
+from tapegrad._compile.compiled import compile
 from tapegrad._core.forms import (
     composite,
     constant,
@@ -21,6 +22,7 @@ from tapegrad._errors import (
     BatchingError,
     ChangedConstantError,
     ConversionError,
+    EagerWarning,
     InputError,
     LeakedValueError,
     MissingRuleError,
@@ -28,6 +30,7 @@ from tapegrad._errors import (
     OutputError,
     RuleError,
     ShapeMismatchError,
+    StaleProgramError,
     TapegradError,
 )
 from tapegrad._transforms.checkpoint import checkpoint, checkpoint_sequence
@@ -56,6 +59,7 @@ __all__ = [
     "BatchingError",
     "ChangedConstantError",
     "ConversionError",
+    "EagerWarning",
     "IndependentOutputWarning",
     "InputError",
     "LeakedValueError",
@@ -64,9 +68,11 @@ __all__ = [
     "OutputError",
     "RuleError",
     "ShapeMismatchError",
+    "StaleProgramError",
     "TapegradError",
     "checkpoint",
     "checkpoint_sequence",
+    "compile",
     "composite",
     "constant",
     "custom_jvp",

@@ -26,6 +26,14 @@ class ShapeMismatchError(TapegradError, ValueError):
     """A tangent, cotangent or derivative has another shape than its value."""
 
 
+class StaleProgramError(TapegradError):
+    """A program's result differs from the function's own: `compile(f, check=n)` found it."""
+
+
+class EagerWarning(UserWarning):
+    """A compiled function is called as it is: its calls, or some kinds of them, are no program."""
+
+
 class LeakedValueError(TapegradError, RuntimeError):
     """A traced value was used after the transform that made it had returned."""
 

@@ -26,6 +26,38 @@ settings.load_profile(
 )
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--compiled",
+        action="store_true",
+        help="also run what transforms return as programs, which must give the same",
+    )
+
+
+def pytest_configure(config):
+    if config.getoption("--compiled"):
+        import compiled  # here, as it changes tapegrad
+
+        compiled.compile_all()
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--compiled"):
+        import compiled
+
+        for item in items:
+            why = compiled.LEFT_OUT.get(item.originalname) or compiled.LEFT_OUT.get(item.name)
+            if why is not None:
+                item.add_marker(pytest.mark.skip(reason=why))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if config.getoption("--compiled"):
+        import compiled
+
+        compiled.report(terminalreporter.write_line)
+
+
 @pytest.fixture(autouse=True)
 def same_matrices(monkeypatch):
     """Each test draws the same matrices, whichever ran before it and wherever it runs."""

@@ -74,8 +74,14 @@ def test_programs_run(page, tmp_path, monkeypatch):
             exec(compile(block, name, "exec"), scope)
 
 
+# Modules that import llvmlite, which is an extra.
+OF_LLVM = {f"tapegrad._compile.{name}" for name in ("llvm", "native_path", "native_program")}
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_run(name):
+    if name in OF_LLVM:
+        pytest.importorskip("llvmlite")
     module = importlib.import_module(name)
     runner = doctest.DocTestRunner()
     for test in doctest.DocTestFinder().find(module):

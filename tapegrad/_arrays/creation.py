@@ -15,16 +15,16 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import (
-    Mapped,
     Traced,
     as_order,
+    decide,
     holds_in_trace,
     in_trace,
+    is_mapped,
     is_ndarray,
     is_scalar,
     lift,
     memory_of,
-    raw_value,
     untraced,
 )
 from tapegrad._errors import BatchingError, NotDifferentiableError
@@ -200,8 +200,12 @@ def asarray_chkfinite(a: Value, dtype: Any = None, order: Order = None) -> Any:
     made = asarray(a, dtype, order)
     if not in_trace(made):
         return np.asarray_chkfinite(a, dtype, order)
-    np.asarray_chkfinite(raw_value(made))
+    decide(_require_finite, made)
     return made
+
+
+def _require_finite(value: Value) -> None:
+    np.asarray_chkfinite(value)
 
 
 def full(
@@ -229,7 +233,7 @@ def arange(
     given = (*bounds, *named.values())
     if like is not None or not any(map(in_trace, given)):
         return _numpy.arange(*bounds, **named, **_given(dtype=dtype, device=device, like=like))
-    if any(isinstance(bound, Mapped) for bound in given):
+    if any(map(is_mapped, given)):
         raise BatchingError(
             "np.arange: how many numbers there are has to be the same for all examples of a vmap. "
             "Use start + step * np.arange(n)."

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from tapegrad._core.types import Index, Params, Value
-from tapegrad._core.values import Mapped, is_basic_part, level_of, lift
+from tapegrad._core.values import Mapped, is_basic_part, is_mapped, level_of, lift
 from tapegrad._errors import BatchingError
 
 
@@ -31,11 +31,7 @@ def holds_condition(index: Index) -> bool:
 def _is_condition(part: Index) -> bool:
     if type(part) is list:
         return any(map(_is_condition, part))
-    return (
-        isinstance(part, Mapped)
-        and not isinstance(part, MaskedElements)
-        and part.dtype.kind == "b"
-    )
+    return is_mapped(part) and not isinstance(part, MaskedElements) and part.dtype.kind == "b"
 
 
 def read(array: Value, index: Index) -> MaskedElements:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Index, Value
-from tapegrad._core.values import Mapped, Traced, in_trace, is_ndarray, memory_of
+from tapegrad._core.values import Mapped, Traced, in_trace, is_ndarray, memory_of, raw_value
 
 # --- Sharing ------------------------------------------------------------------------------------
 
@@ -39,6 +39,8 @@ def shares(out: Value, value: Value) -> bool:
 
 def copy_like(view: Value) -> Any:
     """A copy for which reshape and ravel return a view exactly where they do for `view`."""
+    if isinstance(view, Mapped) and view.records:
+        return view.apply(copy_like)
     if in_trace(view):
         made = view.copy()
         made._value = copy_like(view._value)
@@ -66,6 +68,9 @@ def laid_out_as(before: Any, value: Value) -> Any:
     A 0-d array stays a 0-d array, too, and does not become a number.
     """
     kind: Any = Traced if isinstance(before, Traced) else Mapped
+    if isinstance(value, Mapped) and value.records and isinstance(before, Mapped):
+        same = memory_of(before).strides == memory_of(value).strides
+        return value if same else before.apply(laid_out_as, value)
     if isinstance(before, kind) and isinstance(value, kind):
         inner = laid_out_as(before._value, value._value)
         array = kind is Mapped and value.is_number() and not before.is_number()
@@ -98,7 +103,8 @@ def laid_out_as_read(found: Any, array: Value, index: Index) -> Any:
     wanted = memory_of(array)
     if not is_ndarray(one) or not is_ndarray(wanted):
         return found
-    strides = wanted[index].strides
+    at = tuple(map(raw_value, index)) if type(index) is tuple else raw_value(index)
+    strides = wanted[at].strides
     if one.strides == strides:
         return found
     return _in_order(found, sorted(range(one.ndim), key=lambda i: -abs(strides[i])))
@@ -110,6 +116,8 @@ def _in_order(found: Any, order: list[int]) -> Any:
         ahead = found.ndim - len(order)
         axes = (*range(ahead), *(ahead + i for i in order))
         return np.transpose(np.ascontiguousarray(np.transpose(found, axes)), np.argsort(axes))
+    if isinstance(found, Mapped) and found.records:
+        return found.apply(_in_order, order)
     if not hasattr(found, "parent"):
         found._value = _in_order(found._value, order)
     return found

@@ -19,6 +19,7 @@ from tapegrad._arrays.masked import MaskedElements, holds_condition, write
 from tapegrad._arrays.refusal import refuse
 from tapegrad._arrays.writes import add_to_part, frozen_index, write_part
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
+from tapegrad._core.recorded import class_of
 from tapegrad._core.rule import Rule
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Index, Value
@@ -126,7 +127,7 @@ class Array(Traced, NdarrayInterface):
     # -- indexing and writing --------------------------------------------------------------------
 
     def __setitem__(self, index: Index, value: Value) -> None:
-        if not self.spec.shape and issubclass(type(untraced(self)), np.generic):
+        if not self.spec.shape and issubclass(class_of(untraced(self)), np.generic):
             kind = self.dtype.type.__name__
             raise TypeError(f"{kind!r} object does not support item assignment")
         index = frozen_index(index)

@@ -19,13 +19,14 @@ from tapegrad._core.out import stretches, write_out
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.types import Function, Index, Value
 from tapegrad._core.values import (
-    Mapped,
     Traced,
+    decide,
     getitem,
     holds_traced,
     is_basic,
+    is_mapped,
+    itself,
     lift,
-    raw_value,
     untraced,
 )
 from tapegrad._errors import NotDifferentiableError
@@ -337,7 +338,7 @@ def _at(ufunc: np.ufunc, x: Value, index: Index, *operands: Value) -> None:
     positions = _positions(x.shape, index)
     flat = np.ravel(positions)
     values = [_one_each(operand, positions.shape) for operand in operands]
-    mapped = isinstance(flat, Mapped)
+    mapped = is_mapped(flat)
     ruled = has_rule(ufunc, mapped=mapped)
     # Complex values for real elements are left over, for the error of their write.
     fits = len(values) == 1 and (values[0].dtype.kind != "c" or x.dtype.kind == "c")
@@ -356,7 +357,7 @@ def _at(ufunc: np.ufunc, x: Value, index: Index, *operands: Value) -> None:
             return
     # An index that repeats positions is split into rounds, each without repeats.
     if mapped:
-        round_of = _rounds(raw_value(flat).reshape(-1, flat.shape[0]), x.size)
+        round_of = _rounds(decide(itself, flat).reshape(-1, flat.shape[0]), x.size)
     else:
         round_of = _occurrences_before(flat)
     for chosen in _by_rounds(round_of):

@@ -10,7 +10,7 @@ traced, or batched by an outer vmap: the innermost transform unwraps its values 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -45,6 +45,8 @@ from tapegrad._core.values import (
     class_shown,
     getitem,
     innermost,
+    is_mapped,
+    is_recorded,
     level_of,
     lift_to_level_of,
 )
@@ -163,9 +165,9 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
     def snapshot(self) -> Any:
         """A copy in the same memory layout, which does not change with this array."""
         value = self._value
-        if isinstance(value, Mapped):
+        if is_mapped(value):
             return Batched(value.snapshot(), self.vmap_level)
-        if type(value) is not np.ndarray:
+        if type(value) is not np.ndarray and not is_recorded(value):
             keeps = isinstance(value, (np.ndarray, Traced))  # else its library decides the layout
             return Batched(value.copy("K") if keeps else value.copy(), self.vmap_level)
         if value.flags.c_contiguous:
@@ -317,7 +319,10 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         """Wrap the examples for the outer transform of a value to be written into them, if any."""
         inner = value._value if self.vmap_level.owns(value) else value
         if level_of(inner) > level_of(self._value):
-            self._refuse_views()
+            if not self._is_unshared():
+                if is_recorded(inner):
+                    return  # the write reads its memory, and the run is not recorded further
+                self._refuse_views()
             self._value = lift_to_level_of(self._value, inner)
 
     def is_alone(self) -> bool:
@@ -325,15 +330,17 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         value = self._value
         return references(value) <= ALONE and is_own(value)
 
-    def _refuse_views(self) -> None:
-        """Raise if other arrays share this memory, which a traced value is about to replace."""
+    def _is_unshared(self) -> bool:
+        """Whether no other array shares this memory, which a traced value is about to replace."""
         value = self._value
-        if getattr(value, "base", None) is not None or references(value) > ALONE:
-            raise BatchingError(
-                f"{self.vmap_level.name}: the first value of a transform or vmap around this one "
-                "cannot be written into an array that has views, nor through one of them. Make "
-                "the array x from such a value v before: x = x + np.zeros_like(v)."
-            )
+        return getattr(value, "base", None) is None and references(value) <= ALONE
+
+    def _refuse_views(self) -> NoReturn:
+        raise BatchingError(
+            f"{self.vmap_level.name}: the first value of a transform or vmap around this one "
+            "cannot be written into an array that has views, nor through one of them. Make "
+            "the array x from such a value v before: x = x + np.zeros_like(v)."
+        )
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """As `numpy.ndarray.astype`."""
@@ -399,7 +406,8 @@ def _look_up_batched(array: Batched, index: Index) -> Batched:
     value, vmap_level = array._value, array.vmap_level
     if not isinstance(positions, Batched):
         rows = in_rows(value)
-        found = np.take(rows, positions, 1) if type(value) is np.ndarray else rows[:, positions]
+        plain = type(value) is np.ndarray or is_recorded(value)
+        found = np.take(rows, positions, 1) if plain else rows[:, positions]
         return Batched(laid_out_as_read(found, array, index), vmap_level)
     if positions.vmap_level is not vmap_level:
         return Batched(getitem(in_rows(value), (slice(None), positions)), vmap_level)
@@ -428,7 +436,7 @@ _REARRANGED = ()  # in place of the index, for x[i].T and the like
 
 
 def _is_batched_number(part: Index) -> bool:
-    return isinstance(part, Mapped) and not isinstance(part, MaskedElements) and not part.shape
+    return is_mapped(part) and not isinstance(part, MaskedElements) and not part.shape
 
 
 class Picked(Batched):

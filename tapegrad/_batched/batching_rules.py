@@ -30,7 +30,7 @@ import numpy as np
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.rule import Rule
 from tapegrad._core.types import Params, Value
-from tapegrad._core.values import Mapped
+from tapegrad._core.values import Mapped, is_mapped
 from tapegrad._errors import BatchingError
 from tapegrad._numpy_versions import signature_of
 from tapegrad._tree import flatten, unflatten
@@ -65,7 +65,7 @@ def call_batched(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params:
 def _holds_batched(value: Value) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_holds_batched, value))
-    return isinstance(value, Mapped)
+    return is_mapped(value)
 
 
 def stacked(value: Value) -> Any:

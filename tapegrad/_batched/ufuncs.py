@@ -23,7 +23,7 @@ from tapegrad._batched.indexing import flat_positions, in_rows, row_numbers
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.out import write_out
 from tapegrad._core.types import Index, Value
-from tapegrad._core.values import Mapped, lift
+from tapegrad._core.values import is_mapped, lift
 from tapegrad._errors import BatchingError
 
 
@@ -98,7 +98,7 @@ def _where_computed(where: Value, result: Value, out: Value) -> Any:
 
 def _matmul(vmap_level: VmapLevel, x: Value, y: Value) -> Any:
     """np.matmul; if all examples share a matrix, one product with the rows of all of them."""
-    if not isinstance(x, Mapped) and getattr(x, "ndim", 0) == 2 and y.shape[1:] in ((), (1,)):
+    if not is_mapped(x) and getattr(x, "ndim", 0) == 2 and y.shape[1:] in ((), (1,)):
         columns = in_rows(y._value)
         return vmap_level.wrap(
             np.reshape(
@@ -106,7 +106,7 @@ def _matmul(vmap_level: VmapLevel, x: Value, y: Value) -> Any:
                 (vmap_level.size, x.shape[0], *y.shape[1:]),
             )
         )
-    shared = not isinstance(y, Mapped) and getattr(y, "ndim", 0) in (1, 2)
+    shared = not is_mapped(y) and getattr(y, "ndim", 0) in (1, 2)
     if shared and x.ndim == 1 and y.ndim == 2:
         return vmap_level.wrap(np.matmul(x._value, y))
     if shared and x.ndim == 2:
@@ -143,7 +143,7 @@ def _reduce(
         axes = ()  # NumPy takes an axis 0 of a number
     options: dict[str, Any] = {"dtype": dtype, "keepdims": keepdims}
     if initial is not None:
-        if isinstance(initial, Mapped):
+        if is_mapped(initial):
             refuse_param(f"np.{ufunc.__name__}.reduce", "initial")
         options["initial"] = initial
     if where is not True:

@@ -14,6 +14,7 @@ import numpy as np
 from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.quiet import ALWAYS, Changes
+from tapegrad._core.recorded import pulled
 from tapegrad._core.scatter import give_part, last_writers, read_back, scatter
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
@@ -22,6 +23,7 @@ from tapegrad._core.values import (
     Mapped,
     Scatter,
     Traced,
+    decide,
     is_basic,
     is_numpy,
     lift_to_level_of_index,
@@ -309,7 +311,7 @@ def _pull_general(
     elif strong_zeros and rule.form != "custom" and _has_infinities(g):
         found = _pull_infinite(rule, g, out, args, params, wanted)
     else:
-        found = rule.pull(g, out, args, params, wanted)
+        found = pulled(rule, g, out, args, params, wanted)
     if len(found) != len(args):
         raise RuleError(
             f"{rule.name}: its rule returned {len(found)} cotangents, expected {len(args)}. "
@@ -332,6 +334,10 @@ def _pull_general(
 
 def _has_infinities(g: Cotangent) -> bool:
     g = unbatched(g)
+    return not isinstance(g, Traced) and bool(decide(_holds_infinity, g))
+
+
+def _holds_infinity(g: Cotangent) -> bool:
     return is_numpy(g) and bool(np.isinf(g).any())
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad._core.entry import Named, Spec
 from tapegrad._core.types import Cotangent, Tangent, Value
-from tapegrad._core.values import cast, is_numpy, raw_value
+from tapegrad._core.values import cast, expect, in_trace, is_numpy, is_recorded_number, trust
 from tapegrad._errors import RuleError
 
 
@@ -63,7 +63,7 @@ def zeros_of(like: Value) -> Value:
     kind = type(like)
     if kind is np.ndarray or kind is Spec:
         return np.zeros(like.shape, like.dtype)
-    if issubclass(kind, np.generic):
+    if issubclass(kind, np.generic) or is_recorded_number(like):
         return like.dtype.type(0)
     return np.zeros_like(like)
 
@@ -91,7 +91,8 @@ def is_finite(bar: Cotangent) -> bool:
     if type(bar) is not np.ndarray:
         if type(bar) is np.float64 or type(bar) is np.float32:
             return isfinite(bar)
-        bar = raw_value(bar)
+        if in_trace(bar):
+            return expect(is_finite, bar, True)
         if not is_numpy(bar):
             return True
     cheap = bar.size <= MANY or bar.flags.forc
@@ -119,7 +120,8 @@ def has_nan(bar: Cotangent) -> bool:
     if type(bar) is not np.ndarray:
         if type(bar) is np.float64:
             return isnan(bar)
-        bar = raw_value(bar)
+        if in_trace(bar):
+            return expect(has_nan, bar, False)
     if type(bar) is np.ndarray:
         if bar.size > FEW:
             bar = _unrepeated(bar)
@@ -155,8 +157,16 @@ def is_sound(dot: Tangent) -> bool:
     The two differ only where one factor is zero and the product is NaN, and a sum keeps a NaN.
     Arrays of other libraries may be lazy, and are not computed: False for them.
     """
-    dot = raw_value(dot)
+    if in_trace(dot):
+        return expect(is_sound, dot, True)
     return is_numpy(dot) and not has_nan(dot)
+
+
+def is_sound_sum(total: Tangent) -> bool:
+    """`is_sound` of a sum of products; of a number only if it is finite, as that costs least."""
+    if in_trace(total):
+        return trust(is_sound_sum, total, True)
+    return isfinite(total) if type(total) is np.float64 else is_sound(total)
 
 
 def fit_tangent(dot: Tangent, like: Value, rule: Named) -> Tangent:

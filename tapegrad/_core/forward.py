@@ -24,6 +24,7 @@ from tapegrad._core.entry import (
     written_slot,
 )
 from tapegrad._core.fit import fit_tangent
+from tapegrad._core.recorded import pushed
 from tapegrad._core.scatter import add_at, zeros_at_level_of
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
@@ -111,7 +112,7 @@ def _push_general(
         return _push_add(args[0], params, *x_dots, reuse=reuse)
     if len(args) > len(slots):  # what a settled call keeps besides
         args = args[: len(slots)]
-    out_dot = (rule.push if strong_zeros else rule.push_plainly)(x_dots, out, args, params)
+    out_dot = pushed(rule, strong_zeros, x_dots, out, args, params)
     if isinstance(out, Outputs):
         return [
             None if part is None or at == -1 else fit_tangent(part, like, rule)

@@ -12,9 +12,10 @@ from numpy import dtype, float64, ndarray
 from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.backward import RAISED_BY_NUMBERS
 from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry
-from tapegrad._core.fit import has_nan, is_sound
+from tapegrad._core.fit import has_nan, is_sound_sum
 from tapegrad._core.forward import push
 from tapegrad._core.quiet import NOTICED, SILENT, VARIABLE, WATCHING
+from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Slot, Tangent, Value
@@ -104,7 +105,7 @@ class ForwardTape(Tape):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.fresh = Cell
-        self.log = _push_soundly
+        self.log = _push_recorded_soundly if is_recording() else _push_soundly
         self.buffers = _WrittenCells()
 
     def ask_at_the_end(self) -> None:
@@ -113,7 +114,7 @@ class ForwardTape(Tape):
         For who looks at the tangents of the results, and runs the program again by strong products
         if one has a NaN: a NaN that reaches no result does not matter.
         """
-        self.log = _push
+        self.log = _push_recorded if is_recording() else _push
 
     def be_strong(self) -> None:
         """Compute all tangents by strong products.
@@ -214,7 +215,7 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path, written out
         ):
             _push_as_numpy(entry)
             return
-        elif not is_sound(total):
+        elif not is_sound_sum(total):
             total = _pushed(entry)
         slot.tangent = total
     except RAISED_BY_NUMBERS:
@@ -244,7 +245,7 @@ def _along(partial: Any, dot: Tangent, out: Value, x: Value, y: Value) -> Tangen
 def _is_sound(total: Any) -> bool:
     """Whether a tangent has no NaN although something was noticed."""
     NOTICED.clear()
-    return is_sound(total)
+    return is_sound_sum(total)
 
 
 def _push_general(entry: Entry) -> None:
@@ -303,12 +304,32 @@ def _push_settled(entry: Entry, dots: list[Any]) -> Tangent:
 def _push_soundly(entry: Entry) -> None:
     """`_push` with a look at each tangent, for a tape whose results nobody looks at."""
     _push(entry)
+    _look(entry)
+
+
+def _push_recorded_soundly(entry: Entry) -> None:
+    _push_recorded(entry)
+    _look(entry)
+
+
+def _look(entry: Entry) -> None:
+    """Compute a tangent that has a NaN again, by strong products."""
     rule = entry[1]
     if rule is READ or rule is WRITE or rule is ADD:
         return
     dot = entry[0].tangent
     if dot is not None and rule is not PROJECT and not isinstance(dot, list) and has_nan(dot):
         _push_strongly(entry)
+
+
+def _push_recorded(entry: Entry) -> None:
+    """`_push` in a recorded run."""
+    if entry[6] is not None:
+        _push(entry)
+    elif entry[1] is READ:
+        _push_strongly(entry)  # that asks no class
+    else:
+        as_recorded(_push_general)(recorded_entry(entry))
 
 
 def _push_strongly(entry: Entry) -> None:

@@ -11,7 +11,7 @@ from tapegrad._core.entry import spec_of
 from tapegrad._core.fit import zeros_of
 from tapegrad._core.forward import live_steps, replay_forward
 from tapegrad._core.types import Tangent, Value
-from tapegrad._core.values import Mapped, Traced
+from tapegrad._core.values import Traced, is_mapped
 
 
 def derivatives_along(value: Value, source: Value, directions: list[Tangent]) -> list[Tangent]:
@@ -22,8 +22,8 @@ def derivatives_along(value: Value, source: Value, directions: list[Tangent]) ->
     That needs a traced replay, which a rule declared `singular` gets. Without one (in forward
     mode) the result is NaN: the derivative is unknown, not zero.
     """
-    if isinstance(value, Mapped):  # the derivatives of each example
-        mapped = isinstance(source, Mapped)
+    if is_mapped(value):  # the derivatives of each example
+        mapped = is_mapped(source)
         inner = source._value if mapped else source
         ways = [value.vmap_level.front(way) for way in directions] if mapped else directions
         changes = derivatives_along(value._value, inner, ways)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import Mapped, in_trace
+from tapegrad._core.values import in_trace, is_mapped
 from tapegrad._errors import BatchingError, NotDifferentiableError
 
 
@@ -23,7 +23,7 @@ def write_out(out: Value, result: Value, call: str, *, broadcast: bool = False) 
     for i, (target, part) in enumerate(zip(targets, results, strict=False)):
         if target is None:
             continue
-        if not in_trace(target) and isinstance(part, Mapped):
+        if not in_trace(target) and is_mapped(part):
             raise BatchingError(
                 f"{call}: expected a batched array for out= (or on the left of +=), got a plain "
                 f"{type(target).__name__}, which all examples share. Leave out= away (x = x + y "

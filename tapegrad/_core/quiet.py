@@ -54,6 +54,12 @@ VARIABLE, SILENT = _state()
 _, WATCHING = _state(invalid="call", divide="call", over="call", call=_notice)
 
 
+def is_quiet() -> bool:
+    """Whether a replay has set one of these two states."""
+    state = VARIABLE.get()
+    return state is SILENT or state is WATCHING
+
+
 # `silently(function, *arrays)`: the same for one call of a function of NumPy's own arrays, in a
 # context that has nothing but this state. To enter a context costs a fifth of changing a variable
 # and changing it back. Where another call has entered it, that raises: see `silently_again`.
@@ -98,6 +104,7 @@ __all__ = [
     "VARIABLE",
     "WATCHING",
     "Changes",
+    "is_quiet",
     "silently",
     "silently_again",
 ]

@@ -23,6 +23,7 @@ import numpy as np
 from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.scatter import put_at, selects_once
 from tapegrad._core.types import Cotangent, Index, Tangent, Value
+from tapegrad._core.values import is_recorded
 
 
 class Ways(NamedTuple):
@@ -47,6 +48,7 @@ class Settled(dict[str, Any]):
         "keeps_x",
         "pull",
         "push",
+        "recorded",
         "rule",
         "run",
         "spec",
@@ -64,6 +66,7 @@ class Settled(dict[str, Any]):
     pull: Callable[[Cotangent, Value, Value], Cotangent]
     push: Callable[[Tangent, Value, Value], Tangent] | None
     add: Callable[[Cotangent, Cotangent], None] | None
+    recorded: Settled  # the same, with ways that take recorded values: see `_core/recorded.py`
 
 
 class AllWays(NamedTuple):
@@ -94,6 +97,7 @@ class SettledAll(dict[str, Any]):
         "keeps_out",
         "pull",
         "push",
+        "recorded",
         "rule",
         "run",
         "spec",
@@ -119,6 +123,7 @@ class SettledAll(dict[str, Any]):
     push: Callable[..., Any] | None
     strong: Callable[..., Any] | None
     takes: Callable[[Any], tuple[Any, ...]] | None  # the arrays of the arguments; None: all
+    recorded: SettledAll  # the same, with ways that take recorded values
 
 
 # In place of the spec of an argument that is a Python number: its value decides nothing, and it
@@ -133,7 +138,9 @@ def settled_spec(arg: Value) -> Spec | None:
     kind = type(arg)
     if kind is np.ndarray or kind in _ARRAYS:
         return spec_of(arg)
-    return NUMBER if kind in _NUMBERS else None
+    if kind in _NUMBERS:
+        return NUMBER
+    return settled_spec(arg._value) if is_recorded(arg) else None
 
 
 # Arguments of these classes have a meaning of their own alone, and are told apart by `==`.
@@ -179,7 +186,8 @@ def is_given(settled: Any, others: tuple[Any, ...], kwargs: dict[str, Any]) -> b
 
 def _is_plain(out: Value) -> bool:
     """Whether a result is NumPy's own."""
-    return type(out) is np.ndarray or type(out) is np.float64
+    kind = type(out._value if is_recorded(out) else out)
+    return kind is np.ndarray or kind is np.float64
 
 
 def _are_plain(others: tuple[Any, ...]) -> bool:

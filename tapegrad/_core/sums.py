@@ -86,10 +86,10 @@ def _by_ones_before(
     """Sums along the first axes."""
     if count > _ROW:
         return lambda g: np.ones(count, dtype).dot(g.reshape(count, -1)).reshape(to)
-    ones = np.ones(count, dtype)
+    summed = np.ones(count, dtype).dot
     if len(shape) == 2 and len(to) == 1:
-        return ones.dot
-    return lambda g: ones.dot(g.reshape(count, -1)).reshape(to)
+        return summed
+    return lambda g: summed(g.reshape(count, -1)).reshape(to)
 
 
 def _by_ones_behind(

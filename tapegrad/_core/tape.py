@@ -38,7 +38,14 @@ from tapegrad._core.settled import (
     settled_spec,
 )
 from tapegrad._core.types import Params, Slot, Value
-from tapegrad._core.values import Traced, is_array, is_inexact, is_smooth, snapshot
+from tapegrad._core.values import (
+    Traced,
+    is_array,
+    is_inexact,
+    is_recorded,
+    is_smooth,
+    snapshot,
+)
 from tapegrad._errors import (
     ChangedConstantError,
     LeakedValueError,
@@ -304,7 +311,7 @@ class Tape:
         specs: Any = tuple(map(settled_spec, args))
         if None in specs:
             return None
-        if type(out) is not np.ndarray and type(out) is not np.float64:
+        if type(out) is not np.ndarray and type(out) is not np.float64 and not is_recorded(out):
             return None
         key: Any = (*specs, wanted)
         if params:

@@ -8,7 +8,7 @@ of them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,6 +68,7 @@ class Mapped:
     __slots__ = ()
 
     picked = False  # whether it is x[i] with an i of each example's own, x not changed since
+    records = False  # whether it is no value of a vmap, but one whose calls are recorded
 
     if TYPE_CHECKING:
         _value: Any
@@ -105,6 +106,14 @@ class Mapped:
         def adopt(self, buffer: Any) -> Any: ...
 
         def snapshot(self) -> Any: ...
+
+        def answer(self, question: Any) -> Any: ...
+        def expect(self, question: Any, answer: bool) -> bool: ...
+        def by(self, function: Any, *args: Any) -> Any: ...
+        def trust(self, question: Any, answer: bool) -> bool: ...
+        def strong(self) -> Any: ...
+
+        def apply(self, function: Any, *args: Any) -> Any: ...
 
 
 class Scatter:
@@ -182,11 +191,82 @@ def raw_value(value: Any) -> Any:
     return value
 
 
+def is_mapped(value: Any) -> bool:
+    """Whether a value is one example of many: of a vmap."""
+    return isinstance(value, Mapped) and not value.records
+
+
 def unbatched(value: Any) -> Any:
     """A value without the vmaps around it, up to the first traced or plain one inside."""
-    while isinstance(value, Mapped):
+    while isinstance(value, Mapped) and not value.records:
         value = value._value
     return value
+
+
+def recorded_in(value: Any) -> Any:
+    """The value inside all tracing and vmaps whose calls are recorded, or None."""
+    while isinstance(value, (Traced, Mapped)):
+        if not isinstance(value, Traced) and value.records:
+            return value
+        value = value._value
+    return None
+
+
+def records(value: Any) -> bool:
+    """Whether the calls on a value are recorded, inside all tracing and vmaps."""
+    return recorded_in(value) is not None
+
+
+def is_recorded(value: Any) -> bool:
+    """Whether a value stands for one of NumPy's whose calls are recorded."""
+    return isinstance(value, Mapped) and value.records
+
+
+def is_recorded_number(value: Any) -> bool:
+    """Whether a value stands for a number in a recorded run."""
+    return isinstance(value, Mapped) and value.records and value.is_number()
+
+
+def is_recorded_array(value: Any) -> bool:
+    """Whether a value stands for an ndarray in a recorded run."""
+    return isinstance(value, Mapped) and value.records and not value.is_number()
+
+
+def decide(question: Callable[[Any], Any], value: Any) -> Any:
+    """What a question about a value without tracing and vmaps is answered.
+
+    Every place where a rule or a replay looks at numbers, to go one way or another, asks by it,
+    so that a value whose calls are recorded hears of the question.
+    """
+    while isinstance(value, (Traced, Mapped)):
+        if not isinstance(value, Traced) and value.records:
+            return value.answer(question)
+        value = value._value
+    return question(value)
+
+
+def expect(question: Callable[[Any], bool], value: Any, answer: bool) -> bool:
+    """`decide`, of a question whose answer is nearly always the same.
+
+    A recorded program goes on as if it was, and asks once, at its end, about all of them.
+    """
+    while isinstance(value, (Traced, Mapped)):
+        if not isinstance(value, Traced) and value.records:
+            return value.expect(question, answer)
+        value = value._value
+    return question(value)
+
+
+def trust(question: Callable[[Any], bool], value: Any, answer: bool) -> bool:
+    """`expect` in the middle of a replay, at whose end the results are asked about.
+
+    What is not finite in the middle is not finite at the end, or has been left out there.
+    """
+    while isinstance(value, (Traced, Mapped)):
+        if not isinstance(value, Traced) and value.records:
+            return value.trust(question, answer)
+        value = value._value
+    return question(value)
 
 
 # How often `any_true` was asked: what a function did then may be another thing for other values.
@@ -200,12 +280,18 @@ def any_true(condition: Any) -> bool:
     be right wherever the case does occur, element by element.
     """
     ASKED[0] += 1
-    condition = raw_value(condition)
     if type(condition) is np.ndarray:
         return bool(np.count_nonzero(condition))  # a fifth of the price of np.any
+    if isinstance(condition, (Traced, Mapped)):
+        return bool(decide(any_true, condition))
     if not (is_numpy(condition) or isinstance(condition, bool)):
         return True  # an array of another library may be lazy, and is not computed
     return bool(np.any(condition))
+
+
+def itself(value: Any) -> Any:
+    """The question for the value of an array, where it decides how a derivative is made."""
+    return value
 
 
 def untraced(value: Any) -> Any:
@@ -221,7 +307,7 @@ def memory_of(value: Any) -> Any:
     """The array that a value is in memory, and of a batched value that of one example."""
     value, inside = untraced(value), 0
     while isinstance(value, Mapped):
-        value, inside = untraced(value._value), inside + 1
+        value, inside = untraced(value._value), inside + (not value.records)
     if inside and all(value.shape[:inside]) and is_ndarray(value):
         return value[(0,) * inside]
     return value  # also where there are no examples, and nothing to share
@@ -237,7 +323,7 @@ def is_scalar(x: Any) -> bool:
         is_view = is_view or x.is_view
         x = x._value
     if isinstance(x, Mapped):
-        return not is_view and x.is_number()
+        return x.is_number() and (x.records or not is_view)
     return isinstance(x, np.generic)
 
 
@@ -449,7 +535,9 @@ __all__ = [
     "cast",
     "class_shown",
     "copied_index",
+    "decide",
     "deepest_tape",
+    "expect",
     "getitem",
     "holds_in_trace",
     "holds_traced",
@@ -459,18 +547,26 @@ __all__ = [
     "is_basic",
     "is_basic_part",
     "is_inexact",
+    "is_mapped",
     "is_ndarray",
     "is_numpy",
     "is_plain_number",
+    "is_recorded",
+    "is_recorded_array",
+    "is_recorded_number",
     "is_scalar",
     "is_smooth",
+    "itself",
     "level_of",
     "lift",
     "lift_to_level_of",
     "lift_to_level_of_index",
     "memory_of",
     "raw_value",
+    "recorded_in",
+    "records",
     "snapshot",
+    "trust",
     "unbatched",
     "untraced",
     "writable",

@@ -18,10 +18,10 @@ from tapegrad._core.forward_tape import ForwardTape
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import (
-    Mapped,
     Traced,
     innermost,
     is_inexact,
+    is_mapped,
     is_plain_number,
     level_of,
     snapshot,
@@ -66,11 +66,11 @@ def checkpoint(f: Function) -> Function:
 
 def _is_traced_below(leaves: list[Value], inner: Value) -> bool:
     """Whether a transform around the vmap of `inner` differentiates the call."""
-    while isinstance(inner, Mapped):
+    while is_mapped(inner):
         vmap_level = inner.vmap_level
         leaves = [x._value if vmap_level.owns(x) else x for x in leaves]
         inner = innermost(leaves)
-    return inner is not None
+    return isinstance(inner, Traced)
 
 
 class _OfWholeArrays:

@@ -21,6 +21,7 @@ from tapegrad._core.values import (
     deepest_tape,
     innermost,
     is_inexact,
+    is_recorded,
     level_of,
     untraced,
 )
@@ -68,7 +69,8 @@ class CustomCall(General):
         g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
         if self._pull is None:
             return self._transposed_jvp(g, out, args, params, wanted)
-        if innermost([*g, *args]) is not None:
+        inner = innermost([*g, *args])
+        if inner is not None and not is_recorded(inner):
             return [self._as_value(bar) for bar in self._pull(apart(g), args)]
         # So a transform inside opens a tape of its own, and drops its entries when it returns.
         token = CURRENT.set(None)
@@ -169,7 +171,7 @@ class _Custom:
         fixed, trees = self._split(args)
         leaves, structure = flatten(tuple(trees))
         inner = innermost(leaves)
-        if inner is None:
+        if inner is None or is_recorded(inner):
             return self.function(*args)
         if isinstance(inner, Mapped):
             return self._mapped(inner, fixed, leaves, structure)

@@ -44,9 +44,13 @@ class RandomnessCheck:
                 found.append(_global_generator())
         self.before = [(x, _state_of(x)) for x in found]
 
+    def drew(self) -> bool:
+        """Whether one of the generators has another state than before."""
+        return any(_state_of(x) != before for x, before in self.before)
+
     def refuse(self, call: str) -> None:
         """Raise BatchingError if the function has drawn from a generator."""
-        if any(_state_of(x) != before for x, before in self.before):
+        if self.drew():
             raise BatchingError(
                 f"{call}: a random generator was drawn from, once for all examples. Pass each "
                 'example its own numbers as an argument; randomness="same" if all shall share '

@@ -17,6 +17,7 @@ from tapegrad._core.fit import any_nan, is_finite, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape, tangent_at
 from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry, recorded_too
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import Traced, is_array, is_numpy, raw_value
@@ -59,7 +60,8 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     if tape.root.singular:  # a limit needs a recording of f, not only the tangents
         out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
         return (out, pushforward(*tangents), *rest)
-    if asked and _has_nan(run[0]):  # of a zero beside a NaN that nothing noticed, perhaps
+    if asked and not is_recording() and _has_nan(run[0]):
+        # Of a zero beside a NaN that nothing noticed, perhaps. A program has asked.
         tape = ForwardTape(name)
         tape.be_strong()
         run = _run(name, f, inputs, dots, tape, has_aux)
@@ -146,7 +148,7 @@ def _tangent_leaves(name: str, inputs: Inputs, tangents: Tree) -> list[Any]:
         else:
             leaves += flatten_like(structure, tangent, name)
     for i, like in enumerate(inputs.leaves):
-        leaves[i] = as_tangent(leaves[i], like, name, "tangent")
+        leaves[i] = recorded_too(as_tangent(leaves[i], like, name, "tangent"))
     return leaves
 
 
@@ -154,6 +156,8 @@ def _primal_and_tangent(leaf: Value, tape: Tape) -> tuple[Any, Any]:
     if isinstance(leaf, Traced):
         if leaf.tape is tape:
             dot = tangent_at(leaf.slot) if isinstance(leaf.slot, Cell) else None
+            if dot is not None and is_recording():
+                is_finite(dot)  # a program asks here, and not at each product
             return leaf._value, own_copy(as_cotangent(dot, leaf._value))
         leaf.tape.require_open()
     return leaf, zeros_of(leaf) if is_array(leaf) else 0.0
@@ -204,9 +208,11 @@ class Pushforward(LinearMap):
         if self.steps is None:
             self.steps = live_steps(recording.entries, self.slots, self.out_slots)
         dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
-        replay_forward(
-            self.steps, dots, recording.surroundings, self.slots, strong_zeros=strong_zeros
-        )
+        steps, replay = self.steps, replay_forward
+        if is_recording():
+            steps = [(recorded_entry(step[0]), *step[1:]) for step in steps]
+            replay = as_recorded(replay)
+        replay(steps, dots, recording.surroundings, self.slots, strong_zeros=strong_zeros)
         return dots
 
     def _transposed(self, leaves: list[Value]) -> dict[Any, Any]:

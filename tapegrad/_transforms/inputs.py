@@ -16,7 +16,17 @@ from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.fit import zeros_of
 from tapegrad._core.operands import elements_of, follows_numpy, name_of_kind
 from tapegrad._core.types import Cotangent, Function, Tree, Value
-from tapegrad._core.values import Mapped, Traced, cast, is_array, is_inexact, is_ndarray, snapshot
+from tapegrad._core.values import (
+    Mapped,
+    Traced,
+    cast,
+    is_array,
+    is_inexact,
+    is_ndarray,
+    is_scalar,
+    records,
+    snapshot,
+)
 from tapegrad._errors import (
     InputError,
     describe,
@@ -40,6 +50,8 @@ def _converted(leaf: Value) -> Any:
     kind = type(leaf)
     if kind is np.ndarray or isinstance(leaf, Traced):
         return leaf if leaf.dtype.kind in "fc" else None
+    if issubclass(kind, Mapped) and leaf.records:
+        leaf = leaf.strong()
     if kind is float:
         return np.float64(leaf)
     if kind is complex:
@@ -96,6 +108,10 @@ def as_cotangent(bar: Cotangent, leaf: Value) -> Cotangent:
         return snapshot(bar)
     if bar.dtype != leaf.dtype:
         bar = cast(bar, leaf.dtype)
+    if records(bar):
+        if is_scalar(leaf) == is_scalar(bar):
+            return bar
+        return bar[()] if is_scalar(leaf) else np.copy(bar)
     if issubclass(type(leaf), np.generic):
         return bar[()] if is_ndarray(bar) else bar
     if issubclass(type(bar), np.generic):

@@ -21,6 +21,7 @@ from tapegrad._core.values import (
     in_trace,
     innermost,
     is_array,
+    is_mapped,
     lift,
     untraced,
 )
@@ -110,7 +111,7 @@ class primitive:
     ) -> Any:
         """The plain result; inside vmap one for each example."""
         args, kwargs = unflatten(structure, map(untraced, leaves))
-        if isinstance(inner, Traced):
+        if not is_mapped(inner):
             return rule.apply(*args, **kwargs) if _is_flat(structure) else self(*args, **kwargs)
         if _is_flat(structure):
             given, params = rule.bind(args, kwargs)

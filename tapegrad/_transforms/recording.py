@@ -15,11 +15,12 @@ import numpy as np
 from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, emptying, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
-from tapegrad._core.fit import any_nan, has_nan
+from tapegrad._core.fit import any_nan, has_nan, is_finite
 from tapegrad._core.quiet import ALWAYS, NOTICED, SILENT, VARIABLE, WATCHING, Changes
+from tapegrad._core.recorded import OPEN, is_recording, recorded_too, replay_of
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
-from tapegrad._core.values import Mapped, Traced, snapshot, untraced
+from tapegrad._core.values import Traced, is_mapped, snapshot, trust, untraced
 from tapegrad._tree import flatten
 
 LARGE = 256  # elements from which adding in place is faster than making a new array
@@ -191,6 +192,9 @@ class Recording:
         the replay frees the values of entries as it goes; the result is None if the entries would
         have to be replayed again.
         """
+        recording = OPEN and is_recording()
+        if recording:
+            bars = recorded_too(bars)
         NOTICED.clear()
         token = VARIABLE.set(WATCHING)
         try:
@@ -200,11 +204,13 @@ class Recording:
                 is_nan = isnan(value)
             else:
                 value = untraced(value)
-                is_nan = has_nan(value)
+                is_nan = trust(has_nan, value, False) if recording else has_nan(value)
             found = self._pulled(slots, bars, False, consume, ALWAYS if is_nan else NOTICED)
+            if recording and all(bar is None or is_finite(bar) for bar in found):
+                return found  # a program looks here, and at no product before
             if not any_nan(found):
                 return found
-            if not isinstance(value, Mapped) and is_nan:
+            if not is_mapped(value) and is_nan:
                 return found
             if consume and not self.singular:
                 return None
@@ -236,8 +242,11 @@ class Recording:
             table[slot] = bar if before is None else before + bar
         # The strong product treats infinities at singular points; they need no warnings.
         if raw:
-            replay_backward(
-                emptying(self.entries) if consume else reversed(self.entries),
+            replay, entries = replay_backward, self.entries
+            if OPEN:
+                replay, entries = replay_of(replay, entries)
+            replay(
+                emptying(entries) if consume else reversed(entries),
                 table,
                 large=self.large,
                 strong_zeros=strong_zeros,
@@ -250,7 +259,8 @@ class Recording:
             if self.singular and not self.dependent:
                 self._pull_singular(table, strong_zeros=strong_zeros)
             else:
-                replay_nested(self.entries, table, self.surroundings, strong_zeros=strong_zeros)
+                nested, entries = replay_of(replay_nested, self.entries)
+                nested(entries, table, self.surroundings, strong_zeros=strong_zeros)
         finally:
             CURRENT.reset(token)
         return [table[slot] for slot in self.slots]

@@ -13,6 +13,7 @@ import numpy as np
 
 from tapegrad._arrays.refusal import explained
 from tapegrad._batched.level import VmapLevel
+from tapegrad._core.recorded import recorded_too
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import Traced, is_array
@@ -217,7 +218,8 @@ def _size(name: str, fronts: list[Any]) -> int:
 
 def _own_copy(x: Value) -> Any:
     """A copy, because f may write into its arguments."""
-    return x.copy()
+    recorded = recorded_too(x)
+    return x.copy() if recorded is x else recorded  # what f writes into it may be recorded
 
 
 def _output(

@@ -13,7 +13,14 @@ import numpy as np
 
 from tapegrad._core.forms import composite, linear
 from tapegrad._core.types import Cotangent, Tree, Value
-from tapegrad._core.values import getitem, innermost, lift, raw_value, untraced
+from tapegrad._core.values import (
+    decide,
+    getitem,
+    innermost,
+    itself,
+    lift,
+    untraced,
+)
 from tapegrad._errors import BatchingError
 from tapegrad._numpy_versions import BINCOUNT_TAKES_NONE
 from tapegrad._warning import warn
@@ -209,7 +216,7 @@ def _counted(x: Value, weights: Value, minlength: int = 0) -> Value:
 
 
 def _counted_examples(x: Value, weights: Value, minlength: int = 0) -> Value:
-    known = raw_value(x)
+    known = decide(itself, x)
     sizes = np.maximum(np.max(known, axis=-1, initial=-1) + 1, minlength)
     size = int(np.max(sizes, initial=minlength))
     if np.any(sizes != size):

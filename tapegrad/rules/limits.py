@@ -17,7 +17,12 @@ import numpy as np
 
 from tapegrad._core.limits import derivatives_along
 from tapegrad._core.types import Index, Tangent, Value
-from tapegrad._core.values import any_true, raw_value, untraced
+from tapegrad._core.values import (
+    any_true,
+    decide,
+    itself,
+    untraced,
+)
 from tapegrad.rules.matrices import column, row
 
 
@@ -147,7 +152,7 @@ def _directions(w: Value, involved: Value) -> Iterator[Tangent]:
 
 def _in_any_example(condition: Value, ndim: int) -> Value:
     """Where in its last `ndim` axes a condition holds for any matrix of the stack or example."""
-    found = raw_value(condition)
+    found = decide(itself, condition)
     return found.any(axis=tuple(range(found.ndim - ndim)))
 
 

@@ -49,7 +49,8 @@ def _settled_mean(
         total = total_of(a)
         if type(total) is np.ndarray:
             return np.true_divide(total, count, total)
-        return number(total / count)
+        mean = total / count
+        return mean if type(mean) is number else number(mean)
 
     return Ways(run, lambda g, _out, _x: spread_of(g / ratio), lambda dot, _out, _x: run(dot))
 
@@ -289,7 +290,9 @@ def _settled_spread(root: bool) -> Function:
             if type(total) is np.ndarray:
                 np.true_divide(total, degrees, total)
                 return np.sqrt(total, total) if root else total
-            total = number(total / degrees)
+            total = total / degrees
+            if type(total) is not number:
+                total = number(total)
             return np.sqrt(total) if root else total
 
         def mean_near(a: Any) -> Any:

@@ -16,7 +16,7 @@ from tapegrad._core.forms import composite, elementwise, general, strong_product
 from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.sums import reducing, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
-from tapegrad._core.values import any_true, cast, lift, untraced
+from tapegrad._core.values import any_true, cast, is_recorded, lift, untraced
 from tapegrad.rules.elementwise import CHOICES, FEW, share_of
 
 
@@ -139,9 +139,13 @@ def _settled_spread(x: Spec, kept: tuple[int, ...]) -> Function:
             strides[i] = step
             step *= kept[i]
     where = tuple(strides)
+    number = dtype.type
 
     def spread_of(g: Cotangent) -> Cotangent:
-        if type(g) is not np.ndarray:
+        kind = type(g)
+        if kind is not np.ndarray:
+            if kind is not number and is_recorded(g):
+                return np.broadcast_to(np.reshape(g, kept), shape)
             g = np.array(g)
         elif not g.flags.c_contiguous:
             g = g.copy()

@@ -1,0 +1,1 @@
+"""Programs recorded from calls, and run in their place: see README.md."""

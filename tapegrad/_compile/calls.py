@@ -1,0 +1,410 @@
+"""The calls of a compiled function: which share a program, and which are the function's own.
+
+Knows signatures, when to record and when to run. Must not know how a call is logged, nor how a
+program runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import threading
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+
+from tapegrad._compile import operators
+from tapegrad._compile.background import runner_of
+from tapegrad._compile.listing import listing
+from tapegrad._compile.numpy_program import RECORDINGS, Source
+from tapegrad._compile.passes import optimized
+from tapegrad._compile.program import NotFiniteError, Ref, Segment, UnknownAnswer
+from tapegrad._compile.recorded import Recorded, Recording
+from tapegrad._compile.recorder import Recorder
+from tapegrad._compile.surroundings import Surroundings
+from tapegrad._core.recorded import OPEN, RECORDING
+from tapegrad._core.tape import CURRENT
+from tapegrad._core.types import Function
+from tapegrad._errors import EagerWarning, InputError, StaleProgramError, message, name_of
+from tapegrad._transforms.draws import RandomnessCheck
+from tapegrad._tree import flatten, unflatten
+from tapegrad._warning import warn
+
+assert operators, "recorded values get their operators by importing them"
+
+MOST_PROGRAMS = 64  # that a function keeps: the least recently used one goes
+MOST_BRANCHES = 8  # at one read of a value
+MOST_PATHS = 64  # of one program
+MOST_NODES = 200_000  # of one path
+MOST_RESTARTS = 3  # of a program, where a run did not do the same
+MOST_CALLS = 10  # that are made to show a program
+MOST_UNSOUND = 3  # recorded calls with derivatives that are not finite
+MOST_NOT_FINITE = 100  # calls of a program with such derivatives
+MOST_CHANGES = 8  # of what a function reads from outside
+
+
+_NOT_FINITE = "derivatives on its way are often infinite, or NaN"
+
+
+class _Program:
+    """What is known of the calls of one signature."""
+
+    __slots__ = (
+        "eager",
+        "not_finite",
+        "opaque",
+        "paths",
+        "restarts",
+        "root",
+        "runner",
+        "unsound",
+        "why",
+    )
+
+    def __init__(self, count: int) -> None:
+        self.root = Segment(None, count)
+        self.eager = False  # whether its calls are the function's own
+        self.why: str | None = None  # and the reason
+        self.restarts = 0
+        self.paths = 0
+        self.runner: Any = None
+        self.opaque: set[Function] = set()  # functions that are calls of the program
+        self.unsound = 0  # recorded calls in which a derivative met infinities or NaNs
+        self.not_finite = 0  # calls of the program in which one did
+
+
+class Calls:
+    """The calls of one function, by signature."""
+
+    def __init__(self, f: Function, backend: str, check: int, threads: int = 1) -> None:
+        self.f, self.backend, self.check, self.threads = f, backend, check, threads
+        self.name = f"compile({name_of(f)})"
+        self.programs: OrderedDict[Any, _Program] = OrderedDict()
+        self.surroundings = Surroundings(f)
+        self.eager = backend == "eager"
+        self.count = 0
+        # Programs of calls with arrays and floats alone, by a key that is made in half the time.
+        self.short: dict[Any, Any] = {}
+        self.recording = threading.Lock()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # Inside a transform, or another recording, the values belong to that: f runs itself.
+        if self.eager or CURRENT.get() is not None or RECORDING.get() is not None:
+            return self.f(*args, **kwargs)
+        runner = None if kwargs else self.short.get(_short_key(args))
+        if runner is not None and not self.surroundings.places:
+            with contextlib.suppress(Exception):  # it is met again below
+                return runner.run(args)
+        leaves, structure = flatten((args, kwargs))
+        inputs: list[Any] = []
+        signature = self._signature(leaves, inputs)
+        if signature is None:
+            return self.f(*args, **kwargs)
+        outside = self.surroundings.version()
+        if outside > MOST_CHANGES:
+            self.eager = True
+            self._warn(
+                f"what it reads from outside has changed more than {MOST_CHANGES} times. Pass "
+                "what changes as an argument"
+            )
+            return self.f(*args, **kwargs)
+        key = (structure, signature, outside)
+        program = self._program(key, len(inputs))
+        if program is None or program.eager:
+            return self.f(*args, **kwargs)
+        if program.runner is None:
+            return self._record(program, leaves, structure, inputs)
+        try:
+            out = program.runner.run(inputs)
+        except UnknownAnswer:
+            return self._record(program, leaves, structure, inputs)
+        except NotFiniteError:
+            program.not_finite += 1
+            if program.not_finite >= MOST_NOT_FINITE:
+                self._give_up(program, _NOT_FINITE)
+            return self.f(*args, **kwargs)
+        except Exception:  # noqa: BLE001 - whatever f raises is raised by its own call
+            return self.f(*args, **kwargs)
+        if self.check:
+            self._compare(args, kwargs, out)
+        elif not kwargs and len(inputs) == len(args):
+            short = _short_key(args)
+            if short is not None and len(self.short) < MOST_PROGRAMS:
+                self.short[short] = program.runner
+        return out
+
+    def shown(self, args: Any, kwargs: Any) -> str:
+        """The program of a call with such arguments as text."""
+        program, inputs = self._made(args, kwargs)
+        return listing(optimized(program.root), inputs)
+
+    def source_of(self, args: Any, kwargs: Any) -> str:
+        """The source of a call with such arguments."""
+        program, inputs = self._made(args, kwargs)
+        return Source(optimized(program.root), len(inputs)).text
+
+    def _made(self, args: Any, kwargs: Any) -> tuple[_Program, list[Any]]:
+        """The program of such calls, and its inputs; calls are made until there is one."""
+        leaves, structure = flatten((args, kwargs))
+        inputs: list[Any] = []
+        signature = self._signature(leaves, inputs)
+        why: str | None = "values that no program takes"
+        for _ in range(MOST_CALLS):
+            if signature is None or self.eager:
+                break
+            own = [x.copy("K") if type(x) is np.ndarray else x for x in leaves]
+            given, named = unflatten(structure, own)
+            self(*given, **named)
+            key = (structure, signature, self.surroundings.version())
+            program = self._program(key, len(inputs))
+            if program is not None and program.runner is not None:
+                return program, inputs
+            why = None if program is None else program.why
+            if program is None or program.eager:
+                break
+        raise InputError(
+            message(
+                self.name,
+                "arguments whose calls are a program",
+                why or "calls that are the function's own",
+                "Call it with the arguments of such a call",
+            )
+        )
+
+    def _program(self, key: Any, inputs: int) -> _Program | None:
+        """What is known of a signature; None if the signature has no hash."""
+        try:
+            program = self.programs.get(key)
+        except TypeError:
+            return None
+        if program is None:
+            program = self.programs[key] = _Program(inputs)
+            if len(self.programs) > MOST_PROGRAMS:
+                self.programs.popitem(last=False)
+        elif len(self.programs) > 1:
+            with contextlib.suppress(KeyError):  # another thread has dropped it
+                self.programs.move_to_end(key)
+        return program
+
+    def _signature(self, leaves: list[Any], inputs: list[Any]) -> Any:
+        """What a program depends on of the leaves; those that it takes are appended to `inputs`.
+
+        None for leaves with which there can be no program.
+        """
+        signature: list[Any] = []
+        for leaf in leaves:
+            kind = type(leaf)
+            if kind is np.ndarray:
+                flags = leaf.flags
+                layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else leaf.strides
+                signature.append((leaf.shape, leaf.dtype, layout))
+                inputs.append(leaf)
+                if leaf.dtype.hasobject:
+                    return None
+            elif kind is float or kind is complex or (issubclass(kind, np.number)):
+                signature.append(kind)
+                inputs.append(leaf)
+            elif kind in _STATIC or isinstance(leaf, enum.Enum):
+                signature.append((kind, leaf))
+            else:
+                return None  # traced, batched, of another library, or of unknown meaning
+        return tuple(signature)
+
+    def _record(self, program: _Program, leaves: list[Any], structure: Any, inputs: Any) -> Any:
+        """A call of the function itself, whose operations are recorded.
+
+        One at a time: the runs of several threads would not make one program.
+        """
+        if not self.recording.acquire(blocking=False):
+            args, kwargs = unflatten(structure, leaves)
+            return self.f(*args, **kwargs)
+        try:
+            return self._recorded(program, leaves, structure, inputs)
+        finally:
+            self.recording.release()
+
+    def _recorded(self, program: _Program, leaves: list[Any], structure: Any, inputs: Any) -> Any:
+        recorder = Recorder(
+            program.root,
+            len(inputs),
+            MOST_NODES,
+            MOST_BRANCHES,
+            program.opaque,
+        )
+        given: list[Any] = []
+        recorded: list[Recorded] = []
+        for leaf in leaves:
+            kind = type(leaf)
+            if kind is np.ndarray or kind not in _STATIC and not isinstance(leaf, enum.Enum):
+                own = leaf.copy("K") if kind is np.ndarray else leaf
+                leaf = Recorded(own, len(recorded), recorder)
+                recorded.append(leaf)
+            given.append(leaf)
+        args, kwargs = unflatten(structure, given)
+        draws = RandomnessCheck(self.f, leaves)
+        recording = Recording(recorder)
+        OPEN.add(recording)
+        token = RECORDING.set(recording)
+        refused: str | None = None
+        out_leaves: list[Any] = []
+        out_structure: Any = None
+        try:
+            out = self.f(*args, **kwargs)
+            out_leaves, out_structure = flatten(out)
+            templates = [Ref(x.at) if type(x) is Recorded else x for x in out_leaves]
+            for leaf in out_leaves:
+                if type(leaf) is not Recorded and not _is_constant(leaf):
+                    refused = f"it returns a {type(leaf).__name__}"
+            writes = []
+            for i, (x, original) in enumerate(zip(recorded, inputs, strict=True)):
+                if x.memory.version and refused is None and not recorder.unsound:
+                    writes.append((i, Ref(x.memory.at)))
+                    np.copyto(original, x.memory.owner)
+            if draws.drew():
+                recorder.give_up("it draws random numbers. Draw them outside, and pass them")
+            recorder.finish(templates, out_structure, tuple(writes))
+        except Exception as error:  # noqa: BLE001 - if it is f's own, the call below raises it
+            refused = f"it raises {type(error).__name__} where its calls are recorded ({error})"
+        finally:
+            RECORDING.reset(token)
+            OPEN.discard(recording)
+            recorder.open = False
+        if refused is not None:
+            args, kwargs = unflatten(structure, leaves)
+            out = self.f(*args, **kwargs)
+            program.root, program.runner = Segment(None, len(inputs)), None
+            self._give_up(program, refused)
+            return out
+        self._learned(program, recorder, inputs)
+        if recorder.unsound:  # where a NaN is met the engine goes ways that no recording does
+            args, kwargs = unflatten(structure, leaves)
+            return self.f(*args, **kwargs)
+        taken: set[int] = set()
+        return unflatten(out_structure, [_own(x, taken) for x in out_leaves])
+
+    def _learned(self, program: _Program, recorder: Recorder, inputs: list[Any]) -> None:
+        """Take up what a recording has shown."""
+        if recorder.unsound:
+            program.unsound += 1
+            if program.unsound >= MOST_UNSOUND and program.runner is None:
+                self._give_up(program, _NOT_FINITE)
+            return
+        if recorder.unfit is not None:
+            program.restarts += 1
+            if recorder.differs and program.restarts <= MOST_RESTARTS:
+                # Libraries, ours among them, learn in a first call. Begin again.
+                program.root, program.runner = Segment(None, len(inputs)), None
+                self.short.clear()
+                return
+            program.root, program.runner = Segment(None, len(inputs)), None
+            self._give_up(program, recorder.unfit)
+            return
+        end = recorder.segment
+        end.recordings += 1
+        if end.recordings == RECORDINGS:
+            program.paths += 1
+            if program.paths > MOST_PATHS:
+                why = f"it went more than {MOST_PATHS} ways, by values that it asked for"
+                self._give_up(program, why)
+                return
+            program.runner = self._runner(program.root, inputs)
+            self.short.clear()
+
+    def _runner(self, root: Segment, inputs: Any) -> Any:
+        """What runs a program: the back end that was asked for."""
+        return runner_of(self.backend, root, inputs, self.threads)
+
+    def _give_up(self, program: _Program, why: str) -> None:
+        """Let the calls of a signature be the function's own."""
+        program.eager, program.why = True, why
+        self.short.clear()
+        self._warn(why)
+
+    def _warn(self, why: str) -> None:
+        warn(
+            f"{self.name}: {why}. Such calls are the function's own, at its own speed.",
+            EagerWarning,
+        )
+
+    def _compare(self, args: Any, kwargs: Any, out: Any) -> None:
+        """Every `check`-th call: the function itself must give the same."""
+        self.count += 1
+        if self.count % self.check:
+            return
+        expected = flatten(self.f(*args, **kwargs))[0]
+        for got, wanted in zip(flatten(out)[0], expected, strict=True):
+            if not _equal(got, wanted, exact=self.backend not in ("auto", "llvm")):
+                raise StaleProgramError(
+                    message(
+                        self.name,
+                        "the result of the function itself",
+                        "another from its program",
+                        "Pass what changes between calls as an argument",
+                    )
+                )
+
+
+def _short_key(args: tuple[Any, ...]) -> Any:
+    """What a program depends on of arguments that are arrays in C order, or floats; else None."""
+    if len(args) == 1:
+        (x,) = args
+        kind = type(x)
+        if kind is float:
+            return float
+        return (x.shape, x.dtype) if kind is np.ndarray and x.flags.c_contiguous else None
+    key: list[Any] = []
+    for x in args:
+        kind = type(x)
+        if kind is np.ndarray and x.flags.c_contiguous:
+            key.append((x.shape, x.dtype))
+        elif kind is float:
+            key.append(kind)
+        else:
+            return None
+    return tuple(key)
+
+
+_STATIC = frozenset(
+    (
+        bool,
+        int,
+        str,
+        bytes,
+        type(None),
+        type(Ellipsis),
+        np.ufunc,
+        *{type(np.dtype(letter)) for letter in "?bhilqBHILQefdgFDG"},
+    )
+)
+
+
+def _is_constant(leaf: Any) -> bool:
+    """Whether a result that was not recorded is one that each call can return."""
+    return isinstance(leaf, (np.ndarray, np.generic, float, complex)) or type(leaf) in _STATIC
+
+
+def _equal(a: Any, b: Any, *, exact: bool) -> bool:
+    """Whether two results are the same; machine code's, but for rounding."""
+    if not isinstance(b, (np.ndarray, np.generic, float, complex)):
+        return bool(a == b)
+    a, b = np.asarray(a), np.asarray(b)
+    if exact or a.shape != b.shape or b.dtype.kind not in "fc":
+        return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+    small = float(np.sqrt(np.finfo(b.dtype).eps))
+    scale = float(np.max(np.abs(b), initial=0, where=np.isfinite(b)))
+    return np.allclose(a, b, rtol=small, atol=small * scale, equal_nan=True)
+
+
+def _own(leaf: Any, taken: set[int]) -> Any:
+    """A result's leaf as an array of the caller's own."""
+    value = leaf._value if type(leaf) is Recorded else leaf
+    if type(value) is not np.ndarray:
+        return value
+    if type(leaf) is not Recorded or value.base is not None or id(value) in taken:
+        value = value.copy("K")
+    taken.add(id(value))
+    return value
+
+
+__all__ = ["Calls"]

@@ -1,0 +1,90 @@
+"""`compile`: a function whose calls become programs.
+
+Knows its options. The rest of the package is imported when a function is compiled, not before.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from tapegrad._core.types import Function
+from tapegrad._errors import InputError, message
+from tapegrad._transforms.wrapper import Transformed, require_function
+
+Backend = Literal["auto", "llvm", "numpy", "interpreter", "eager"]
+BACKENDS = ("auto", "llvm", "numpy", "interpreter", "eager")
+
+
+class Compiled(Transformed):
+    """A compiled function, whose programs can be shown."""
+
+    call: Any  # `Calls`, whose module is imported when a function is compiled
+
+    def program(self, *args: Any, **kwargs: Any) -> str:
+        """The program of a call with such arguments, as text: one line for each call of NumPy's.
+
+        It is the program after the passes, as it runs. f is called, with copies of the arguments,
+        until there is one. Raises InputError where there is none: f is called as it is.
+        """
+        return str(self.call.shown(args, kwargs))
+
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """The Python code that runs a call with such arguments; as `program` otherwise."""
+        return str(self.call.source_of(args, kwargs))
+
+
+def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
+    f: Function | None = None, *, backend: Backend = "auto", check: int = 0, threads: int = 1
+) -> Any:
+    """f, whose calls are recorded, and from the third on run as a program without f.
+
+    f is any function of arrays and numbers, in pytrees: of NumPy's functions, or a transform of
+    one. The first two calls with arguments of the same structure, shapes and dtypes run f itself
+    and record what it does; if both did the same, later ones run that as straight-line code over
+    arrays made once: with "numpy", with the same results to the last bit. Integers, strings and
+    booleans among the arguments count by value: each has programs of its own.
+
+    Python's branches stay right: where f asks for a value (`if x > 0`, `float(x)`, an index), the
+    program asks too, and an answer that never came is recorded when it comes. Arrays and numbers
+    that f reads from closures, globals, defaults and attributes are looked at in each call; when
+    they have changed, there is another program. Results are new arrays; writes into arguments are
+    made. Errors are those of f.
+
+    A call runs f itself, with an `EagerWarning` once, where no program can be: f draws random
+    numbers, counts its calls, prints values, hands them to code that reads memory, or goes more
+    than eight ways at one place. It does so without a warning inside another transform, and with
+    arguments of other classes. `backend`: "numpy" for the program, "interpreter" for the same call
+    by call, "eager" for f itself. "llvm" makes machine code of it, with the extra `fast`: its
+    sums, products and elementary functions may round otherwise, and nothing warns there of a
+    division by zero; TAPEGRAD_CACHE names the folder where the code is kept, and long loops run
+    on so many `threads`. "auto" is "numpy" until the machine code is there, which is made beside
+    it from the third call on; without the extra it stays "numpy". With `check=n`
+    every n-th call also runs f, and raises StaleProgramError where the results differ.
+    `print(fast.program(*args))` shows the program of such a call, and `fast.source(*args)` the
+    code.
+
+    >>> import numpy as np
+    >>> import tapegrad
+    >>> fast = tapegrad.compile(tapegrad.grad(lambda x: np.sum(np.sin(x) ** 2)))
+    >>> [round(float(fast(np.array([x]))[0] - np.sin(2 * x)), 12) for x in (0.5, 1.0, 1.5)]
+    [0.0, 0.0, 0.0]
+    """
+    if f is None:
+        return lambda g: compile(g, backend=backend, check=check, threads=threads)
+    require_function("compile", f)
+    if backend not in BACKENDS:
+        raise InputError(
+            message("compile", f"a backend among {BACKENDS}", repr(backend), "Leave it out")
+        )
+    if type(threads) is not int or threads < 1:
+        raise InputError(message("compile", "threads >= 1", repr(threads), "Leave it out"))
+    from tapegrad._compile.background import require_llvm  # here, as few programs need it
+    from tapegrad._compile.calls import Calls
+
+    if backend == "llvm":
+        require_llvm()
+    options = {"backend": backend, "check": check, "threads": threads}
+    return Compiled(compile, f, options, Calls(f, backend, check, threads))
+
+
+__all__ = ["compile"]

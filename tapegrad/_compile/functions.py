@@ -1,0 +1,229 @@
+"""What recorded calls name: one object for each method, attribute and kind of write.
+
+Knows NumPy's functions: which of them write, which answer by shapes alone, and whose results have
+shapes that depend on values. Must not know recorded values.
+
+Two runs of a function must log the same objects, where `x.sum` or `np.add.reduce` would be another
+each time.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Function = Callable[..., Any]
+
+
+@functools.cache
+def method(name: str) -> Function:
+    """The function that calls a method of its first argument."""
+
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(x, name)(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    METHODS[call] = name
+    return call
+
+
+METHODS: dict[Any, str] = {}
+
+
+@functools.cache
+def attribute(name: str) -> Function:
+    """The function that reads an attribute of its argument."""
+    call = operator.attrgetter(name)
+    ATTRIBUTES[call] = name
+    return call
+
+
+ATTRIBUTES: dict[Any, str] = {}
+
+
+@functools.cache
+def method_of_ufunc(ufunc: np.ufunc, name: str) -> Function:
+    """A method of a ufunc: one object, where `np.add.reduce` is another each time."""
+    found: Function = getattr(ufunc, name)
+    _SHAPE_KNOWN.add(found)
+    return found
+
+
+# Functions that write into their first argument, and that argument's name.
+MUTATORS: dict[Any, tuple[int, str]] = {
+    np.copyto: (0, "dst"),
+    np.put: (0, "a"),
+    np.place: (0, "arr"),
+    np.putmask: (0, "a"),
+    np.put_along_axis: (0, "arr"),
+    np.fill_diagonal: (0, "a"),
+}
+
+# Functions whose answer depends on shapes and dtypes alone.
+STATIC = {
+    np.shape,
+    np.ndim,
+    np.size,
+    np.result_type,
+    np.can_cast,
+    np.common_type,
+    np.iscomplexobj,
+    np.isrealobj,
+    np.may_share_memory,
+    np.shares_memory,
+    np.min_scalar_type,
+    np.broadcast_shapes,
+}
+
+# Functions of NumPy's whose result has a shape that depends on values.
+SHAPED_BY_VALUES = {
+    np.nonzero,
+    np.flatnonzero,
+    np.argwhere,
+    np.where,
+    np.unique,
+    np.unique_all,
+    np.unique_counts,
+    np.unique_inverse,
+    np.unique_values,
+    np.union1d,
+    np.intersect1d,
+    np.setdiff1d,
+    np.setxor1d,
+    np.extract,
+    np.compress,
+    np.trim_zeros,
+    np.repeat,
+    np.bincount,
+    np.delete,
+    np.insert,
+    np.histogram,
+    np.histogram_bin_edges,
+    np.histogram2d,
+    np.histogramdd,
+    np.roots,
+    np.poly,
+    np.polydiv,
+    np.polyfit,
+    np.linalg.lstsq,
+    np.split,
+    np.array_split,
+    np.resize,
+    np.tile,
+    np.pad,
+}
+
+
+def shapes_of(value: Any) -> Any:
+    """The shape of a result, or those of several."""
+    if isinstance(value, (tuple, list)):
+        return tuple([shapes_of(part) for part in value])
+    return getattr(value, "shape", None)
+
+
+def shape_is_known(function: Any) -> bool:
+    """Whether the shapes of the arguments alone say that of a function's result."""
+    if isinstance(function, np.ufunc) or function in _SHAPE_KNOWN:
+        return True
+    module = getattr(function, "__module__", None) or "numpy"
+    return module.partition(".")[0] in ("numpy", "_operator", "operator", "tapegrad")
+
+
+_SHAPE_KNOWN: set[Any] = set()
+
+
+def add_part(target: Any, index: Any, value: Any) -> None:
+    """`target[index] += value`."""
+    target[index] += value
+
+
+@functools.cache
+def nth(function: Function, position: int) -> Function:
+    """A function that returns one of several results of another."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)[position]
+
+    call.__qualname__ = f"{getattr(function, '__qualname__', 'call')}[{position}]"
+    return call
+
+
+@functools.cache
+def out_of(function: Function) -> Function:
+    """A function as one that writes into its first argument."""
+
+    def call(target: Any, *args: Any, **kwargs: Any) -> None:
+        function(*args, **kwargs, out=target)
+
+    call.__qualname__ = getattr(function, "__name__", "call")
+    OUT_OF[call] = function
+    return call
+
+
+OUT_OF: dict[Any, Any] = {}
+
+
+@functools.cache
+def bound_call(rule: Any) -> Function:
+    """`rule.call` as a function of the arrays and parameters: one object a rule."""
+    if isinstance(rule.function, np.ufunc):
+        return rule.function
+
+    def call(*arrays: Any, **params: Any) -> Any:
+        return rule.call(arrays, params)
+
+    call.__qualname__ = rule.name
+    call.__module__ = getattr(rule.function, "__module__", None) or "numpy"
+    BOUND[call] = rule.function
+    return call
+
+
+BOUND: dict[Any, Any] = {}
+
+
+@functools.cache
+def expectation(question: Function, expected: bool) -> Function:
+    """A function that tells whether all was as expected until now, and a question's answer is."""
+
+    def call(before: bool, value: Any) -> bool:
+        return before and question(value) is expected
+
+    call.__qualname__ = f"expect {question.__name__.strip('_')} {expected}"
+    EXPECTATIONS[call] = question, expected
+    return call
+
+
+EXPECTATIONS: dict[Any, tuple[Function, bool]] = {}
+
+
+@functools.cache
+def in_place_of(name: str) -> Function:
+    """`target += value`, and its kin, as a function that writes into its first argument."""
+    found: Function = getattr(operator, f"i{name}")
+    return found
+
+
+__all__ = [
+    "ATTRIBUTES",
+    "BOUND",
+    "EXPECTATIONS",
+    "METHODS",
+    "MUTATORS",
+    "SHAPED_BY_VALUES",
+    "STATIC",
+    "add_part",
+    "attribute",
+    "bound_call",
+    "expectation",
+    "in_place_of",
+    "method",
+    "method_of_ufunc",
+    "nth",
+    "out_of",
+    "shape_is_known",
+    "shapes_of",
+]

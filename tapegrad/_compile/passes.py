@@ -1,0 +1,323 @@
+"""Passes over a recorded program: fold, simplify, share, drop.
+
+Knows which calls are the same, and which do nothing. Must not know how code is generated.
+
+Each pass keeps every bit of every result. All of them are loops over the nodes in order: programs
+are thousands of calls deep.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from tapegrad._compile.functions import method
+from tapegrad._compile.program import (
+    CONSTANT,
+    OWN,
+    Node,
+    Read,
+    Ref,
+    Results,
+    Segment,
+    Step,
+    references,
+    references_of,
+    value_of,
+)
+
+# Calls whose value is that of their argument, as values do not change: copies.
+COPIES: tuple[Any, ...] = (np.array, np.copy, np.asarray, np.asanyarray, method("copy"))
+# And those whose value is that of a real argument.
+KEEPS: tuple[Any, ...] = (
+    operator.pos,
+    np.positive,
+    np.conjugate,
+    method("conj"),
+    method("conjugate"),
+    np.real,
+)
+PRODUCTS = frozenset((operator.mul, np.multiply))
+MAY_DIFFER: tuple[Any, ...] = (np.empty, np.empty_like)  # of what they hold nothing is known
+LARGEST = 1 << 20  # bytes of a constant that is made ahead
+
+
+class Block:
+    """A segment of a program after the passes: calls by position, and what follows."""
+
+    __slots__ = ("children", "nodes", "out", "read", "recordings", "used_below", "writes")
+
+    def __init__(self) -> None:
+        self.nodes: list[tuple[int, Node]] = []
+        self.read: Read | None = None
+        self.children: dict[Any, Block] = {}
+        self.out: Results | None = None
+        self.writes: tuple[tuple[int, Any], ...] = ()
+        self.recordings = 0
+        self.used_below: set[int] = set()  # positions that the children's blocks refer to
+
+
+class _Known:
+    """What is known along a path: what stands for a position, and where a call was made."""
+
+    __slots__ = ("calls", "stand_ins")
+
+    def __init__(self) -> None:
+        self.stand_ins: dict[int, Any] = {}  # a reference, or a constant's value
+        self.calls: dict[Any, int] = {}
+
+    def copy(self) -> _Known:
+        made = _Known()
+        made.stand_ins, made.calls = dict(self.stand_ins), dict(self.calls)
+        return made
+
+
+def optimized(root: Segment) -> Block:
+    """The program of a tree of segments, with fewer calls."""
+    made = Block()
+    pending: list[tuple[Segment, Block, _Known, dict[int, Node]]] = [(root, made, _Known(), {})]
+    order = []
+    while pending:
+        segment, block, known, described = pending.pop()
+        order.append((segment, block))
+        for at, node in enumerate(segment.nodes, segment.start):
+            _take(block, at, node, known, described)
+        block.recordings = segment.recordings
+        if segment.read is not None:
+            question, at = segment.read
+            stands = known.stand_ins.get(at, Ref(at))
+            if type(stands) is Ref:
+                block.read = Read(question, stands.at)
+            else:  # of a constant: there is one answer, and so one child
+                block.read = Read(question, at)
+                block.nodes.append((at, _constant_node(stands)))
+        if segment.out is not None:
+            block.out = Results(
+                _rewritten(segment.out.leaves, known.stand_ins), segment.out.structure
+            )
+            block.writes = tuple(
+                (position, _rewritten(ref, known.stand_ins)) for position, ref in segment.writes
+            )
+        for key, child in segment.children.items():
+            block.children[key] = Block()
+            alone = len(segment.children) == 1
+            pending.append(
+                (
+                    child,
+                    block.children[key],
+                    known if alone else known.copy(),
+                    described if alone else dict(described),
+                )
+            )
+    for _, block in reversed(order):
+        _drop_unused(block)
+    return made
+
+
+def _constant_node(value: Any) -> Node:
+    node = Node(_itself, (value,), {})
+    node.describe(value, CONSTANT)
+    return node
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _take(block: Block, at: int, node: Node, known: _Known, described: dict[int, Node]) -> None:
+    """Add a call to a block, unless it is known what its value is."""
+    stand_ins = known.stand_ins
+    taken = node
+    if stand_ins:
+        taken = Node(
+            node.function,
+            _rewritten(node.args, stand_ins),
+            _rewritten(node.kwargs, stand_ins),
+            steps=None
+            if node.steps is None
+            else tuple(
+                [
+                    Step(f, _rewritten(args, stand_ins), _rewritten(kwargs, stand_ins))
+                    for f, args, kwargs in node.steps
+                ]
+            ),
+            silent=node.silent,
+        )
+        for name in ("kind", "shape", "dtype", "strides"):
+            setattr(taken, name, getattr(node, name))
+        shares = node.shares
+        if shares >= 0 and shares in stand_ins:
+            stands = stand_ins[shares]
+            shares = stands.at if type(stands) is Ref else CONSTANT
+        taken.shares = shares
+    foreign = _is_foreign(taken.function)
+    if not foreign and not any(True for _ in references_of(taken)):
+        folded = _folded(taken)
+        if folded is not _NOT_FOLDED:
+            stand_ins[at] = folded
+            return
+    stands = _simplified(taken, described)
+    if stands is not None:
+        stand_ins[at] = stands
+        return
+    key = None if foreign else _key(taken)
+    if key is not None:
+        before = known.calls.get(key)
+        if before is not None and (taken.silent or not described[before].silent):
+            stand_ins[at] = Ref(before)
+            return
+        known.calls[key] = at
+    described[at] = taken
+    block.nodes.append((at, taken))
+
+
+def _rewritten(template: Any, stand_ins: dict[int, Any]) -> Any:
+    """Arguments with what stands for each reference."""
+    kind = type(template)
+    if kind is Ref:
+        return stand_ins.get(template.at, template)
+    if kind is tuple or kind is list:
+        return kind([_rewritten(part, stand_ins) for part in template])
+    if kind is dict:
+        return {key: _rewritten(part, stand_ins) for key, part in template.items()}
+    if kind is slice:
+        parts = (template.start, template.stop, template.step)
+        return slice(*[_rewritten(part, stand_ins) for part in parts])
+    return template
+
+
+_NOT_FOLDED = object()
+
+
+def _folded(node: Node) -> Any:
+    """The value of a call of constants, if it is the same each time, and small."""
+    if (
+        node.function in MAY_DIFFER
+        or getattr(node.dtype, "itemsize", 8) * np.prod(node.shape, dtype=float) > LARGEST
+    ):
+        return _NOT_FOLDED
+    try:
+        with np.errstate(all="ignore" if node.silent else "raise"):
+            return value_of(node, ())
+    except Exception:  # noqa: BLE001 - the call raises, or warns, each time: so it is made
+        return _NOT_FOLDED
+
+
+def _simplified(node: Node, described: dict[int, Node]) -> Any:
+    """What stands for a call that does nothing: a reference to its argument, or None."""
+    if node.steps is not None or node.kind is not np.ndarray or not node.args:
+        return None
+    function, x = node.function, node.args[0]
+    if function in PRODUCTS and len(node.args) == 2 and not node.kwargs:
+        y = node.args[1]
+        if type(x) in (int, float) and x == 1:
+            x, y = y, x
+        if type(y) not in (int, float) or y != 1:
+            return None
+    elif function in KEEPS:
+        if node.dtype.kind == "c" or len(node.args) > 1 or node.kwargs:
+            return None
+    elif function not in COPIES:
+        return None
+    if type(x) is not Ref or x.at not in described:
+        return None
+    before = described[x.at]
+    same = (
+        before.kind is np.ndarray
+        and before.shape == node.shape
+        and before.dtype == node.dtype
+        and before.strides == node.strides
+    )
+    return x if same and before.shares == OWN else None
+
+
+def _key(node: Node) -> Any:
+    """A key that two calls share if they are the same; None if that is not known."""
+    steps = node.steps
+    try:
+        key = (
+            node.function,
+            steps is None,
+            _frozen(node.args),
+            _frozen(node.kwargs),
+            _frozen(steps or ()),
+        )
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _frozen(value: Any) -> Any:
+    kind = type(value)
+    if kind is np.ndarray:
+        return "array", id(value)  # constants are kept by their nodes, and never change
+    if kind is tuple or kind is list or kind is Step:
+        return kind, tuple([_frozen(part) for part in value])
+    if kind is dict:
+        return dict, tuple([(name, _frozen(part)) for name, part in value.items()])
+    if kind is slice:
+        return slice, _frozen(value.start), _frozen(value.stop), _frozen(value.step)
+    if issubclass(kind, (float, complex, np.generic)):
+        return kind, np.asarray(value).tobytes()
+    return kind, value
+
+
+def _is_foreign(function: Any) -> bool:
+    """Whether a function is the program's own, of which nothing is known."""
+    module = getattr(function, "__module__", None) or "numpy"
+    return module.partition(".")[0] not in (
+        "numpy",
+        "operator",
+        "_operator",
+        "builtins",
+        "tapegrad",
+    )
+
+
+def _may_raise(function: Any) -> bool:
+    """Whether a call may raise for some values, so that it is made though nothing uses it."""
+    module = getattr(function, "__module__", None) or ""
+    return module.startswith("numpy.linalg") or _is_foreign(function)
+
+
+def _drop_unused(block: Block) -> None:
+    """Drop the calls whose values nothing uses; the children's blocks come before."""
+    below: set[int] = set()
+    for child in block.children.values():
+        below |= child.used_below
+        below.update(uses_of(child))
+    block.used_below = below
+    needed = set(below)
+    needed.update(ends_of(block))
+    kept = []
+    for at, node in reversed(block.nodes):
+        if at in needed or _may_raise(node.function):
+            needed.update(references_of(node))
+            kept.append((at, node))
+    block.nodes = kept[::-1]
+
+
+def ends_of(block: Block) -> set[int]:
+    """The positions to which a block's end refers."""
+    found = set()
+    if block.read is not None:
+        found.add(block.read.at)
+    if block.out is not None:
+        found.update(references(block.out.leaves))
+        for _, ref in block.writes:
+            found.update(references(ref))
+    return found
+
+
+def uses_of(block: Block) -> set[int]:
+    """All positions to which a block's own calls and its end refer."""
+    found = ends_of(block)
+    for _, node in block.nodes:
+        found.update(references_of(node))
+    return found
+
+
+__all__ = ["Block", "ends_of", "optimized", "uses_of"]

@@ -1,0 +1,319 @@
+"""A recorded program: what was called, in order, as a tree of segments between reads of values.
+
+Knows nodes, and how to run them one by one, which is the definition of what a program means. Must
+not know how a program is recorded, nor how generated code runs it.
+
+A program is functional: a node's value never changes. A write into an array is a node whose value
+is a copy of the array with the write done. Where Python asked for a value (`if x > 0`), the
+program is cut; what followed is a child of the segment, under the answer.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Function = Callable[..., Any]
+
+
+class Ref:
+    """An argument that is the value of a node, by its position along the path from the root."""
+
+    __slots__ = ("at",)
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Ref and other.at == self.at
+
+    def __hash__(self) -> int:
+        return hash(self.at)
+
+    def __repr__(self) -> str:
+        return f"v{self.at}"
+
+
+class Step(NamedTuple):
+    """A view: how it is taken from the array that stands for `HOLE` among the arguments."""
+
+    function: Function
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+class _Hole:
+    def __repr__(self) -> str:
+        return "_"
+
+
+HOLE = _Hole()
+
+OWN, CONSTANT = -1, -2  # of a node's memory: its own, or that of a constant
+
+
+class Node:
+    """A call: `function(*args, **kwargs)`, with references to earlier nodes among the arguments.
+
+    With `steps` (also none of them: an empty tuple) it is a write: the first argument is copied,
+    the view that the steps lead to is handed to the function, and the value is the whole copy.
+    """
+
+    __slots__ = (
+        "args",
+        "dtype",
+        "function",
+        "kind",
+        "kwargs",
+        "shape",
+        "shares",
+        "silent",
+        "steps",
+        "strides",
+    )
+
+    def __init__(
+        self,
+        function: Function,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        steps: tuple[Step, ...] | None = None,
+        silent: bool = False,
+    ) -> None:
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+        self.steps = steps
+        self.silent = silent  # whether floating-point warnings are off
+        self.kind: type = object  # of the value: np.ndarray, a NumPy scalar's, float ...
+        self.shape: tuple[int, ...] = ()
+        self.dtype: Any = None
+        self.strides: tuple[int, ...] = ()
+        self.shares = OWN  # the node whose memory the value is a view of, or OWN, or CONSTANT
+
+    def describe(self, value: Any, shares: int) -> None:
+        """Remember the class, shape and dtype of the value, and whose memory it has."""
+        self.kind = type(value)
+        self.shape = getattr(value, "shape", ())
+        self.dtype = getattr(value, "dtype", None)
+        self.strides = getattr(value, "strides", ())
+        self.shares = shares
+
+    def same(self, other: Node) -> bool:
+        """Whether another node is the same call with equal arguments."""
+        return (
+            self.function is other.function
+            and self.silent == other.silent
+            and (self.steps is None) == (other.steps is None)
+            and alike(self.args, other.args)
+            and alike(self.kwargs, other.kwargs)
+            and (self.steps is None or alike(self.steps, other.steps))
+            and self.kind is other.kind
+            and self.shape == other.shape
+            and self.dtype == other.dtype
+            and self.strides == other.strides
+            and self.shares == other.shares
+        )
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether two arguments are the same: equal, of one type, and arrays bit by bit."""
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind is np.ndarray:
+        return (
+            a.shape == b.shape
+            and a.dtype == b.dtype
+            and a.strides == b.strides
+            and (a is b or a.tobytes() == b.tobytes())
+        )
+    if kind in (tuple, list) or isinstance(a, tuple):
+        return len(a) == len(b) and all(map(alike, a, b))
+    if kind is dict:
+        return a.keys() == b.keys() and all(alike(a[key], b[key]) for key in a)
+    if kind is slice:
+        return alike((a.start, a.stop, a.step), (b.start, b.stop, b.step))
+    if issubclass(kind, (float, complex, np.generic)):
+        return bool(np.asarray(a).tobytes() == np.asarray(b).tobytes())
+    if a is b:
+        return True
+    try:
+        return bool(a == b)
+    except Exception:  # noqa: BLE001 - of an object of the program: whatever its == raises
+        return False
+
+
+class Read(NamedTuple):
+    """A question about a value, by whose answer the program goes on: `question(value)`."""
+
+    question: Function
+    at: int
+
+
+class Segment:
+    """Nodes in a row, and what follows: a read with a child by each answer, or the results."""
+
+    __slots__ = ("children", "nodes", "out", "parent", "read", "recordings", "start", "writes")
+
+    def __init__(self, parent: Segment | None, start: int) -> None:
+        self.parent = parent
+        self.start = start  # the position of the first node along the path
+        self.nodes: list[Node] = []
+        self.read: Read | None = None
+        self.children: dict[Any, Segment] = {}
+        self.recordings = 0  # runs that ended here
+        self.out: Any = None  # the result's template, at the end of a path: `Results`
+        self.writes: tuple[tuple[int, Any], ...] = ()  # inputs that f has written to
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.nodes)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is known what follows the nodes."""
+        return self.read is not None or self.out is not None
+
+
+class Results(NamedTuple):
+    """The leaves that a call returns, with references, and how to put them together again."""
+
+    leaves: tuple[Any, ...]
+    structure: Any
+
+
+def answer_key(answer: Any) -> Any:
+    """An answer as the key of a child: by type, and by bits, as nan and -0.0 have some."""
+    kind = type(answer)
+    if kind is float or kind is complex:
+        return kind, repr(answer)
+    if kind is np.ndarray:
+        return kind, answer.shape, answer.dtype.str, answer.tobytes()
+    return kind, answer
+
+
+def filled(template: Any, values: Sequence[Any]) -> Any:
+    """Arguments with values in place of references."""
+    kind = type(template)
+    if kind is Ref:
+        return values[template.at]
+    if kind is tuple or kind is list:
+        return kind([filled(part, values) for part in template])
+    if kind is dict:
+        return {key: filled(part, values) for key, part in template.items()}
+    if kind is slice:
+        parts = (template.start, template.stop, template.step)
+        return slice(*[filled(part, values) for part in parts])
+    return template
+
+
+def references(template: Any) -> Iterator[int]:
+    """The positions to which arguments refer, in order, repeats included."""
+    stack = [template]
+    while stack:
+        part = stack.pop()
+        kind = type(part)
+        if kind is Ref:
+            yield part.at
+        elif kind is tuple or kind is list or isinstance(part, tuple):
+            stack.extend(reversed(part))
+        elif kind is dict:
+            stack.extend(reversed(list(part.values())))
+        elif kind is slice:
+            stack.extend((part.step, part.stop, part.start))
+
+
+def references_of(node: Node) -> Iterator[int]:
+    """The positions to which a node refers."""
+    yield from references(node.args)
+    if node.kwargs:
+        yield from references(node.kwargs)
+    for step in node.steps or ():
+        yield from references(step.args)
+        yield from references(step.kwargs)
+
+
+def value_of(node: Node, values: Sequence[Any]) -> Any:
+    """The value of a node, from those before it."""
+    args = filled(node.args, values)
+    kwargs = filled(node.kwargs, values) if node.kwargs else node.kwargs
+    if node.steps is None:
+        return node.function(*args, **kwargs)
+    whole = args[0].copy("K")
+    node.function(taken(whole, node.steps, values), *args[1:], **kwargs)
+    return whole
+
+
+def taken(whole: Any, steps: Sequence[Step], values: Sequence[Any]) -> Any:
+    """The view of an array that steps lead to."""
+    for function, args, kwargs in steps:
+        args = tuple([whole if arg is HOLE else filled(arg, values) for arg in args])
+        whole = function(*args, **filled(kwargs, values))
+    return whole
+
+
+class UnknownAnswer(Exception):  # noqa: N818 - no error: the program has to be recorded further
+    """A read got an answer for which nothing has been recorded."""
+
+
+class NotFiniteError(Exception):
+    """The derivatives are not all finite, as they were when the program was recorded."""
+
+
+SOUND = operator.truth  # the question whether all expected answers came, at the end of a path
+
+
+def interpret(root: Segment, inputs: Sequence[Any]) -> tuple[Any, list[Any], Segment]:
+    """Run a program node by node: the results, all values, and the last segment.
+
+    Raises UnknownAnswer where the program is not known.
+    """
+    values: list[Any] = list(inputs)
+    segment = root
+    while True:
+        for node in segment.nodes[len(values) - segment.start :]:
+            if node.silent:
+                with np.errstate(all="ignore"):
+                    values.append(value_of(node, values))
+            else:
+                values.append(value_of(node, values))
+        if segment.read is None:
+            break
+        question, at = segment.read
+        found = segment.children.get(answer_key(question(values[at])))
+        if found is None:
+            raise NotFiniteError if question is SOUND else UnknownAnswer
+        segment = found
+    if segment.out is None:
+        raise UnknownAnswer
+    return filled(segment.out.leaves, values), values, segment
+
+
+__all__ = [
+    "CONSTANT",
+    "HOLE",
+    "OWN",
+    "SOUND",
+    "Function",
+    "Node",
+    "NotFiniteError",
+    "Read",
+    "Ref",
+    "Results",
+    "Segment",
+    "Step",
+    "UnknownAnswer",
+    "alike",
+    "answer_key",
+    "filled",
+    "interpret",
+    "references",
+    "references_of",
+    "taken",
+    "value_of",
+]

@@ -1,0 +1,473 @@
+"""compile: a program gives what the function itself gives, to the last bit, in each call."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+import warnings
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from compiled import same
+from drawn_programs import Drawn
+
+import tapegrad
+from tapegrad import EagerWarning, StaleProgramError, _tree
+
+X = np.random.default_rng(0).standard_normal(6)
+BACKENDS = ("numpy", "interpreter")
+
+
+def by_numpy(f, **options):
+    """The program whose bits are the function's own, also where machine code could be made."""
+    return tapegrad.compile(f, backend="numpy", **options)
+
+
+def leaves(value):
+    return _tree.flatten(value)[0]
+
+
+def assert_same(got, expected):
+    """Equal in type, dtype, shape and bits, NaNs by being NaNs."""
+    for a, b in zip(leaves(got), leaves(expected), strict=True):
+        assert type(a) is type(b)
+        if isinstance(b, (np.ndarray, np.generic, float, complex)):
+            x, y = np.asarray(a), np.asarray(b)
+            assert (x.dtype, x.shape) == (y.dtype, y.shape)
+            if x.tobytes() != y.tobytes():
+                np.testing.assert_array_equal(x, y)
+                if y.dtype.kind in "fc":
+                    known = ~np.isnan(y)
+                    np.testing.assert_array_equal(
+                        np.signbit(x.real)[known], np.signbit(y.real)[known]
+                    )
+        else:
+            assert a == b
+
+
+def check(f, *inputs, calls=6, program=True, backends=BACKENDS):
+    """Call f and its compiled form with several arguments each, and compare all that they do.
+
+    `inputs` are arguments, or functions of the number of the call that make one.
+    """
+    for backend in backends:
+        fast = tapegrad.compile(f, backend=backend)
+        for n in range(calls):
+            args = [make(n) if callable(make) else make for make in inputs]
+            ours, theirs = copy.deepcopy(args), copy.deepcopy(args)
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore", RuntimeWarning)
+                expected = f(*theirs)
+                assert_same(fast(*ours), expected)
+            assert_same(ours, theirs)  # what f writes into its arguments
+        if program:
+            assert has_program(fast)
+    return fast
+
+
+def has_program(fast):
+    """Whether the last signature of a compiled function runs as a program."""
+    (*_, last) = fast.call.programs.values()
+    return last.runner is not None
+
+
+def moved(x):
+    """Arguments near x, another in each call."""
+    return lambda n: x + 0.25 * n
+
+
+# --- Functions and transforms -------------------------------------------------------------------
+
+
+def rosenbrock(x):
+    return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def filled(x):
+    y = np.zeros_like(x)
+    for i in range(len(x)):
+        y[i] = x[i] * i
+    y[1:] += x[:-1]
+    y[::2] *= 3
+    return np.sum(y * y[::-1])
+
+
+def with_out(x):
+    y = np.empty_like(x)
+    np.multiply(x, 2, out=y)
+    np.add(y[1:], x[:-1], out=y[1:])
+    np.add.at(y, np.array([0, 0, 3]), x[:3])
+    return np.sum(y**3)
+
+
+def of_views(x):
+    a = x.reshape(2, 3).T
+    b = a[1:, :].ravel() * 2
+    return np.sum(np.concatenate([b, a[:, 0]])) + a[2, 1]
+
+
+def mixed(x):
+    s = np.sort(x)[::-1]
+    return (
+        np.max(s) * np.var(x) + np.linalg.norm(x - np.mean(x)) + np.sum(np.where(x > 0, x, 2 * x))
+    )
+
+
+FUNCTIONS = [rosenbrock, filled, with_out, of_views, mixed]
+TRANSFORMS = {
+    "itself": lambda f: f,
+    "grad": tapegrad.grad,
+    "value_and_grad": tapegrad.value_and_grad,
+    "jvp": lambda f: lambda x: tapegrad.jvp(f, (x,), (np.cos(x),)),
+    "vjp": lambda f: lambda x: tapegrad.vjp(f, x)[1](2.0),
+    "hessian": tapegrad.hessian,
+    "hvp": lambda f: lambda x: tapegrad.hvp(f, (x,), (np.ones_like(x),)),
+    "jacfwd": tapegrad.jacfwd,
+    "linearize": lambda f: lambda x: tapegrad.linearize(f, x)[1](np.ones_like(x)),
+    "checkpoint": lambda f: tapegrad.grad(tapegrad.checkpoint(f)),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_a_program_is_the_function(f, transform):
+    check(TRANSFORMS[transform](f), moved(X))
+
+
+@pytest.mark.parametrize("f", [rosenbrock, mixed], ids=lambda f: f.__name__)
+def test_vmap(f):
+    check(tapegrad.vmap(tapegrad.grad(f)), moved(np.stack([X, X[::-1]])))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_dtypes(dtype):
+    def f(x):
+        return np.sum(np.abs(x * x[::-1]) ** 2) if dtype[0] == "c" else np.sum(np.exp(x) / 3)
+
+    check(tapegrad.value_and_grad(f), lambda n: (X * (1 + 0.1 * n)).astype(dtype))
+
+
+def test_numbers_and_trees():
+    def step(parameters, rate):
+        gradient = tapegrad.grad(lambda p: np.sum(np.tanh(p["a"] @ p["b"])))(parameters)
+        return {k: p - rate * gradient[k] for k, p in parameters.items()}
+
+    check(step, lambda n: {"a": X.reshape(2, 3) + n, "b": X.reshape(3, 2)}, lambda n: 0.1 * n)
+    check(tapegrad.grad(lambda x: x * np.sin(x)), lambda n: 0.3 * n)
+    check(lambda x: x.tolist(), moved(X))
+
+
+def test_strong_zeros():
+    """0 * inf of a branch that np.where did not take, in the first calls or in later ones."""
+    f = tapegrad.grad(lambda x: np.sum(np.where(x > 0, np.log(x), x)))
+    with pytest.warns(EagerWarning, match="often infinite"):
+        check(f, lambda n: np.array([1.0, 0.0, n]), program=False)
+    check(f, lambda n: np.array([1.0, 3.0, 2.0 - n]), calls=9)
+
+
+# --- Values that Python asks for ----------------------------------------------------------------
+
+
+def test_branches_and_loops():
+    def branch(x):
+        return np.sum(x * 2) if x[0] > 0.5 else np.sum(np.sin(x))
+
+    def loop(x):
+        while np.sum(x) > 1:
+            x = x * 0.5
+        return x
+
+    check(branch, moved(X), calls=10)
+    check(tapegrad.grad(branch), moved(X), calls=10)
+    check(loop, lambda n: np.abs(X) * (1 + n % 4), calls=14)
+
+
+def test_shapes_that_depend_on_values():
+    check(lambda x: x[x > 0], lambda n: X - 0.3 * (n % 3), calls=12)
+    check(lambda x: np.sum(np.nonzero(x > 0)[0]) * x, lambda n: X - 0.3 * (n % 3), calls=12)
+
+
+def test_conversions():
+    check(lambda x: x * float(np.sum(x > 0)), lambda n: X + 0.5 * (n % 2), calls=8)
+    check(lambda x: x[int(np.argmax(x))], lambda n: np.roll(X, n % 2), calls=8)
+    check(lambda x: x[np.argmax(x) :], lambda n: np.roll(X, n % 2), calls=8)
+    check(lambda table, x: table[np.argmax(x)], X.copy(), lambda n: np.roll(X, n), calls=8)
+
+
+def test_too_many_branches():
+    fast = by_numpy(lambda x: x * float(x[0]))
+    with pytest.warns(EagerWarning, match="8 ways"):
+        results = [fast(X + n) for n in range(12)]
+    assert_same(results, [(X + n) * float(X[0] + n) for n in range(12)])
+    assert not has_program(fast)
+
+
+# --- Memory -------------------------------------------------------------------------------------
+
+
+def test_arguments_are_written_to():
+    def f(x, y):
+        x[1:] = y[:-1]
+        x *= 2
+        return x[0], x
+
+    check(f, moved(X), moved(X))
+
+
+def test_results_are_the_callers_own():
+    fast = by_numpy(lambda x: (x, x[1:], x * 2, np.zeros(3)))
+    kept = [fast(X) for _ in range(6)]
+    for parts in kept:
+        for part in parts:
+            part[...] = 7
+    assert_same(fast(X), (X, X[1:], X * 2, np.zeros(3)))
+
+
+def test_views_of_views_are_written_through():
+    def f(x):
+        y = x.copy()
+        a = y.reshape(2, 3)
+        b = a[1]
+        b[0] = x[0]
+        y[4] += 1
+        a *= b[1]
+        first, last = np.split(y, 2)
+        first[:] = last
+        return y, a, b
+
+    check(f, moved(X))
+
+
+# --- What lies outside --------------------------------------------------------------------------
+
+FACTOR = 2.0
+
+
+def test_globals_closures_defaults_and_attributes(monkeypatch):
+    weights = np.ones(6)
+
+    class Model:
+        def __init__(self):
+            self.scale = np.ones(6)
+
+        def loss(self, x, power=2):
+            return np.sum((self.scale * x) ** power) * FACTOR
+
+    model = Model()
+
+    def f(x):
+        return np.sum(weights * x) + model.loss(x)
+
+    fast = by_numpy(tapegrad.grad(f))
+
+    def agree():
+        for _ in range(4):
+            assert_same(fast(X), tapegrad.grad(f)(X))
+
+    agree()
+    weights[2] = 5.0
+    agree()
+    model.scale = np.full(6, 3.0)
+    agree()
+    model.scale[0] = 1.0
+    agree()
+    monkeypatch.setitem(globals(), "FACTOR", 3.0)
+    agree()
+    Model.loss.__defaults__ = (3,)
+    agree()
+
+
+def test_what_changes_each_time_is_no_program():
+    state = {"w": 0.0}
+    fast = by_numpy(lambda x: x * state["w"])
+
+    def result(n):
+        state["w"] = float(n)
+        return fast(X)
+
+    with pytest.warns(EagerWarning, match="outside"):
+        results = [result(n) for n in range(20)]
+    assert_same(results, [X * n for n in range(20)])
+
+
+def test_random_numbers():
+    generator = np.random.default_rng(0)
+    fast = by_numpy(lambda x: x + generator.random())
+    with pytest.warns(EagerWarning, match="random"):
+        results = [fast(X)[0] for _ in range(8)]
+    assert len(set(results)) == 8
+
+
+def test_counters_are_found_out():
+    calls = iter(range(100))
+    fast = by_numpy(lambda x: x + next(calls))
+    with pytest.warns(EagerWarning, match="did not do the same"):
+        assert [fast(X)[0] - X[0] for _ in range(8)] == pytest.approx(range(8))
+
+
+def test_check():
+    values = iter([0.0] * 4 + [1.0] * 20)
+    fast = by_numpy(lambda x: x + next(values), check=2)
+    with pytest.raises(StaleProgramError, match="argument"):
+        print([fast(X) for _ in range(10)])
+
+
+# --- What cannot be a program -------------------------------------------------------------------
+
+
+def test_memory_that_is_read():
+    def f(x):
+        y = np.zeros(6)
+        y[:] = x
+        return y * 2
+
+    fast = by_numpy(f)
+    with pytest.warns(EagerWarning, match="memory"):
+        results = [fast(X + n) for n in range(4)]
+    assert_same(results, [(X + n) * 2 for n in range(4)])
+
+
+def test_inside_a_transform_it_is_the_function():
+    fast = by_numpy(rosenbrock)
+    for _ in range(4):
+        fast(X)
+        assert_same(tapegrad.grad(fast)(X), tapegrad.grad(rosenbrock)(X))
+        assert_same(by_numpy(tapegrad.grad(fast))(X), tapegrad.grad(rosenbrock)(X))
+
+
+def test_errors_are_those_of_the_function():
+    def f(x):
+        if x[0] > 100:
+            raise KeyError("too large")
+        return np.linalg.inv(np.diag(x))
+
+    fast = by_numpy(f)
+    for n in range(4):
+        fast(np.abs(X) + 1 + n)
+    with pytest.raises(np.linalg.LinAlgError):
+        fast(np.zeros(6))
+    with pytest.raises(KeyError, match="too large"):
+        fast(X + 200)
+    assert_same(fast(np.abs(X) + 1), f(np.abs(X) + 1))
+    with pytest.raises(tapegrad.InputError, match="backend"):
+        tapegrad.compile(f, backend="fortran")
+
+
+@pytest.mark.skipif(find_spec("llvmlite") is not None, reason="llvmlite is installed")
+def test_machine_code_needs_llvmlite():
+    with pytest.raises(tapegrad.InputError, match=r"tapegrad\[fast\]"):
+        tapegrad.compile(rosenbrock, backend="llvm")
+
+
+def test_warnings_are_those_of_the_function():
+    def f(x):
+        return np.sum(np.log(x))
+
+    for g in (f, tapegrad.value_and_grad(f)):
+        fast = by_numpy(g)
+        for _ in range(4):
+            fast(np.abs(X) + 1)
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            fast(np.abs(X) * 0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fast(np.abs(X) + 1)
+
+
+def test_pickle_and_threads():
+    fast = pickle.loads(pickle.dumps(by_numpy(rosenbrock)))
+    expected = [rosenbrock(X + n) for n in range(50)]
+    wrong = []
+
+    def work():
+        wrong.extend(n for n in range(50) if fast(X + n) != expected[n])
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert has_program(fast)
+
+
+def test_a_program_is_shown():
+    def f(x):
+        y = np.zeros_like(x)
+        y[1:] = np.sin(x[:-1])
+        return np.sum(y) if x[0] > 0 else np.sum(x)
+
+    fast = by_numpy(f)
+    text = fast.program(np.ones(3))
+    assert text.splitlines()[0] == "v0 = input 0  # float64[3]"
+    assert "= sin(v" in text
+    assert "[1:] = v" in text
+    assert "expect bool(" in text
+    assert "if bool(" not in text
+    assert "if bool(" in fast.program(-np.ones(3))
+    assert "def run(x0):" in fast.source(np.ones(3))
+    assert "expect is_finite True" in by_numpy(tapegrad.grad(f)).program(np.ones(3))
+    with pytest.raises(tapegrad.InputError, match="a program"):
+        tapegrad.compile(f, backend="eager").program(np.ones(3))
+
+
+def test_infinities_are_as_those_of_the_function():
+    """A program expects finite products; where they are not, the call is the function's own."""
+    f = tapegrad.grad(lambda x: np.sum(np.sqrt(x) * np.where(x > 0, 1.0, 0.0)))
+    check(f, lambda n: np.abs(X) * (n % 3 != 1), calls=12)
+    check(
+        tapegrad.grad(lambda x: np.sum(np.sqrt(x))), lambda n: np.abs(X) * (n % 3 != 1), calls=12
+    )
+
+
+def test_calls_that_eager_settles_have_its_bits():
+    """What a settled call computes is another sum than the rule's own, by an ulp."""
+    f = tapegrad.grad(
+        tapegrad.checkpoint(lambda x: np.sum(np.outer(x, x)[0] / 3) + np.sum(x * 0.5))
+    )
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((40, 4))
+    check(f, lambda n: points[n], calls=40)
+
+
+def test_zeros_keep_their_signs():
+    def f(x):
+        y = (np.sin(x) * x[::-1] - np.exp(-x / 2))[1:]
+        return tapegrad.grad(lambda x: np.sum(np.sin(x) * x[::-1] - np.exp(-x / 2)))(x)[0] + y[0]
+
+    check(tapegrad.grad(f), moved(X))
+
+
+def test_copies_of_numbers_are_numbers():
+    def f(x):
+        made = np.real(x * 0.5).copy()
+        row = made.reshape(-1)  # of its own: a number has no views
+        row += 1
+        return np.sin(made + x)
+
+    points = np.random.default_rng(0).standard_normal(6)
+    check(tapegrad.grad(f), lambda n: np.asarray(points[n]))
+
+
+def test_recorded_calls_with_a_nan_are_the_functions_own():
+    program = Drawn(100511)  # one that computes tangents again where they have a NaN
+    assert program.differences("numpy", same) is None
+
+
+# --- Drawn programs -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("seed", range(12))
+def test_drawn_programs(seed, backend):
+    assert Drawn(seed).differences(backend, same) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("hundred", range(100))
+def test_many_drawn_programs(hundred, backend):
+    for seed in range(100 * hundred, 100 * hundred + 100):
+        assert Drawn(seed).differences(backend, same) is None

@@ -1,0 +1,276 @@
+"""The native back end: places that are data, running sums, searches, contractions, moves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from test_native import SPECIAL, assert_close, check, moved, runner_of
+
+import tapegrad
+from tapegrad._compile.native_program import Workspace
+
+DRAW = np.random.default_rng(3)
+X = DRAW.standard_normal((4, 6))
+I = np.array([1, 3, -1, 0, 1])  # noqa: E741
+
+
+def natively(f, *inputs, rounding=0.0, calls=4, python=()):
+    """`check`, and that no call but those named is made by Python."""
+    fast = check(f, *inputs, rounding=rounding, calls=calls)
+    path = runner_of(fast).paths[0].path
+    called = [call.node.function.__name__ for call in path.lowered.calls if call.node is not None]
+    kinds = [call.kind for call in path.lowered.calls]
+    assert "check" not in kinds
+    named = [name for name, kind in zip(called, kinds, strict=True) if kind == "call"]
+    assert sorted(named) == sorted(python)
+    args = [make(3) if callable(make) else make for make in inputs]
+    workspace = Workspace(path)
+    with np.errstate(all="ignore"):
+        assert_close(workspace.run(*args), f(*args), rounding)  # and not NumPy's program instead
+    return fast
+
+
+def some(names, *kept):
+    """Names as parameters, of which all but those kept are slow together."""
+    return [name if name in kept else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+READS = {
+    "rows": lambda x, i: x[i],
+    "columns": lambda x, i: x[:, i],
+    "both": lambda x, i: x[i, i],
+    "apart": lambda x, i: np.stack([x, x])[i % 2, :, i],
+    "with a slice": lambda x, i: x[1:, ::-2][i % 2],
+    "with a new axis": lambda x, i: x[i, None, 1:],
+    "outer": lambda x, i: x[i[:, None], i],
+    "one": lambda x, i: x[i[0], i[1]] * 2,
+    "take": lambda x, i: np.take(x, i, axis=1),
+    "take of all": lambda x, i: np.take(x, i),
+    "take along": lambda x, i: np.take_along_axis(x, np.stack([i, i % 3, i, i]), axis=1),
+    "constant": lambda x, i: x[[1, 1, 2]] + x[np.array([[0], [2], [3]]), 1],
+    "wrapped": lambda x, i: np.take(x, [7, -9], mode="wrap"),
+}
+
+
+@pytest.mark.parametrize("name", some(READS, "apart", "take along"))
+def test_reads_at_places(name):
+    for dtype in ("float64", "float32", "int64", "bool"):
+        natively(lambda x, i: READS[name](x, i), (X > 0.5).astype(dtype), I)
+    natively(lambda x, i: READS[name](x * 2, i + 0), moved(X), I.astype(np.int32))
+
+
+@pytest.mark.parametrize("name", some(READS, "rows"))
+def test_derivatives_of_reads(name):
+    def f(x, i):
+        return np.sum(READS[name](x, i) ** 3)
+
+    def twice(x, i):
+        return np.sum(tapegrad.grad(f)(x, i) * np.cos(x))
+
+    natively(tapegrad.grad(f), moved(X), I, rounding=64, calls=9)
+    if name != "one":
+        check(tapegrad.grad(twice), moved(X), I, rounding=64, calls=9)
+
+
+def test_a_place_beyond_an_axis_is_an_error():
+    def f(x, i):
+        return np.sum(x[i] * 2)
+
+    for g in (f, tapegrad.grad(f)):
+        fast = natively(g, X, I, rounding=8)
+        for wrong in (4, -5, 10**12):
+            with pytest.raises(IndexError):
+                fast(X, np.array([0, wrong, 1, 0, 0]))
+        assert_close(fast(X, I), g(X, I), 8)
+
+
+def test_an_array_without_elements_has_no_places():
+    fast = tapegrad.compile(lambda x: np.sum(x[:, None, 0:0][[], 0]) + np.sum(x), backend="llvm")
+    for _ in range(4):
+        assert_close(fast(X), np.sum(X), 8)
+
+
+def stored(x, i):
+    y = np.zeros_like(x)
+    y[i] = x[i] * 2 + np.arange(5.0)[:, None]
+    y[0] = 3.0
+    return y
+
+
+def added(x, i):
+    y = x * 1.0
+    np.add.at(y, i, x[i])
+    np.add.at(y[1:, ::2], (i % 3, i % 2), 0.5)
+    y[i] += 10.0
+    np.multiply.at(y, i, 2.0)
+    return y
+
+
+@pytest.mark.parametrize("f", some([stored, added], added), ids=lambda f: f.__name__)
+def test_writes_at_places(f):
+    natively(f, moved(X), I)
+    if f is stored:
+        natively(tapegrad.grad(lambda x, i: np.sum(f(x, i) ** 2)), moved(X), I, rounding=64)
+
+
+def test_many_are_added_in_order():
+    i = DRAW.integers(0, 50, 3000)
+
+    def f(x, w):
+        y = np.zeros_like(x)
+        np.add.at(y, i, w)
+        return y + x, np.bincount(i, w, 50)
+
+    check(f, np.ones(50), moved(DRAW.standard_normal(3000)))
+
+
+@pytest.mark.parametrize("axis", some([None, 0, 1, -1], 0))
+def test_running_sums(axis):
+    natively(lambda x: (np.cumsum(x, axis), np.cumprod(x, axis=axis)), moved(X))
+    natively(lambda x: np.cumsum(x * 2, axis), (X * 10).astype(int))
+    natively(lambda x: np.cumsum(x.T[::-1], axis), moved(X.astype(np.float32)))
+    natively(tapegrad.grad(lambda x: np.sum(np.cumsum(x, axis) ** 2)), moved(X), rounding=64)
+    natively(lambda x: np.maximum.accumulate(x), SPECIAL)
+
+
+@pytest.mark.parametrize("axis", some([None, 0, 1], 1))
+@pytest.mark.parametrize("name", some(["argmax", "argmin"], "argmax"))
+def test_places_of_extrema(name, axis):
+    f = getattr(np, name)
+    for x in (X, np.zeros((3, 5)), np.round(X), SPECIAL.reshape(3, 4), (X * 3).astype(int)):
+        natively(lambda x: f(x, axis=axis) + 0, x)
+    natively(lambda x: x * (f(x, axis) == 1).sum(), moved(X))
+
+
+SUBSCRIPTS = [
+    "ij,kj->ik",
+    "ij,ij->",
+    "ij->ji",
+    "ij->",
+    "ij,ij->i",
+    "ij,kj->",
+    "ii,ij->ij",
+    "ij,kl->",
+]
+SUBSCRIPTS += ["ij,kj,lj->ikl", "ij,jk,kl->il"]
+
+
+@pytest.mark.parametrize("text", some(SUBSCRIPTS, "ij,kj->ik", "ij,jk,kl->il"))
+def test_contractions(text):
+    a = DRAW.standard_normal((4, 4))
+
+    def f(a, b):
+        given = (a, b, a - b)[: text.count(",") + 1]
+        return np.einsum(text, *given)
+
+    natively(f, moved(a), a.T.copy(), rounding=64)
+    natively(tapegrad.grad(lambda a, b: np.sum(f(a, b) ** 2)), moved(a), a + 1, rounding=256)
+
+
+@pytest.mark.slow
+def test_large_contractions_are_products():
+    a, b = DRAW.standard_normal((5, 40, 30)), DRAW.standard_normal((5, 30, 20))
+    natively(lambda a, b: np.einsum("bij,bjk->bik", a, b), a, b, rounding=64)
+    natively(lambda a, b: np.einsum("bij,bjk->kbi", a, b), a, b, rounding=64)
+    natively(lambda a, b: (np.inner(a[0], a[1]), np.vdot(a, a * 2), a @ b), a, b, rounding=128)
+
+
+def test_small_stacks_are_loops():
+    a, b = DRAW.standard_normal((7, 3, 4)), DRAW.standard_normal((4, 2))
+    natively(lambda a, b: (a @ b, a @ a.swapaxes(1, 2)), moved(a), b, rounding=64)
+
+
+@pytest.mark.parametrize(
+    "dtype", some(["float64", "float32", "int64", "int32"], "float64", "int64")
+)
+def test_quotients_and_remainders(dtype):
+    with np.errstate(all="ignore"):
+        x = SPECIAL.astype(dtype) if dtype[0] == "f" else np.arange(-7, 8).astype(dtype)
+    if dtype[0] == "i":
+        x = np.append(x, [np.iinfo(dtype).min, np.iinfo(dtype).max])
+    a, b = [part.ravel() for part in np.meshgrid(x, x)]
+    natively(lambda a, b: (a // b, a % b, np.remainder(a, 3)), a, b)
+    if dtype[0] == "i":
+        natively(lambda a, b: (a << (b & 31), a >> 2, abs(a), a & b, a ^ b, ~a), a, b)
+
+
+def test_bits():
+    natively(lambda x: (x.view(np.int64) + 1).view(float) * 2, SPECIAL)
+    natively(lambda x: np.where(x > 0, x, 2 * x).view(np.int64), moved(X))
+
+
+MOVES = {
+    "roll": lambda x: np.roll(x, (1, -2), (0, 1)),
+    "pad": lambda x: np.pad(x, 1, constant_values=2.0),
+    "tile": lambda x: np.tile(x, (2, 1)),
+    "repeat": lambda x: np.repeat(x, 2, axis=1),
+    "triu": lambda x: np.triu(x),
+    "diag": lambda x: np.diag(x[0]) + np.diag(x[:, 0])[0, 0],
+    "diff": lambda x: np.diff(x, axis=1),
+    "trace": lambda x: np.trace(x) * x,
+    "diagonal": lambda x: np.diagonal(x, 1) * 1.0,
+    "norm": lambda x: np.linalg.norm(x, axis=1) + np.linalg.norm(x),
+    "var": lambda x: np.var(x, axis=0) + np.std(x),
+    "cross": lambda x: np.cross(x[:, :3], x[:, 3:]),
+    "kron": lambda x: np.kron(x[:2, :2], x[:1]),
+    "max": lambda x: np.max(x, axis=1) * np.min(x),
+    "prod": lambda x: np.prod(x, axis=1),
+    "clip": lambda x: np.clip(x, -0.5, 0.5) * x,
+    "maximum": lambda x: np.maximum(x, 0) + np.minimum(x, x[::-1]),
+    "where": lambda x: np.where(x > 0, x, np.exp(x)),
+    "select": lambda x: np.select([x > 1, x > 0], [x, x * 2], x * 3),
+    "logaddexp": lambda x: np.logaddexp(x, x[::-1]),
+    "power": lambda x: np.power(np.abs(x) + 1, x),
+}
+
+
+@pytest.mark.parametrize("name", some(MOVES, "pad", "max"))
+def test_calls_of_our_own_are_taken_apart(name):
+    def f(x):
+        return np.sum(MOVES[name](x) ** 2)
+
+    natively(lambda x: MOVES[name](x), moved(X), rounding=64)
+    natively(tapegrad.grad(f), moved(X), rounding=1e4, calls=9)
+    check(lambda x: tapegrad.hvp(f, (x,), (np.cos(X),)), moved(X), rounding=1e4, calls=9)
+
+
+@pytest.mark.slow
+def test_ties_are_met_in_numpy():
+    g = tapegrad.grad(lambda x: np.sum(np.max(x, axis=1) ** 2))
+    fast = natively(g, moved(X), rounding=8, calls=9)
+    tied = np.round(X)
+    assert_close(fast(tied), g(tied))
+
+
+@pytest.mark.slow
+def test_long_programs_repeat():
+    def f(x, w):
+        for _ in range(300):
+            x = np.sin(x) * w + 0.1 * x
+        return np.sum(x)
+
+    x = np.linspace(0, 1, 7)
+    fast = check(tapegrad.value_and_grad(f), moved(x), np.full(7, 0.9), rounding=1e4, calls=4)
+    path = runner_of(fast).paths[0].path
+    assert path.kernels < len(path.steps) / 2
+    check(f, moved(x), np.array(0.9), rounding=1e4, calls=4)
+
+
+@pytest.mark.parametrize("threads", some([2, 3], 2))
+def test_parts_at_once(threads):
+    def f(x):
+        y = np.exp(-x * x) + x
+        return y, np.sum(y), np.max(x), np.any(x > 3), np.mean(y * x)
+
+    def rows(x):
+        return np.sum(x, axis=1), x * np.sum(x * x), np.sum(x, axis=0)
+
+    for f_, x in ((f, DRAW.standard_normal(120_007)), (rows, DRAW.standard_normal((601, 203)))):
+        fast = tapegrad.compile(f_, backend="llvm", threads=threads)
+        for _ in range(4):
+            assert_close(fast(x), f_(x), 64)
+        path = runner_of(fast).paths[0].path
+        assert path.divided

@@ -225,6 +225,7 @@ class Calls:
             self.recording.release()
 
     def _recorded(self, program: _Program, leaves: list[Any], structure: Any, inputs: Any) -> Any:
+        program.root.describe(inputs)
         recorder = Recorder(
             program.root,
             len(inputs),

@@ -18,9 +18,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from tapegrad._compile.elementwise import UFUNC_OF, ufunc_of
 from tapegrad._compile.functions import ATTRIBUTES, EXPECTATIONS, METHODS, add_part
 from tapegrad._compile.passes import Block, optimized, uses_of
-from tapegrad._compile.placing import UFUNC_OF, Placed, is_basic, placed, ufunc_of
+from tapegrad._compile.placing import Placed, is_basic, placed
 from tapegrad._compile.program import (
     CONSTANT,
     SOUND,

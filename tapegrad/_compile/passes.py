@@ -13,9 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._compile.elementwise import (
+    COMMUTATIVE,
+    are_same,
+    common_element,
+    is_number,
+    leads_to,
+    real_ufunc_of,
+)
 from tapegrad._compile.functions import method
 from tapegrad._compile.program import (
     CONSTANT,
+    INPUT,
     OWN,
     Node,
     Read,
@@ -25,8 +34,12 @@ from tapegrad._compile.program import (
     Step,
     references,
     references_of,
+    renamed,
+    rewritten,
     value_of,
 )
+from tapegrad._compile.questions import without_implied
+from tapegrad._compile.signs import signed
 
 # Calls whose value is that of their argument, as values do not change: copies.
 COPIES: tuple[Any, ...] = (np.array, np.copy, np.asarray, np.asanyarray, method("copy"))
@@ -62,14 +75,16 @@ class Block:
 class _Known:
     """What is known along a path: what stands for a position, and where a call was made."""
 
-    __slots__ = ("calls", "stand_ins")
+    __slots__ = ("calls", "common", "stand_ins")
 
     def __init__(self) -> None:
+        self.common: dict[int, tuple[Any, float | None]] = {}  # elements of constants, by id
         self.stand_ins: dict[int, Any] = {}  # a reference, or a constant's value
         self.calls: dict[Any, int] = {}
 
     def copy(self) -> _Known:
         made = _Known()
+        made.common = self.common
         made.stand_ins, made.calls = dict(self.stand_ins), dict(self.calls)
         return made
 
@@ -77,7 +92,9 @@ class _Known:
 def optimized(root: Segment) -> Block:
     """The program of a tree of segments, with fewer calls."""
     made = Block()
-    pending: list[tuple[Segment, Block, _Known, dict[int, Node]]] = [(root, made, _Known(), {})]
+    pending: list[tuple[Segment, Block, _Known, dict[int, Node]]] = [
+        (root, made, _Known(), dict(root.inputs))
+    ]
     order = []
     while pending:
         segment, block, known, described = pending.pop()
@@ -95,10 +112,10 @@ def optimized(root: Segment) -> Block:
                 block.nodes.append((at, _constant_node(stands)))
         if segment.out is not None:
             block.out = Results(
-                _rewritten(segment.out.leaves, known.stand_ins), segment.out.structure
+                rewritten(segment.out.leaves, known.stand_ins), segment.out.structure
             )
             block.writes = tuple(
-                (position, _rewritten(ref, known.stand_ins)) for position, ref in segment.writes
+                (position, rewritten(ref, known.stand_ins)) for position, ref in segment.writes
             )
         for key, child in segment.children.items():
             block.children[key] = Block()
@@ -111,6 +128,11 @@ def optimized(root: Segment) -> Block:
                     described if alone else dict(described),
                 )
             )
+    for _, block in reversed(order):
+        _drop_unused(block)
+    for _, block in order:
+        outer = block.used_below | ends_of(block)
+        block.nodes = without_implied(signed(block.nodes, outer, root.inputs), outer)
     for _, block in reversed(order):
         _drop_unused(block)
     return made
@@ -129,29 +151,8 @@ def _itself(value: Any) -> Any:
 def _take(block: Block, at: int, node: Node, known: _Known, described: dict[int, Node]) -> None:
     """Add a call to a block, unless it is known what its value is."""
     stand_ins = known.stand_ins
-    taken = node
-    if stand_ins:
-        taken = Node(
-            node.function,
-            _rewritten(node.args, stand_ins),
-            _rewritten(node.kwargs, stand_ins),
-            steps=None
-            if node.steps is None
-            else tuple(
-                [
-                    Step(f, _rewritten(args, stand_ins), _rewritten(kwargs, stand_ins))
-                    for f, args, kwargs in node.steps
-                ]
-            ),
-            silent=node.silent,
-        )
-        for name in ("kind", "shape", "dtype", "strides"):
-            setattr(taken, name, getattr(node, name))
-        shares = node.shares
-        if shares >= 0 and shares in stand_ins:
-            stands = stand_ins[shares]
-            shares = stands.at if type(stands) is Ref else CONSTANT
-        taken.shares = shares
+    taken = renamed(node, stand_ins) if stand_ins else node
+    taken = _plainer(taken, known, described)
     foreign = _is_foreign(taken.function)
     if not foreign and not any(True for _ in references_of(taken)):
         folded = _folded(taken)
@@ -173,19 +174,49 @@ def _take(block: Block, at: int, node: Node, known: _Known, described: dict[int,
     block.nodes.append((at, taken))
 
 
-def _rewritten(template: Any, stand_ins: dict[int, Any]) -> Any:
-    """Arguments with what stands for each reference."""
-    kind = type(template)
-    if kind is Ref:
-        return stand_ins.get(template.at, template)
-    if kind is tuple or kind is list:
-        return kind([_rewritten(part, stand_ins) for part in template])
-    if kind is dict:
-        return {key: _rewritten(part, stand_ins) for key, part in template.items()}
-    if kind is slice:
-        parts = (template.start, template.stop, template.step)
-        return slice(*[_rewritten(part, stand_ins) for part in parts])
-    return template
+def _plainer(node: Node, known: _Known, described: dict[int, Node]) -> Node:
+    """A call with a number for an array of equal elements, and without `x + x` in a product.
+
+    `c * (x + x)` is `(2 * c) * x`, as doubling does not round: not of a small c, with which x + x
+    may overflow alone.
+    """
+    ufunc = real_ufunc_of(node)
+    if ufunc not in _ARITHMETIC or len(node.args) != 2:
+        return node
+    x, y = node.args
+    for array, other in ((x, y), (y, x)):
+        if type(array) is np.ndarray and type(other) is Ref and array.dtype == node.dtype:
+            number = _common(array, known)
+            before = described.get(other.at)
+            if number is not None and before is not None and leads_to(before, node):
+                x, y = (number, y) if array is x else (x, number)
+                node = node.again(node.function, (x, y))
+            break
+    number, other = (x, y) if is_number(x) else (y, x)
+    if ufunc is np.multiply and is_number(number) and type(other) is Ref and abs(number) >= 1:
+        before = described.get(other.at)
+        if before is not None and _is_doubled(before) and abs(number) < _LARGE:
+            twice = 2 * number
+            return node.again(
+                node.function,
+                (twice, before.args[0]) if number is x else (before.args[0], twice),
+            )
+    return node
+
+
+_ARITHMETIC = frozenset((np.add, np.subtract, np.multiply, np.divide))
+_LARGE = 1e30  # numbers below have a double in each dtype
+
+
+def _common(array: np.ndarray, known: _Known) -> float | None:
+    found = known.common.get(id(array))
+    if found is None:
+        found = known.common[id(array)] = array, common_element(array)
+    return found[1]
+
+
+def _is_doubled(node: Node) -> bool:
+    return real_ufunc_of(node) is np.add and are_same(*node.args)
 
 
 _NOT_FOLDED = object()
@@ -230,17 +261,25 @@ def _simplified(node: Node, described: dict[int, Node]) -> Any:
         and before.dtype == node.dtype
         and before.strides == node.strides
     )
-    return x if same and before.shares == OWN else None
+    fit = function in PRODUCTS or (before.shares == OWN and before.function is not INPUT)
+    return x if same and fit else None
 
 
 def _key(node: Node) -> Any:
     """A key that two calls share if they are the same; None if that is not known."""
     steps = node.steps
+    function: Any = node.function
+    args = node.args
+    ufunc = real_ufunc_of(node)
+    if ufunc is not None:  # np.multiply of arrays is operator.mul
+        function = ufunc
+        if ufunc in COMMUTATIVE and type(args[0]) is type(args[1]) is Ref:
+            args = args if args[0].at < args[1].at else args[::-1]
     try:
         key = (
-            node.function,
+            function,
             steps is None,
-            _frozen(node.args),
+            _frozen(args),
             _frozen(node.kwargs),
             _frozen(steps or ()),
         )

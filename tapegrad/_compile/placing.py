@@ -12,31 +12,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from tapegrad._compile.elementwise import ufunc_of
 from tapegrad._compile.passes import Block, ends_of
 from tapegrad._compile.program import Node, Ref, references, references_of
-
-# Operators by the ufunc that they call for arrays.
-UFUNC_OF: dict[Any, np.ufunc] = {
-    operator.add: np.add,
-    operator.sub: np.subtract,
-    operator.mul: np.multiply,
-    operator.truediv: np.divide,
-    operator.floordiv: np.floor_divide,
-    operator.mod: np.remainder,
-    operator.matmul: np.matmul,
-    operator.neg: np.negative,
-    operator.abs: np.absolute,
-    operator.lt: np.less,
-    operator.le: np.less_equal,
-    operator.gt: np.greater,
-    operator.ge: np.greater_equal,
-    operator.eq: np.equal,
-    operator.ne: np.not_equal,
-    operator.iadd: np.add,
-    operator.isub: np.subtract,
-    operator.imul: np.multiply,
-    operator.itruediv: np.divide,
-}
 
 
 class Placed(Node):
@@ -48,16 +26,6 @@ class Placed(Node):
     __slots__ = ("of",)
 
     of: Node  # the call of f
-
-
-def ufunc_of(node: Node) -> np.ufunc | None:
-    """The ufunc by which a call can write into an array that is there already."""
-    function = node.function
-    if node.kwargs or not node.shape or 0 in node.shape:
-        return None
-    if isinstance(function, np.ufunc):
-        return function if function.nout == 1 and len(node.args) == function.nin else None
-    return UFUNC_OF.get(function)
 
 
 def placed(block: Block, escaping: set[int]) -> list[tuple[int, Node]]:
@@ -117,4 +85,4 @@ def _joined(write: Node, call: Node) -> Placed:
     return made
 
 
-__all__ = ["UFUNC_OF", "Placed", "is_basic", "placed", "ufunc_of"]
+__all__ = ["Placed", "is_basic", "placed"]

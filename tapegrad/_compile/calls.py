@@ -141,8 +141,8 @@ class Calls:
 
     def source_of(self, args: Any, kwargs: Any) -> str:
         """The source of a call with such arguments."""
-        program, inputs = self._made(args, kwargs)
-        return Source(optimized(program.root), len(inputs)).text
+        root = self._made(args, kwargs)[0].root
+        return Source(optimized(root), root.inputs, root.start).text
 
     def _made(self, args: Any, kwargs: Any) -> tuple[_Program, list[Any]]:
         """The program of such calls, and its inputs; calls are made until there is one."""

@@ -279,9 +279,9 @@ def _key(node: Node) -> Any:
         key = (
             function,
             steps is None,
-            _frozen(args),
-            _frozen(node.kwargs),
-            _frozen(steps or ()),
+            frozen(args),
+            frozen(node.kwargs),
+            frozen(steps or ()),
         )
         hash(key)
     except TypeError:
@@ -289,16 +289,16 @@ def _key(node: Node) -> Any:
     return key
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
     kind = type(value)
     if kind is np.ndarray:
         return "array", id(value)  # constants are kept by their nodes, and never change
     if kind is tuple or kind is list or kind is Step:
-        return kind, tuple([_frozen(part) for part in value])
+        return kind, tuple([frozen(part) for part in value])
     if kind is dict:
-        return dict, tuple([(name, _frozen(part)) for name, part in value.items()])
+        return dict, tuple([(name, frozen(part)) for name, part in value.items()])
     if kind is slice:
-        return slice, _frozen(value.start), _frozen(value.stop), _frozen(value.step)
+        return slice, frozen(value.start), frozen(value.stop), frozen(value.step)
     if issubclass(kind, (float, complex, np.generic)):
         return kind, np.asarray(value).tobytes()
     return kind, value
@@ -359,4 +359,4 @@ def uses_of(block: Block) -> set[int]:
     return found
 
 
-__all__ = ["Block", "ends_of", "optimized", "uses_of"]
+__all__ = ["Block", "ends_of", "frozen", "optimized", "uses_of"]

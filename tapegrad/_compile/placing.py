@@ -121,6 +121,8 @@ class _Parts:
             kind = about.kind if type(value) is Ref and about is not None else type(about)
             if kind is not np.ndarray or about.dtype != node.dtype:
                 return False
+            if len(about.shape) != len(node.shape):  # one that depends on values
+                return False
             stop = start + about.shape[axis]
             box = [(0, n) for n in node.shape]
             box[axis] = start, stop

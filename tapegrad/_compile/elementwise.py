@@ -101,10 +101,22 @@ def common_element(array: np.ndarray) -> float | None:
     """The number that all elements of an array of real numbers are, to the bit; or None."""
     if not array.size or array.dtype.char not in REAL:
         return None
+    if not any(array.strides):
+        return float(array.flat[0])
     bits = array.ravel("K").view(f"i{array.itemsize}")
     if bits[0] != bits[-1] or not (bits == bits[0]).all():
         return None
     return float(array.flat[0])
+
+
+def is_contiguous(node: Node) -> bool:
+    """Whether a value has its elements in C order, without gaps."""
+    width = node.dtype.itemsize
+    for n, stride in zip(reversed(node.shape), reversed(node.strides), strict=True):
+        if n != 1 and stride != width:
+            return False
+        width *= n
+    return True
 
 
 def leads_to(operand: Node, node: Node) -> bool:
@@ -127,6 +139,7 @@ __all__ = [
     "UFUNC_OF",
     "are_same",
     "common_element",
+    "is_contiguous",
     "is_number",
     "leads_to",
     "real_ufunc_of",

@@ -13,15 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._compile.elementwise import (
-    COMMUTATIVE,
-    are_same,
-    common_element,
-    is_number,
-    leads_to,
-    real_ufunc_of,
-)
+from tapegrad._compile.elementwise import COMMUTATIVE, real_ufunc_of
 from tapegrad._compile.functions import method
+from tapegrad._compile.numbers import Numbers
 from tapegrad._compile.program import (
     CONSTANT,
     INPUT,
@@ -75,16 +69,16 @@ class Block:
 class _Known:
     """What is known along a path: what stands for a position, and where a call was made."""
 
-    __slots__ = ("calls", "common", "stand_ins")
+    __slots__ = ("calls", "numbers", "stand_ins")
 
     def __init__(self) -> None:
-        self.common: dict[int, tuple[Any, float | None]] = {}  # elements of constants, by id
+        self.numbers = Numbers()
         self.stand_ins: dict[int, Any] = {}  # a reference, or a constant's value
         self.calls: dict[Any, int] = {}
 
     def copy(self) -> _Known:
         made = _Known()
-        made.common = self.common
+        made.numbers = self.numbers.copy()
         made.stand_ins, made.calls = dict(self.stand_ins), dict(self.calls)
         return made
 
@@ -152,13 +146,17 @@ def _take(block: Block, at: int, node: Node, known: _Known, described: dict[int,
     """Add a call to a block, unless it is known what its value is."""
     stand_ins = known.stand_ins
     taken = renamed(node, stand_ins) if stand_ins else node
-    taken = _plainer(taken, known, described)
+    taken = known.numbers.plainer(taken, described)
     foreign = _is_foreign(taken.function)
     if not foreign and not any(True for _ in references_of(taken)):
         folded = _folded(taken)
         if folded is not _NOT_FOLDED:
             stand_ins[at] = folded
             return
+    if not foreign:
+        known.numbers.learn(at, taken, described)
+    if taken.steps is not None and type(taken.args[0]) is Ref:
+        taken = known.numbers.written(taken)
     stands = _simplified(taken, described)
     if stands is not None:
         stand_ins[at] = stands
@@ -172,51 +170,6 @@ def _take(block: Block, at: int, node: Node, known: _Known, described: dict[int,
         known.calls[key] = at
     described[at] = taken
     block.nodes.append((at, taken))
-
-
-def _plainer(node: Node, known: _Known, described: dict[int, Node]) -> Node:
-    """A call with a number for an array of equal elements, and without `x + x` in a product.
-
-    `c * (x + x)` is `(2 * c) * x`, as doubling does not round: not of a small c, with which x + x
-    may overflow alone.
-    """
-    ufunc = real_ufunc_of(node)
-    if ufunc not in _ARITHMETIC or len(node.args) != 2:
-        return node
-    x, y = node.args
-    for array, other in ((x, y), (y, x)):
-        if type(array) is np.ndarray and type(other) is Ref and array.dtype == node.dtype:
-            number = _common(array, known)
-            before = described.get(other.at)
-            if number is not None and before is not None and leads_to(before, node):
-                x, y = (number, y) if array is x else (x, number)
-                node = node.again(node.function, (x, y))
-            break
-    number, other = (x, y) if is_number(x) else (y, x)
-    if ufunc is np.multiply and is_number(number) and type(other) is Ref and abs(number) >= 1:
-        before = described.get(other.at)
-        if before is not None and _is_doubled(before) and abs(number) < _LARGE:
-            twice = 2 * number
-            return node.again(
-                node.function,
-                (twice, before.args[0]) if number is x else (before.args[0], twice),
-            )
-    return node
-
-
-_ARITHMETIC = frozenset((np.add, np.subtract, np.multiply, np.divide))
-_LARGE = 1e30  # numbers below have a double in each dtype
-
-
-def _common(array: np.ndarray, known: _Known) -> float | None:
-    found = known.common.get(id(array))
-    if found is None:
-        found = known.common[id(array)] = array, common_element(array)
-    return found[1]
-
-
-def _is_doubled(node: Node) -> bool:
-    return real_ufunc_of(node) is np.add and are_same(*node.args)
 
 
 _NOT_FOLDED = object()

@@ -166,6 +166,30 @@ def is_basic(index: Any) -> bool:
     return all(type(part) in (int, slice, type(None), type(Ellipsis)) for part in parts)
 
 
+def box_of(index: Any, shape: tuple[int, ...]) -> list[tuple[int, int]] | None:
+    """From where to where a basic index goes along each axis; None if that is no box."""
+    parts = index if type(index) is tuple else (index,)
+    if not is_basic(index) or any(True for _ in references(index)) or None in parts:
+        return None
+    if parts.count(...) > 1 or len(parts) - parts.count(...) > len(shape):
+        return None
+    if ... in parts:
+        at = parts.index(...)
+        rest = len(shape) - len(parts) + 1
+        parts = (*parts[:at], *[slice(None)] * rest, *parts[at + 1 :])
+    box = [(0, n) for n in shape]
+    for axis, (part, n) in enumerate(zip(parts, shape, strict=False)):
+        if type(part) is int:
+            start = part + n if part < 0 else part
+            box[axis] = start, start + 1
+            continue
+        start, stop, step = part.indices(n)
+        if step != 1 or start >= stop:
+            return None
+        box[axis] = start, stop
+    return box
+
+
 def _joined(write: Node, call: Node) -> Placed:
     whole, index, _ = write.args
     made = Placed(
@@ -181,4 +205,4 @@ def _joined(write: Node, call: Node) -> Placed:
     return made
 
 
-__all__ = ["Joined", "Part", "Placed", "is_basic", "placed"]
+__all__ = ["Joined", "Part", "Placed", "box_of", "is_basic", "placed"]

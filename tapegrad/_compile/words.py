@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._compile.elementwise import REAL
+from tapegrad._compile.elementwise import REAL, is_contiguous
 from tapegrad._compile.functions import ATTRIBUTES, EXPECTATIONS, METHODS
 from tapegrad._compile.program import (
     Node,
@@ -157,10 +157,10 @@ class Words:
         question, expected = EXPECTATIONS[function]
         node = self.known.get(about.at) if type(about) is Ref else None
         if question is is_finite and expected is True and node is not None and node.shape:
-            dense = node.dtype.char in REAL and _is_dense(node)
-            if len(node.shape) == 1 and dense and node.kind is np.ndarray:
+            plain = node.kind is np.ndarray and node.dtype.char in REAL
+            if len(node.shape) == 1 and plain and (is_contiguous(node) or node.shape[0] <= MANY):
                 return f"isfinite({name}.dot({name}))"
-            if dense and node.kind is np.ndarray:
+            if plain and is_contiguous(node):
                 return f"isfinite(vdot({name}, {name}))"
         return f"{self.constant(question)}({name}) is {expected}"
 
@@ -186,16 +186,6 @@ def _is_reduction(function: Any) -> bool:
     return isinstance(getattr(function, "__self__", None), np.ufunc) and (
         function.__name__ == "reduce"
     )
-
-
-def _is_dense(node: Node) -> bool:
-    """Whether an array has its elements in C order, without gaps, so that none is copied."""
-    width = node.dtype.itemsize
-    for n, stride in zip(reversed(node.shape), reversed(node.strides), strict=True):
-        if n != 1 and stride != width:
-            return len(node.shape) == 1 and math.prod(node.shape) <= MANY
-        width *= n
-    return True
 
 
 def literal(structure: Structure, leaves: Iterator[str]) -> str | None:

@@ -12,10 +12,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from tapegrad._compile.elementwise import UFUNC_OF, common_element, ufunc_of
+from tapegrad._compile.elementwise import UFUNC_OF, common_element, is_contiguous, ufunc_of
 from tapegrad._compile.functions import add_part
 from tapegrad._compile.passes import frozen
-from tapegrad._compile.placing import Joined, Placed, is_basic
+from tapegrad._compile.placing import Joined, Placed, box_of, is_basic
 from tapegrad._compile.program import Node, Ref, references
 from tapegrad._compile.storages import FILLED_BYTES, Lives, Scope, Storage, Workspace
 from tapegrad._compile.words import Words
@@ -23,6 +23,9 @@ from tapegrad._compile.words import Words
 IN_PLACE = frozenset((operator.iadd, operator.isub, operator.imul, operator.itruediv))
 # Writes that are right though their arguments share memory with what is written to.
 _SAFE = frozenset((operator.setitem, add_part, np.copyto)) | IN_PLACE
+
+
+LARGE = 1 << 14  # bytes, from which on only what is around a part is filled
 
 
 class Writes:
@@ -80,21 +83,32 @@ class Writes:
     def _copied(self, at: int, node: Node, scope: Scope, lines: list[str], indent: str) -> None:
         """A copy of what is written to; of a constant, a buffer that holds the rest of it."""
         whole = node.args[0]
-        source = self.words.expression(whole, scope.names)
+        around = _around(node)
         if at in self.escaping:
             scope.own(at)
-            lines.append(f"{indent}v{at} = {source}.copy('K')")
-            scope.names[at] = f"v{at}"
+            scope.names[at] = name = f"v{at}"
             self.whole.add(at)
-            return
-        filled = self._filling(at, node)
-        storage, added = self.workspace.new(at, node, scope, filled)
-        scope.names[at] = f"b{storage.buffer}"
-        fill = f"b{storage.buffer}[...] = {source}"
-        if filled is None:
-            lines.append(indent + fill)
-        elif added:
-            self.ahead.append(fill)
+            if around is None:
+                source = self.words.expression(whole, scope.names)
+                lines.append(f"{indent}{name} = {source}.copy('K')")
+                return
+            made = f"{self.words.constant(np.empty)}({node.shape}"
+            lines.append(f"{indent}{name} = {made}, {self.words.constant(node.dtype)})")
+        else:
+            filled = self._filling(at, node)
+            storage, added = self.workspace.new(at, node, scope, filled)
+            scope.names[at] = name = f"b{storage.buffer}"
+            if filled is not None or around is None:
+                fill = f"{name}[...] = {self.words.expression(whole, scope.names)}"
+                if filled is None:
+                    lines.append(indent + fill)
+                elif added:
+                    self.ahead.append(fill)
+                return
+        number = self.words.expression(common_element(whole), scope.names)
+        for box in around:
+            target = self.view(name, [], box, scope, lines, indent)
+            lines.append(f"{indent}{target}[...] = {number}")
 
     def _filling(self, at: int, node: Node) -> Any:
         """A key of what a buffer holds from the beginning: all but one part of a constant.
@@ -203,6 +217,24 @@ class Writes:
             view = scope.views[expression] = f"{name}_{len(scope.views)}"
             lines.append(f"{indent}{view} = {expression}")
         return view
+
+
+def _around(node: Node) -> list[tuple[slice, ...]] | None:
+    """The parts around that which a write overwrites of a large array of equal elements."""
+    whole, *rest = node.args
+    if type(whole) is not np.ndarray or whole.nbytes < LARGE or node.steps != ():
+        return None
+    if not is_contiguous(node) or common_element(whole) is None:
+        return None
+    overwrites = node.function is operator.setitem or type(node) is Placed
+    box = box_of(rest[0], whole.shape) if overwrites else None
+    if box is None:
+        return [(slice(None),)]
+    found = []
+    for axis, ((start, stop), n) in enumerate(zip(box, whole.shape, strict=True)):
+        before = [slice(*bounds) for bounds in box[:axis]]
+        found += [(*before, slice(a, b)) for a, b in ((0, start), (stop, n)) if a < b]
+    return found
 
 
 def _index_word(part: Any) -> str:

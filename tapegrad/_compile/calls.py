@@ -54,6 +54,7 @@ class _Program:
         "eager",
         "not_finite",
         "opaque",
+        "outside",
         "paths",
         "restarts",
         "root",
@@ -66,6 +67,7 @@ class _Program:
         self.root = Segment(None, count)
         self.eager = False  # whether its calls are the function's own
         self.why: str | None = None  # and the reason
+        self.outside = 0  # the version of the surroundings
         self.restarts = 0
         self.paths = 0
         self.runner: Any = None
@@ -92,10 +94,12 @@ class Calls:
         # Inside a transform, or another recording, the values belong to that: f runs itself.
         if self.eager or CURRENT.get() is not None or RECORDING.get() is not None:
             return self.f(*args, **kwargs)
-        runner = None if kwargs else self.short.get(_short_key(args))
-        if runner is not None and not self.surroundings.places:
-            with contextlib.suppress(Exception):  # it is met again below
-                return runner.run(args)
+        if self.short and not kwargs:
+            given: list[Any] = []
+            program = self.short.get(_short_key(args, given))
+            if program is not None and self.surroundings.are_those(program.outside):
+                with contextlib.suppress(Exception):  # it is met again below
+                    return program.runner.run(given)
         leaves, structure = flatten((args, kwargs))
         inputs: list[Any] = []
         signature = self._signature(leaves, inputs)
@@ -128,11 +132,15 @@ class Calls:
             return self.f(*args, **kwargs)
         if self.check:
             self._compare(args, kwargs, out)
-        elif not kwargs and len(inputs) == len(args):
-            short = _short_key(args)
-            if short is not None and len(self.short) < MOST_PROGRAMS:
-                self.short[short] = program.runner
+        elif not kwargs:
+            self._remember(args, program)
         return out
+
+    def _remember(self, args: tuple[Any, ...], program: _Program) -> None:
+        """Let further calls like this one find their program by the short key."""
+        key = _short_key(args, [])
+        if key is not None and len(self.short) < MOST_PROGRAMS:
+            self.short[key] = program
 
     def shown(self, args: Any, kwargs: Any) -> str:
         """The program of a call with such arguments as text."""
@@ -141,8 +149,8 @@ class Calls:
 
     def source_of(self, args: Any, kwargs: Any) -> str:
         """The source of a call with such arguments."""
-        program, inputs = self._made(args, kwargs)
-        return Source(optimized(program.root), len(inputs)).text
+        root = self._made(args, kwargs)[0].root
+        return Source(optimized(root), root.inputs, root.start).text
 
     def _made(self, args: Any, kwargs: Any) -> tuple[_Program, list[Any]]:
         """The program of such calls, and its inputs; calls are made until there is one."""
@@ -180,6 +188,7 @@ class Calls:
             return None
         if program is None:
             program = self.programs[key] = _Program(inputs)
+            program.outside = key[2]
             if len(self.programs) > MOST_PROGRAMS:
                 self.programs.popitem(last=False)
         elif len(self.programs) > 1:
@@ -225,6 +234,7 @@ class Calls:
             self.recording.release()
 
     def _recorded(self, program: _Program, leaves: list[Any], structure: Any, inputs: Any) -> Any:
+        program.root.describe(inputs)
         recorder = Recorder(
             program.root,
             len(inputs),
@@ -345,26 +355,36 @@ class Calls:
                 )
 
 
-def _short_key(args: tuple[Any, ...]) -> Any:
-    """What a program depends on of arguments that are arrays in C order, or floats; else None."""
-    if len(args) == 1:
-        (x,) = args
-        kind = type(x)
-        if kind is float:
-            return float
-        return (x.shape, x.dtype) if kind is np.ndarray and x.flags.c_contiguous else None
+def _short_key(args: Any, given: list[Any]) -> Any:
+    """What a program depends on of arguments that are arrays in C order, or floats; else None.
+
+    Lists and tuples of such are taken, too. The arrays and floats are appended to `given`.
+    """
+    if len(args) == 1 and type(args[0]) is float:
+        given.append(args[0])
+        return float
     key: list[Any] = []
     for x in args:
         kind = type(x)
-        if kind is np.ndarray and x.flags.c_contiguous:
+        if kind is _ARRAY:
+            if not x.flags.c_contiguous:
+                return None
             key.append((x.shape, x.dtype))
+            given.append(x)
         elif kind is float:
             key.append(kind)
+            given.append(x)
+        elif kind is list or kind is tuple:
+            inner = _short_key(x, given)
+            if inner is None:
+                return None
+            key.append((kind, inner))
         else:
             return None
     return tuple(key)
 
 
+_ARRAY = np.ndarray
 _STATIC = frozenset(
     (
         bool,

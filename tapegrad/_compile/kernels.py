@@ -9,7 +9,7 @@ where nothing is read that is written, by a last vector that overlaps the one be
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -81,6 +81,8 @@ def loops_of(shape: Sequence[int], arrays: Sequence[Array], stores: set[int]) ->
 
 class Kernel(Registers):
     """The text of a loop nest, as a function of the addresses of its memories."""
+
+    helpers: ClassVar[dict[str, str]] = {}
 
     def __init__(self, statements: list[Statement], *, divided: bool = False) -> None:
         self.statements = statements

@@ -1,4 +1,4 @@
-"""Products of matrices by machine code of our own: right for each shape, order and processor."""
+"""Products, decompositions and triangular systems by machine code of our own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def product(a, b, which):
     made = Product(factors, which)
     text = made.text.replace("internal void @KERNEL", "void @go")
     code = Code("\n".join([*made.declarations, *made.helpers.values(), text]), ["go"])
-    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(code.library["go"])
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(code.library["go"])  # scratch last
     scratch = np.zeros(made.scratch + 64, np.uint8)
     start = scratch.ctypes.data
     function(a.ctypes.data, b.ctypes.data, frame.ctypes.data, start + -start % 64)
@@ -128,3 +128,48 @@ def test_a_large_product_is_blas_if_that_has_more_threads(monkeypatch):
     got, path = compiled(lambda a, b: a @ b, a, b)
     assert not is_ours(path)
     np.testing.assert_array_equal(got, a @ b)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("n", "columns"), [(2, 0), (9, 3), (23, 1), (60, 60), (129, 0)], ids=str)
+def test_decompositions_and_triangular_systems(n, columns, dtype):
+    x = DRAW.standard_normal((n, n)).astype(dtype)
+    b = DRAW.standard_normal((n, columns) if columns else n).astype(dtype)
+
+    def f(x, b):
+        lower = np.linalg.cholesky(x @ x.T + n * np.eye(n, dtype=x.dtype))
+        z = np.linalg.solve(lower, b)
+        return lower, z, np.linalg.solve(lower.T, z)
+
+    got, path = compiled(f, x, b)
+    assert is_ours(path)
+    for a, c in zip(got, f(x, b), strict=True):
+        assert (a.dtype, a.shape) == (c.dtype, c.shape)
+        np.testing.assert_allclose(a, c, atol=100 * np.finfo(dtype).eps * np.max(np.abs(c)))
+
+
+@pytest.mark.parametrize(
+    "x", [-np.eye(9), np.diag([1.0, 0.0, 1.0]), np.full((4, 4), np.nan), np.diag([1.0, np.inf])]
+)
+def test_what_is_not_positive_definite_is_numpys(x):
+    fast = tapegrad.compile(np.linalg.cholesky, backend="llvm")
+    for _ in range(4):
+        fast(np.eye(len(x)))
+    try:
+        expected = np.linalg.cholesky(x)
+    except np.linalg.LinAlgError:
+        with pytest.raises(np.linalg.LinAlgError):
+            fast(x)
+    else:
+        np.testing.assert_array_equal(fast(x), expected)
+
+
+def test_a_solution_that_is_not_finite_is_numpys():
+    def f(x, b):
+        return np.linalg.solve(np.linalg.cholesky(x), b)
+
+    fast = tapegrad.compile(f, backend="llvm")
+    x = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]])
+    for b in (np.ones(3), np.arange(3.0), np.ones(3), np.array([1.0, np.inf, 0.0]), np.eye(3)[0]):
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_allclose(fast(x, b), f(x, b), rtol=1e-14)

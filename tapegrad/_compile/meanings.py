@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._compile import places, sums
+from tapegrad._compile import places, sums, triangular
 from tapegrad._compile.functions import BOUND, METHODS, OUT_OF, add_part, method
 from tapegrad._compile.native_ops import (
     BOOL,
@@ -103,7 +103,8 @@ def _of_products(path: Statements, at: int, node: Node) -> Any:
     if function in (np.inner, np.vdot):
         factors = sums.inner(path, node)
         return None if factors is None else _product_of(path, at, node, *factors)
-    return NotImplemented
+    known = triangular.BY_FUNCTION.get(function)
+    return NotImplemented if known is None else known(path, at, node)
 
 
 def _of_elements(path: Statements, node: Node) -> Array | None:

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tapegrad._compile.tiles import Tiles, Unit
+from tapegrad._compile.tiles import Panels, Tiles, Unit, even
 from tapegrad._compile.written import Text
 
 MIDDLE = 256  # elements of the middle axis in a block
@@ -42,37 +41,8 @@ class Factors(NamedTuple):
         return math.prod(self.before) * self.rows * self.middle * self.columns
 
 
-def even(count: int, most: int) -> list[tuple[int, int, int]]:
-    """So many things in groups of at most so many: how many groups of a size, and the start.
-
-    The larger groups come first, and differ from the others by one.
-    """
-    groups = -(-count // most)
-    size, larger = divmod(count, groups)
-    found = [(larger, size + 1, 0), (groups - larger, size, larger * (size + 1))]
-    return [group for group in found if group[0]]
-
-
-class _Panels(NamedTuple):
-    """Panels of some vectors, side by side."""
-
-    number: int
-    vectors: int
-    start: int  # vectors before
-    tail: int  # columns of the last vector of the last panel; 0 if all
-
-    def each(self, text: Text, body: Callable[[Any, int], None]) -> None:
-        """A loop over where panels start, and the last one by itself if it has a tail."""
-        whole = self.number - bool(self.tail)
-        end = self.start + whole * self.vectors
-        if whole:
-            text.loop(self.start, end, self.vectors, lambda i: body(i, 0))
-        if self.tail:
-            body(end, self.tail)
-
-
 class Product:
-    """The text of a product: `@KERNEL(left, right, out, scratch)`, and what it calls."""
+    """The text of a product: `@KERNEL(left, right, out)`, and scratch, if it needs any."""
 
     def __init__(self, factors: Factors, unit: Unit) -> None:
         f = self.factors = factors
@@ -92,7 +62,8 @@ class Product:
         self.scratch = 0 if self.near else widest * middle * unit.bytes
         text = Text()
         self._stack(text, 0, ["%a", "%b", "%c"])
-        self.text = text.function("@KERNEL(ptr %a, ptr %b, ptr %c, ptr %s)")
+        scratch = ", ptr %s" if self.scratch else ""
+        self.text = text.function(f"@KERNEL(ptr %a, ptr %b, ptr %c{scratch})")
         self.helpers, self.declarations = self.tiles.texts, self.tiles.declarations
 
     def _stack(self, text: Text, axis: int, places: list[str]) -> None:
@@ -133,14 +104,11 @@ class Product:
             if f.middle > whole:
                 part(whole, f.middle - whole, "true" if whole else "false")
 
-    def _panels(self, block: tuple[int, int]) -> list[_Panels]:
+    def _panels(self, block: tuple[int, int]) -> list[Panels]:
         """The panels of a block, whose vectors are counted from its first."""
         columns = self.factors.columns
         tail = columns % self.lanes if block[1] * self.lanes >= columns else 0
-        found = even(block[1] - block[0], self.tiles.unit.vectors)
-        return [
-            _Panels(*group, tail if i == len(found) - 1 else 0) for i, group in enumerate(found)
-        ]
+        return self.tiles.panels(block[1] - block[0], tail)
 
     def _block(
         self, text: Text, a: str, b: str, c: str, block: tuple[int, int], n: int, more: str

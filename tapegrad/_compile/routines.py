@@ -1,7 +1,7 @@
-"""Calls that are machine code of our own, between loop nests: products of matrices.
+"""Calls that are machine code of our own, between loop nests: products, triangular systems.
 
 Knows which calls these are, and how one is divided among threads. Must not know their
-instructions (`products.py`).
+instructions (`products.py`, `triangles.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from tapegrad._compile.llvm import unit
 from tapegrad._compile.products import Factors, Product
 from tapegrad._compile.regions import Array, Call, Memory
+from tapegrad._compile.triangles import Cholesky, Substitution
 
 OURS = 1 << 20  # multiplications of a product, up to which BLAS is not asked for more threads
 MANY = 1 << 20  # from which on a product is divided among threads
@@ -67,26 +68,41 @@ def blas_threads() -> int:
 
 def routine(call: Call, threads: int) -> Routine | None:
     """A call as machine code of our own; None where it is NumPy's."""
-    if call.kind != "into" or call.out is None:
+    if call.out is None or call.kind in ("call", "check"):
         return None
     a, b = call.args
+    if call.kind == "cholesky":
+        made = Cholesky(a.dtype, a.shape[0], a.strides, unit())
+        return _routine(call, [(made, [a, call.out, b])])
+    if call.kind == "substitution":
+        return _routine(call, [(_substitution(a, b), [a, b, call.out])])
     factors = _factors(a, b, call.out)
     if factors is None or (factors.size > OURS and blas_threads() > threads):
         return None
-    parts, scratch = [], []
-    for left, right, out in _divided(a, b, call.out, factors, threads):
-        cut = _factors(left, right, out)
-        assert cut is not None
-        made = _product(cut)
-        arrays = [left, right, out]
+    parts = []
+    for arrays in _divided(a, b, call.out, factors, threads):
+        part = _factors(*arrays)
+        assert part is not None
+        parts.append((_product(part), list(arrays)))
+    return _routine(call, parts)
+
+
+def _routine(call: Call, parts: list[tuple[Any, list[Array]]]) -> Routine:
+    """Texts with their arrays, each with scratch of its own."""
+    invoked, scratch = [], []
+    for made, arrays in parts:
         if made.scratch:
-            memory = Memory((made.scratch,), (1,), np.dtype("?"))
-            scratch.append(memory)
-            arrays.append(memory.whole())
-        else:
-            arrays.append(left)
-        parts.append(Invoked(made, arrays))
-    return Routine(call, parts, scratch)
+            scratch.append(Memory((made.scratch,), (1,), np.dtype("?")))
+            arrays.append(scratch[-1].whole())
+        invoked.append(Invoked(made, arrays))
+    return Routine(call, invoked, scratch)
+
+
+def _substitution(a: Array, b: Array) -> Substitution:
+    columns = b.shape[1] if len(b.shape) == 2 else 1
+    right = (*b.strides, 1) if len(b.shape) == 1 else b.strides
+    sizes = (a.shape[0], columns)
+    return Substitution(a.dtype, sizes, a.strides, right, unit(), upper=a.strides[0] == 1)
 
 
 @functools.lru_cache(256)

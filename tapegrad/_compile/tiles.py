@@ -5,6 +5,7 @@ Knows vectors and processors. Must not know which tiles make up a product (`prod
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tapegrad._compile.written import Text
@@ -27,6 +28,35 @@ def unit_of(features: dict[str, bool]) -> Unit:
     return Unit(32 if features.get("avx", False) else 16, 4, 3, fused)
 
 
+def even(count: int, most: int) -> list[tuple[int, int, int]]:
+    """So many things in groups of at most so many: how many groups of a size, and the start.
+
+    The larger groups come first, and differ from the others by one.
+    """
+    groups = -(-count // most)
+    size, larger = divmod(count, groups)
+    found = [(larger, size + 1, 0), (groups - larger, size, larger * (size + 1))]
+    return [group for group in found if group[0]]
+
+
+class Panels(NamedTuple):
+    """Panels of some vectors, side by side."""
+
+    number: int
+    vectors: int
+    start: int  # vectors before
+    tail: int  # columns of the last vector of the last panel; 0 if all
+
+    def each(self, text: Text, body: Callable[[Any, int], None]) -> None:
+        """A loop over where panels start, and the last one by itself if it has a tail."""
+        whole = self.number - bool(self.tail)
+        end = self.start + whole * self.vectors
+        if whole:
+            text.loop(self.start, end, self.vectors, lambda i: body(i, 0))
+        if self.tail:
+            body(end, self.tail)
+
+
 class Tiles:
     """Functions of one dtype, as a product asks for them, and what they declare."""
 
@@ -38,14 +68,21 @@ class Tiles:
         self.texts: dict[str, str] = {}  # by name
         self.declarations: set[str] = set()
 
-    def tile(self, rows: int, vectors: int, tail: int) -> str:
-        """The name of a function that computes a tile, or adds to it.
+    def panels(self, vectors: int, tail: int) -> list[Panels]:
+        """So many vectors, of the last of which so many columns are there, in panels."""
+        found = even(vectors, self.unit.vectors)
+        return [
+            Panels(*group, tail if i == len(found) - 1 else 0) for i, group in enumerate(found)
+        ]
+
+    def tile(self, rows: int, vectors: int, tail: int, more: str = "fadd") -> str:
+        """The name of a function that computes a tile, or adds to one (or subtracts from it).
 
         Of the last vector so many columns are there; all, if that is 0.
         """
-        name = f"@tile_{self.element}_{rows}_{vectors}_{tail}"
+        name = f"@tile_{self.element}_{rows}_{vectors}_{tail}_{more}"
         if name not in self.texts:
-            self.texts[name] = self._tile(name, rows, vectors, tail)
+            self.texts[name] = self._tile(name, rows, vectors, tail, more)
         return name
 
     def packer(self, kind: str, vectors: int, tail: int) -> str:
@@ -73,7 +110,7 @@ class Tiles:
     def _short(self) -> str:
         return f"v{self.lanes}f{8 * self.size}"
 
-    def _load(self, text: Text, place: str, tail: int) -> str:
+    def load(self, text: Text, place: str, tail: int) -> str:
         """A vector, or so many lanes of one and zeros."""
         t, size = self.vector, self.size
         if not tail:
@@ -85,7 +122,7 @@ class Tiles:
             f"call {t} {name}(ptr {place}, i32 {size}, {self._mask(tail)}, {t} zeroinitializer)"
         )
 
-    def _store(self, text: Text, x: str, place: str, tail: int) -> None:
+    def store(self, text: Text, x: str, place: str, tail: int) -> None:
         t, size = self.vector, self.size
         if not tail:
             text.add(f"store {t} {x}, ptr {place}, align {size}")
@@ -95,7 +132,7 @@ class Tiles:
         self.declarations.add(f"declare void {name}({t}, ptr, i32 immarg, {bits})")
         text.add(f"call void {name}({t} {x}, ptr {place}, i32 {size}, {self._mask(tail)})")
 
-    def _tile(self, name: str, rows: int, vectors: int, tail: int) -> str:
+    def _tile(self, name: str, rows: int, vectors: int, tail: int, adding: str) -> str:
         text, e, t = Text(), self.element, self.vector
         tails = [0] * (vectors - 1) + [tail]
         left = ["%a"]
@@ -107,19 +144,15 @@ class Tiles:
         text.lines += ["  br label %L", "L:"]
         mark = len(text.lines)
         b = [
-            self._load(text, text.moved("%pb", e, j * self.lanes), tails[j])
-            for j in range(vectors)
+            self.load(text, text.moved("%pb", e, j * self.lanes), tails[j]) for j in range(vectors)
         ]
         made: dict[tuple[int, int], str] = {}
         for i in range(rows):
             place = text.put(f"getelementptr {e}, ptr {left[i]}, i64 %ka")
             one = text.put(f"load {e}, ptr {place}, align {self.size}")
-            one = text.put(f"insertelement {t} poison, {e} {one}, i64 0")
-            one = text.put(
-                f"shufflevector {t} {one}, {t} poison, <{self.lanes} x i32> zeroinitializer"
-            )
+            one = self.splat(text, one)
             for j in range(vectors):
-                made[i, j] = self._added(text, one, b[j], f"%s{i}_{j}")
+                made[i, j] = self.multiplied(text, one, b[j], f"%s{i}_{j}")
         phis = [
             "  %k = phi i64 [ 0, %entry ], [ %kn, %L ]",
             "  %ka = phi i64 [ 0, %entry ], [ %kan, %L ]",
@@ -145,9 +178,9 @@ class Tiles:
                 place = text.moved(out[i], e, j * self.lanes)
                 x = made[i, j]
                 if more:
-                    before = self._load(text, place, tails[j])
-                    x = text.put(f"fadd {t} {before}, {x}")
-                self._store(text, x, place, tails[j])
+                    before = self.load(text, place, tails[j])
+                    x = text.put(f"{adding} {t} {before}, {x}")
+                self.store(text, x, place, tails[j])
             if more:
                 text.lines += ["  ret void", "set:"]
         return text.function(
@@ -155,7 +188,13 @@ class Tiles:
             "i1 %more)"
         )
 
-    def _added(self, text: Text, a: str, b: str, total: str) -> str:
+    def splat(self, text: Text, x: str) -> str:
+        """A vector of one number."""
+        t, zeros = self.vector, f"<{self.lanes} x i32> zeroinitializer"
+        x = text.put(f"insertelement {t} poison, {self.element} {x}, i64 0")
+        return text.put(f"shufflevector {t} {x}, {t} poison, {zeros}")
+
+    def multiplied(self, text: Text, a: str, b: str, total: str) -> str:
         t = self.vector
         if not self.unit.fused:
             return text.put(f"fadd {t} {text.put(f'fmul {t} {a}, {b}')}, {total}")
@@ -169,12 +208,12 @@ class Tiles:
             source = text.moved("%b", self.element, place)
             target = text.moved("%t", self.element, k, vectors * self.lanes)
             for j in range(vectors):
-                x = self._load(
+                x = self.load(
                     text,
                     text.moved(source, self.element, j * self.lanes),
                     tail if j == vectors - 1 else 0,
                 )
-                self._store(text, x, text.moved(target, self.element, j * self.lanes), 0)
+                self.store(text, x, text.moved(target, self.element, j * self.lanes), 0)
 
         text.loop("0", "%n", 1, row)
 
@@ -195,12 +234,12 @@ class Tiles:
             inside = text.put(f"icmp sle i64 {k}, {square}")
             k = text.put(f"select i1 {inside}, i64 {k}, i64 {square}")
             for j, group in enumerate(self._columns(vectors, tail)):
-                rows = [self._load(text, text.moved(starts[c], self.element, k), 0) for c in group]
+                rows = [self.load(text, text.moved(starts[c], self.element, k), 0) for c in group]
                 rows += ["zeroinitializer"] * (lanes - len(rows))
                 target = text.moved("%t", self.element, k, vectors * lanes)
                 for i, x in enumerate(self._turned(text, rows)):
                     place = text.moved(target, self.element, i * vectors * lanes + j * lanes)
-                    self._store(text, x, place, 0)
+                    self.store(text, x, place, 0)
 
         text.lines += [f"  %many = icmp sge i64 {square}, 0", "  br i1 %many, label %M, label %F"]
         text.lines.append("M:")
@@ -250,4 +289,4 @@ class Tiles:
         text.loop("0", "%n", 1, row)
 
 
-__all__ = ["Tiles", "Unit", "unit_of"]
+__all__ = ["Panels", "Tiles", "Unit", "even", "unit_of"]

@@ -158,11 +158,22 @@ class Read(NamedTuple):
 class Segment:
     """Nodes in a row, and what follows: a read with a child by each answer, or the results."""
 
-    __slots__ = ("children", "nodes", "out", "parent", "read", "recordings", "start", "writes")
+    __slots__ = (
+        "careful",
+        "children",
+        "nodes",
+        "out",
+        "parent",
+        "read",
+        "recordings",
+        "start",
+        "writes",
+    )
 
     def __init__(self, parent: Segment | None, start: int) -> None:
         self.parent = parent
         self.start = start  # the position of the first node along the path
+        self.careful = False  # of the first one: whether infinities and NaNs are branches
         self.nodes: list[Node] = []
         self.read: Read | None = None
         self.children: dict[Any, Segment] = {}

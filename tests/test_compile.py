@@ -459,6 +459,18 @@ def test_zeros_keep_their_signs():
     check(tapegrad.grad(f), moved(X))
 
 
+def test_writes_at_an_index_of_none():
+    """x[None] += v, with an axis more: the program does it, and does not fail at it unseen."""
+    f = tapegrad.grad(lambda x: np.sum(np.sin(x[:, None] - x[None])))
+    points = np.random.default_rng(0).standard_normal((5, 3))
+    check(f, points)
+    fast = by_numpy(f)
+    for _ in range(3):
+        fast(points)
+    (program,) = fast.call.programs.values()
+    assert_same(program.runner.run([points]), f(points))
+
+
 def test_copies_of_numbers_are_numbers():
     def f(x):
         made = np.real(x * 0.5).copy()

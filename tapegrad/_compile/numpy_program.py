@@ -252,11 +252,11 @@ class Source:
         used = block.used_below | uses_of(block)
         local = sorted({scope.names[at] for at in used if at in scope.names})
         passed = [word for word in local if word[0] in "vx"]
-        if self.silences:
+        before = self.silences or silent  # which the blocks around have made so
+        if before:
             passed.append("usual")
         lines = [f"    def {name}({', '.join(passed)}):"]
         self.functions.append(lines)
-        before = self.silences
         self.silences = False
         self._block(block, scope, lines, 2, silent=silent)
         if self.silences and not before:
@@ -338,7 +338,8 @@ class Source:
                     storage = self._new_buffer(at, node, scope)
                 name = f"b{storage.buffer}"
                 scope.names[at] = name
-                lines.append(f"{indent}{self._constant(ufunc)}({', '.join(given)}, {name})")
+                given.append(_out(ufunc, name))
+                lines.append(f"{indent}{self._constant(ufunc)}({', '.join(given)})")
                 return
             if _is_product(node) and at not in self.escaping:
                 storage = self._new_buffer(at, node, scope)
@@ -465,9 +466,9 @@ class Source:
         function = node.function
         steps = list(node.steps)
         if type(node) is Placed:
-            target = self._view(name, steps, rest[0], scope, lines, indent)
-            given = self._operands(cast(np.ufunc, function), node.of, scope)
-            lines.append(f"{indent}{self._constant(function)}({', '.join(given)}, {target})")
+            target = self._view(name, steps, _as_tuple(rest[0]), scope, lines, indent)
+            given = [*self._operands(cast(np.ufunc, function), node.of, scope), _out(function, target)]
+            lines.append(f"{indent}{self._constant(function)}({', '.join(given)})")
             return
         if function in (operator.setitem, add_part) and not _is_whole_index(rest[0]):
             if any(True for _ in references(rest[0])) or not is_basic(rest[0]):
@@ -478,7 +479,7 @@ class Source:
                     f"{indent}{target}[{index}] {sign} {self._expression(rest[1], scope)}"
                 )
                 return
-            target = self._view(name, steps, rest[0], scope, lines, indent)
+            target = self._view(name, steps, _as_tuple(rest[0]), scope, lines, indent)
         else:
             target = self._view(name, steps, None, scope, lines, indent)
         if function is operator.setitem:
@@ -508,7 +509,6 @@ class Source:
         if not steps and index is None:
             return name
         if index is not None:
-            index = index if type(index) is tuple else (index,)
             index = (*index, ...) if not any(part is Ellipsis for part in index) else index
         expression = self._taken(name, steps, scope)
         if index is not None:
@@ -638,6 +638,15 @@ def _is_safe(function: Any) -> bool:
 
 def _is_whole_index(index: Any) -> bool:
     return index is Ellipsis
+
+
+def _out(ufunc: Any, name: str) -> str:
+    """An output as an argument: by position, the faster way, but where NumPy warns of that."""
+    return f"out={name}" if ufunc in (np.maximum, np.minimum) else name
+
+
+def _as_tuple(index: Any) -> tuple[Any, ...]:
+    return index if type(index) is tuple else (index,)
 
 
 def _allocated(key: Any) -> Any:

@@ -467,7 +467,8 @@ class Source:
         steps = list(node.steps)
         if type(node) is Placed:
             target = self._view(name, steps, _as_tuple(rest[0]), scope, lines, indent)
-            given = [*self._operands(cast(np.ufunc, function), node.of, scope), _out(function, target)]
+            given = self._operands(cast(np.ufunc, function), node.of, scope)
+            given.append(_out(function, target))
             lines.append(f"{indent}{self._constant(function)}({', '.join(given)})")
             return
         if function in (operator.setitem, add_part) and not _is_whole_index(rest[0]):

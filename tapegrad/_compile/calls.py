@@ -19,7 +19,7 @@ from tapegrad._compile.background import runner_of
 from tapegrad._compile.listing import listing
 from tapegrad._compile.numpy_program import RECORDINGS, Source
 from tapegrad._compile.passes import optimized
-from tapegrad._compile.program import NotFiniteError, Ref, Segment, UnknownAnswer
+from tapegrad._compile.program import NotFiniteError, Ref, Segment, UnknownAnswer, alike
 from tapegrad._compile.recorded import Recorded, Recording
 from tapegrad._compile.recorder import Recorder
 from tapegrad._compile.surroundings import Surroundings
@@ -39,41 +39,50 @@ MOST_PATHS = 64  # of one program
 MOST_NODES = 200_000  # of one path
 MOST_RESTARTS = 3  # of a program, where a run did not do the same
 MOST_CALLS = 10  # that are made to show a program
-MOST_UNSOUND = 3  # recorded calls with derivatives that are not finite
-MOST_NOT_FINITE = 100  # calls of a program with such derivatives
+MOST_NOT_FINITE = 4  # calls of a program with derivatives that are not finite
+MOST_RAISED = 3  # calls in which one of NumPy's raises, before there is a program
 MOST_CHANGES = 8  # of what a function reads from outside
 
 
-_NOT_FINITE = "derivatives on its way are often infinite, or NaN"
+_NOTICING = "the last bits of derivatives near infinities, or NaNs, depend on what NumPy noticed"
 
 
 class _Program:
     """What is known of the calls of one signature."""
 
     __slots__ = (
+        "careful",
         "eager",
         "not_finite",
         "opaque",
         "outside",
         "paths",
+        "raised",
         "restarts",
         "root",
         "runner",
-        "unsound",
+        "suspicious",
         "why",
     )
 
     def __init__(self, count: int) -> None:
-        self.root = Segment(None, count)
+        self.careful = False  # whether it also goes the ways of calls with infinities and NaNs
+        self.suspicious = False  # whether nothing depends on which of them NumPy has noticed
+        self.begin_anew(count)
         self.eager = False  # whether its calls are the function's own
         self.why: str | None = None  # and the reason
         self.outside = 0  # the version of the surroundings
         self.restarts = 0
         self.paths = 0
-        self.runner: Any = None
         self.opaque: set[Function] = set()  # functions that are calls of the program
-        self.unsound = 0  # recorded calls in which a derivative met infinities or NaNs
-        self.not_finite = 0  # calls of the program in which one did
+        self.raised = 0  # calls in which one of NumPy's raised, and f did not
+        self.not_finite = 0  # calls in which a derivative met infinities or NaNs
+
+    def begin_anew(self, count: int) -> None:
+        """Forget what was recorded."""
+        self.root = Segment(None, count)
+        self.root.careful = self.careful
+        self.runner: Any = None
 
 
 class Calls:
@@ -124,9 +133,11 @@ class Calls:
         except UnknownAnswer:
             return self._record(program, leaves, structure, inputs)
         except NotFiniteError:
-            program.not_finite += 1
-            if program.not_finite >= MOST_NOT_FINITE:
-                self._give_up(program, _NOT_FINITE)
+            if self.recording.acquire(blocking=False):
+                try:
+                    self._met_infinities(program, inputs)
+                finally:
+                    self.recording.release()
             return self.f(*args, **kwargs)
         except Exception:  # noqa: BLE001 - whatever f raises is raised by its own call
             return self.f(*args, **kwargs)
@@ -241,6 +252,8 @@ class Calls:
             MOST_NODES,
             MOST_BRANCHES,
             program.opaque,
+            careful=program.careful,
+            suspicious=program.suspicious,
         )
         given: list[Any] = []
         recorded: list[Recorded] = []
@@ -259,6 +272,7 @@ class Calls:
         refused: str | None = None
         out_leaves: list[Any] = []
         out_structure: Any = None
+        writes: list[tuple[int, Any]] = []
         try:
             out = self.f(*args, **kwargs)
             out_leaves, out_structure = flatten(out)
@@ -266,7 +280,6 @@ class Calls:
             for leaf in out_leaves:
                 if type(leaf) is not Recorded and not _is_constant(leaf):
                     refused = f"it returns a {type(leaf).__name__}"
-            writes = []
             for i, (x, original) in enumerate(zip(recorded, inputs, strict=True)):
                 if x.memory.version and refused is None and not recorder.unsound:
                     writes.append((i, Ref(x.memory.at)))
@@ -283,7 +296,7 @@ class Calls:
         if refused is not None:
             args, kwargs = unflatten(structure, leaves)
             out = self.f(*args, **kwargs)
-            program.root, program.runner = Segment(None, len(inputs)), None
+            program.begin_anew(len(inputs))
             self._give_up(program, refused)
             return out
         self._learned(program, recorder, inputs)
@@ -291,23 +304,35 @@ class Calls:
             args, kwargs = unflatten(structure, leaves)
             return self.f(*args, **kwargs)
         taken: set[int] = set()
-        return unflatten(out_structure, [_own(x, taken) for x in out_leaves])
+        out_leaves = [_own(x, taken) for x in out_leaves]
+        if program.suspicious and not writes:
+            args, kwargs = unflatten(structure, leaves)
+            out = self.f(*args, **kwargs)
+            if not all(map(_has_bits_of, out_leaves, flatten(out)[0])):
+                self._give_up(program, _NOTICING)
+            return out
+        return unflatten(out_structure, out_leaves)
 
     def _learned(self, program: _Program, recorder: Recorder, inputs: list[Any]) -> None:
         """Take up what a recording has shown."""
         if recorder.unsound:
-            program.unsound += 1
-            if program.unsound >= MOST_UNSOUND and program.runner is None:
-                self._give_up(program, _NOT_FINITE)
+            self._met_infinities(program, inputs)
             return
+        if recorder.raised:
+            program.raised += 1
+            if program.runner is not None or program.raised < MOST_RAISED:
+                return
         if recorder.unfit is not None:
             program.restarts += 1
+            if recorder.differs and program.careful and program.restarts > 1:
+                program.restarts += program.suspicious * MOST_RESTARTS
+                program.suspicious = True
             if recorder.differs and program.restarts <= MOST_RESTARTS:
                 # Libraries, ours among them, learn in a first call. Begin again.
-                program.root, program.runner = Segment(None, len(inputs)), None
+                program.begin_anew(len(inputs))
                 self.short.clear()
                 return
-            program.root, program.runner = Segment(None, len(inputs)), None
+            program.begin_anew(len(inputs))
             self._give_up(program, recorder.unfit)
             return
         end = recorder.segment
@@ -319,6 +344,19 @@ class Calls:
                 self._give_up(program, why)
                 return
             program.runner = self._runner(program.root, inputs)
+            self.short.clear()
+
+    def _met_infinities(self, program: _Program, inputs: list[Any]) -> None:
+        """Count a call with derivatives that are not finite; after some, begin anew.
+
+        The program is then recorded with all that is asked about infinities and NaNs as branches.
+        """
+        program.not_finite += 1
+        if program.runner is not None and program.not_finite < MOST_NOT_FINITE:
+            return
+        if not program.careful:
+            program.careful, program.opaque = True, set()
+            program.begin_anew(len(inputs))
             self.short.clear()
 
     def _runner(self, root: Segment, inputs: Any) -> Any:
@@ -414,6 +452,19 @@ def _equal(a: Any, b: Any, *, exact: bool) -> bool:
     small = float(np.sqrt(np.finfo(b.dtype).eps))
     scale = float(np.max(np.abs(b), initial=0, where=np.isfinite(b)))
     return np.allclose(a, b, rtol=small, atol=small * scale, equal_nan=True)
+
+
+def _has_bits_of(a: Any, b: Any) -> bool:
+    """Whether two leaves are the same to the signs of their zeros; NaNs need only be NaNs."""
+    if alike(a, b):
+        return True
+    x, y = np.asarray(a), np.asarray(b)
+    if type(a) is not type(b) or x.dtype != y.dtype or x.dtype.kind not in "fc":
+        return False
+    known = ~np.isnan(y)
+    return np.array_equal(x, y, equal_nan=True) and alike(
+        np.copysign(1, x.real[known]), np.copysign(1, y.real[known])
+    )
 
 
 def _own(leaf: Any, taken: set[int]) -> Any:

@@ -97,6 +97,7 @@ class _Expansion:
         self.static: set[int] = set()  # positions whose shapes depend on no values
         self.next = 1 + max([len(inputs), *[at for block, _ in blocks for at, _ in block.nodes]])
         self.path: Path = []
+        self.careful = blocks[0][0].careful
         self.block = Block()
         self._find_last_uses(blocks)
         with np.errstate(all="ignore"):
@@ -223,7 +224,10 @@ class _Expansion:
     ) -> tuple[Segment, Any] | None:
         """The calls that a function makes, and its result as a template, if they are a program."""
         root = Segment(None, len(positions))
-        recorder = Recorder(root, len(positions), MOST_NODES, 1)
+        careful = self.careful  # then what is right for each answer is taken
+        recorder = Recorder(
+            root, len(positions), MOST_NODES, 1, careful=careful, assumes_worst=careful
+        )
         given = {x: Recorded(_own(self.values[x]), i, recorder) for i, x in enumerate(positions)}
         recording = Recording(recorder)
         OPEN.add(recording)

@@ -54,9 +54,19 @@ LARGEST = 1 << 20  # bytes of a constant that is made ahead
 class Block:
     """A segment of a program after the passes: calls by position, and what follows."""
 
-    __slots__ = ("children", "nodes", "out", "read", "recordings", "used_below", "writes")
+    __slots__ = (
+        "careful",
+        "children",
+        "nodes",
+        "out",
+        "read",
+        "recordings",
+        "used_below",
+        "writes",
+    )
 
     def __init__(self) -> None:
+        self.careful = False  # see `Segment`
         self.nodes: list[tuple[int, Node]] = []
         self.read: Read | None = None
         self.children: dict[Any, Block] = {}
@@ -86,6 +96,7 @@ class _Known:
 def optimized(root: Segment) -> Block:
     """The program of a tree of segments, with fewer calls."""
     made = Block()
+    made.careful = root.careful
     pending: list[tuple[Segment, Block, _Known, dict[int, Node]]] = [
         (root, made, _Known(), dict(root.inputs))
     ]

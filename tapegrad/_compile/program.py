@@ -176,6 +176,7 @@ class Segment:
     """Nodes in a row, and what follows: a read with a child by each answer, or the results."""
 
     __slots__ = (
+        "careful",
         "children",
         "inputs",
         "nodes",
@@ -191,6 +192,7 @@ class Segment:
         self.parent = parent
         self.inputs: dict[int, Node] = {}  # of a root: what is known of them
         self.start = start  # the position of the first node along the path
+        self.careful = False  # of the first one: whether infinities and NaNs are branches
         self.nodes: list[Node] = []
         self.read: Read | None = None
         self.children: dict[Any, Segment] = {}

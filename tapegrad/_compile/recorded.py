@@ -296,16 +296,34 @@ class Recorded(Mapped):
 
     def expect(self, question: Callable[[Any], bool], answer: bool) -> bool:
         """What a question is answered; the program asks it later if that was expected."""
+        recorder = self.recorder
+        if recorder.careful:
+            return self._answered_carefully(question, answer)
         found = question(self._value)
-        self.recorder.expect(question, self.at, found, answer)
+        recorder.expect(question, self.at, found, answer)
         return found
+
+    def _answered_carefully(self, question: Callable[[Any], bool], usual: bool) -> bool:
+        """What decides a way to go on; or that which is right in all cases."""
+        return not usual if self.recorder.assumes_worst else bool(self.answer(question))
 
     def trust(self, question: Callable[[Any], bool], answer: bool) -> bool:
         """`expect`, where the end of the transform asks about what comes of this value."""
+        if self.recorder.careful:
+            return self._answered_carefully(question, answer)
         found = question(self._value)
         if found is not answer:
             self.recorder.expect(question, self.at, found, answer)
         return found
+
+    def as_one(self, function: Callable[..., Any], *args: Any) -> Any:
+        """A call of a function of our own: see `values.as_one`."""
+        recorder = self.recorder
+        if not recorder.careful or recorder.assumes_worst:
+            return NotImplemented
+        if any(isinstance(arg, Mapped) and not arg.records for arg in args):
+            return NotImplemented
+        return called(recorder, getattr(function, "__wrapped__", function), args, {})
 
     def by(self, function: Callable[..., Any], *args: Any) -> Any:
         """What a function of plain arrays gives: see `by`."""
@@ -430,7 +448,7 @@ def called(
         raise LeakedValueError(
             "value from a compiled function used after that returned. Return it from the function."
         )
-    value = function(*raw(args), **raw(kwargs))
+    value = _tried(recorder, function, raw(args), raw(kwargs))
     if function in STATIC:
         return value
     kind = type(value)
@@ -455,6 +473,19 @@ def called(
         recorder.ask(shapes_of, at, shapes_of(value))
         return Recorded(value.copy("K"), at, recorder)  # such a result is seldom a view
     return _logged(recorder, value, call, call, args)
+
+
+def _tried(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
+    """The value of a call. One that raises is no node: who catches that takes a branch unseen."""
+    try:
+        return function(*args, **kwargs)
+    except (TypeError, AttributeError):  # as for all arguments of these kinds
+        raise
+    except Exception as error:
+        if not recorder.trial:
+            recorder.raised = True
+            recorder.give_up(f"{name_of_function(function)} raises {type(error).__name__} in it")
+        raise
 
 
 def _shaped_by_values(function: Any, args: tuple[Any, ...]) -> bool:
@@ -532,6 +563,7 @@ class Recording:
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
+        self.careful, self.suspicious = recorder.careful, recorder.suspicious
 
     def adopt(self, value: Any) -> Any:
         """A plain array, or number of NumPy's, as one whose calls are recorded: a copy."""
@@ -604,7 +636,7 @@ def mutated(
     memory = target.memory
     given, named = referred(args), referred(kwargs)
     whole = Ref(memory.at)
-    function(target._value, *raw(args), **raw(kwargs))
+    _tried(recorder, function, (target._value, *raw(args)), raw(kwargs))
     steps = target.steps
     memory.at = recorder.log(function, (whole, *given), named, memory.owner, steps)
     memory.version += 1

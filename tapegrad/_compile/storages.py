@@ -18,13 +18,14 @@ FILLED_BYTES = 1 << 20  # of a buffer that keeps what it was filled with
 class Storage:
     """The memory of one or more values: a buffer of the workspace, or whatever NumPy made."""
 
-    __slots__ = ("buffer", "filled", "fixed", "members")
+    __slots__ = ("buffer", "filled", "fixed", "live", "members")
 
     def __init__(self, buffer: int | None, *, fixed: bool) -> None:
         self.buffer = buffer
         self.fixed = fixed  # an input's or a constant's, which no call may change
         self.filled: Any = None  # what a buffer holds from the beginning, as a key
         self.members: list[int] = []
+        self.live: list[int] = []  # those that were not seen to have ended
 
 
 class Scope:
@@ -45,6 +46,7 @@ class Scope:
                 twin = copies[id(storage)] = Storage(storage.buffer, fixed=storage.fixed)
                 twin.filled = storage.filled
                 twin.members = list(storage.members)
+                twin.live = list(storage.live)
             made.storages[at] = twin
         made.names = dict(self.names)
         made.free = {key: list(buffers) for key, buffers in self.free.items()}
@@ -60,6 +62,7 @@ class Scope:
     def join(self, at: int, storage: Storage) -> None:
         """Let a value be of a storage."""
         storage.members.append(at)
+        storage.live.append(at)
         self.storages[at] = storage
 
     def view(self, at: int, node: Node) -> Storage | None:
@@ -88,8 +91,14 @@ class Lives:
             self.dying.setdefault(end, []).append(at)
 
     def ended(self, storage: Storage, position: float) -> bool:
-        """Whether nothing uses a storage after a position."""
-        return all(self.last.get(member, -1) <= position for member in storage.members)
+        """Whether nothing uses a storage after a position, which never goes back.
+
+        What has ended is looked at once: a storage may be of as many values as a program has calls.
+        """
+        live = storage.live
+        while live and self.last.get(live[-1], -1) <= position:
+            live.pop()
+        return not live
 
 
 class Workspace:

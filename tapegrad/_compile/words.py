@@ -188,6 +188,11 @@ def _is_reduction(function: Any) -> bool:
     )
 
 
+def out_argument(ufunc: Any, name: str) -> str:
+    """An output as an argument: by position, the faster way, but where NumPy warns of that."""
+    return f"out={name}" if ufunc in (np.maximum, np.minimum) else name
+
+
 def literal(structure: Structure, leaves: Iterator[str]) -> str | None:
     """A result's containers as Python's own literals; None if there are others."""
     if structure.kind is None:
@@ -201,4 +206,4 @@ def literal(structure: Structure, leaves: Iterator[str]) -> str | None:
     return f"({joined})" if structure.kind is tuple else f"[{joined}]"
 
 
-__all__ = ["STATE", "Words", "literal"]
+__all__ = ["STATE", "Words", "literal", "out_argument"]

@@ -76,6 +76,7 @@ STATIC = {
     np.may_share_memory,
     np.shares_memory,
     np.min_scalar_type,
+    np.einsum_path,
     np.broadcast_shapes,
 }
 

@@ -30,6 +30,7 @@ from tapegrad._compile.program import (
     Segment,
     UnknownAnswer,
     answer_key,
+    copied,
     interpret,
     references,
     references_of,
@@ -447,7 +448,10 @@ class Source:
             if at in self.escaping:
                 storage = Storage(None, fixed=False)
                 storage.members.append(at)
-                lines.append(f"{indent}v{at} = {source}.copy('K')")
+                copy = f"{source}.copy('K')"
+                if min(node.strides, default=0) < 0:
+                    copy = f"{self._constant(copied)}({source})"
+                lines.append(f"{indent}v{at} = {copy}")
                 scope.names[at] = f"v{at}"
                 self.whole.add(at)
                 scope.storages[at] = storage
@@ -643,9 +647,13 @@ def _is_whole_index(index: Any) -> bool:
 def _allocated(key: Any) -> Any:
     """An array of a shape, strides and dtype; its elements are of no account."""
     shape, strides, dtype = key
-    order = sorted(range(len(shape)), key=lambda axis: -strides[axis])
+    order = sorted(range(len(shape)), key=lambda axis: -abs(strides[axis]))
     made = np.empty([shape[axis] for axis in order], dtype)
-    return made.transpose(np.argsort(order)) if order != list(range(len(shape))) else made
+    if order != list(range(len(shape))):
+        made = made.transpose(np.argsort(order))
+    if min(strides, default=0) < 0:  # what is written into an argument that lies backwards
+        made = made[tuple([slice(None, None, -1 if step < 0 else 1) for step in strides])]
+    return made
 
 
 class Runner:

@@ -23,13 +23,14 @@ from tapegrad._compile.program import (
     Results,
     Segment,
     Step,
+    copied,
     references,
     references_of,
     value_of,
 )
 
 # Calls whose value is that of their argument, as values do not change: copies.
-COPIES: tuple[Any, ...] = (np.array, np.copy, np.asarray, np.asanyarray, method("copy"))
+COPIES: tuple[Any, ...] = (np.array, np.copy, np.asarray, np.asanyarray, method("copy"), copied)
 # And those whose value is that of a real argument.
 KEEPS: tuple[Any, ...] = (
     operator.pos,

@@ -92,8 +92,15 @@ def _source(node: Node, calls: dict[int, Node]) -> int | None:
         return None
     if ufunc.signature is not None or call.dtype != node.dtype or not is_basic(index):
         return None
+    if _is_backward(index):  # a ufunc may round otherwise there
+        return None
     part: Any = np.broadcast_to(np.empty((), node.dtype), node.shape)[index]
     return value.at if getattr(part, "shape", ()) == call.shape else None
+
+
+def _is_backward(index: Any) -> bool:
+    parts = index if type(index) is tuple else (index,)
+    return any(type(part) is slice and (part.step or 1) < 0 for part in parts)
 
 
 def is_basic(index: Any) -> bool:

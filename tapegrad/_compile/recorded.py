@@ -30,9 +30,9 @@ from tapegrad._compile.functions import (
     shape_is_known,
     shapes_of,
 )
-from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike
+from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike, copied
 from tapegrad._compile.recorder import NotRecordableError, Recorder, name_of_function
-from tapegrad._core.recorded import as_recorded
+from tapegrad._core.recorded import RECORDING, as_recorded
 from tapegrad._core.values import Mapped, asked_by_holder, innermost
 from tapegrad._errors import LeakedValueError
 
@@ -200,7 +200,7 @@ class Recorded(Mapped):
         """Its present state: later writes do not change it."""
         if not isinstance(self._value, np.ndarray):
             return self
-        return Recorded(self._value.copy("K"), self.at, self.recorder)
+        return Recorded(copied(self._value), self.at, self.recorder)
 
     def resize(self, shape: tuple[int, ...], refcheck: bool = True) -> None:
         """As `numpy.ndarray.resize`, to a shape of the same size: by a replay that made it."""
@@ -430,7 +430,7 @@ def called(
         raise LeakedValueError(
             "value from a compiled function used after that returned. Return it from the function."
         )
-    value = function(*raw(args), **raw(kwargs))
+    value = _called_plainly(function, raw(args), raw(kwargs))
     if function in STATIC:
         return value
     kind = type(value)
@@ -443,18 +443,43 @@ def called(
         at = recorder.log(function, given, named, value)
         if shaped:
             recorder.ask(shapes_of, at, shapes_of(value))
-        parts = []
-        for i, part in enumerate(value):
-            call = (nth(function, i), given, named)
-            of: Any = operator.getitem, (Ref(at), i), {}
-            parts.append(None if part is None else _logged(recorder, part, of, call, args))
-        return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+        return _parts(recorder, value, at, (function, given, named), args)
     call = (function, given, named)
     if shaped and kind is np.ndarray:
         at = recorder.log(*call, value, shaped=True)
         recorder.ask(shapes_of, at, shapes_of(value))
-        return Recorded(value.copy("K"), at, recorder)  # such a result is seldom a view
+        return Recorded(copied(value), at, recorder)  # such a result is seldom a view
     return _logged(recorder, value, call, call, args)
+
+
+def _parts(recorder: Recorder, value: Any, at: int, call: Logged, args: tuple[Any, ...]) -> Any:
+    """The results of a call that returns several, some of which may be lists of them."""
+    kind: Any = type(value)
+    parts: list[Any] = []
+    function, given, named = call
+    for i, part in enumerate(value):
+        of: Logged = (operator.getitem, (Ref(at), i), {})
+        again = nth(function, i), given, named
+        if part is None:
+            parts.append(None)
+        elif type(part) is list or type(part) is tuple:
+            inner = recorder.log(*of, part)
+            parts.append(_parts(recorder, part, inner, again, args))
+        else:
+            parts.append(_logged(recorder, part, of, again, args))
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def _called_plainly(function: Any, args: Any, kwargs: Any) -> Any:
+    """What a function gives for plain values, of which nothing is recorded.
+
+    A function of our own may run transforms, which must not make recorded arrays in there.
+    """
+    token = RECORDING.set(None)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        RECORDING.reset(token)
 
 
 def _shaped_by_values(function: Any, args: tuple[Any, ...]) -> bool:
@@ -495,7 +520,7 @@ def _logged(
             return Recorded(value, at, recorder, arg.memory, (*arg.steps, step))
     if any(type(arg) is np.ndarray and _share(value, arg) for arg in args):
         at = recorder.log(*logged, value, shares=CONSTANT)
-        return Recorded(value.copy("K"), at, recorder)  # a write must not change the constant
+        return Recorded(copied(value), at, recorder)  # a write must not change the constant
     return Recorded(value, recorder.log(*logged, value), recorder)
 
 
@@ -522,8 +547,8 @@ def adopted(value: Any, recorder: Recorder) -> Any:
     kind = type(value)
     if kind is not np.ndarray and not issubclass(kind, np.number):
         return value
-    function = np.array if kind is np.ndarray else kind
-    copy = value.copy()
+    function: Any = copied if kind is np.ndarray else kind
+    copy = function(value)
     return Recorded(copy, recorder.log(function, (value,), {}, copy), recorder)
 
 
@@ -552,7 +577,7 @@ def by(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...]) 
     the same code as it runs for recorded values. Else it is one call of the program itself.
     """
     if recorder.unfit is None and function not in recorder.opaque:
-        expected = function(*raw(args))
+        expected = _called_plainly(function, raw(args), {})
         if not _is_recordable(expected):
             return function(*args)
         again = False  # whether it only did something else than in the run before

@@ -112,7 +112,7 @@ def as_cotangent(bar: Cotangent, leaf: Value) -> Cotangent:
         if is_scalar(leaf) == is_scalar(bar):
             return bar
         return bar[()] if is_scalar(leaf) else np.copy(bar)
-    if issubclass(type(leaf), np.generic):
+    if issubclass(type(leaf), np.generic) or isinstance(leaf, Traced) and is_scalar(leaf):
         return bar[()] if is_ndarray(bar) else bar
     if issubclass(type(bar), np.generic):
         return np.asarray(bar)

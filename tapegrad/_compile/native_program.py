@@ -177,10 +177,12 @@ class Workspace:
         x = lowered.values.get(at)
         if type(x) is not Array or at in lowered.python_levels:
             return lambda: values[at]
+        kind = lowered.kinds.get(at)
         if x.memory.input is not None and x == x.memory.whole():
             position = x.memory.input
-            return lambda: values[position]
-        kind = lowered.kinds.get(at)
+            if kind is lowered.kinds[position]:
+                return lambda: values[position]
+            return lambda: _as_kind(values[position], kind)
         if kind is np.ndarray:
             return self.viewer(x)
         view = self.view(x)
@@ -280,6 +282,12 @@ class Workspace:
 
 def _constant(value: Any) -> Callable[[], Any]:
     return lambda: value
+
+
+def _as_kind(value: Any, kind: Any) -> Any:
+    """A number as an array, a NumPy scalar, or a number of Python's."""
+    value = np.asarray(value)
+    return value if kind is np.ndarray else value.item() if kind in (float, int) else value[()]
 
 
 def _own(value: Any) -> Any:

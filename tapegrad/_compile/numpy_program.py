@@ -30,8 +30,8 @@ from tapegrad._compile.program import (
     Segment,
     UnknownAnswer,
     answer_key,
-    copied,
     interpret,
+    own_copy,
     references,
     references_of,
     taken,
@@ -450,7 +450,7 @@ class Source:
                 storage.members.append(at)
                 copy = f"{source}.copy('K')"
                 if min(node.strides, default=0) < 0:
-                    copy = f"{self._constant(copied)}({source})"
+                    copy = f"{self._constant(own_copy)}({source})"
                 lines.append(f"{indent}v{at} = {copy}")
                 scope.names[at] = f"v{at}"
                 self.whole.add(at)

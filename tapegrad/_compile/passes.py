@@ -23,14 +23,14 @@ from tapegrad._compile.program import (
     Results,
     Segment,
     Step,
-    copied,
+    own_copy,
     references,
     references_of,
     value_of,
 )
 
 # Calls whose value is that of their argument, as values do not change: copies.
-COPIES: tuple[Any, ...] = (np.array, np.copy, np.asarray, np.asanyarray, method("copy"), copied)
+COPIES: tuple[Any, ...] = (np.array, np.copy, np.asarray, np.asanyarray, method("copy"), own_copy)
 # And those whose value is that of a real argument.
 KEEPS: tuple[Any, ...] = (
     operator.pos,

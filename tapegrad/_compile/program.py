@@ -186,6 +186,14 @@ def copied(array: Any) -> Any:
     return made
 
 
+def own_copy(array: Any) -> Any:
+    """A copy that can be written to, and lies backwards in memory where an array does."""
+    if min(array.strides, default=0) >= 0:
+        return array.copy("K")
+    turned = tuple([slice(None, None, -1 if step < 0 else 1) for step in array.strides])
+    return array[turned].copy("K")[turned]
+
+
 class Read(NamedTuple):
     """A question about a value, by whose answer the program goes on: `question(value)`."""
 
@@ -282,7 +290,7 @@ def value_of(node: Node, values: Sequence[Any]) -> Any:
     kwargs = filled(node.kwargs, values) if node.kwargs else node.kwargs
     if node.steps is None:
         return node.function(*args, **kwargs)
-    whole = copied(args[0])
+    whole = own_copy(args[0])
     node.function(taken(whole, node.steps, values), *args[1:], **kwargs)
     return whole
 
@@ -351,6 +359,7 @@ __all__ = [
     "copied",
     "filled",
     "interpret",
+    "own_copy",
     "references",
     "references_of",
     "taken",

@@ -30,7 +30,7 @@ from tapegrad._compile.functions import (
     shape_is_known,
     shapes_of,
 )
-from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike, copied
+from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike, copied, own_copy
 from tapegrad._compile.recorder import NotRecordableError, Recorder, name_of_function
 from tapegrad._core.recorded import RECORDING, as_recorded
 from tapegrad._core.values import Mapped, asked_by_holder, innermost
@@ -448,7 +448,7 @@ def called(
     if shaped and kind is np.ndarray:
         at = recorder.log(*call, value, shaped=True)
         recorder.ask(shapes_of, at, shapes_of(value))
-        return Recorded(copied(value), at, recorder)  # such a result is seldom a view
+        return Recorded(own_copy(value), at, recorder)  # such a result is seldom a view
     return _logged(recorder, value, call, call, args)
 
 
@@ -520,7 +520,7 @@ def _logged(
             return Recorded(value, at, recorder, arg.memory, (*arg.steps, step))
     if any(type(arg) is np.ndarray and _share(value, arg) for arg in args):
         at = recorder.log(*logged, value, shares=CONSTANT)
-        return Recorded(copied(value), at, recorder)  # a write must not change the constant
+        return Recorded(own_copy(value), at, recorder)  # a write must not change the constant
     return Recorded(value, recorder.log(*logged, value), recorder)
 
 
@@ -547,7 +547,7 @@ def adopted(value: Any, recorder: Recorder) -> Any:
     kind = type(value)
     if kind is not np.ndarray and not issubclass(kind, np.number):
         return value
-    function: Any = copied if kind is np.ndarray else kind
+    function: Any = own_copy if kind is np.ndarray else kind
     copy = function(value)
     return Recorded(copy, recorder.log(function, (value,), {}, copy), recorder)
 

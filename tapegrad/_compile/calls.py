@@ -147,6 +147,7 @@ class Calls:
     def _made(self, args: Any, kwargs: Any) -> tuple[_Program, list[Any]]:
         """The program of such calls, and its inputs; calls are made until there is one."""
         leaves, structure = flatten((args, kwargs))
+        leaves = [copied(x) if type(x) is np.ndarray else x for x in leaves]
         inputs: list[Any] = []
         signature = self._signature(leaves, inputs)
         why: str | None = "values that no program takes"

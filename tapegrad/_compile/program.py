@@ -159,29 +159,35 @@ def _same_bits(a: Any, b: Any) -> bool:
     return bool(np.all(same | (np.isnan(a) & np.isnan(b))))
 
 
+WIDEST = 1 << 16  # bytes from the first element of an array to its last, copied with all its gaps
+
+
 def copied(array: Any) -> Any:
     """A copy that lies in memory as an array does: backwards, with gaps, or broadcast.
 
-    The last bits of an elementary function may depend on that. Gaps are at most as wide as what
-    lies between them, so that a column of a large matrix needs no copy of that.
+    The last bits of an elementary function may depend on that. Of a column of a large matrix, or
+    another array in wide gaps, these are narrowed: at most as wide as what lies between them.
     """
     made = array.copy("K")
     if made.strides == array.strides or array.size <= 1:
         return made
+    room = sum([abs(step) * (n - 1) for step, n in zip(array.strides, array.shape, strict=True)])
+    narrow = room > WIDEST
     strides, packed, low, high = list(array.strides), array.itemsize, 0, array.itemsize
     for axis in sorted(range(array.ndim), key=lambda axis: abs(strides[axis])):
         steps, stride = array.shape[axis] - 1, abs(strides[axis])
         if not steps:
             continue
-        stride = min(stride, 2 * packed)
+        if narrow:
+            stride = min(stride, 2 * packed)
         packed = max(packed, stride * (steps + 1))
         if strides[axis] < 0:
             low += steps * stride
         else:
             high += steps * stride
         strides[axis] = -stride if strides[axis] < 0 else stride
-    room = np.empty(low + high, np.uint8)
-    made = np.ndarray(array.shape, array.dtype, room, low, strides)
+    memory = np.empty(low + high, np.uint8)
+    made = np.ndarray(array.shape, array.dtype, memory, low, strides)
     made[...] = array
     return made
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from tapegrad._compile.functions import (
+    CALLING,
     MUTATORS,
     SHAPED_BY_VALUES,
     STATIC,
@@ -32,7 +33,9 @@ from tapegrad._compile.functions import (
 )
 from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike, copied, own_copy
 from tapegrad._compile.recorder import NotRecordableError, Recorder, name_of_function
+from tapegrad._core.composite import Composite
 from tapegrad._core.recorded import RECORDING, as_recorded
+from tapegrad._core.rule import REGISTRY
 from tapegrad._core.values import Mapped, asked_by_holder, innermost
 from tapegrad._errors import LeakedValueError
 
@@ -246,6 +249,8 @@ class Recorded(Mapped):
             rest = {key: value for key, value in kwargs.items() if key != "out"}
             targets = out if type(out) is tuple else (out,)
             return with_out(self.recorder, function, args, rest, targets)
+        if function in CALLING:
+            return cast(Composite, REGISTRY[function]).definition(*args, **kwargs)
         return called(self.recorder, function, args, kwargs)
 
     # -- reads and writes ------------------------------------------------------------------------

@@ -211,6 +211,7 @@ def settings_of(count):
         max_examples=count,
         derandomize=True,
         database=None,
+        deadline=None,
         phases=(Phase.generate,),
         suppress_health_check=list(HealthCheck),
     )

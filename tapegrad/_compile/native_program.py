@@ -9,6 +9,7 @@ Where one was not, the call is made by the NumPy back end, which can go any way.
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -193,7 +194,8 @@ class Workspace:
         assert node is not None
         value_now = self._value_of(node)
         target = self.view(step.out) if step.out is not None else None
-        shares = node.kind is np.ndarray and node.shares != -1
+        picks = node.function is operator.getitem and type(node.args[0]) in (tuple, list)
+        shares = node.kind is np.ndarray and (picks or node.shares != -1)
 
         def call() -> None:
             if node.silent:

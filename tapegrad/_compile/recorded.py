@@ -200,10 +200,13 @@ class Recorded(Mapped):
         return called(self.recorder, np.array, (buffer,), {})
 
     def snapshot(self) -> Any:
-        """Its present state: later writes do not change it."""
+        """Its present state: later writes do not change it. It has no gaps, as the tape's copies."""
         if not isinstance(self._value, np.ndarray):
             return self
-        return Recorded(copied(self._value), self.at, self.recorder)
+        made = self._value.copy("K")
+        if made.strides != self._value.strides:
+            return called(self.recorder, method("copy"), (self, "K"), {})
+        return Recorded(made, self.at, self.recorder)
 
     def resize(self, shape: tuple[int, ...], refcheck: bool = True) -> None:
         """As `numpy.ndarray.resize`, to a shape of the same size: by a replay that made it."""

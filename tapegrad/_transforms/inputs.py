@@ -23,6 +23,7 @@ from tapegrad._core.values import (
     is_array,
     is_inexact,
     is_ndarray,
+    is_recorded_array,
     is_scalar,
     records,
     snapshot,
@@ -351,4 +352,6 @@ class Inputs:
 
 def own_copy(leaf: Value) -> Any:
     """A copy of a leaf, which shares no memory and no object with the values of a replay."""
-    return leaf.copy() if type(leaf) is np.ndarray else snapshot(leaf)
+    if type(leaf) is np.ndarray or is_recorded_array(leaf) and not leaf.flags.c_contiguous:
+        return leaf.copy()
+    return snapshot(leaf)

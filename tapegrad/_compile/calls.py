@@ -19,7 +19,14 @@ from tapegrad._compile.background import runner_of
 from tapegrad._compile.listing import listing
 from tapegrad._compile.numpy_program import RECORDINGS, Source
 from tapegrad._compile.passes import optimized
-from tapegrad._compile.program import NotFiniteError, Ref, Segment, UnknownAnswer, alike
+from tapegrad._compile.program import (
+    NotFiniteError,
+    Ref,
+    Segment,
+    UnknownAnswer,
+    alike,
+    copied,
+)
 from tapegrad._compile.recorded import Recorded, Recording
 from tapegrad._compile.recorder import Recorder
 from tapegrad._compile.surroundings import Surroundings
@@ -166,13 +173,14 @@ class Calls:
     def _made(self, args: Any, kwargs: Any) -> tuple[_Program, list[Any]]:
         """The program of such calls, and its inputs; calls are made until there is one."""
         leaves, structure = flatten((args, kwargs))
+        leaves = [copied(x) if type(x) is np.ndarray else x for x in leaves]
         inputs: list[Any] = []
         signature = self._signature(leaves, inputs)
         why: str | None = "values that no program takes"
         for _ in range(MOST_CALLS):
             if signature is None or self.eager:
                 break
-            own = [x.copy("K") if type(x) is np.ndarray else x for x in leaves]
+            own = [copied(x) if type(x) is np.ndarray else x for x in leaves]
             given, named = unflatten(structure, own)
             self(*given, **named)
             key = (structure, signature, self.surroundings.version())
@@ -260,7 +268,7 @@ class Calls:
         for leaf in leaves:
             kind = type(leaf)
             if kind is np.ndarray or kind not in _STATIC and not isinstance(leaf, enum.Enum):
-                own = leaf.copy("K") if kind is np.ndarray else leaf
+                own = copied(leaf) if kind is np.ndarray else leaf
                 leaf = Recorded(own, len(recorded), recorder)
                 recorded.append(leaf)
             given.append(leaf)

@@ -136,7 +136,7 @@ class _Expansion:
     def _node(self, at: int, node: Node, depth: int) -> None:
         """A call: taken apart, or as it is."""
         taken = self._renamed(node)
-        if taken.steps is None and type(taken.args[0] if taken.args else None) is tuple:
+        if taken.steps is None and type(taken.args[0] if taken.args else None) in (tuple, list):
             found = _picked(taken)
             if found is not None:
                 self.stand_ins[at] = found
@@ -402,7 +402,7 @@ def _with_buffers(function: Any) -> Any:
 
 
 def _picked(node: Node) -> Any:
-    """The part of a tuple of references that a call picks."""
+    """The part of a tuple or list of references that a call picks."""
     if getattr(node.function, "__name__", "") == "getitem" and type(node.args[1]) is int:
         found = node.args[0][node.args[1]]
         return found if type(found) is Ref else None

@@ -63,6 +63,9 @@ MUTATORS: dict[Any, tuple[int, str]] = {
     np.fill_diagonal: (0, "a"),
 }
 
+# Functions that call functions of the program, whose calls are recorded by the definition.
+CALLING = {np.piecewise, np.apply_along_axis, np.apply_over_axes}
+
 # Functions whose answer depends on shapes and dtypes alone.
 STATIC = {
     np.shape,
@@ -76,6 +79,7 @@ STATIC = {
     np.may_share_memory,
     np.shares_memory,
     np.min_scalar_type,
+    np.einsum_path,
     np.broadcast_shapes,
 }
 
@@ -210,6 +214,7 @@ def in_place_of(name: str) -> Function:
 __all__ = [
     "ATTRIBUTES",
     "BOUND",
+    "CALLING",
     "EXPECTATIONS",
     "METHODS",
     "MUTATORS",

@@ -450,7 +450,6 @@ class Kernel(Registers):
 
     def _blocks(self, rows: list[str], full: int) -> None:
         """The loop over all whole vectors; long sums by blocks."""
-        width = self.width
         innermost = len(self.loops) - 1
         begin, end = "0", str(full)
         if self.divided and len(self.loops) == 1:

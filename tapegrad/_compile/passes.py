@@ -26,6 +26,7 @@ from tapegrad._compile.program import (
     Results,
     Segment,
     Step,
+    own_copy,
     references,
     references_of,
     renamed,
@@ -36,7 +37,7 @@ from tapegrad._compile.questions import without_implied
 from tapegrad._compile.signs import signed
 
 # Calls whose value is that of their argument, as values do not change: copies.
-COPIES: tuple[Any, ...] = (np.array, np.copy, np.asarray, np.asanyarray, method("copy"))
+COPIES: tuple[Any, ...] = (np.array, np.copy, np.asarray, np.asanyarray, method("copy"), own_copy)
 # And those whose value is that of a real argument.
 KEEPS: tuple[Any, ...] = (
     operator.pos,

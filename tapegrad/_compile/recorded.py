@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from tapegrad._compile.functions import (
+    CALLING,
     MUTATORS,
     SHAPED_BY_VALUES,
     STATIC,
@@ -30,9 +31,11 @@ from tapegrad._compile.functions import (
     shape_is_known,
     shapes_of,
 )
-from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike
+from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike, own_copy
 from tapegrad._compile.recorder import NotRecordableError, Recorder, name_of_function
-from tapegrad._core.recorded import as_recorded
+from tapegrad._core.composite import Composite
+from tapegrad._core.recorded import RECORDING, as_recorded
+from tapegrad._core.rule import REGISTRY
 from tapegrad._core.values import Mapped, asked_by_holder, innermost
 from tapegrad._errors import LeakedValueError
 
@@ -197,10 +200,13 @@ class Recorded(Mapped):
         return called(self.recorder, np.array, (buffer,), {})
 
     def snapshot(self) -> Any:
-        """Its present state: later writes do not change it."""
+        """Its present state: no write changes it later. It has no gaps, as the tape's copies."""
         if not isinstance(self._value, np.ndarray):
             return self
-        return Recorded(self._value.copy("K"), self.at, self.recorder)
+        made = self._value.copy("K")
+        if made.strides != self._value.strides:
+            return called(self.recorder, method("copy"), (self, "K"), {})
+        return Recorded(made, self.at, self.recorder)
 
     def resize(self, shape: tuple[int, ...], refcheck: bool = True) -> None:
         """As `numpy.ndarray.resize`, to a shape of the same size: by a replay that made it."""
@@ -246,6 +252,8 @@ class Recorded(Mapped):
             rest = {key: value for key, value in kwargs.items() if key != "out"}
             targets = out if type(out) is tuple else (out,)
             return with_out(self.recorder, function, args, rest, targets)
+        if function in CALLING:
+            return cast(Composite, REGISTRY[function]).definition(*args, **kwargs)
         return called(self.recorder, function, args, kwargs)
 
     # -- reads and writes ------------------------------------------------------------------------
@@ -461,24 +469,19 @@ def called(
         at = recorder.log(function, given, named, value)
         if shaped:
             recorder.ask(shapes_of, at, shapes_of(value))
-        parts = []
-        for i, part in enumerate(value):
-            call = (nth(function, i), given, named)
-            of: Any = operator.getitem, (Ref(at), i), {}
-            parts.append(None if part is None else _logged(recorder, part, of, call, args))
-        return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+        return _parts(recorder, value, at, (function, given, named), args)
     call = (function, given, named)
     if shaped and kind is np.ndarray:
         at = recorder.log(*call, value, shaped=True)
         recorder.ask(shapes_of, at, shapes_of(value))
-        return Recorded(value.copy("K"), at, recorder)  # such a result is seldom a view
+        return Recorded(own_copy(value), at, recorder)  # such a result is seldom a view
     return _logged(recorder, value, call, call, args)
 
 
 def _tried(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
     """The value of a call. One that raises is no node: who catches that takes a branch unseen."""
     try:
-        return function(*args, **kwargs)
+        return _called_plainly(function, args, kwargs)
     except (TypeError, AttributeError):  # as for all arguments of these kinds
         raise
     except Exception as error:
@@ -486,6 +489,36 @@ def _tried(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
             recorder.raised = True
             recorder.give_up(f"{name_of_function(function)} raises {type(error).__name__} in it")
         raise
+
+
+def _parts(recorder: Recorder, value: Any, at: int, call: Logged, args: tuple[Any, ...]) -> Any:
+    """The results of a call that returns several, some of which may be lists of them."""
+    kind: Any = type(value)
+    parts: list[Any] = []
+    function, given, named = call
+    for i, part in enumerate(value):
+        of: Logged = (operator.getitem, (Ref(at), i), {})
+        again = nth(function, i), given, named
+        if part is None:
+            parts.append(None)
+        elif type(part) is list or type(part) is tuple:
+            inner = recorder.log(*of, part)
+            parts.append(_parts(recorder, part, inner, again, args))
+        else:
+            parts.append(_logged(recorder, part, of, again, args))
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def _called_plainly(function: Any, args: Any, kwargs: Any) -> Any:
+    """What a function gives for plain values, of which nothing is recorded.
+
+    A function of our own may run transforms, which must not make recorded arrays in there.
+    """
+    token = RECORDING.set(None)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        RECORDING.reset(token)
 
 
 def _shaped_by_values(function: Any, args: tuple[Any, ...]) -> bool:
@@ -526,7 +559,7 @@ def _logged(
             return Recorded(value, at, recorder, arg.memory, (*arg.steps, step))
     if any(type(arg) is np.ndarray and _share(value, arg) for arg in args):
         at = recorder.log(*logged, value, shares=CONSTANT)
-        return Recorded(value.copy("K"), at, recorder)  # a write must not change the constant
+        return Recorded(own_copy(value), at, recorder)  # a write must not change the constant
     return Recorded(value, recorder.log(*logged, value), recorder)
 
 
@@ -553,8 +586,8 @@ def adopted(value: Any, recorder: Recorder) -> Any:
     kind = type(value)
     if kind is not np.ndarray and not issubclass(kind, np.number):
         return value
-    function = np.array if kind is np.ndarray else kind
-    copy = value.copy()
+    function: Any = own_copy if kind is np.ndarray else kind
+    copy = function(value)
     return Recorded(copy, recorder.log(function, (value,), {}, copy), recorder)
 
 
@@ -584,7 +617,7 @@ def by(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...]) 
     the same code as it runs for recorded values. Else it is one call of the program itself.
     """
     if recorder.unfit is None and function not in recorder.opaque:
-        expected = function(*raw(args))
+        expected = _called_plainly(function, raw(args), {})
         if not _is_recordable(expected):
             return function(*args)
         again = False  # whether it only did something else than in the run before

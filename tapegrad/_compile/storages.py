@@ -93,7 +93,7 @@ class Lives:
     def ended(self, storage: Storage, position: float) -> bool:
         """Whether nothing uses a storage after a position, which never goes back.
 
-        What has ended is looked at once: a storage may be of as many values as a program has calls.
+        What has ended is looked at once: a storage may have as many values as a program.
         """
         live = storage.live
         while live and self.last.get(live[-1], -1) <= position:
@@ -165,9 +165,13 @@ class Workspace:
 def allocated(key: Any) -> Any:
     """An array of a shape, strides and dtype; its elements are of no account."""
     shape, strides, dtype = key
-    order = sorted(range(len(shape)), key=lambda axis: -strides[axis])
+    order = sorted(range(len(shape)), key=lambda axis: -abs(strides[axis]))
     made = np.empty([shape[axis] for axis in order], dtype)
-    return made.transpose(np.argsort(order)) if order != list(range(len(shape))) else made
+    if order != list(range(len(shape))):
+        made = made.transpose(np.argsort(order))
+    if min(strides, default=0) < 0:  # what is written into an argument that lies backwards
+        made = made[tuple([slice(None, None, -1 if step < 0 else 1) for step in strides])]
+    return made
 
 
 __all__ = ["FILLED_BYTES", "Lives", "Scope", "Storage", "Workspace", "allocated"]

@@ -16,7 +16,7 @@ from tapegrad._compile.elementwise import UFUNC_OF, common_element, is_contiguou
 from tapegrad._compile.functions import add_part
 from tapegrad._compile.passes import frozen
 from tapegrad._compile.placing import Joined, Placed, box_of, is_basic
-from tapegrad._compile.program import Node, Ref, references
+from tapegrad._compile.program import Node, Ref, own_copy, references
 from tapegrad._compile.storages import FILLED_BYTES, Lives, Scope, Storage, Workspace
 from tapegrad._compile.words import Words, out_argument
 
@@ -90,7 +90,10 @@ class Writes:
             self.whole.add(at)
             if around is None:
                 source = self.words.expression(whole, scope.names)
-                lines.append(f"{indent}{name} = {source}.copy('K')")
+                copy = f"{source}.copy('K')"
+                if min(node.strides, default=0) < 0:
+                    copy = f"{self.words.constant(own_copy)}({source})"
+                lines.append(f"{indent}{name} = {copy}")
                 return
             made = f"{self.words.constant(np.empty)}({node.shape}"
             lines.append(f"{indent}{name} = {made}, {self.words.constant(node.dtype)})")

@@ -17,6 +17,7 @@ import tapegrad
 from tapegrad import EagerWarning, StaleProgramError, _tree
 
 X = np.random.default_rng(0).standard_normal(6)
+V = np.arange(1.0, 7.0)
 BACKENDS = ("numpy", "interpreter")
 
 
@@ -430,6 +431,37 @@ def test_calls_that_eager_settles_have_its_bits():
     rng = np.random.default_rng(0)
     points = rng.standard_normal((40, 4))
     check(f, lambda n: points[n], calls=40)
+
+
+def test_parts_are_read_when_eager_reads_them():
+    # The order of reads on the tape is that of the sums of a second derivative.
+    def f(x):
+        rate, x = x[1], x * 1.0
+        y = x * 2.0
+        for _ in range(3):
+            x[1:] += rate * y[:-1]
+            y = y * y
+        return np.sum(x * x)
+
+    hvp = lambda x: tapegrad.vjp(tapegrad.grad(f), x)[1](V)  # noqa: E731
+    check(hvp, lambda n: np.random.default_rng(n).standard_normal(6), calls=12)
+
+
+def test_custom_rules_may_return_numbers():
+    @tapegrad.custom_jvp
+    def thrice(x):
+        return x * 3
+
+    thrice.defjvp(lambda primals, tangents: (thrice(*primals), 3 * tangents[0]))
+    check(lambda x, dot: tapegrad.jvp(thrice, (x,), (dot,)), 0.5, 2.0)
+
+    @tapegrad.custom_vjp
+    def twice(x):
+        return x * 2
+
+    twice.defvjp(lambda x: (x * 2, None), lambda _, g: (2.0,))
+    check(tapegrad.grad(twice), 0.5)
+    check(lambda y, g: tapegrad.linear_transpose(lambda x, y: x + y, X, y)(g), 1.0, X)
 
 
 def test_zeros_keep_their_signs():

@@ -23,6 +23,7 @@ from tapegrad._core.values import (
     is_array,
     is_inexact,
     is_ndarray,
+    is_recorded_number,
     is_scalar,
     records,
     snapshot,
@@ -112,7 +113,7 @@ def as_cotangent(bar: Cotangent, leaf: Value) -> Cotangent:
         if is_scalar(leaf) == is_scalar(bar):
             return bar
         return bar[()] if is_scalar(leaf) else np.copy(bar)
-    if issubclass(type(leaf), np.generic):
+    if issubclass(type(leaf), np.generic) or is_recorded_number(leaf):
         return bar[()] if is_ndarray(bar) else bar
     if issubclass(type(bar), np.generic):
         return np.asarray(bar)

@@ -330,6 +330,50 @@ def test_memory_that_is_read():
     assert_same(results, [(X + n) * 2 for n in range(4)])
 
 
+def written_by_nan_to_num(x):
+    y = x / 0
+    z = np.nan_to_num(y, copy=False)
+    return y, z, np.nan_to_num(y[:2], False), y
+
+
+def overwritten(x):
+    y = x * 1
+    return np.median(y, overwrite_input=True), np.percentile(y, [10, 20], None, None, True)
+
+
+def shaped(x):
+    y, z = x * 1, np.outer(x, x)
+    y.shape = (3, 2)
+    z.shape = -1
+    y[0] = z[1]
+    return y, z, y.T.byteswap()
+
+
+def flat(x):
+    y = np.outer(x, x)
+    y.flat[1:4] = y.flat[0] + x[0]
+    z = sum(v * v for v in y.flat) + len(y.flat)
+    y.flat = x
+    return y, z
+
+
+@pytest.mark.parametrize("f", [written_by_nan_to_num, overwritten, shaped, flat])
+def test_writes_by_other_ways_than_an_index(f):
+    check(f, lambda n: np.random.default_rng(n).standard_normal(6))
+    check(lambda x: (f(x), x), lambda n: np.random.default_rng(n).standard_normal(6))
+
+
+@pytest.mark.parametrize("write", [np.add.at, np.put, lambda y, i, _: np.copyto(y, i)])
+def test_a_write_into_a_plain_array_is_the_functions_own(write):
+    def f(i):
+        y = np.zeros(3)
+        write(y, i, 1.0)
+        return y
+
+    with pytest.warns(EagerWarning, match="into a plain array"):
+        check(f, lambda n: np.array([0, n % 3, 2]), program=False)
+
+
 def test_inside_a_transform_it_is_the_function():
     fast = by_numpy(rosenbrock)
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""What a compiled function reads from outside is looked at in each call, wherever Python keeps it."""
+"""What a compiled function reads from outside is looked at in each call, wherever it is kept."""
 
 import collections
 import functools

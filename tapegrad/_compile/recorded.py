@@ -16,8 +16,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from tapegrad._arrays.interface import Flat
 from tapegrad._compile.functions import (
     CALLING,
+    IN_ARGUMENT,
     MUTATORS,
     SHAPED_BY_VALUES,
     STATIC,
@@ -28,8 +30,10 @@ from tapegrad._compile.functions import (
     method_of_ufunc,
     nth,
     out_of,
+    set_flat,
     shape_is_known,
     shapes_of,
+    without_writing,
 )
 from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike, own_copy
 from tapegrad._compile.recorder import NotRecordableError, Recorder, name_of_function
@@ -38,6 +42,12 @@ from tapegrad._core.recorded import RECORDING, as_recorded
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.values import Mapped, asked_by_holder, innermost
 from tapegrad._errors import LeakedValueError
+
+_READS_MEMORY = (
+    "it hands a value to code that reads its memory (np.array of a list, a write into a plain "
+    "array, a library in C): join values with np.stack, and make buffers with np.zeros_like"
+)
+_INTO_PLAIN = "it writes a value into a plain array: make that with np.zeros_like"
 
 # A call as it is logged: the function, arguments with references, keywords likewise.
 Logged = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -106,6 +116,11 @@ class Recorded(Mapped):
     @property
     def shape(self) -> tuple[int, ...]:
         return getattr(self._value, "shape", ())
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self._value.view().shape = shape  # raises where that is no view
+        self._become(called(self.recorder, method("reshape"), (self, shape), {}))
 
     @property
     def dtype(self) -> Any:
@@ -210,9 +225,11 @@ class Recorded(Mapped):
 
     def resize(self, shape: tuple[int, ...], refcheck: bool = True) -> None:
         """As `numpy.ndarray.resize`, to a shape of the same size: by a replay that made it."""
-        made = called(self.recorder, method("reshape"), (self, shape), {})
-        self._value, self._at, self.memory = made._value, made._at, made.memory
-        self.steps, self.seen = made.steps, made.seen
+        self._become(called(self.recorder, method("reshape"), (self, shape), {}))
+
+    def _become(self, other: Recorded) -> None:
+        self._value, self._at, self.memory = other._value, other._at, other.memory
+        self.steps, self.seen = other.steps, other.seen
 
     def add_part(self, index: Any, value: Any) -> None:
         """`self[index] += value` in a replay that made this array."""
@@ -224,7 +241,7 @@ class Recorded(Mapped):
         if not is_ours((*args, *kwargs.values())):
             return NotImplemented
         if method == "at":
-            mutated(args[0], method_of_ufunc(ufunc, "at"), args[1:], kwargs)
+            self._written(args[0], method_of_ufunc(ufunc, "at"), args[1:], kwargs)
             return None
         function = ufunc if method == "__call__" else method_of_ufunc(ufunc, method)
         out = kwargs.pop("out", None)
@@ -240,11 +257,15 @@ class Recorded(Mapped):
         if function in MUTATORS:
             position, name = MUTATORS[function]
             target = args[position] if position < len(args) else kwargs[name]
-            if type(target) is Recorded:
-                assert position == 0
-                rest = {key: value for key, value in kwargs.items() if key != name}
-                mutated(target, function, args[1:], rest)
-                return None
+            rest = {key: value for key, value in kwargs.items() if key != name}
+            self._written(target, function, args[1:] if args else (), rest)
+            return None
+        if function in IN_ARGUMENT:
+            args, kwargs, kept = without_writing(function, args, kwargs)
+            if kept is not None and type(kept) is Recorded and not kept.is_number():
+                made = called(self.recorder, function, args, kwargs)
+                mutated(kept, operator.setitem, (..., made), {})
+                return kept if kept.shape else kept[()]
         if "like" in kwargs:
             kwargs = {key: value for key, value in kwargs.items() if key != "like"}
         out = kwargs.get("out")
@@ -255,6 +276,16 @@ class Recorded(Mapped):
         if function in CALLING:
             return cast(Composite, REGISTRY[function]).definition(*args, **kwargs)
         return called(self.recorder, function, args, kwargs)
+
+    def _written(
+        self, target: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """A call that writes into its first argument, by this value, or at places of it."""
+        if type(target) is Recorded:
+            mutated(target, function, args, kwargs)
+        else:
+            self.recorder.give_up(_INTO_PLAIN)
+            function(raw(target), *raw(args), **raw(kwargs))
 
     # -- reads and writes ------------------------------------------------------------------------
 
@@ -278,6 +309,14 @@ class Recorded(Mapped):
     def __len__(self) -> int:
         return len(self._value)
 
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        self.recorder.give_up("it sets the flags of an array")
+        self._value.setflags(write, align, uic)
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        self.recorder.give_up(_READS_MEMORY)
+        return bytes(self._value.tobytes(order))
+
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
@@ -288,8 +327,11 @@ class Recorded(Mapped):
 
     @property
     def flat(self) -> Any:
-        self.recorder.give_up("it uses x.flat (write np.ravel(x))")
-        return self._value.flat
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        mutated(self, set_flat, (value,), {})
 
     # -- what Python asks for --------------------------------------------------------------------
 
@@ -363,11 +405,7 @@ class Recorded(Mapped):
         return self.item()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        self.recorder.give_up(
-            "it hands a value to code that reads its memory (np.array of a list, a write into a "
-            "plain array, a library in C): join values with np.stack, and make buffers with "
-            "np.zeros_like"
-        )
+        self.recorder.give_up(_READS_MEMORY)
         return np.array(self._value, dtype)
 
     def __hash__(self) -> int:
@@ -685,7 +723,7 @@ def with_out(
         mutated(out[0], out_of(function), args, kwargs)
         return out[0]
     if any(type(part) is not Recorded and part is not None for part in out):
-        recorder.give_up("it writes a recorded value into a plain array by out=")
+        recorder.give_up(_INTO_PLAIN)
         raw_out = raw(out)
         return function(*raw(args), **raw(kwargs), out=raw_out if len(out) > 1 else raw_out[0])
     results = called(recorder, function, args, kwargs)

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tapegrad._compile.holders import FOLLOWED
 from tapegrad._core.types import Function
 from tapegrad._transforms.wrapper import Transformed
 
@@ -146,6 +147,12 @@ class _Search:
                 self.follow(part, depth + 1)
 
     def _object(self, value: Any, depth: int) -> None:
+        for kind, names_of in FOLLOWED.items():
+            if isinstance(value, kind):
+                for name in names_of(value):
+                    self._at(functools.partial(_attribute, value, name), depth)
+                self.follow(type(value), depth + 1)
+                return
         if _of_library(type(value)):
             wrapped = getattr(value, "function", None) or getattr(value, "__wrapped__", None)
             if callable(wrapped):  # a primitive, a custom function

@@ -80,7 +80,6 @@ class _Program:
         self.writes = False  # whether it writes into arguments
         self.held: frozenset[int] | None = None  # the leaves among these that hold their array
 
-
     def begin(self, count: int) -> None:
         """Forget what has been recorded."""
         self.root, self.runner = Segment(None, count), None
@@ -147,11 +146,7 @@ class Calls:
         if again is not None:
             self._compare(again, structure, out)
         elif not (
-            self.check
-            or kwargs
-            or len(inputs) != len(args)
-            or self.objects
-            or program.writes
+            self.check or kwargs or len(inputs) != len(args) or self.objects or program.writes
         ):
             short = _short_key(args)
             if short is not None and len(self.short) < MOST_PROGRAMS:

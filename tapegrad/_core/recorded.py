@@ -234,9 +234,7 @@ def gathered(state: Any, values: Any, arguments: list[Any]) -> Any:
 
 def fill(kept: Any, state: Any, values: Any, arguments: list[Any]) -> None:
     """Give an object that keeps arrays what another one held."""
-    for name, value in zip(
-        type(kept).__slots__, gathered(state, values, arguments), strict=True
-    ):
+    for name, value in zip(type(kept).__slots__, gathered(state, values, arguments), strict=True):
         setattr(kept, name, value)
 
 

@@ -412,9 +412,7 @@ def _enter_inner(tensor: Tensor, value: Value) -> None:
 
 def overwrite(tensor: Tensor, source: Tensor | Value) -> Tensor:
     """`tensor.copy_(source)`."""
-    given = (
-        source if isinstance(source, Tensor) or is_recorded(source) else np.asarray(source)
-    )
+    given = source if isinstance(source, Tensor) or is_recorded(source) else np.asarray(source)
     shape, room = np.shape(getattr(given, "_value", given)), tensor._value.shape
     if shape != room:
         tracked = tensor.node is not None or getattr(given, "node", None) is not None

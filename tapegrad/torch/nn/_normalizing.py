@@ -96,8 +96,11 @@ def _statistics_of(input: Tensor, axes: tuple[int, ...], eps: float, out: Tensor
     """Mean and variance of a call that made `out`; both as arrays."""
     value: Any = input._value
     found = moments_kept(kept_by(out))
-    if found is None and type(value) is np.ndarray and value.dtype.itemsize != 2:
-        found = moments(value, axes, eps)
+    if found is None and value.dtype.itemsize != 2:
+        if type(value) is np.ndarray:
+            found = moments(value, axes, eps)
+        elif is_recorded(value):
+            found = value.by(moments, value, axes, eps)
     if found is None:
         if _is_mapped(value):
             raise RuntimeError(

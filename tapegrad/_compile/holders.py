@@ -21,6 +21,7 @@ class Holder(NamedTuple):
     make: Callable[[Any, Any], Any]  # an object of an array and the rest
     refusal: Callable[[Any], str | None]  # why a result cannot be made anew, or None
     written: Callable[[Any], None]  # says that a program has written into the array
+    array: Callable[[Any], Any]  # the array, of any object
 
 
 HOLDERS: dict[type, Holder] = {}

@@ -18,7 +18,7 @@ from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import new
 from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._ops.create.generator import DRAWN
-from tapegrad.torch._tensor.tensor import LEAF, Tensor
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, plain_of
 from tapegrad.torch.autograd.forward_ad import LEVEL
 from tapegrad.torch.nn._everywhere import CALLS
 from tapegrad.torch.nn._module import Module
@@ -88,7 +88,7 @@ def _names_of_module(module: Module) -> Iterable[str]:
 
 
 for _kind in (Tensor, Parameter):
-    HOLDERS[_kind] = Holder(_open, _maker(_kind), _refusal, count_write)
+    HOLDERS[_kind] = Holder(_open, _maker(_kind), _refusal, count_write, plain_of)
 STATES.append(_state)
 DRAWS.append(lambda: DRAWN.times)
 FOLLOWED[Tensor] = _names_of_tensor

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tapegrad._compile.holders import FOLLOWED
 from tapegrad._core.types import Function
 from tapegrad._transforms.wrapper import Transformed
 
@@ -172,6 +173,12 @@ class _Search:
                 self.follow(part, depth + 1)
 
     def _object(self, value: Any, depth: int) -> None:
+        for kind, names_of in FOLLOWED.items():
+            if isinstance(value, kind):
+                for name in names_of(value):
+                    self._at(functools.partial(_attribute, value, name), depth)
+                self.follow(type(value), depth + 1)
+                return
         if _of_library(type(value)):
             for name in ("function", "__wrapped__", "func"):
                 wrapped = getattr(value, name, None)

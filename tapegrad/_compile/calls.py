@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import operator
 import threading
 from collections import OrderedDict
 from typing import Any
@@ -26,6 +27,7 @@ from tapegrad._compile.surroundings import Surroundings
 from tapegrad._core.recorded import OPEN, RECORDING
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function
+from tapegrad._core.values import recorded_in
 from tapegrad._errors import EagerWarning, InputError, StaleProgramError, message, name_of
 from tapegrad._transforms.draws import RandomnessCheck
 from tapegrad._tree import flatten, unflatten
@@ -44,6 +46,7 @@ MOST_NOT_FINITE = 100  # calls of a program with such derivatives
 MOST_CHANGES = 8  # of what a function reads from outside
 
 
+_KEPT = "it keeps what it computes in an object outside (return it)"
 _NOT_FINITE = "derivatives on its way are often infinite, or NaN"
 
 
@@ -60,6 +63,7 @@ class _Program:
         "runner",
         "unsound",
         "why",
+        "written",
     )
 
     def __init__(self, count: int) -> None:
@@ -72,6 +76,7 @@ class _Program:
         self.opaque: set[Function] = set()  # functions that are calls of the program
         self.unsound = 0  # recorded calls in which a derivative met infinities or NaNs
         self.not_finite = 0  # calls of the program in which one did
+        self.written: set[int] = set()  # inputs into which it writes on some path
 
 
 class Calls:
@@ -93,7 +98,7 @@ class Calls:
         if self.eager or CURRENT.get() is not None or RECORDING.get() is not None:
             return self.f(*args, **kwargs)
         runner = None if kwargs else self.short.get(_short_key(args))
-        if runner is not None and not self.surroundings.places:
+        if runner is not None:
             with contextlib.suppress(Exception):  # it is met again below
                 return runner.run(args)
         leaves, structure = flatten((args, kwargs))
@@ -102,37 +107,43 @@ class Calls:
         if signature is None:
             return self.f(*args, **kwargs)
         outside = self.surroundings.version()
-        if outside > MOST_CHANGES:
-            self.eager = True
-            self._warn(
-                f"what it reads from outside has changed more than {MOST_CHANGES} times. Pass "
-                "what changes as an argument"
-            )
+        if outside > MOST_CHANGES or not self.surroundings.complete:
+            self._give_up_all(outside)
             return self.f(*args, **kwargs)
         key = (structure, signature, outside)
         program = self._program(key, len(inputs))
         if program is None or program.eager:
             return self.f(*args, **kwargs)
+        if program.written and not self._is_apart(program.written, inputs):
+            return self.f(*args, **kwargs)
         if program.runner is None:
-            return self._record(program, leaves, structure, inputs)
+            return self._record(program, leaves, structure, inputs, (args, kwargs))
+        own = self._own_if_due(leaves, structure) if self.check else None
         try:
             out = program.runner.run(inputs)
         except UnknownAnswer:
-            return self._record(program, leaves, structure, inputs)
-        except NotFiniteError:
-            program.not_finite += 1
-            if program.not_finite >= MOST_NOT_FINITE:
-                self._give_up(program, _NOT_FINITE)
+            return self._record(program, leaves, structure, inputs, (args, kwargs))
+        except Exception as error:  # noqa: BLE001 - whatever f raises is raised by its own call
+            if type(error) is NotFiniteError:
+                self._met_infinities(program)
             return self.f(*args, **kwargs)
-        except Exception:  # noqa: BLE001 - whatever f raises is raised by its own call
-            return self.f(*args, **kwargs)
-        if self.check:
-            self._compare(args, kwargs, out)
-        elif not kwargs and len(inputs) == len(args):
+        if own is not None:
+            self._compare(own, (out, args, kwargs))
+        elif not self.check and not kwargs and len(inputs) == len(args):
+            self._shorten(program, args)
+        return out
+
+    def _met_infinities(self, program: _Program) -> None:
+        program.not_finite += 1
+        if program.not_finite >= MOST_NOT_FINITE:
+            self._give_up(program, _NOT_FINITE)
+
+    def _shorten(self, program: _Program, args: tuple[Any, ...]) -> None:
+        """Have further such calls find their program at once, where nothing else can matter."""
+        if not self.surroundings.places and not program.written:
             short = _short_key(args)
             if short is not None and len(self.short) < MOST_PROGRAMS:
                 self.short[short] = program.runner
-        return out
 
     def shown(self, args: Any, kwargs: Any) -> str:
         """The program of a call with such arguments as text."""
@@ -211,20 +222,36 @@ class Calls:
                 return None  # traced, batched, of another library, or of unknown meaning
         return tuple(signature)
 
-    def _record(self, program: _Program, leaves: list[Any], structure: Any, inputs: Any) -> Any:
+    def _record(
+        self, program: _Program, leaves: list[Any], structure: Any, inputs: Any, call: Any
+    ) -> Any:
         """A call of the function itself, whose operations are recorded.
 
         One at a time: the runs of several threads would not make one program.
         """
+        args, kwargs = call  # the caller's own containers
         if not self.recording.acquire(blocking=False):
-            args, kwargs = unflatten(structure, leaves)
             return self.f(*args, **kwargs)
         try:
-            return self._recorded(program, leaves, structure, inputs)
+            is_done, out, refused = self._recorded(program, leaves, structure, inputs)
+            if is_done:
+                return out
+            out = self.f(*args, **kwargs)  # what it raises is no reason
+            if refused is not None:
+                program.root, program.runner = Segment(None, len(inputs)), None
+                self.eager = refused is _KEPT  # whatever the arguments
+                self._give_up(program, refused)
+            return out
         finally:
             self.recording.release()
 
-    def _recorded(self, program: _Program, leaves: list[Any], structure: Any, inputs: Any) -> Any:
+    def _recorded(
+        self, program: _Program, leaves: list[Any], structure: Any, inputs: Any
+    ) -> tuple[bool, Any, str | None]:
+        """Whether the run is the call, and its result; else it is as if it had not been.
+
+        Then also why there can be no program, if that is so.
+        """
         recorder = Recorder(
             program.root,
             len(inputs),
@@ -242,46 +269,67 @@ class Calls:
                 recorded.append(leaf)
             given.append(leaf)
         args, kwargs = unflatten(structure, given)
+        before = self.surroundings.before()
         draws = RandomnessCheck(self.f, leaves)
         recording = Recording(recorder)
         OPEN.add(recording)
         token = RECORDING.set(recording)
-        refused: str | None = None
         out_leaves: list[Any] = []
         out_structure: Any = None
+        written: set[int] = set()
+        is_apart = True
+        refused: str | None = None
         try:
-            out = self.f(*args, **kwargs)
-            out_leaves, out_structure = flatten(out)
-            templates = [Ref(x.at) if type(x) is Recorded else x for x in out_leaves]
-            for leaf in out_leaves:
-                if type(leaf) is not Recorded and not _is_constant(leaf):
-                    refused = f"it returns a {type(leaf).__name__}"
-            writes = []
-            for i, (x, original) in enumerate(zip(recorded, inputs, strict=True)):
-                if x.memory.version and refused is None and not recorder.unsound:
-                    writes.append((i, Ref(x.memory.at)))
-                    np.copyto(original, x.memory.owner)
-            if draws.drew():
+            out_leaves, out_structure = flatten(self.f(*args, **kwargs))
+            written = {i for i, x in enumerate(recorded) if x.memory.version}
+            is_apart = not written or self._is_apart(written, inputs)
+            refused = _why_refused(out_leaves) or _why_changed(args, kwargs, given, structure)
+            if before.holds(_is_or_holds_recorded):
+                refused = _KEPT
+            if draws.drew() or before.drew():
                 recorder.give_up("it draws random numbers. Draw them outside, and pass them")
-            recorder.finish(templates, out_structure, tuple(writes))
+            if refused is None and is_apart:
+                templates = [Ref(x.at) if type(x) is Recorded else x for x in out_leaves]
+                writes = [(i, Ref(recorded[i].memory.at)) for i in sorted(written)]
+                recorder.finish(templates, out_structure, tuple(writes))
         except Exception as error:  # noqa: BLE001 - if it is f's own, the call below raises it
             refused = f"it raises {type(error).__name__} where its calls are recorded ({error})"
+        except BaseException:
+            if before.holds(_is_or_holds_recorded):
+                before.restore()
+            raise
         finally:
             RECORDING.reset(token)
             OPEN.discard(recording)
             recorder.open = False
-        if refused is not None:
-            args, kwargs = unflatten(structure, leaves)
-            out = self.f(*args, **kwargs)
-            program.root, program.runner = Segment(None, len(inputs)), None
-            self._give_up(program, refused)
-            return out
-        self._learned(program, recorder, inputs)
-        if recorder.unsound:  # where a NaN is met the engine goes ways that no recording does
-            args, kwargs = unflatten(structure, leaves)
-            return self.f(*args, **kwargs)
+        program.written |= written
+        if refused is None and is_apart:
+            self._learned(program, recorder, inputs)
+        # Where a NaN is met the engine goes ways that no recording does.
+        if refused is not None or recorder.unsound or not is_apart:
+            before.restore()
+            return False, None, refused
+        for i in written:
+            np.copyto(inputs[i], recorded[i].memory.owner)
         taken: set[int] = set()
-        return unflatten(out_structure, [_own(x, taken) for x in out_leaves])
+        return True, unflatten(out_structure, [_own(x, taken) for x in out_leaves]), None
+
+    def _is_apart(self, written: set[int], inputs: list[Any]) -> bool:
+        """Whether inputs that are written to share no memory with what else f sees.
+
+        A program reads each input as it was before the call.
+        """
+        targets = [inputs[i] for i in written if type(inputs[i]) is np.ndarray]
+        return (
+            all(x.flags.writeable and not _may_overlap(x) for x in targets)
+            and not any(
+                np.may_share_memory(inputs[i], x)
+                for i in written
+                for j, x in enumerate(inputs)
+                if j != i and type(x) is np.ndarray
+            )
+            and not self.surroundings.shares_memory(targets)
+        )
 
     def _learned(self, program: _Program, recorder: Recorder, inputs: list[Any]) -> None:
         """Take up what a recording has shown."""
@@ -327,22 +375,81 @@ class Calls:
             EagerWarning,
         )
 
-    def _compare(self, args: Any, kwargs: Any, out: Any) -> None:
-        """Every `check`-th call: the function itself must give the same."""
+    def _give_up_all(self, outside: int) -> None:
+        """Let all calls be the function's own, for what it reads from outside."""
+        self.eager = True
+        self._warn(
+            f"what it reads from outside has changed more than {MOST_CHANGES} times. Pass what "
+            "changes as an argument"
+            if outside > MOST_CHANGES
+            else "what it may read from outside is too much to look at in each call"
+        )
+
+    def _own_if_due(self, leaves: list[Any], structure: Any) -> Any:
+        """Copies of the arguments, for the function itself in every `check`-th call."""
         self.count += 1
         if self.count % self.check:
+            return None
+        own = [x.copy("K") if type(x) is np.ndarray else x for x in leaves]
+        return unflatten(structure, own)
+
+    def _compare(self, own: Any, found: Any) -> None:
+        """The function itself must give the same, and write the same into its arguments."""
+        args, kwargs = own
+        out = self.f(*args, **kwargs)
+        leaves, structure = flatten((out, args, kwargs))
+        others, other = flatten(found)
+        exact = self.backend not in ("auto", "llvm")
+        if structure == other and all(
+            _equal(got, wanted, exact=exact) for got, wanted in zip(others, leaves, strict=True)
+        ):
             return
-        expected = flatten(self.f(*args, **kwargs))[0]
-        for got, wanted in zip(flatten(out)[0], expected, strict=True):
-            if not _equal(got, wanted, exact=self.backend not in ("auto", "llvm")):
-                raise StaleProgramError(
-                    message(
-                        self.name,
-                        "the result of the function itself",
-                        "another from its program",
-                        "Pass what changes between calls as an argument",
-                    )
-                )
+        raise StaleProgramError(
+            message(
+                self.name,
+                "the result of the function itself",
+                "another from its program",
+                "Pass what changes between calls as an argument",
+            )
+        )
+
+
+def _why_refused(leaves: list[Any]) -> str | None:
+    """Why results cannot be those of a program; None if they can."""
+    for leaf in leaves:
+        if type(leaf) is not Recorded and not _is_constant(leaf):
+            return f"it returns a {type(leaf).__name__}"
+    return None
+
+
+def _why_changed(args: Any, kwargs: Any, given: list[Any], structure: Any) -> str | None:
+    """Why the containers of the arguments are no longer as they were given; None if they are."""
+    leaves, found = flatten((args, kwargs))
+    if len(leaves) == len(given) and all(map(operator.is_, leaves, given)) and found == structure:
+        return None
+    return "it changes a list, a dict or an object that is an argument: return what is new"
+
+
+def _is_or_holds_recorded(value: Any) -> bool:
+    """Whether a value is a recorded one, traced or not, or a tuple with one."""
+    if issubclass(type(value), tuple):
+        return any(map(_is_or_holds_recorded, value))
+    return recorded_in(value) is not None
+
+
+def _may_overlap(x: Any) -> bool:
+    """Whether two elements of an array may lie at the same place."""
+    flags = x.flags
+    if flags.c_contiguous or flags.f_contiguous:
+        return False
+    span = x.itemsize
+    for stride, length in sorted(
+        (abs(s), n) for s, n in zip(x.strides, x.shape, strict=True) if n > 1
+    ):
+        if stride < span:
+            return True
+        span += stride * (length - 1)
+    return False
 
 
 def _short_key(args: tuple[Any, ...]) -> Any:

@@ -1,37 +1,35 @@
-"""What a function reaches from outside: closures, globals, defaults, attributes that it names.
+"""What a function reaches from outside: closures, globals, defaults, attributes, containers.
 
-Knows where Python keeps what a function refers to. Must not know programs.
+Knows where Python keeps what a function refers to (`search.py`). Must not know programs.
 
 A program holds what its function found outside when it was recorded. So each call looks at these
 places again: numbers, strings and other objects must be the same, arrays must hold the same
-elements; else the call belongs to another program.
+elements; else the call belongs to another program. What a recorded run has changed there can be
+put back, so that the function may run again as if for the first time.
 """
 
 from __future__ import annotations
 
-import functools
-import sys
-import types
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+import threading
+from collections.abc import Callable
+from operator import is_
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._compile.search import PLAIN, Holder, Search, hidden_states
 from tapegrad._core.types import Function
-from tapegrad._transforms.wrapper import Transformed
-
-# Packages whose functions hold nothing of a program's own.
-_LIBRARIES = frozenset(("numpy", "tapegrad", "scipy", "autograd", "torch", "jax"))
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_DEEPEST = 12
-_MOST = 4096  # places, beyond which a function is not followed
-
-# How a place is read: a function without arguments that returns what is there now.
-Place = Callable[[], Any]
 
 
-class Missing:
-    """Stands for a name that is not bound."""
+class _State(NamedTuple):
+    """What was found outside at some time."""
+
+    holders: list[Holder]
+    held: list[list[Any]]  # what was in each holder
+    arrays: dict[int, tuple[Any, Any]]  # arrays among that, by id, and their copies
+    changes: int  # how often something had changed until then
+    random: tuple[Any, ...]  # generators
+    complete: bool  # whether all was looked at
 
 
 class Surroundings:
@@ -39,220 +37,139 @@ class Surroundings:
 
     def __init__(self, f: Function) -> None:
         self.f = f
-        self.places: list[Place] | None = None  # found at the first call
-        self.held: list[Any] = []  # what was found there then
-        self.copies: list[Any] = []  # arrays of it, as they were then
-        self.changes = 0
+        self.state: _State | None = None  # found at the first call
+        self.lock = threading.Lock()  # one thread finds, and counts a change once
+
+    @property
+    def places(self) -> list[Holder] | None:
+        """The places; None before the first call."""
+        return None if self.state is None else self.state.holders
+
+    @property
+    def complete(self) -> bool:
+        """Whether all places are looked at; not if there are too many."""
+        return self.state is None or self.state.complete
 
     def version(self) -> int:
         """How often what is outside has changed: the same number if nothing has since."""
-        if self.places is None:
-            self._find()
-        elif self.places and not self._same():
-            self._find()
-            self.changes += 1
-        return self.changes
+        state = self.state
+        if state is None or (state.holders and not _same(state)):
+            with self.lock:
+                state = self.state
+                if state is None:
+                    state = self.state = self._found(0)
+                elif not _same(state):
+                    state = self.state = self._found(state.changes + 1)
+        return state.changes
 
-    def _find(self) -> None:
-        found = _Search()
-        found.follow(self.f, 0)
-        self.places, self.held = found.places, found.held
-        self.copies = [x.copy() if type(x) is np.ndarray else x for x in self.held]
+    def _found(self, changes: int) -> _State:
+        known = {} if self.state is None else self.state.arrays
+        search = Search(self.f)
+        held = [holder.read() for holder in search.holders]
+        arrays = {}
+        for array in search.arrays:
+            before = known.get(id(array))
+            if before is None or not _equal_arrays(array, before[1]):
+                before = array, np.array(array, subok=False, copy=True, order="K")
+            arrays[id(array)] = before
+        return _State(search.holders, held, arrays, changes, tuple(search.random), search.complete)
 
-    def _same(self) -> bool:
-        assert self.places is not None
-        for place, held, copy in zip(self.places, self.held, self.copies, strict=True):
-            now = place()
-            if now is not held and not _equal_plain(now, held):
+    def shares_memory(self, arrays: list[Any]) -> bool:
+        """Whether arrays have memory in common with what is outside."""
+        outside = [] if self.state is None else list(self.state.arrays.values())
+        return any(np.may_share_memory(a, b) for a in arrays for b, _ in outside)
+
+    def before(self) -> Before:
+        """What is outside now, before a run that may change it."""
+        return Before(self._found(0), self.f)
+
+
+class Before:
+    """What was outside before a run of the function: what it changes there can be put back."""
+
+    def __init__(self, state: _State, f: Function) -> None:
+        self.state, self.f = state, f
+        self.random = hidden_states(state.random)
+
+    def drew(self) -> bool:
+        """Whether the run has drawn random numbers."""
+        return any(read() != was for read, _, was in self.random)
+
+    def holds(self, found: Callable[[Any], bool]) -> bool:
+        """Whether there is now, where the run has changed something, a value such as asked for."""
+        if all(_identical(x.read(), was) for x, was in self._pairs()):
+            return False
+        return any(found(value) for x in Search(self.f).holders for value in x.read())
+
+    def restore(self) -> None:
+        """Put back what was there."""
+        for holder, was in self._pairs():
+            if not _identical(holder.read(), was):
+                holder.write(was)
+        for array, copy in self.state.arrays.values():
+            if not _equal_arrays(array, copy):
+                np.copyto(np.asarray(array), copy)
+        for read, write, was in self.random:
+            if read() != was:
+                write(was)
+
+    def _pairs(self) -> Any:
+        return zip(self.state.holders, self.state.held, strict=True)
+
+
+def _same(state: _State) -> bool:
+    """Whether what is outside is as it was."""
+    try:
+        for holder, held in zip(state.holders, state.held, strict=True):
+            now = holder.read()
+            if not _identical(now, held) and not _alike(now, held, state.arrays):
                 return False
-            if type(now) is np.ndarray and not _equal_arrays(now, copy):
-                return False
-        return True
-
-
-def _equal_plain(a: Any, b: Any) -> bool:
-    """Whether two numbers or strings are the same; of floats the bits count."""
-    if type(a) is not type(b):
+        return all(_equal_arrays(*pair) for pair in state.arrays.values())
+    except Exception:  # noqa: BLE001 - of an object that does not let itself be looked at
         return False
-    if type(a) is np.ndarray:
-        return True  # the elements are compared
-    if isinstance(a, (float, complex)):
-        return repr(a) == repr(b)
-    return isinstance(a, _PLAIN) and bool(a == b)
 
 
-def _equal_arrays(a: Any, b: Any) -> bool:
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    if a.dtype.hasobject:
-        return False
-    same = a == b
-    return bool(same.all()) or a.tobytes() == b.tobytes()  # nan differs from itself
+def _identical(now: list[Any], held: list[Any]) -> bool:
+    return len(now) == len(held) and all(map(is_, now, held))
 
 
-class _Search:
-    """Finds the places that a function reads, through functions and objects that it names."""
-
-    def __init__(self) -> None:
-        self.places: list[Place] = []
-        self.held: list[Any] = []
-        self.known: set[int] = set()
-
-    def follow(self, value: Any, depth: int) -> None:
-        """Find the places inside a value: of a function, an object, a container."""
-        if id(value) in self.known or depth > _DEEPEST or len(self.places) > _MOST:
-            return
-        if isinstance(value, (*_PLAIN, np.generic, np.ndarray, types.ModuleType)):
-            return
-        self.known.add(id(value))
-        for kind, way in self._ways:
-            if isinstance(value, kind):
-                way(self, value, depth)
-                return
-        self._object(value, depth)
-
-    def _transformed(self, value: Any, depth: int) -> None:
-        _, f, options = value._made
-        self.follow(f, depth + 1)
-        for option in options.values():
-            self.follow(option, depth + 1)
-
-    def _partial(self, value: Any, depth: int) -> None:
-        self.follow(value.func, depth + 1)
-        self._at(lambda: value.args, depth)
-        self._at(lambda: value.keywords, depth)
-
-    def _method(self, value: Any, depth: int) -> None:
-        self.follow(value.__self__, depth + 1)
-        self.follow(value.__func__, depth + 1)
-
-    def _dict(self, value: Any, depth: int) -> None:
-        for name in list(value):
-            self._at(functools.partial(_item, value, name), depth)
-        self._place(functools.partial(len, value))
-
-    def _list(self, value: Any, depth: int) -> None:
-        for position in range(len(value)):
-            self._at(functools.partial(_element, value, position), depth)
-        self._place(functools.partial(len, value))
-
-    def _class(self, value: Any, depth: int) -> None:
-        if _of_library(value):
-            return
-        for name, part in list(vars(value).items()):
-            if not name.startswith("__"):
-                self._at(functools.partial(_attribute, value, name), depth)
-            elif isinstance(part, types.FunctionType):
-                self.follow(part, depth + 1)
-
-    def _object(self, value: Any, depth: int) -> None:
-        if _of_library(type(value)):
-            wrapped = getattr(value, "function", None) or getattr(value, "__wrapped__", None)
-            if callable(wrapped):  # a primitive, a custom function
-                self.follow(wrapped, depth + 1)
-            return
-        self.follow(type(value), depth + 1)
-        names = list(getattr(value, "__dict__", ()))
-        for kind in type(value).__mro__:
-            slots = kind.__dict__.get("__slots__", ())
-            names += [slots] if isinstance(slots, str) else list(slots)
-        for name in names:
-            self._at(functools.partial(_attribute, value, name), depth)
-
-    def _function(self, f: Any, depth: int) -> None:
-        if _of_library(f):
-            return
-        for cell in f.__closure__ or ():
-            self._at(functools.partial(_contents, cell), depth)
-        if f.__defaults__:
-            self._at(lambda: f.__defaults__, depth)
-        if f.__kwdefaults__:
-            self._at(lambda: f.__kwdefaults__, depth)
-        for name in _names_in(f.__code__):
-            if name in f.__globals__:
-                self._at(functools.partial(_item, f.__globals__, name), depth)
-        wrapped = getattr(f, "__wrapped__", None)
-        if wrapped is not None:
-            self.follow(wrapped, depth + 1)
-
-    def _at(self, place: Place, depth: int) -> None:
-        value = place()
-        if isinstance(value, types.ModuleType):
-            if value.__name__.partition(".")[0] not in _LIBRARIES and not _is_standard(value):
-                self._module(value, depth)
-            return
-        self._place(place)
-        self.follow(value, depth + 1)
-
-    def _module(self, module: types.ModuleType, depth: int) -> None:
-        """A module of the program's own: all that it holds may be read."""
-        if id(module) in self.known:
-            return
-        self.known.add(id(module))
-        for name in list(vars(module)):
-            if not name.startswith("__"):
-                self._at(functools.partial(_attribute, module, name), depth)
-
-    def _place(self, place: Place) -> None:
-        self.places.append(place)
-        self.held.append(place())
-
-    _ways: ClassVar[tuple[Any, ...]] = (
-        (Transformed, _transformed),
-        (functools.partial, _partial),
-        (types.MethodType, _method),
-        (types.FunctionType, _function),
-        (dict, _dict),
-        ((list, tuple), _list),
-        (type, _class),
+def _alike(now: Any, held: Any, arrays: dict[int, tuple[Any, Any]]) -> bool:
+    return len(now) == len(held) and all(
+        a is b or _equal(a, b, arrays) for a, b in zip(now, held, strict=True)
     )
 
 
-def _item(holder: dict[Any, Any], name: Any) -> Any:
-    return holder.get(name, Missing)
+def _equal(a: Any, b: Any, arrays: dict[int, tuple[Any, Any]]) -> bool:
+    """Whether another object than before is equal: numbers, strings, arrays; of floats the bits.
+
+    All else counts as changed.
+    """
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind is np.ndarray:
+        before = arrays.get(id(b))
+        return before is not None and a.strides == b.strides and _equal_arrays(a, before[1])
+    if kind is float or kind is complex:
+        return repr(a) == repr(b)
+    if kind is tuple:
+        return _alike(a, b, arrays)
+    if issubclass(kind, np.generic):
+        return not a.dtype.hasobject and a.tobytes() == b.tobytes() and a.dtype == b.dtype
+    return kind in PLAIN and bool(a == b)
 
 
-def _element(holder: Any, position: int) -> Any:
-    return holder[position] if position < len(holder) else Missing
+_WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
-def _attribute(holder: Any, name: str) -> Any:
-    return getattr(holder, name, Missing)
+def _equal_arrays(a: Any, b: Any) -> bool:
+    """Whether two arrays have the same bits."""
+    if a.shape != b.shape or a.dtype != b.dtype or a.dtype.hasobject:
+        return False
+    word = _WORDS.get(a.dtype.itemsize)
+    if word is None or not type(a) is type(b) is np.ndarray:
+        return bool(a.tobytes() == b.tobytes())
+    return bool((a.view(word) == b.view(word)).all())
 
 
-def _contents(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not bound yet
-        return Missing
-
-
-def _of_library(value: Any) -> bool:
-    """Whether a function or class belongs to a library whose state is no part of a program."""
-    name = getattr(value, "__module__", None) or "builtins"
-    return name.partition(".")[0] in _LIBRARIES or name.partition(".")[0] in _standard_names()
-
-
-def _is_standard(module: types.ModuleType) -> bool:
-    return module.__name__.partition(".")[0] in _standard_names()
-
-
-@functools.cache
-def _standard_names() -> frozenset[str]:
-    return frozenset(sys.stdlib_module_names) - {"__main__"}
-
-
-@functools.cache
-def _names_in(code: types.CodeType) -> tuple[str, ...]:
-    """The names that a function's code reads, inner functions included."""
-
-    def names(code: types.CodeType) -> Iterator[str]:
-        yield from code.co_names
-        for part in code.co_consts:
-            if isinstance(part, types.CodeType):
-                yield from names(part)
-
-    return tuple(dict.fromkeys(names(code)))
-
-
-__all__ = ["Surroundings"]
+__all__ = ["Before", "Surroundings"]

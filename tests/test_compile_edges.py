@@ -570,3 +570,19 @@ def test_checks_see_the_arguments_before():
     for _ in range(6):
         assert_same((fast(x), x), (f(y), y))
     assert has_program(fast)
+
+
+# --- Values -------------------------------------------------------------------------------------
+
+
+def test_complex_infinities_times_one():
+    def f(x):
+        return x * 1, 1 * x, x / 1, x * 1.0
+
+    fast = tapegrad.compile(f, backend="numpy")
+    with np.errstate(invalid="ignore"):
+        for x in (1 + 2j, 3 - 1j, 0 - 1j, 1j, np.inf, complex(0, np.inf), -1j):
+            x = np.array([x, -x])
+            for found, expected in zip(fast(x), f(x), strict=True):
+                np.testing.assert_array_equal(found.view(float), expected.view(float))
+                np.testing.assert_array_equal(np.signbit(found.real), np.signbit(expected.real))

@@ -6,7 +6,6 @@ import copy
 import pickle
 import threading
 import warnings
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -353,12 +352,6 @@ def test_errors_are_those_of_the_function():
     assert_same(fast(np.abs(X) + 1), f(np.abs(X) + 1))
     with pytest.raises(tapegrad.InputError, match="backend"):
         tapegrad.compile(f, backend="fortran")
-
-
-@pytest.mark.skipif(find_spec("llvmlite") is not None, reason="llvmlite is installed")
-def test_machine_code_needs_llvmlite():
-    with pytest.raises(tapegrad.InputError, match=r"tapegrad\[fast\]"):
-        tapegrad.compile(rosenbrock, backend="llvm")
 
 
 def test_warnings_are_those_of_the_function():

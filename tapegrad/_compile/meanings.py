@@ -231,7 +231,8 @@ def _copy(path: Statements, node: Node) -> Array | None:
         return path.stated(Cast, [x], x.dtype, path.memory(node).whole())
     if x.memory.constant is not None:
         return None
-    if node.kwargs.get("order", "C") != "C" or len(node.args) > 3:
+    orders = [node.kwargs.get("order", "C"), *[x for x in node.args[1:] if isinstance(x, str)]]
+    if any(order not in ("C", "c") for order in orders) or len(node.args) > 3:
         return None
     rows = path.new(x.shape, dense(x.shape, ()), x.dtype)
     path.stated(Cast, [x], x.dtype, rows.whole())

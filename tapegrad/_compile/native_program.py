@@ -177,10 +177,14 @@ class Workspace:
         x = lowered.values.get(at)
         if type(x) is not Array or at in lowered.python_levels:
             return lambda: values[at]
+        kind = lowered.kinds.get(at)
         if x.memory.input is not None and x == x.memory.whole():
             position = x.memory.input
-            return lambda: values[position]
-        kind = lowered.kinds.get(at)
+            if at == position or kind not in _NUMBERS:
+                return lambda: values[position]
+            if kind in (float, int, bool):
+                return lambda: np.asarray(values[position]).item()
+            return lambda: np.asarray(values[position])[()]  # x[()] of an array is a number
         if kind is np.ndarray:
             return self.viewer(x)
         view = self.view(x)
@@ -278,6 +282,10 @@ class Workspace:
         return f"{self._name('own', _own)}({fetch}())"
 
 
+# The classes of numbers.
+_NUMBERS = frozenset((float, int, bool, *[np.dtype(letter).type for letter in "?bhilqBHILQefd"]))
+
+
 def _constant(value: Any) -> Callable[[], Any]:
     return lambda: value
 
@@ -328,6 +336,7 @@ class NativeRunner:
     def __init__(self, block: Block, inputs: Sequence[Any], usual: Any, threads: int) -> None:
         self.usual = usual
         self.paths: list[_Way] = []
+        self.state: Any = None  # of errors, with which machine code is right
         self.error: Exception | None = None  # that met a path which was to be compiled
         known = paths_of(block, MOST_NATIVE)
         for blocks in known if len(known) <= MOST_NATIVE else ():
@@ -342,6 +351,11 @@ class NativeRunner:
 
     def run(self, inputs: Sequence[Any]) -> Any:
         """The results of a call; UnknownAnswer where the program does not go on."""
+        state = VARIABLE.get()
+        if state is not self.state:
+            if not {"ignore", "warn"}.issuperset(np.geterr().values()):
+                return self.usual.run(inputs)  # machine code raises nothing, and calls nothing
+            self.state = state
         ways = self.paths
         for i, way in enumerate(ways):
             try:

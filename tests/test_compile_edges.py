@@ -650,3 +650,45 @@ def test_errors_of_arithmetic_that_are_asked_for(agree):
             fast(X - 0.5)
         with np.errstate(divide="ignore"):
             assert fast(X - 0.5)[0] == np.inf
+
+
+# --- The folder of machine code ------------------------------------------------------------------
+
+
+def spoiled(path, how):
+    kept = path.read_bytes()
+    if how == "other bits":
+        at = len(kept) // 2
+        path.write_bytes(kept[:at] + bytes([kept[at] ^ 255]) + kept[at + 1 :])
+    else:
+        path.write_bytes({"empty": b"", "half": kept[: len(kept) // 2], "none": b"none"}[how])
+
+
+@pytest.mark.skipif("llvm" not in BACKENDS, reason="llvmlite is not installed")
+@pytest.mark.parametrize("how", ["empty", "half", "none", "other bits"])
+def test_kept_code_that_is_spoiled_is_made_anew(tmp_path, monkeypatch, how):
+    monkeypatch.setenv("TAPEGRAD_CACHE", str(tmp_path))
+
+    def made():
+        fast = tapegrad.compile(lambda x: np.sum(np.sin(x) * 3.25), backend="llvm")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return [fast(X) for _ in range(4)][-1]
+
+    expected = made()
+    (path,) = tmp_path.iterdir()
+    right = path.read_bytes()
+    spoiled(path, how)
+    assert made() == expected
+    assert path.read_bytes() == right
+
+
+@pytest.mark.skipif("llvm" not in BACKENDS, reason="llvmlite is not installed")
+def test_a_folder_that_cannot_be(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "inside", ""):
+        monkeypatch.setenv("TAPEGRAD_CACHE", str(folder))
+        fast = tapegrad.compile(lambda x: np.sum(np.cos(x) * 7.5), backend="llvm")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert_same([fast(X) for _ in range(4)][-1], np.sum(np.cos(X) * 7.5), exact=False)

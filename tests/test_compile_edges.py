@@ -576,6 +576,58 @@ def test_checks_see_the_arguments_before():
     assert has_program(fast)
 
 
+# --- Errors that f catches, and what it asks for ------------------------------------------------
+
+
+def inverse(x):
+    try:
+        return np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        return np.linalg.pinv(x)
+
+
+def divided(x):
+    try:
+        return 1.0 / x[0, 0].item()
+    except ZeroDivisionError:
+        return 0.0
+
+
+def looked_up(x):
+    try:
+        return x[int(x[2, 2])]
+    except IndexError:
+        return x[0]
+
+
+def strict(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return np.log(x)
+        except RuntimeWarning:
+            return x
+
+
+def asked(x):
+    return x * 2 if hasattr(x, "tobytes") and hasattr(x, "ctypes") else x
+
+
+def rounded(x):
+    return round(x[0, 0] * 1.7), round(x[0, 0] / 3, 2), round(x[0, 0].item() / 3, 1)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("f", [inverse, divided, looked_up, strict, asked, rounded])
+def test_errors_are_caught(agree, f, first):
+    """The first calls go one way, later ones the other: no error is forgotten."""
+
+    def arguments(n):
+        return (np.eye(3) * (n > 5) * 7 if first else np.eye(3) * (n <= 5) * 7,)
+
+    agree(lambda: (f, None, None), arguments)
+
+
 # --- Values -------------------------------------------------------------------------------------
 
 

@@ -344,6 +344,19 @@ class Recorded(Mapped):
         )
         return np.array(self._value, dtype)
 
+    def __getattr__(self, name: str) -> Any:
+        """What its value has and this class has not: f might ask whether there is such a thing."""
+        found = getattr(object.__getattribute__(self, "_value"), name)
+        if name.startswith("__"):  # NumPy looks for ways to read memory, and gets `__array__`
+            raise AttributeError(name)
+        self.recorder.give_up(f"it uses x.{name}")
+        return found
+
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits is None:
+            return self.answer(round)
+        return called(self.recorder, round, (self, digits), {})
+
     def __hash__(self) -> int:
         return int(self.answer(hash))
 
@@ -430,7 +443,7 @@ def called(
         raise LeakedValueError(
             "value from a compiled function used after that returned. Return it from the function."
         )
-    value = function(*raw(args), **raw(kwargs))
+    value = _run(recorder, function, raw(args), raw(kwargs))
     if function in STATIC:
         return value
     kind = type(value)
@@ -455,6 +468,19 @@ def called(
         recorder.ask(shapes_of, at, shapes_of(value))
         return Recorded(value.copy("K"), at, recorder)  # such a result is seldom a view
     return _logged(recorder, value, call, call, args)
+
+
+def _run(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
+    """A call of plain values. An error that f may catch would be forgotten by the program."""
+    try:
+        return function(*args, **kwargs)
+    except (ArithmeticError, LookupError, ValueError, Warning) as error:
+        if recorder.unfit is None:
+            recorder.give_up(
+                f"it goes on after an error ({type(error).__name__} in "
+                f"{name_of_function(function)})"
+            )
+        raise
 
 
 def _shaped_by_values(function: Any, args: tuple[Any, ...]) -> bool:
@@ -604,7 +630,7 @@ def mutated(
     memory = target.memory
     given, named = referred(args), referred(kwargs)
     whole = Ref(memory.at)
-    function(target._value, *raw(args), **raw(kwargs))
+    _run(recorder, function, (target._value, *raw(args)), raw(kwargs))
     steps = target.steps
     memory.at = recorder.log(function, (whole, *given), named, memory.owner, steps)
     memory.version += 1

@@ -20,13 +20,38 @@ import numpy as np
 from tapegrad._compile.search import PLAIN, Holder, Search, hidden_states
 from tapegrad._core.types import Function
 
+_SHORT = 1 << 14  # bytes of an array that is compared as bytes, which costs less
+
+
+class Kept(NamedTuple):
+    """An array, and what was in it."""
+
+    array: Any
+    copy: Any
+    bits: bytes | None  # of a short one
+
+    def is_in(self, now: Any) -> bool:
+        """Whether an array holds the same bits."""
+        copy = self.copy
+        if now.shape != copy.shape or now.dtype != copy.dtype:
+            return False
+        if self.bits is not None:
+            return bool(now.tobytes() == self.bits)
+        return _equal_arrays(now, copy)
+
+
+def _kept(array: Any) -> Kept:
+    copy = array.copy("K")
+    short = array.nbytes <= _SHORT and not array.dtype.hasobject
+    return Kept(array, copy, copy.tobytes() if short else None)
+
 
 class _State(NamedTuple):
     """What was found outside at some time."""
 
     holders: list[Holder]
     held: list[list[Any]]  # what was in each holder
-    arrays: dict[int, tuple[Any, Any]]  # arrays among that, by id, and their copies
+    arrays: dict[int, Kept]  # arrays among that, by id
     changes: int  # how often something had changed until then
     random: tuple[Any, ...]  # generators
     complete: bool  # whether all was looked at
@@ -69,15 +94,15 @@ class Surroundings:
         arrays = {}
         for array in search.arrays:
             before = known.get(id(array))
-            if before is None or not _equal_arrays(array, before[1]):
-                before = array, np.array(array, subok=False, copy=True, order="K")
+            if before is None or before.array is not array or not before.is_in(array):
+                before = _kept(array)
             arrays[id(array)] = before
         return _State(search.holders, held, arrays, changes, tuple(search.random), search.complete)
 
     def shares_memory(self, arrays: list[Any]) -> bool:
         """Whether arrays have memory in common with what is outside."""
         outside = [] if self.state is None else list(self.state.arrays.values())
-        return any(np.may_share_memory(a, b) for a in arrays for b, _ in outside)
+        return any(np.may_share_memory(a, b.array) for a in arrays for b in outside)
 
     def before(self) -> Before:
         """What is outside now, before a run that may change it."""
@@ -106,9 +131,9 @@ class Before:
         for holder, was in self._pairs():
             if not _identical(holder.read(), was):
                 holder.write(was)
-        for array, copy in self.state.arrays.values():
-            if not _equal_arrays(array, copy):
-                np.copyto(np.asarray(array), copy)
+        for kept in self.state.arrays.values():
+            if not kept.is_in(kept.array):
+                np.copyto(kept.array, kept.copy)
         for read, write, was in self.random:
             if read() != was:
                 write(was)
@@ -124,7 +149,7 @@ def _same(state: _State) -> bool:
             now = holder.read()
             if not _identical(now, held) and not _alike(now, held, state.arrays):
                 return False
-        return all(_equal_arrays(*pair) for pair in state.arrays.values())
+        return all(kept.is_in(kept.array) for kept in state.arrays.values())
     except Exception:  # noqa: BLE001 - of an object that does not let itself be looked at
         return False
 
@@ -133,13 +158,13 @@ def _identical(now: list[Any], held: list[Any]) -> bool:
     return len(now) == len(held) and all(map(is_, now, held))
 
 
-def _alike(now: Any, held: Any, arrays: dict[int, tuple[Any, Any]]) -> bool:
+def _alike(now: Any, held: Any, arrays: dict[int, Kept]) -> bool:
     return len(now) == len(held) and all(
         a is b or _equal(a, b, arrays) for a, b in zip(now, held, strict=True)
     )
 
 
-def _equal(a: Any, b: Any, arrays: dict[int, tuple[Any, Any]]) -> bool:
+def _equal(a: Any, b: Any, arrays: dict[int, Kept]) -> bool:
     """Whether another object than before is equal: numbers, strings, arrays; of floats the bits.
 
     All else counts as changed.
@@ -149,7 +174,7 @@ def _equal(a: Any, b: Any, arrays: dict[int, tuple[Any, Any]]) -> bool:
         return False
     if kind is np.ndarray:
         before = arrays.get(id(b))
-        return before is not None and a.strides == b.strides and _equal_arrays(a, before[1])
+        return before is not None and a.strides == b.strides and before.is_in(a)
     if kind is float or kind is complex:
         return repr(a) == repr(b)
     if kind is tuple:
@@ -163,11 +188,11 @@ _WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def _equal_arrays(a: Any, b: Any) -> bool:
-    """Whether two arrays have the same bits."""
-    if a.shape != b.shape or a.dtype != b.dtype or a.dtype.hasobject:
+    """Whether two arrays of one shape and dtype have the same bits."""
+    if a.dtype.hasobject:
         return False
     word = _WORDS.get(a.dtype.itemsize)
-    if word is None or not type(a) is type(b) is np.ndarray:
+    if word is None:
         return bool(a.tobytes() == b.tobytes())
     return bool((a.view(word) == b.view(word)).all())
 

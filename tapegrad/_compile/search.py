@@ -16,7 +16,6 @@ import contextvars
 import dis
 import functools
 import importlib.util
-import random
 import sys
 import types
 import weakref
@@ -141,9 +140,6 @@ class Search:
             self._class(type(value))
             self._attributes(value)
 
-    def _generator(self, value: Any) -> None:
-        self.random.append(value)
-
     # -- functions -------------------------------------------------------------------------------
 
     def _transformed(self, value: Any) -> None:
@@ -177,8 +173,8 @@ class Search:
         for name in names:
             found = known.get(name, Missing)
             if isinstance(found, types.ModuleType) and _of_library(found.__name__):
-                if found is random:
-                    self.random.append(random._inst)
+                if found.__name__ == "random":
+                    self.random.append(found._inst)
             elif found is not Missing or not hasattr(builtins, name):
                 looked.append(name)
         if looked:
@@ -246,7 +242,7 @@ class Search:
     def _object(self, value: Any) -> None:
         kind = type(value)
         module = _module_of(kind)
-        if module.startswith("numpy.random"):
+        if module.startswith("numpy.random") or _is_pythons(value):
             self.random.append(value)
             return
         if _of_library(module) and not module.startswith(_HOLDING):
@@ -325,7 +321,6 @@ class Search:
         (functools.singledispatchmethod, _descriptor),
         (weakref.ReferenceType, _reference),
         (contextvars.ContextVar, _variable),
-        (random.Random, _generator),
     )
 
 
@@ -449,6 +444,16 @@ def _names_in(code: types.CodeType) -> _Names:
 # -- Random generators ----------------------------------------------------------------------------
 
 
+def _is_pythons(value: Any) -> bool:
+    """Whether it is a generator of the module `random`, which has a state."""
+    random: Any = sys.modules.get("random")  # not imported here: it costs a millisecond
+    return (
+        random is not None
+        and isinstance(value, random.Random)
+        and not isinstance(value, random.SystemRandom)
+    )
+
+
 def _global_generator() -> Any:
     numpys: Any = np.random
     return numpys.get_bit_generator()
@@ -458,9 +463,7 @@ def hidden_states(generators: tuple[Any, ...]) -> list[tuple[Any, Any, Any]]:
     """How the state of each generator is read and put back, and what it is now."""
     found = []
     for generator in generators:
-        if isinstance(generator, random.SystemRandom):
-            continue
-        if isinstance(generator, random.Random):
+        if _is_pythons(generator):
             read, write = generator.getstate, generator.setstate
         else:
             bits = getattr(generator, "bit_generator", None) or getattr(

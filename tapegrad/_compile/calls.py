@@ -11,7 +11,7 @@ import enum
 import operator
 import threading
 from collections import OrderedDict
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,14 @@ from tapegrad._compile.background import runner_of
 from tapegrad._compile.listing import listing
 from tapegrad._compile.numpy_program import RECORDINGS, Source
 from tapegrad._compile.passes import optimized
-from tapegrad._compile.program import NotFiniteError, Ref, Segment, UnknownAnswer
+from tapegrad._compile.program import (
+    NotFiniteError,
+    Ref,
+    Segment,
+    UnknownAnswer,
+    alike,
+    copied,
+)
 from tapegrad._compile.recorded import Recorded, Recording
 from tapegrad._compile.recorder import Recorder
 from tapegrad._compile.surroundings import Surroundings
@@ -41,42 +48,65 @@ MOST_PATHS = 64  # of one program
 MOST_NODES = 200_000  # of one path
 MOST_RESTARTS = 3  # of a program, where a run did not do the same
 MOST_CALLS = 10  # that are made to show a program
-MOST_UNSOUND = 3  # recorded calls with derivatives that are not finite
-MOST_NOT_FINITE = 100  # calls of a program with such derivatives
+MOST_NOT_FINITE = 4  # calls of a program with derivatives that are not finite
+MOST_RAISED = 3  # calls in which one of NumPy's raises, before there is a program
 MOST_CHANGES = 8  # of what a function reads from outside
 
 
 _KEPT = "it keeps what it computes in an object outside (return it)"
-_NOT_FINITE = "derivatives on its way are often infinite, or NaN"
+_NOTICING = "the last bits of derivatives near infinities, or NaNs, depend on what NumPy noticed"
 
 
 class _Program:
     """What is known of the calls of one signature."""
 
     __slots__ = (
+        "careful",
         "eager",
         "not_finite",
         "opaque",
+        "outside",
         "paths",
+        "raised",
         "restarts",
         "root",
         "runner",
-        "unsound",
+        "suspicious",
         "why",
         "written",
     )
 
     def __init__(self, count: int) -> None:
-        self.root = Segment(None, count)
+        self.careful = False  # whether it also goes the ways of calls with infinities and NaNs
+        self.suspicious = False  # whether nothing depends on which of them NumPy has noticed
+        self.begin_anew(count)
         self.eager = False  # whether its calls are the function's own
         self.why: str | None = None  # and the reason
+        self.outside = 0  # the version of the surroundings
         self.restarts = 0
         self.paths = 0
-        self.runner: Any = None
         self.opaque: set[Function] = set()  # functions that are calls of the program
-        self.unsound = 0  # recorded calls in which a derivative met infinities or NaNs
-        self.not_finite = 0  # calls of the program in which one did
+        self.raised = 0  # calls in which one of NumPy's raised, and f did not
+        self.not_finite = 0  # calls in which a derivative met infinities or NaNs
         self.written: set[int] = set()  # inputs into which it writes on some path
+
+    def begin_anew(self, count: int) -> None:
+        """Forget what was recorded."""
+        self.root = Segment(None, count)
+        self.root.careful = self.careful
+        self.runner: Any = None
+
+
+class _Run(NamedTuple):
+    """What comes of a recorded run of the function.
+
+    It is the call itself, if it has a result. Else what it changed outside is put back, and the
+    function runs again as it is.
+    """
+
+    out: tuple[Any] | None  # the result of the call
+    refused: str | None = None  # why there can be no program
+    leaves: list[Any] | None = None  # what the function must give with these bits
 
 
 class Calls:
@@ -97,10 +127,12 @@ class Calls:
         # Inside a transform, or another recording, the values belong to that: f runs itself.
         if self.eager or CURRENT.get() is not None or RECORDING.get() is not None:
             return self.f(*args, **kwargs)
-        runner = None if kwargs else self.short.get(_short_key(args))
-        if runner is not None:
-            with contextlib.suppress(Exception):  # it is met again below
-                return runner.run(args)
+        if self.short and not kwargs:
+            given: list[Any] = []
+            program = self.short.get(_short_key(args, given))
+            if program is not None and self.surroundings.are_those(program.outside):
+                with contextlib.suppress(Exception):  # it is met again below
+                    return program.runner.run(given)
         leaves, structure = flatten((args, kwargs))
         inputs: list[Any] = []
         signature = self._signature(leaves, inputs)
@@ -124,26 +156,23 @@ class Calls:
         except UnknownAnswer:
             return self._record(program, leaves, structure, inputs, (args, kwargs))
         except Exception as error:  # noqa: BLE001 - whatever f raises is raised by its own call
-            if type(error) is NotFiniteError:
-                self._met_infinities(program)
+            if type(error) is NotFiniteError and self.recording.acquire(blocking=False):
+                try:
+                    self._met_infinities(program, inputs)
+                finally:
+                    self.recording.release()
             return self.f(*args, **kwargs)
         if own is not None:
             self._compare(own, (out, args, kwargs))
-        elif not self.check and not kwargs and len(inputs) == len(args):
-            self._shorten(program, args)
+        elif not (self.check or kwargs or program.written):
+            self._remember(args, program)
         return out
 
-    def _met_infinities(self, program: _Program) -> None:
-        program.not_finite += 1
-        if program.not_finite >= MOST_NOT_FINITE:
-            self._give_up(program, _NOT_FINITE)
-
-    def _shorten(self, program: _Program, args: tuple[Any, ...]) -> None:
-        """Have further such calls find their program at once, where nothing else can matter."""
-        if not self.surroundings.places and not program.written:
-            short = _short_key(args)
-            if short is not None and len(self.short) < MOST_PROGRAMS:
-                self.short[short] = program.runner
+    def _remember(self, args: tuple[Any, ...], program: _Program) -> None:
+        """Let further calls like this one find their program by the short key."""
+        key = _short_key(args, [])
+        if key is not None and len(self.short) < MOST_PROGRAMS:
+            self.short[key] = program
 
     def shown(self, args: Any, kwargs: Any) -> str:
         """The program of a call with such arguments as text."""
@@ -152,19 +181,20 @@ class Calls:
 
     def source_of(self, args: Any, kwargs: Any) -> str:
         """The source of a call with such arguments."""
-        program, inputs = self._made(args, kwargs)
-        return Source(optimized(program.root), len(inputs)).text
+        root = self._made(args, kwargs)[0].root
+        return Source(optimized(root), root.inputs, root.start).text
 
     def _made(self, args: Any, kwargs: Any) -> tuple[_Program, list[Any]]:
         """The program of such calls, and its inputs; calls are made until there is one."""
         leaves, structure = flatten((args, kwargs))
+        leaves = [copied(x) if type(x) is np.ndarray else x for x in leaves]
         inputs: list[Any] = []
         signature = self._signature(leaves, inputs)
         why: str | None = "values that no program takes"
         for _ in range(MOST_CALLS):
             if signature is None or self.eager:
                 break
-            own = [x.copy("K") if type(x) is np.ndarray else x for x in leaves]
+            own = [copied(x) if type(x) is np.ndarray else x for x in leaves]
             given, named = unflatten(structure, own)
             self(*given, **named)
             key = (structure, signature, self.surroundings.version())
@@ -191,6 +221,7 @@ class Calls:
             return None
         if program is None:
             program = self.programs[key] = _Program(inputs)
+            program.outside = key[2]
             if len(self.programs) > MOST_PROGRAMS:
                 self.programs.popitem(last=False)
         elif len(self.programs) > 1:
@@ -233,38 +264,37 @@ class Calls:
         if not self.recording.acquire(blocking=False):
             return self.f(*args, **kwargs)
         try:
-            is_done, out, refused = self._recorded(program, leaves, structure, inputs)
-            if is_done:
-                return out
+            run = self._recorded(program, leaves, structure, inputs)
+            if run.out is not None:
+                return run.out[0]
             out = self.f(*args, **kwargs)  # what it raises is no reason
-            if refused is not None:
-                program.root, program.runner = Segment(None, len(inputs)), None
-                self.eager = refused is _KEPT  # whatever the arguments
-                self._give_up(program, refused)
+            if run.refused is not None:
+                program.begin_anew(len(inputs))
+                self.eager = run.refused is _KEPT  # whatever the arguments
+                self._give_up(program, run.refused)
+            elif run.leaves and not all(map(_has_bits_of, run.leaves, flatten(out)[0])):
+                self._give_up(program, _NOTICING)
             return out
         finally:
             self.recording.release()
 
-    def _recorded(
-        self, program: _Program, leaves: list[Any], structure: Any, inputs: Any
-    ) -> tuple[bool, Any, str | None]:
-        """Whether the run is the call, and its result; else it is as if it had not been.
-
-        Then also why there can be no program, if that is so.
-        """
+    def _recorded(self, program: _Program, leaves: list[Any], structure: Any, inputs: Any) -> _Run:
+        program.root.describe(inputs)
         recorder = Recorder(
             program.root,
             len(inputs),
             MOST_NODES,
             MOST_BRANCHES,
             program.opaque,
+            careful=program.careful,
+            suspicious=program.suspicious,
         )
         given: list[Any] = []
         recorded: list[Recorded] = []
         for leaf in leaves:
             kind = type(leaf)
             if kind is np.ndarray or kind not in _STATIC and not isinstance(leaf, enum.Enum):
-                own = leaf.copy("K") if kind is np.ndarray else leaf
+                own = copied(leaf) if kind is np.ndarray else leaf
                 leaf = Recorded(own, len(recorded), recorder)
                 recorded.append(leaf)
             given.append(leaf)
@@ -308,11 +338,15 @@ class Calls:
         # Where a NaN is met the engine goes ways that no recording does.
         if refused is not None or recorder.unsound or not is_apart:
             before.restore()
-            return False, None, refused
+            return _Run(None, refused)
+        taken: set[int] = set()
+        out_leaves = [_own(x, taken) for x in out_leaves]
+        if program.suspicious and not written:
+            before.restore()
+            return _Run(None, None, out_leaves)
         for i in written:
             np.copyto(inputs[i], recorded[i].memory.owner)
-        taken: set[int] = set()
-        return True, unflatten(out_structure, [_own(x, taken) for x in out_leaves]), None
+        return _Run((unflatten(out_structure, out_leaves),))
 
     def _is_apart(self, written: set[int], inputs: list[Any]) -> bool:
         """Whether inputs that are written to share no memory with what else f sees.
@@ -334,18 +368,23 @@ class Calls:
     def _learned(self, program: _Program, recorder: Recorder, inputs: list[Any]) -> None:
         """Take up what a recording has shown."""
         if recorder.unsound:
-            program.unsound += 1
-            if program.unsound >= MOST_UNSOUND and program.runner is None:
-                self._give_up(program, _NOT_FINITE)
+            self._met_infinities(program, inputs)
             return
+        if recorder.raised:
+            program.raised += 1
+            if program.runner is not None or program.raised < MOST_RAISED:
+                return
         if recorder.unfit is not None:
             program.restarts += 1
+            if recorder.differs and program.careful and program.restarts > 1:
+                program.restarts += program.suspicious * MOST_RESTARTS
+                program.suspicious = True
             if recorder.differs and program.restarts <= MOST_RESTARTS:
                 # Libraries, ours among them, learn in a first call. Begin again.
-                program.root, program.runner = Segment(None, len(inputs)), None
+                program.begin_anew(len(inputs))
                 self.short.clear()
                 return
-            program.root, program.runner = Segment(None, len(inputs)), None
+            program.begin_anew(len(inputs))
             self._give_up(program, recorder.unfit)
             return
         end = recorder.segment
@@ -357,6 +396,19 @@ class Calls:
                 self._give_up(program, why)
                 return
             program.runner = self._runner(program.root, inputs)
+            self.short.clear()
+
+    def _met_infinities(self, program: _Program, inputs: list[Any]) -> None:
+        """Count a call with derivatives that are not finite; after some, begin anew.
+
+        The program is then recorded with all that is asked about infinities and NaNs as branches.
+        """
+        program.not_finite += 1
+        if program.runner is not None and program.not_finite < MOST_NOT_FINITE:
+            return
+        if not program.careful:
+            program.careful, program.opaque = True, set()
+            program.begin_anew(len(inputs))
             self.short.clear()
 
     def _runner(self, root: Segment, inputs: Any) -> Any:
@@ -452,26 +504,36 @@ def _may_overlap(x: Any) -> bool:
     return False
 
 
-def _short_key(args: tuple[Any, ...]) -> Any:
-    """What a program depends on of arguments that are arrays in C order, or floats; else None."""
-    if len(args) == 1:
-        (x,) = args
-        kind = type(x)
-        if kind is float:
-            return float
-        return (x.shape, x.dtype) if kind is np.ndarray and x.flags.c_contiguous else None
+def _short_key(args: Any, given: list[Any]) -> Any:
+    """What a program depends on of arguments that are arrays in C order, or floats; else None.
+
+    Lists and tuples of such are taken, too. The arrays and floats are appended to `given`.
+    """
+    if len(args) == 1 and type(args[0]) is float:
+        given.append(args[0])
+        return float
     key: list[Any] = []
     for x in args:
         kind = type(x)
-        if kind is np.ndarray and x.flags.c_contiguous:
+        if kind is _ARRAY:
+            if not x.flags.c_contiguous:
+                return None
             key.append((x.shape, x.dtype))
+            given.append(x)
         elif kind is float:
             key.append(kind)
+            given.append(x)
+        elif kind is list or kind is tuple:
+            inner = _short_key(x, given)
+            if inner is None:
+                return None
+            key.append((kind, inner))
         else:
             return None
     return tuple(key)
 
 
+_ARRAY = np.ndarray
 _STATIC = frozenset(
     (
         bool,
@@ -501,6 +563,19 @@ def _equal(a: Any, b: Any, *, exact: bool) -> bool:
     small = float(np.sqrt(np.finfo(b.dtype).eps))
     scale = float(np.max(np.abs(b), initial=0, where=np.isfinite(b)))
     return np.allclose(a, b, rtol=small, atol=small * scale, equal_nan=True)
+
+
+def _has_bits_of(a: Any, b: Any) -> bool:
+    """Whether two leaves are the same to the signs of their zeros; NaNs need only be NaNs."""
+    if alike(a, b):
+        return True
+    x, y = np.asarray(a), np.asarray(b)
+    if type(a) is not type(b) or x.dtype != y.dtype or x.dtype.kind not in "fc":
+        return False
+    known = ~np.isnan(y)
+    return np.array_equal(x, y, equal_nan=True) and alike(
+        np.copysign(1, x.real[known]), np.copysign(1, y.real[known])
+    )
 
 
 def _own(leaf: Any, taken: set[int]) -> Any:

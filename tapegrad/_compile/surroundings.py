@@ -66,9 +66,9 @@ class Surroundings:
         self.lock = threading.Lock()  # one thread finds, and counts a change once
 
     @property
-    def places(self) -> list[Holder] | None:
-        """The places; None before the first call."""
-        return None if self.state is None else self.state.holders
+    def changes(self) -> int:
+        """How often what is outside has changed, as far as is known."""
+        return 0 if self.state is None else self.state.changes
 
     @property
     def complete(self) -> bool:
@@ -86,6 +86,11 @@ class Surroundings:
                 elif not _same(state):
                     state = self.state = self._found(state.changes + 1)
         return state.changes
+
+    def are_those(self, version: int) -> bool:
+        """Whether what is outside is that of a version."""
+        state = self.state
+        return state is not None and state.changes == version and _same(state)
 
     def _found(self, changes: int) -> _State:
         known = {} if self.state is None else self.state.arrays

@@ -90,7 +90,9 @@ class Surroundings:
     def are_those(self, version: int) -> bool:
         """Whether what is outside is that of a version."""
         state = self.state
-        return state is not None and state.changes == version and _same(state)
+        return (
+            state is not None and state.changes == version and (not state.holders or _same(state))
+        )
 
     def _found(self, changes: int) -> _State:
         known = {} if self.state is None else self.state.arrays
@@ -111,7 +113,8 @@ class Surroundings:
 
     def before(self) -> Before:
         """What is outside now, before a run that may change it."""
-        return Before(self._found(0), self.f)
+        state = self._found(0) if self.state is None else self.state
+        return Before(state._replace(held=[x.read() for x in state.holders]), self.f)
 
 
 class Before:
@@ -154,7 +157,10 @@ def _same(state: _State) -> bool:
             now = holder.read()
             if not _identical(now, held) and not _alike(now, held, state.arrays):
                 return False
-        return all(kept.is_in(kept.array) for kept in state.arrays.values())
+        for kept in state.arrays.values():
+            if not kept.is_in(kept.array):
+                return False
+        return True
     except Exception:  # noqa: BLE001 - of an object that does not let itself be looked at
         return False
 

@@ -18,8 +18,8 @@ import numpy as np
 
 import tapegrad
 from tapegrad import _tree
-from tapegrad._compile import surroundings
 from tapegrad._compile.calls import RECORDINGS
+from tapegrad._compile.surroundings import Surroundings
 from tapegrad._core.recorded import RECORDING
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.values import in_trace
@@ -254,36 +254,13 @@ def _is_close(a, b, others=()):
 
 
 class _State:
-    """What a function may write to outside: lists, dicts, attributes and variables.
-
-    Not the elements of arrays, which programs refuse to write to.
-    """
+    """What a function may write to outside: lists, dicts, attributes, variables, arrays."""
 
     def __init__(self, f):
-        search = surroundings.search(f)
-        self.found = list(zip(search.places, search.held, strict=True))
-        holders = [place.args[0] for place, _ in self.found if _is(place, len)]
-        self.contents = [(x, x.copy()) for x in holders if isinstance(x, (list, dict))]
+        self.before = Surroundings(f).before()
 
     def put_back(self):
-        for holder, contents in self.contents:
-            if isinstance(holder, list):
-                holder[:] = contents
-            elif not _holds(holder, contents):
-                holder.clear()
-                holder.update(contents)
-        for place, held in self.found:
-            if not isinstance(place, functools.partial) or place() is held:
-                continue
-            if held is surroundings.Missing:
-                continue
-            with contextlib.suppress(AttributeError, TypeError):
-                if place.func is surroundings._contents:
-                    place.args[0].cell_contents = held
-                elif place.func is surroundings._attribute:
-                    setattr(*place.args, held)
-                elif place.func is surroundings._item:
-                    place.args[0][place.args[1]] = held
+        self.before.restore()
 
     @contextlib.contextmanager
     def kept(self):
@@ -291,18 +268,6 @@ class _State:
             yield
         finally:
             self.put_back()
-
-
-def _holds(holder, contents):
-    """Whether a dict holds the same objects in the same order."""
-    pairs = zip(holder.items(), contents.items(), strict=False)
-    return len(holder) == len(contents) and all(
-        a is c and b is d for (a, b), (c, d) in pairs
-    )
-
-
-def _is(place, function):
-    return isinstance(place, functools.partial) and place.func is function
 
 
 def same(a, b):

@@ -98,3 +98,16 @@ def test_of_a_module_what_the_code_names_is_looked_at():
     assert held(fast)
     module.scale = 3.0
     assert fast(X) == f(X)
+
+
+def test_of_a_module_names_that_are_made_at_run_time_are_looked_at():
+    module = types.ModuleType("settings_of_a_program")
+    module.scale_of_x = 2.0
+
+    def f(x):
+        return np.sum(x * getattr(module, "_".join(["scale", "of", "x"])))
+
+    fast = tapegrad.compile(f, backend="numpy")
+    for scale in (2.0, 2.0, 2.0, 3.0, 3.0, 3.0):
+        module.scale_of_x = scale
+        assert fast(X) == f(X)

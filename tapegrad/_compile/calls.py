@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import enum
-import itertools
+import operator
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from tapegrad._compile.surroundings import Surroundings
 from tapegrad._core.recorded import OPEN, RECORDING
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function
+from tapegrad._core.values import recorded_in
 from tapegrad._errors import EagerWarning, InputError, StaleProgramError, message, name_of
 from tapegrad._transforms.draws import RandomnessCheck
 from tapegrad._tree import flatten, unflatten
@@ -54,6 +55,7 @@ MOST_RAISED = 3  # calls in which one of NumPy's raises, before there is a progr
 MOST_CHANGES = 8  # of what a function reads from outside
 
 
+_KEPT = "it keeps what it computes in an object outside (return it)"
 _NOTICING = "the last bits of derivatives near infinities, or NaNs, depend on what NumPy noticed"
 
 
@@ -74,7 +76,7 @@ class _Program:
         "runner",
         "suspicious",
         "why",
-        "writes",
+        "written",
     )
 
     def __init__(self, count: int) -> None:
@@ -89,22 +91,31 @@ class _Program:
         self.opaque: set[Function] = set()  # functions that are calls of the program
         self.raised = 0  # calls in which one of NumPy's raised, and f did not
         self.not_finite = 0  # calls in which a derivative met infinities or NaNs
+        self.written: set[int] = set()  # inputs into which it writes on some path
 
     def begin_anew(self, count: int) -> None:
         """Forget what was recorded."""
         self.root = Segment(None, count)
         self.root.careful = self.careful
         self.runner: Any = None
-        self.writes = False  # whether it writes into arguments
-        self.held: frozenset[int] | None = None  # the leaves among these that hold their array
+        self.held: frozenset[int] | None = None  # leaves that hold their array, and it is written
 
-    def write(self, written: frozenset[int], leaves: list[Any], inputs: list[Any]) -> str | None:
-        """Take up which leaves of the arguments are written into; why that is no program's."""
-        held = frozenset(i for i in written if type(leaves[i]) in HOLDERS)
-        before, self.held, self.writes = self.held, held, True
-        if before is not None and before != held:
-            return "it writes into other tensors in other calls"
-        return "it writes into arguments that share memory" if _may_share(inputs) else None
+    def hold(self, written: frozenset[int]) -> str | None:
+        """Take up which leaves hold an array that is written to; why that is no program's."""
+        before, self.held = self.held, written
+        return None if before in (None, written) else "it writes into other tensors in other calls"
+
+
+class _Run(NamedTuple):
+    """What comes of a recorded run of the function.
+
+    It is the call itself, if it has a result. Else what it changed outside is put back, and the
+    function runs again as it is.
+    """
+
+    out: tuple[Any] | None  # the result of the call
+    refused: str | None = None  # why there can be no program
+    leaves: list[Any] | None = None  # what the function must give with these bits
 
 
 class Calls:
@@ -122,7 +133,7 @@ class Calls:
         self.short: dict[Any, Any] = {}
         self.recording = threading.Lock()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901 - the hot path
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Inside a transform, or another recording, the values belong to that: f runs itself.
         if self.eager or CURRENT.get() is not None or RECORDING.get() is not None:
             return self.f(*args, **kwargs)
@@ -140,29 +151,27 @@ class Calls:
         program = self._known(structure, signature, len(inputs))
         if program is None or program.eager:
             return self.f(*args, **kwargs)
-        if program.runner is None:
-            return self._record(program, leaves, structure, inputs)
-        if program.writes and _may_share(inputs):
+        if program.written and not self._is_apart(program.written, inputs):
             return self.f(*args, **kwargs)
-        again = _copies(leaves) if self.check and self._is_due() else None
+        if program.runner is None:
+            return self._record(program, leaves, structure, inputs, (args, kwargs))
+        own = self._own_if_due(leaves, structure) if self.check else None
         try:
             out = program.runner.run(inputs)
         except UnknownAnswer:
-            return self._record(program, leaves, structure, inputs)
-        except NotFiniteError:
-            if self.recording.acquire(blocking=False):
+            return self._record(program, leaves, structure, inputs, (args, kwargs))
+        except Exception as error:  # noqa: BLE001 - whatever f raises is raised by its own call
+            if type(error) is NotFiniteError and self.recording.acquire(blocking=False):
                 try:
                     self._met_infinities(program, inputs)
                 finally:
                     self.recording.release()
             return self.f(*args, **kwargs)
-        except Exception:  # noqa: BLE001 - whatever f raises is raised by its own call
-            return self.f(*args, **kwargs)
         if program.held:
             _note_writes(program.held, leaves)
-        if again is not None:
-            self._compare(again, structure, out)
-        elif not (self.check or kwargs or self.objects or program.writes):
+        if own is not None:
+            self._compare(own, (out, args, kwargs))
+        elif not (self.check or kwargs or self.objects or program.written):
             self._remember(args, program)
         return out
 
@@ -192,8 +201,7 @@ class Calls:
         for _ in range(MOST_CALLS):
             if signature is None or self.eager:
                 break
-            own = [copied(x) if type(x) is np.ndarray else x for x in leaves]
-            given, named = unflatten(structure, own)
+            given, named = unflatten(structure, _copies(leaves))
             self(*given, **named)
             key = self._key(structure, signature, self.surroundings.version())
             program = self._program(key, len(inputs))
@@ -214,12 +222,8 @@ class Calls:
     def _known(self, structure: Any, signature: Any, inputs: int) -> _Program | None:
         """What is known of such calls; None for calls that are the function's own."""
         outside = self.surroundings.version()
-        if outside > MOST_CHANGES:
-            self.eager = True
-            self._warn(
-                f"what it reads from outside has changed more than {MOST_CHANGES} times. Pass "
-                "what changes as an argument"
-            )
+        if outside > MOST_CHANGES or not self.surroundings.complete:
+            self._give_up_all(outside)
             return None
         return self._program(self._key(structure, signature, outside), inputs)
 
@@ -280,20 +284,32 @@ class Calls:
                 return None  # traced, batched, of another library, or of unknown meaning
         return tuple(signature)
 
-    def _record(self, program: _Program, leaves: list[Any], structure: Any, inputs: Any) -> Any:
+    def _record(
+        self, program: _Program, leaves: list[Any], structure: Any, inputs: Any, call: Any
+    ) -> Any:
         """A call of the function itself, whose operations are recorded.
 
         One at a time: the runs of several threads would not make one program.
         """
+        args, kwargs = call  # the caller's own containers
         if not self.recording.acquire(blocking=False):
-            args, kwargs = unflatten(structure, leaves)
             return self.f(*args, **kwargs)
         try:
-            return self._recorded(program, leaves, structure, inputs)
+            run = self._recorded(program, leaves, structure, inputs)
+            if run.out is not None:
+                return run.out[0]
+            out = self.f(*args, **kwargs)  # what it raises is no reason
+            if run.refused is not None:
+                program.begin_anew(len(inputs))
+                self.eager = run.refused is _KEPT  # whatever the arguments
+                self._give_up(program, run.refused)
+            elif run.leaves and not all(map(_has_bits_of, run.leaves, flatten(out)[0])):
+                self._give_up(program, _NOTICING)
+            return out
         finally:
             self.recording.release()
 
-    def _recorded(self, program: _Program, leaves: list[Any], structure: Any, inputs: Any) -> Any:
+    def _recorded(self, program: _Program, leaves: list[Any], structure: Any, inputs: Any) -> _Run:
         program.root.describe(inputs)
         recorder = Recorder(
             program.root,
@@ -305,33 +321,45 @@ class Calls:
             suspicious=program.suspicious,
         )
         given, recorded = _given(leaves, recorder)
+        positions, values = list(recorded), list(recorded.values())  # of inputs among the leaves
         args, kwargs = unflatten(structure, given)
+        before = self.surroundings.before()
         generators, drawn = RandomnessCheck(self.f, leaves), draws()
         recording = Recording(recorder)
         OPEN.add(recording)
         token = RECORDING.set(recording)
-        refused: str | None = None
         out_leaves: list[Any] = []
         out_structure: Any = None
-        writes: list[tuple[int, Any]] = []
+        written: set[int] = set()
+        is_apart = True
+        refused: str | None = None
         try:
             out = self.f(*args, **kwargs)
+            results = flatten(out)[0]
             out_leaves, out_structure, refused = _opened_results(out)
+            written = {i for i, x in enumerate(values) if x.memory.version}
+            is_apart = not written or self._is_apart(written, inputs)
             refused = refused or _refusal(given, leaves)
-            written = [i for i, x in recorded.items() if x.memory.version]
-            if written and refused is None:
-                refused = program.write(frozenset(written), leaves, inputs)
-            templates = [Ref(x.at) if type(x) is Recorded else x for x in out_leaves]
-            for i, (x, original) in enumerate(zip(recorded.values(), inputs, strict=True)):
-                if x.memory.version and refused is None and not recorder.unsound:
-                    writes.append((i, Ref(x.memory.at)))
-                    np.copyto(original, x.memory.owner)
-            if generators.drew() or draws() != drawn:
+            refused = refused or _why_changed(args, kwargs, given, structure)
+            if refused is None and written and is_apart:
+                held = [positions[i] for i in written if type(leaves[positions[i]]) in HOLDERS]
+                refused = program.hold(frozenset(held))
+            if generators.drew() or draws() != drawn or before.drew():
                 recorder.give_up("it draws random numbers. Draw them outside, and pass them")
-            recording.put_back(flatten(out)[0], again=refused is not None)
-            recorder.finish(templates, out_structure, tuple(writes))
+            again = refused is not None or recorder.unsound or not is_apart or program.suspicious
+            recording.put_back(results, again=again)
+            if before.holds(_is_or_holds_recorded):
+                refused = _KEPT
+            if refused is None and is_apart:
+                templates = [Ref(x.at) if type(x) is Recorded else x for x in out_leaves]
+                writes = [(i, Ref(values[i].memory.at)) for i in sorted(written)]
+                recorder.finish(templates, out_structure, tuple(writes))
         except Exception as error:  # noqa: BLE001 - if it is f's own, the call below raises it
             refused = f"it raises {type(error).__name__} where its calls are recorded ({error})"
+        except BaseException:
+            if before.holds(_is_or_holds_recorded):
+                before.restore()
+            raise
         finally:
             recording.put_back([], again=True)
             RECORDING.reset(token)
@@ -340,26 +368,39 @@ class Calls:
         if recording.objects and not self.objects:
             self.objects = True
             self.short.clear()
-        if refused is not None:
-            args, kwargs = unflatten(structure, leaves)
-            out = self.f(*args, **kwargs)
-            program.begin_anew(len(inputs))
-            self._give_up(program, refused)
-            return out
-        self._learned(program, recorder, inputs)
-        if recorder.unsound:  # where a NaN is met the engine goes ways that no recording does
-            args, kwargs = unflatten(structure, leaves)
-            return self.f(*args, **kwargs)
-        _note_writes(program.held or (), leaves)
+        program.written |= written
+        if refused is None and is_apart:
+            self._learned(program, recorder, inputs)
+        # Where a NaN is met the engine goes ways that no recording does.
+        if refused is not None or recorder.unsound or not is_apart:
+            before.restore()
+            return _Run(None, refused)
         taken: set[int] = set()
         out_leaves = [_own(x, taken) for x in out_leaves]
-        if program.suspicious and not writes:
-            args, kwargs = unflatten(structure, leaves)
-            out = self.f(*args, **kwargs)
-            if not all(map(_has_bits_of, out_leaves, flatten(out)[0])):
-                self._give_up(program, _NOTICING)
-            return out
-        return unflatten(out_structure, out_leaves)
+        if program.suspicious and not written:
+            before.restore()
+            return _Run(None, None, out_leaves)
+        for i in written:
+            np.copyto(inputs[i], values[i].memory.owner)
+        _note_writes(program.held or (), leaves)
+        return _Run((unflatten(out_structure, out_leaves),))
+
+    def _is_apart(self, written: set[int], inputs: list[Any]) -> bool:
+        """Whether inputs that are written to share no memory with what else f sees.
+
+        A program reads each input as it was before the call.
+        """
+        targets = [inputs[i] for i in written if type(inputs[i]) is np.ndarray]
+        return (
+            all(x.flags.writeable and not _may_overlap(x) for x in targets)
+            and not any(
+                np.may_share_memory(inputs[i], x)
+                for i in written
+                for j, x in enumerate(inputs)
+                if j != i and type(x) is np.ndarray
+            )
+            and not self.surroundings.shares_memory(targets)
+        )
 
     def _learned(self, program: _Program, recorder: Recorder, inputs: list[Any]) -> None:
         """Take up what a recording has shown."""
@@ -423,25 +464,43 @@ class Calls:
             EagerWarning,
         )
 
-    def _is_due(self) -> bool:
-        """Whether this is one of the calls in which the function itself runs, too."""
-        self.count += 1
-        return self.count % self.check == 0
+    def _give_up_all(self, outside: int) -> None:
+        """Let all calls be the function's own, for what it reads from outside."""
+        self.eager = True
+        self._warn(
+            f"what it reads from outside has changed more than {MOST_CHANGES} times. Pass what "
+            "changes as an argument"
+            if outside > MOST_CHANGES
+            else "what it may read from outside is too much to look at in each call"
+        )
 
-    def _compare(self, leaves: list[Any], structure: Any, out: Any) -> None:
-        """Every `check`-th call: the function itself must give the same."""
-        args, kwargs = unflatten(structure, leaves)
-        expected = map(_array_of, flatten(self.f(*args, **kwargs))[0])
-        for got, wanted in zip(map(_array_of, flatten(out)[0]), expected, strict=True):
-            if not _equal(got, wanted, exact=self.backend not in ("auto", "llvm")):
-                raise StaleProgramError(
-                    message(
-                        self.name,
-                        "the result of the function itself",
-                        "another from its program",
-                        "Pass what changes between calls as an argument",
-                    )
-                )
+    def _own_if_due(self, leaves: list[Any], structure: Any) -> Any:
+        """Copies of the arguments, for the function itself in every `check`-th call."""
+        self.count += 1
+        if self.count % self.check:
+            return None
+        return unflatten(structure, _copies(leaves))
+
+    def _compare(self, own: Any, found: Any) -> None:
+        """The function itself must give the same, and write the same into its arguments."""
+        args, kwargs = own
+        out = self.f(*args, **kwargs)
+        leaves, structure = flatten((out, args, kwargs))
+        others, other = flatten(found)
+        exact = self.backend not in ("auto", "llvm")
+        if structure == other and all(
+            _equal(_array_of(got), _array_of(wanted), exact=exact)
+            for got, wanted in zip(others, leaves, strict=True)
+        ):
+            return
+        raise StaleProgramError(
+            message(
+                self.name,
+                "the result of the function itself",
+                "another from its program",
+                "Pass what changes between calls as an argument",
+            )
+        )
 
 
 def _array_of(leaf: Any) -> Any:
@@ -519,12 +578,34 @@ def _refusal(given: list[Any], leaves: list[Any]) -> str | None:
     return None
 
 
-def _may_share(inputs: list[Any]) -> bool:
-    """Whether some of the arrays may share memory."""
-    bounds = sorted(
-        np.lib.array_utils.byte_bounds(x) for x in inputs if type(x) is np.ndarray and x.size
-    )
-    return any(end > start for (_, end), (start, _) in itertools.pairwise(bounds))
+def _why_changed(args: Any, kwargs: Any, given: list[Any], structure: Any) -> str | None:
+    """Why the containers of the arguments are no longer as they were given; None if they are."""
+    leaves, found = flatten((args, kwargs))
+    if len(leaves) == len(given) and all(map(operator.is_, leaves, given)) and found == structure:
+        return None
+    return "it changes a list, a dict or an object that is an argument: return what is new"
+
+
+def _is_or_holds_recorded(value: Any) -> bool:
+    """Whether a value is a recorded one, traced or not, or a tuple with one."""
+    if issubclass(type(value), tuple):
+        return any(map(_is_or_holds_recorded, value))
+    return recorded_in(value) is not None
+
+
+def _may_overlap(x: Any) -> bool:
+    """Whether two elements of an array may lie at the same place."""
+    flags = x.flags
+    if flags.c_contiguous or flags.f_contiguous:
+        return False
+    span = x.itemsize
+    for stride, length in sorted(
+        (abs(s), n) for s, n in zip(x.strides, x.shape, strict=True) if n > 1
+    ):
+        if stride < span:
+            return True
+        span += stride * (length - 1)
+    return False
 
 
 def _short_key(args: Any, given: list[Any]) -> Any:

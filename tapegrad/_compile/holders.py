@@ -31,8 +31,8 @@ HOLDERS: dict[type, Holder] = {}
 STATES: list[Callable[[], Any]] = []
 # How often a package has drawn random numbers in this thread.
 DRAWS: list[Callable[[], int]] = []
-# Classes of libraries whose objects hold what a function may read, with the names of it.
-FOLLOWED: dict[type, Callable[[Any], Any]] = {}
+# Classes of objects of which a function reads no attributes but these.
+FOLLOWED: dict[type, Callable[[Any], list[Any]]] = {}
 
 
 def state() -> Any:

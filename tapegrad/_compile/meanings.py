@@ -234,7 +234,8 @@ def _copy(path: Statements, node: Node) -> Array | None:
         return path.stated(Cast, [x], x.dtype, path.memory(node).whole())
     if x.memory.constant is not None:
         return None
-    if node.kwargs.get("order", "C") != "C" or len(node.args) > 3:
+    orders = [node.kwargs.get("order", "C"), *[x for x in node.args[1:] if isinstance(x, str)]]
+    if any(order not in ("C", "c") for order in orders) or len(node.args) > 3:
         return None
     rows = path.new(x.shape, dense(x.shape, ()), x.dtype)
     path.stated(Cast, [x], x.dtype, rows.whole())
@@ -247,8 +248,8 @@ def _map(path: Statements, ufunc: Any, node: Node) -> Array | None:
     if any(x is None for x in operands):
         return None
     kinds = tuple([_kind(path, x, arg) for x, arg in zip(operands, node.args, strict=True)])
-    if ufunc is np.power and node.function is operator.pow and type(operands[1]) is Number:
-        simple = _power(operands[1].value)
+    if ufunc is np.power and (node.function is operator.pow or _POWER_LOOKS):
+        simple = _power(node.args[1])
         if simple is not None:
             ufunc, operands, kinds = simple, operands[:1], kinds[:1]
     found = loop_dtype(ufunc, kinds)
@@ -609,10 +610,17 @@ def _is_basic(index: Any) -> bool:
 
 
 def _power(exponent: Any) -> Any:
-    """The ufunc that NumPy's `**` calls in place of `power`, for some exponents."""
+    """The ufunc that NumPy calls in place of `power` for some exponents, which are one number."""
+    if isinstance(exponent, (np.generic, np.ndarray)) and exponent.ndim == 0:
+        exponent = exponent.item()
     if type(exponent) not in (int, float):
         return None
     return {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
+
+
+# Whether `np.power` looks for such an exponent itself, or `**` alone does.
+with np.errstate(all="ignore"):
+    _POWER_LOOKS = bool(np.isnan(np.power(np.full(2, -np.inf), 0.5)[0]))
 
 
 _IN_PLACE: dict[Any, np.ufunc] = {

@@ -284,6 +284,10 @@ class Workspace:
         return f"{self._name('own', _own)}({fetch}())"
 
 
+# The classes of numbers.
+_NUMBERS = frozenset((float, int, bool, *[np.dtype(letter).type for letter in "?bhilqBHILQefd"]))
+
+
 def _constant(value: Any) -> Callable[[], Any]:
     return lambda: value
 
@@ -340,6 +344,7 @@ class NativeRunner:
     def __init__(self, block: Block, inputs: Sequence[Any], usual: Any, threads: int) -> None:
         self.usual = usual
         self.paths: list[_Way] = []
+        self.state: Any = None  # of errors, with which machine code is right
         self.error: Exception | None = None  # that met a path which was to be compiled
         known = paths_of(block, MOST_NATIVE)
         for blocks in known if len(known) <= MOST_NATIVE else ():
@@ -354,6 +359,11 @@ class NativeRunner:
 
     def run(self, inputs: Sequence[Any]) -> Any:
         """The results of a call; UnknownAnswer where the program does not go on."""
+        state = VARIABLE.get()
+        if state is not self.state:
+            if not {"ignore", "warn"}.issuperset(np.geterr().values()):
+                return self.usual.run(inputs)  # machine code raises nothing, and calls nothing
+            self.state = state
         ways = self.paths
         for i, way in enumerate(ways):
             try:

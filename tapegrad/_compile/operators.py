@@ -68,7 +68,13 @@ for _name_of, _function in (
 
 def _comparison(name: str, function: Callable[..., Any]) -> None:
     def compare(self: Recorded, other: Any) -> Any:
-        return _operated(self, function, self, other, other)
+        found = _operated(self, function, self, other, other)
+        if found is not NotImplemented or isinstance(other, (Traced, Mapped)):
+            return found
+        if getattr(type(other), "__array_ufunc__", 0) is None:
+            return found
+        # Python would take == of a string, or of None, for a question about identity.
+        return called(self.recorder, function, (self, other), {})
 
     setattr(Recorded, f"__{name}__", compare)
 
@@ -99,8 +105,8 @@ for _word, _function in (("__divmod__", _divmod), ("__rdivmod__", _rdivmod)):
 
 _PURE_METHODS = (
     "all any argmax argmin argpartition argsort astype byteswap choose clip compress conj "
-    "conjugate copy cumprod cumsum diagonal dot flatten max mean min nonzero prod ravel repeat "
-    "reshape round searchsorted squeeze std sum swapaxes take trace transpose var view"
+    "conjugate copy cumprod cumsum diagonal dot flatten max mean min nonzero prod ravel "
+    "repeat reshape round searchsorted squeeze std sum swapaxes take trace transpose var view"
 ).split()
 _WRITING_METHODS = "fill partition put sort".split()
 

@@ -206,6 +206,8 @@ def _simplified(node: Node, described: dict[int, Node]) -> Any:
     if node.steps is not None or node.kind is not np.ndarray or not node.args:
         return None
     function, x = node.function, node.args[0]
+    if function in PRODUCTS and node.dtype.kind == "c":
+        return None  # an infinity times 1 + 0i has a NaN
     if function in PRODUCTS and len(node.args) == 2 and not node.kwargs:
         y = node.args[1]
         if type(x) in (int, float) and x == 1:

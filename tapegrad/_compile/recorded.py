@@ -416,6 +416,19 @@ class Recorded(Mapped):
         self.recorder.give_up(_READS_MEMORY)
         return np.array(self._value, dtype)
 
+    def __getattr__(self, name: str) -> Any:
+        """What its value has and this class has not: f might ask whether there is such a thing."""
+        found = getattr(object.__getattribute__(self, "_value"), name)
+        if name.startswith("__"):  # NumPy looks for ways to read memory, and gets `__array__`
+            raise AttributeError(name)
+        self.recorder.give_up(f"it uses x.{name}")
+        return found
+
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits is None:
+            return self.answer(round)
+        return called(self.recorder, round, (self, digits), {})
+
     def __hash__(self) -> int:
         return int(self.answer(hash))
 

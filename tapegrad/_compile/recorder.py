@@ -10,6 +10,7 @@ is called again (it draws random numbers, or counts its calls), and cannot be a 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -68,6 +69,7 @@ class Recorder:
         self.answers: dict[tuple[Any, int], Any] = {}  # of reads on this path
         self.most_nodes, self.most_branches = most_nodes, most_branches
         self.errstate, self.usual = np.geterr(), VARIABLE.get()
+        self.filters: Any = warnings.filters
         self.kept: dict[int, tuple[Any, Any]] = {}  # plain arrays and their copies, by id
 
     def give_up(self, why: str, *, differs: bool = False) -> None:
@@ -137,8 +139,8 @@ class Recorder:
         return at
 
     def _is_silent(self) -> bool:
-        if VARIABLE.get() is self.usual:
-            return False
+        self.errstate, self.usual = np.geterr(), VARIABLE.get()
+        self.filters: Any = warnings.filters
         if is_quiet():
             return True
         state = np.geterr()

@@ -5,7 +5,6 @@ Knows tensors, modes and modules. Must not know how calls are recorded, nor how 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from tapegrad.torch._ops.create.generator import DRAWN
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, plain_of
 from tapegrad.torch.autograd.forward_ad import LEVEL
 from tapegrad.torch.nn._everywhere import CALLS
-from tapegrad.torch.nn._module import Module
 from tapegrad.torch.nn._parameter import Parameter
 
 # What a tensor may have besides its array, and a function does not read.
@@ -79,19 +77,14 @@ def _state() -> Any:
     return (default_float(), mode.grad, mode.inference)
 
 
-def _names_of_tensor(_: Tensor) -> Iterable[str]:
-    return ("_value", "requires_grad")
-
-
-def _names_of_module(module: Module) -> Iterable[str]:
-    return list(module.__dict__)
+def _read_of(tensor: Tensor) -> list[Any]:
+    return [tensor._value, tensor._grad, tensor.requires_grad]
 
 
 for _kind in (Tensor, Parameter):
     HOLDERS[_kind] = Holder(_open, _maker(_kind), _refusal, count_write, plain_of)
 STATES.append(_state)
 DRAWS.append(lambda: DRAWN.times)
-FOLLOWED[Tensor] = _names_of_tensor
-FOLLOWED[Module] = _names_of_module
+FOLLOWED[Tensor] = _read_of
 
 __all__: list[str] = []

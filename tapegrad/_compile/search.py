@@ -1,0 +1,514 @@
+"""The search for what a function may read: through functions, objects and containers it reaches.
+
+Knows where Python keeps what a function refers to, and how each such place is read and written.
+Must not know programs, nor what a change means.
+
+Code of libraries and installed packages is taken to be fixed, other than that of the package that
+the function itself belongs to; what their objects hold is not.
+"""
+
+from __future__ import annotations
+
+import array
+import builtins
+import collections
+import contextvars
+import dis
+import functools
+import importlib.util
+import sys
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from tapegrad._compile.holders import FOLLOWED
+from tapegrad._core.values import in_trace
+from tapegrad._transforms.wrapper import Transformed
+
+# Packages whose functions hold nothing of a program's own.
+_LIBRARIES = frozenset(("numpy", "tapegrad", "scipy", "autograd", "torch", "jax"))
+# Modules among these, and of Python's own, whose objects hold what a program has put there.
+_HOLDING = ("numpy", "scipy.", "tapegrad.torch", "types", "argparse", "collections", "weakref")
+PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type(Ellipsis)))
+_MOST = 50_000  # values, beyond which a function's surroundings are not looked at
+
+
+class Missing:
+    """Stands for a name that is not bound."""
+
+
+class Holder(NamedTuple):
+    """A place with values: how they are read, and how they are put back."""
+
+    read: Callable[[], list[Any]]
+    write: Callable[[list[Any]], None]
+
+
+class Search:
+    """The places that a function may read, and the arrays and generators in them."""
+
+    def __init__(self, f: Any) -> None:
+        self.holders: list[Holder] = []
+        self.arrays: list[Any] = []
+        self.random: list[Any] = []
+        self.complete = True
+        self.root = _package(_unwrapped(f))  # installed or not, it is looked at
+        self.names: set[str] = set()  # of attributes, in all code that was found
+        self.known: dict[int, Any] = {}
+        self.asked: set[tuple[int, str]] = set()  # names that these are looked at for
+        self.modules: list[Any] = []  # that code may read attributes of
+        self.count = 0
+        self.waiting: list[Any] = [f]
+        while self.waiting and self.complete:
+            self._follow(self.waiting.pop())
+            self.complete = self.count <= _MOST
+            if not self.waiting:
+                self._of_modules()
+        if "random" in self.names and "numpy.random" in sys.modules:
+            self.random.append(_global_generator())
+
+    def _follow(self, value: Any) -> None:
+        kind = type(value)
+        if kind in PLAIN or kind in _NOTHING or issubclass(kind, np.generic) or in_trace(value):
+            return
+        if id(value) in self.known:
+            return
+        self.known[id(value)] = value
+        for of, way in self._ways:
+            if issubclass(kind, of):
+                way(self, value)
+                if kind is not of and of in _BUILTIN:
+                    self._class(kind)
+                    self._attributes(value)
+                return
+        self._object(value)
+
+    def _hold(
+        self, read: Callable[[], list[Any]], write: Callable[[list[Any]], None] | None = None
+    ) -> None:
+        values = read()
+        self.count += len(values)
+        self.holders.append(Holder(read, write or _nowhere))
+        self.waiting.extend(values)
+
+    # -- containers ------------------------------------------------------------------------------
+
+    def _dict(self, value: Any) -> None:
+        def write(was: list[Any]) -> None:
+            half = len(was) // 2
+            dict.clear(value)
+            dict.update(value, zip(was[:half], was[half:], strict=True))
+
+        self._hold(lambda: [*dict.keys(value), *dict.values(value)], write)
+
+    def _list(self, value: Any) -> None:
+        self._hold(lambda: list.copy(value), functools.partial(list.__setitem__, value, _ALL))
+
+    def _tuple(self, value: Any) -> None:  # whoever holds it holds its parts
+        self.count += len(value)
+        self.waiting.extend(tuple.__iter__(value))
+
+    def _deque(self, value: Any) -> None:
+        self._hold(lambda: list(value), functools.partial(_refill, value, value.extend))
+
+    def _set(self, value: Any) -> None:
+        self._hold(lambda: list(value), functools.partial(_refill, value, value.update))
+
+    def _frozen(self, value: Any) -> None:
+        self._hold(lambda: list(value))
+
+    def _bytes(self, value: Any) -> None:
+        def write(was: list[Any]) -> None:
+            memoryview(value).cast("B")[:] = was[0]
+
+        self._hold(lambda: [bytes(value)], write)
+
+    def _mapping(self, value: Any) -> None:
+        self._hold(lambda: [*value.keys(), *value.values()])
+
+    # -- what NumPy's arrays and generators are ---------------------------------------------------
+
+    def _array(self, value: Any) -> None:
+        other = type(value) is not np.ndarray
+        if value.dtype == object:
+            self._hold(lambda: list(np.asarray(value).flat))
+        else:
+            self.arrays.append(np.ndarray.view(value, np.ndarray) if other else value)
+        if other:
+            self._class(type(value))
+            self._attributes(value)
+
+    # -- functions -------------------------------------------------------------------------------
+
+    def _transformed(self, value: Any) -> None:
+        self.waiting.extend((value._made[1], *value._made[2].values()))
+
+    def _partial(self, value: Any) -> None:
+        self.waiting.extend((value.func, value.args, value.keywords))
+        self._attributes(value)
+
+    def _method(self, value: Any) -> None:
+        self.waiting.append(value.__self__)
+        self.waiting.append(getattr(value, "__func__", None))
+
+    def _function(self, f: Any) -> None:
+        if self._is_fixed(f):
+            self.waiting.append(getattr(f, "__wrapped__", None))
+            return
+        for cell in f.__closure__ or ():
+            self._hold(functools.partial(_contents, cell), functools.partial(_fill, cell))
+        if f.__defaults__ or f.__kwdefaults__:
+            self._hold(lambda: [f.__defaults__, f.__kwdefaults__])
+        if f.__dict__:
+            self._dict(f.__dict__)
+        self._code(f.__code__, f.__globals__)
+
+    def _code(self, code: types.CodeType, known: dict[str, Any]) -> None:
+        """What code reads by name: globals, and modules that it imports itself."""
+        names, attributes, imported = _names_in(code)
+        self.names |= attributes
+        looked: list[str] = []
+        for name in names:
+            found = known.get(name, Missing)
+            if isinstance(found, types.ModuleType) and _of_library(found.__name__):
+                if found.__name__ == "random":
+                    self.random.append(found._inst)
+            elif found is not Missing or not hasattr(builtins, name):
+                looked.append(name)
+        if looked:
+            self._names(known, looked)
+        for name, level in imported:
+            package = known.get("__package__") or ""
+            try:
+                name = importlib.util.resolve_name("." * level + name, package)
+            except ImportError:
+                continue
+            for part in {name, name.partition(".")[0]}:
+                if not _of_library(part):
+                    self._hold(functools.partial(_module_named, part))
+
+    def _names(self, holder: dict[str, Any], names: list[str]) -> None:
+        """The values of some names of a module, or a function's globals."""
+
+        def write(was: list[Any]) -> None:
+            for name, value in zip(names, was, strict=True):
+                if value is not Missing:
+                    holder[name] = value
+                else:
+                    holder.pop(name, None)
+
+        self._hold(lambda: [holder.get(name, Missing) for name in names], write)
+
+    # -- modules, classes, objects ---------------------------------------------------------------
+
+    def _module(self, value: Any) -> None:
+        """A module that is no library's: what it holds under names that code asks for."""
+        if not _of_library(value.__name__):
+            self.modules.append(value)
+
+    def _of_modules(self) -> None:
+        """What modules hold under names that some code asks for."""
+        for module in list(self.modules):
+            held = vars(module)
+            own = not self._is_installed(module.__name__)
+            by_text = own and not self.names.isdisjoint(_BY_TEXT)
+            names = [
+                x
+                for x in held
+                if (x in self.names or by_text and not x.startswith("__"))
+                and (id(module), x) not in self.asked
+            ]
+            if names:
+                self.asked.update((id(module), x) for x in names)
+                self._names(held, names)
+
+    def _class(self, value: Any) -> None:
+        for kind in value.__mro__:
+            if self._is_fixed(kind):
+                continue
+            held = vars(kind)
+            names = [x for x, part in list(held.items()) if not _is_own(x) or callable(part)]
+
+            def write(was: list[Any], kind: Any = kind, names: list[str] = names) -> None:
+                for name, part in zip(names, was, strict=False):
+                    if part is not vars(kind).get(name, Missing):
+                        setattr(kind, name, part)
+
+            self._hold(functools.partial(_held_by_class, held, names), write)
+
+    def _descriptor(self, value: Any) -> None:
+        for name in ("fget", "fset", "func", "__func__", "args", "keywords", "dispatcher"):
+            self.waiting.append(getattr(value, name, None))
+
+    def _object(self, value: Any) -> None:
+        kind = type(value)
+        module = _module_of(kind)
+        if module.startswith("numpy.random") or _is_pythons(value):
+            self.random.append(value)
+            return
+        if _of_library(module) and not module.startswith(_HOLDING):
+            for name in ("function", "__wrapped__"):  # a primitive, a custom function, a cache
+                self.waiting.append(getattr(value, name, None))
+            return
+        for followed, read in FOLLOWED.items():
+            if issubclass(kind, followed):
+                self._hold(functools.partial(read, value))
+                return
+        self._class(kind)
+        self._attributes(value)
+
+    def _attributes(self, value: Any) -> None:
+        held = getattr(value, "__dict__", None)
+        if type(held) is dict:
+            self._dict(held)
+        slots = [
+            slot
+            for kind in type(value).__mro__
+            if "__slots__" in vars(kind)
+            for slot in list(vars(kind).values())
+            if type(slot) is types.MemberDescriptorType
+        ]
+        if slots:
+
+            def write(was: list[Any]) -> None:
+                for slot, part in zip(slots, was, strict=True):
+                    if part is not Missing:
+                        slot.__set__(value, part)
+                    elif _slot(slot, value) is not Missing:
+                        slot.__delete__(value)
+
+            self._hold(lambda: [_slot(slot, value) for slot in slots], write)
+
+    def _reference(self, value: Any) -> None:
+        self._hold(lambda: [value()])
+
+    def _variable(self, value: Any) -> None:
+        self._hold(lambda: [value.get(None)])
+
+    # -- what is fixed ----------------------------------------------------------------------------
+
+    def _is_fixed(self, value: Any) -> bool:
+        """Whether a function or class is the code of a library, or of an installed package."""
+        name = _module_of(value)
+        return _of_library(name) or self._is_installed(name)
+
+    def _is_installed(self, name: str) -> bool:
+        package = name.partition(".")[0]
+        return package != self.root and _is_installed(package)
+
+    _ways: ClassVar[tuple[tuple[type, Callable[..., None]], ...]] = (
+        (Transformed, _transformed),
+        (functools.partial, _partial),
+        (types.MethodType, _method),
+        (types.FunctionType, _function),
+        (types.BuiltinMethodType, _method),
+        (np.ndarray, _array),
+        (dict, _dict),
+        (list, _list),
+        (tuple, _tuple),
+        (set, _set),
+        (frozenset, _frozen),
+        (collections.deque, _deque),
+        (bytearray, _bytes),
+        (array.array, _bytes),
+        (memoryview, _bytes),
+        (types.MappingProxyType, _mapping),
+        (types.ModuleType, _module),
+        (type, _class),
+        (property, _descriptor),
+        (classmethod, _descriptor),
+        (staticmethod, _descriptor),
+        (functools.cached_property, _descriptor),
+        (functools.partialmethod, _descriptor),
+        (functools.singledispatchmethod, _descriptor),
+        (weakref.ReferenceType, _reference),
+        (contextvars.ContextVar, _variable),
+    )
+
+
+_ALL = slice(None)
+_BY_TEXT = ("getattr", "vars", "__dict__", "attrgetter")  # by which names are made at run time
+_NOTHING = frozenset((type(NotImplemented), types.CodeType, range, slice, np.dtype, np.ufunc))
+# Classes that a program's own classes may be derived from, with attributes beside.
+_BUILTIN = frozenset((dict, list, tuple, set, frozenset, collections.deque, bytearray))
+
+
+def _nowhere(was: list[Any]) -> None:
+    """What cannot be put back."""
+
+
+def _refill(value: Any, fill: Any, was: list[Any]) -> None:
+    value.clear()
+    fill(was)
+
+
+def _contents(cell: Any) -> list[Any]:
+    try:
+        return [cell.cell_contents]
+    except ValueError:  # not bound yet
+        return [Missing]
+
+
+def _fill(cell: Any, was: list[Any]) -> None:
+    if was[0] is not Missing:
+        cell.cell_contents = was[0]
+    else:
+        del cell.cell_contents
+
+
+def _slot(slot: Any, value: Any) -> Any:
+    try:
+        return slot.__get__(value)
+    except AttributeError:
+        return Missing
+
+
+def _held_by_class(held: Any, names: list[str]) -> list[Any]:
+    return [*[held.get(name, Missing) for name in names], len(held)]
+
+
+def _is_own(name: str) -> bool:
+    """Whether a name of a class is Python's."""
+    return name.startswith("__") and name.endswith("__")
+
+
+def _module_named(name: str) -> list[Any]:
+    return [sys.modules.get(name)]
+
+
+def _unwrapped(f: Any) -> Any:
+    while True:
+        if isinstance(f, Transformed):
+            f = f._made[1]
+        elif isinstance(f, functools.partial):
+            f = f.func
+        else:
+            return f
+
+
+def _package(f: Any) -> str:
+    """The package in which a function, or the class of an object, is defined."""
+    return _module_of(f).partition(".")[0]
+
+
+def _module_of(value: Any) -> str:
+    name = getattr(value, "__module__", None)
+    return name if type(name) is str else "builtins"
+
+
+def _of_library(name: str) -> bool:
+    """Whether a module belongs to a library whose state is no part of a program."""
+    package = name.partition(".")[0]
+    return package in _LIBRARIES or package in _standard_names()
+
+
+@functools.cache
+def _standard_names() -> frozenset[str]:
+    return frozenset(sys.stdlib_module_names) - {"__main__"}
+
+
+@functools.cache
+def _is_installed(package: str) -> bool:
+    """Whether a package was installed, by where it lies."""
+    module = sys.modules.get(package)
+    where = [getattr(module, "__file__", None) or "", *map(str, getattr(module, "__path__", ()))]
+    return any("site-packages" in path or "dist-packages" in path for path in where)
+
+
+_Names = tuple[tuple[str, ...], frozenset[str], tuple[tuple[str, int], ...]]
+
+
+@functools.cache
+def _names_in(code: types.CodeType) -> _Names:
+    """The globals that code reads, the attributes it names, the modules it imports.
+
+    Those of inner functions included.
+    """
+    names: dict[str, None] = {}
+    attributes: set[str] = set()
+    imported: dict[tuple[str, int], None] = {}
+    waiting = [code]
+    while waiting:
+        part = waiting.pop()
+        waiting += [x for x in part.co_consts if isinstance(x, types.CodeType)]
+        attributes.update(part.co_names)
+        before: list[Any] = [0, 0]
+        for instruction in dis.get_instructions(part):
+            name = instruction.opname
+            if name.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")):
+                names[instruction.argval] = None
+            elif name.startswith("IMPORT_NAME"):
+                level = before[-2] if type(before[-2]) is int else 0
+                imported[instruction.argval, level] = None
+            before = [before[-1], instruction.argval]
+    return tuple(names), frozenset(attributes), tuple(imported)
+
+
+# -- Random generators ----------------------------------------------------------------------------
+
+
+def _is_pythons(value: Any) -> bool:
+    """Whether it is a generator of the module `random`, which has a state."""
+    random: Any = sys.modules.get("random")  # not imported here: it costs a millisecond
+    return (
+        random is not None
+        and isinstance(value, random.Random)
+        and not isinstance(value, random.SystemRandom)
+    )
+
+
+def _global_generator() -> Any:
+    numpys: Any = np.random
+    return numpys.get_bit_generator()
+
+
+def hidden_states(generators: tuple[Any, ...]) -> list[tuple[Any, Any, Any]]:
+    """How the state of each generator is read and put back, and what it is now."""
+    found = []
+    for generator in generators:
+        if _is_pythons(generator):
+            read, write = generator.getstate, generator.setstate
+        else:
+            bits = getattr(generator, "bit_generator", None) or getattr(
+                generator, "_bit_generator", generator
+            )
+            read = functools.partial(_bits_of, bits)
+            write = functools.partial(_put_bits, bits)
+        found.append((read, write, read()))
+    return found
+
+
+def _bits_of(bits: Any) -> Any:
+    return _hashable(bits.state)
+
+
+def _hashable(state: Any) -> Any:
+    """The state of a generator, whose == is one truth value."""
+    if isinstance(state, dict):
+        return _Dict((key, _hashable(part)) for key, part in state.items())
+    return _Words(state.dtype.str, state.tobytes()) if isinstance(state, np.ndarray) else state
+
+
+class _Dict(tuple[Any, ...]):
+    """A dict as its items."""
+
+
+class _Words(NamedTuple):
+    dtype: str
+    bits: bytes
+
+
+def _put_bits(bits: Any, was: Any) -> None:
+    bits.state = _usual(was)
+
+
+def _usual(state: Any) -> Any:
+    if type(state) is _Dict:
+        return {key: _usual(part) for key, part in state}
+    return np.frombuffer(state.bits, state.dtype) if type(state) is _Words else state
+
+
+__all__ = ["PLAIN", "Holder", "Search", "hidden_states"]

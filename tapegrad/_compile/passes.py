@@ -200,6 +200,8 @@ def _simplified(node: Node, described: dict[int, Node]) -> Any:
             x, y = y, x
         if type(y) not in (int, float) or y != 1:
             return None
+        if node.dtype.kind == "c":  # an infinite part makes the other NaN
+            return None
     elif function in KEEPS:
         if node.dtype.kind == "c" or len(node.args) > 1 or node.kwargs:
             return None

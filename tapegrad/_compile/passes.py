@@ -148,7 +148,7 @@ def _take(block: Block, at: int, node: Node, known: _Known, described: dict[int,
     taken = renamed(node, stand_ins) if stand_ins else node
     taken = known.numbers.plainer(taken, described)
     foreign = _is_foreign(taken.function)
-    if not foreign and not any(True for _ in references_of(taken)):
+    if not foreign and not references_of(taken):
         folded = _folded(taken)
         if folded is not _NOT_FOLDED:
             stand_ins[at] = folded

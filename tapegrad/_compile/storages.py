@@ -88,8 +88,16 @@ class Lives:
             self.dying.setdefault(end, []).append(at)
 
     def ended(self, storage: Storage, position: float) -> bool:
-        """Whether nothing uses a storage after a position."""
-        return all(self.last.get(member, -1) <= position for member in storage.members)
+        """Whether nothing uses a storage after a position.
+
+        Members that nothing uses leave it, so that none is looked at twice.
+        """
+        members, last = storage.members, self.last
+        while members:
+            if last.get(members[-1], -1) > position:
+                return False
+            members.pop()
+        return True
 
 
 class Workspace:
@@ -116,13 +124,13 @@ class Workspace:
     def release(self, ended: list[int], scope: Scope, lives: Lives, position: float) -> None:
         """Free the buffers of storages that nothing uses after a position."""
         for at in ended:
-            storage = scope.storages.get(at)
+            if lives.last.get(at, -1) > position:
+                continue
+            storage = scope.storages.pop(at, None)
             if storage is None or storage.buffer is None or not lives.ended(storage, position):
                 continue
             key = self.buffers[storage.buffer] if storage.filled is None else storage.filled
             scope.free.setdefault(key, []).append(storage.buffer)
-            for member in storage.members:
-                scope.storages.pop(member, None)
             storage.buffer = None
 
     def dying(

@@ -19,7 +19,7 @@ from tapegrad._compile.passes import Block, ends_of, uses_of
 from tapegrad._compile.placing import Joined, placed
 from tapegrad._compile.program import OWN, SOUND, Node, Ref, references, references_of
 from tapegrad._compile.storages import Lives, Scope
-from tapegrad._compile.words import literal
+from tapegrad._compile.words import literal, out_argument
 from tapegrad._compile.writes import Writes
 from tapegrad._tree import unflatten
 
@@ -154,11 +154,11 @@ class Source(Writes):
         used = block.used_below | uses_of(block)
         local = sorted({scope.names[at] for at in used if at in scope.names})
         passed = [word for word in local if word[0] in "vx"]
-        if self.silences:
+        before = self.silences or silent  # which the blocks around have made so
+        if before:
             passed.append("usual")
         lines = [f"    def {name}({', '.join(passed)}):"]
         self.functions.append(lines)
-        before = self.silences
         self.silences = False
         self._block(block, scope, lines, 2, silent=silent)
         if self.silences and not before:
@@ -263,7 +263,8 @@ class Source(Writes):
                 storage = self.workspace.dying(at, node, scope, lives, position)
             if storage is None:
                 storage, _ = self.workspace.new(at, node, scope)
-            call = f"{words.constant(ufunc)}({', '.join(given)}, b{storage.buffer})"
+            given.append(out_argument(ufunc, f"b{storage.buffer}"))
+            call = f"{words.constant(ufunc)}({', '.join(given)})"
         elif type(node) is Joined:
             storage, _ = self.workspace.new(at, node, scope)
             self.join(node, f"b{storage.buffer}", scope, lines, indent)

@@ -26,6 +26,7 @@ from tapegrad._compile.program import (
     Results,
     Segment,
     Step,
+    own_copy,
     references,
     references_of,
     renamed,
@@ -36,7 +37,7 @@ from tapegrad._compile.questions import without_implied
 from tapegrad._compile.signs import signed
 
 # Calls whose value is that of their argument, as values do not change: copies.
-COPIES: tuple[Any, ...] = (np.array, np.copy, np.asarray, np.asanyarray, method("copy"))
+COPIES: tuple[Any, ...] = (np.array, np.copy, np.asarray, np.asanyarray, method("copy"), own_copy)
 # And those whose value is that of a real argument.
 KEEPS: tuple[Any, ...] = (
     operator.pos,
@@ -54,9 +55,19 @@ LARGEST = 1 << 20  # bytes of a constant that is made ahead
 class Block:
     """A segment of a program after the passes: calls by position, and what follows."""
 
-    __slots__ = ("children", "nodes", "out", "read", "recordings", "used_below", "writes")
+    __slots__ = (
+        "careful",
+        "children",
+        "nodes",
+        "out",
+        "read",
+        "recordings",
+        "used_below",
+        "writes",
+    )
 
     def __init__(self) -> None:
+        self.careful = False  # see `Segment`
         self.nodes: list[tuple[int, Node]] = []
         self.read: Read | None = None
         self.children: dict[Any, Block] = {}
@@ -86,6 +97,7 @@ class _Known:
 def optimized(root: Segment) -> Block:
     """The program of a tree of segments, with fewer calls."""
     made = Block()
+    made.careful = root.careful
     pending: list[tuple[Segment, Block, _Known, dict[int, Node]]] = [
         (root, made, _Known(), dict(root.inputs))
     ]

@@ -18,13 +18,14 @@ FILLED_BYTES = 1 << 20  # of a buffer that keeps what it was filled with
 class Storage:
     """The memory of one or more values: a buffer of the workspace, or whatever NumPy made."""
 
-    __slots__ = ("buffer", "filled", "fixed", "members")
+    __slots__ = ("buffer", "filled", "fixed", "live", "members")
 
     def __init__(self, buffer: int | None, *, fixed: bool) -> None:
         self.buffer = buffer
         self.fixed = fixed  # an input's or a constant's, which no call may change
         self.filled: Any = None  # what a buffer holds from the beginning, as a key
         self.members: list[int] = []
+        self.live: list[int] = []  # those that were not seen to have ended
 
 
 class Scope:
@@ -45,6 +46,7 @@ class Scope:
                 twin = copies[id(storage)] = Storage(storage.buffer, fixed=storage.fixed)
                 twin.filled = storage.filled
                 twin.members = list(storage.members)
+                twin.live = list(storage.live)
             made.storages[at] = twin
         made.names = dict(self.names)
         made.free = {key: list(buffers) for key, buffers in self.free.items()}
@@ -60,6 +62,7 @@ class Scope:
     def join(self, at: int, storage: Storage) -> None:
         """Let a value be of a storage."""
         storage.members.append(at)
+        storage.live.append(at)
         self.storages[at] = storage
 
     def view(self, at: int, node: Node) -> Storage | None:
@@ -88,16 +91,14 @@ class Lives:
             self.dying.setdefault(end, []).append(at)
 
     def ended(self, storage: Storage, position: float) -> bool:
-        """Whether nothing uses a storage after a position.
+        """Whether nothing uses a storage after a position, which never goes back.
 
-        Members that nothing uses leave it, so that none is looked at twice.
+        What has ended is looked at once: a storage may have as many values as a program.
         """
-        members, last = storage.members, self.last
-        while members:
-            if last.get(members[-1], -1) > position:
-                return False
-            members.pop()
-        return True
+        live = storage.live
+        while live and self.last.get(live[-1], -1) <= position:
+            live.pop()
+        return not live
 
 
 class Workspace:
@@ -124,13 +125,13 @@ class Workspace:
     def release(self, ended: list[int], scope: Scope, lives: Lives, position: float) -> None:
         """Free the buffers of storages that nothing uses after a position."""
         for at in ended:
-            if lives.last.get(at, -1) > position:
-                continue
-            storage = scope.storages.pop(at, None)
+            storage = scope.storages.get(at)
             if storage is None or storage.buffer is None or not lives.ended(storage, position):
                 continue
             key = self.buffers[storage.buffer] if storage.filled is None else storage.filled
             scope.free.setdefault(key, []).append(storage.buffer)
+            for member in storage.members:
+                scope.storages.pop(member, None)
             storage.buffer = None
 
     def dying(
@@ -164,9 +165,13 @@ class Workspace:
 def allocated(key: Any) -> Any:
     """An array of a shape, strides and dtype; its elements are of no account."""
     shape, strides, dtype = key
-    order = sorted(range(len(shape)), key=lambda axis: -strides[axis])
+    order = sorted(range(len(shape)), key=lambda axis: -abs(strides[axis]))
     made = np.empty([shape[axis] for axis in order], dtype)
-    return made.transpose(np.argsort(order)) if order != list(range(len(shape))) else made
+    if order != list(range(len(shape))):
+        made = made.transpose(np.argsort(order))
+    if min(strides, default=0) < 0:  # what is written into an argument that lies backwards
+        made = made[tuple([slice(None, None, -1 if step < 0 else 1) for step in strides])]
+    return made
 
 
 __all__ = ["FILLED_BYTES", "Lives", "Scope", "Storage", "Workspace", "allocated"]

@@ -16,9 +16,9 @@ from tapegrad._compile.elementwise import UFUNC_OF, common_element, is_contiguou
 from tapegrad._compile.functions import add_part
 from tapegrad._compile.passes import frozen
 from tapegrad._compile.placing import Joined, Placed, box_of, is_basic
-from tapegrad._compile.program import Node, Ref, references
+from tapegrad._compile.program import Node, Ref, own_copy, references
 from tapegrad._compile.storages import FILLED_BYTES, Lives, Scope, Storage, Workspace
-from tapegrad._compile.words import Words
+from tapegrad._compile.words import Words, out_argument
 
 IN_PLACE = frozenset((operator.iadd, operator.isub, operator.imul, operator.itruediv))
 # Writes that are right though their arguments share memory with what is written to.
@@ -90,7 +90,10 @@ class Writes:
             self.whole.add(at)
             if around is None:
                 source = self.words.expression(whole, scope.names)
-                lines.append(f"{indent}{name} = {source}.copy('K')")
+                copy = f"{source}.copy('K')"
+                if min(node.strides, default=0) < 0:
+                    copy = f"{self.words.constant(own_copy)}({source})"
+                lines.append(f"{indent}{name} = {copy}")
                 return
             made = f"{self.words.constant(np.empty)}({node.shape}"
             lines.append(f"{indent}{name} = {made}, {self.words.constant(node.dtype)})")
@@ -143,9 +146,10 @@ class Writes:
         function, steps = node.function, list(node.steps)
         words, names = self.words, scope.names
         if type(node) is Placed:
-            target = self.view(name, steps, rest[0], scope, lines, indent)
+            target = self.view(name, steps, _as_tuple(rest[0]), scope, lines, indent)
             given = words.operands(cast(np.ufunc, function), node.of, names)
-            lines.append(f"{indent}{words.constant(function)}({', '.join(given)}, {target})")
+            given.append(out_argument(function, target))
+            lines.append(f"{indent}{words.constant(function)}({', '.join(given)})")
             return
         if function in (operator.setitem, add_part) and rest[0] is not Ellipsis:
             if any(True for _ in references(rest[0])) or not is_basic(rest[0]):
@@ -156,7 +160,7 @@ class Writes:
                     f"{indent}{target}[{index}] {sign} {words.expression(rest[1], names)}"
                 )
                 return
-            target = self.view(name, steps, rest[0], scope, lines, indent)
+            target = self.view(name, steps, _as_tuple(rest[0]), scope, lines, indent)
         else:
             target = self.view(name, steps, None, scope, lines, indent)
         if function is operator.setitem:
@@ -182,8 +186,8 @@ class Writes:
                 lines.append(f"{indent}{target}[...] = {words.expression(part.value, names)}")
                 continue
             ufunc = cast(np.ufunc, ufunc_of(part.call))
-            given = words.operands(ufunc, part.call, names)
-            lines.append(f"{indent}{words.constant(ufunc)}({', '.join(given)}, {target})")
+            given = [*words.operands(ufunc, part.call, names), out_argument(ufunc, target)]
+            lines.append(f"{indent}{words.constant(ufunc)}({', '.join(given)})")
 
     def view(
         self,
@@ -198,7 +202,6 @@ class Writes:
         if not steps and index is None:
             return name
         if index is not None:
-            index = index if type(index) is tuple else (index,)
             index = (*index, ...) if not any(part is Ellipsis for part in index) else index
         expression = self.words.taken(name, steps, scope.names)
         if index is not None:
@@ -243,6 +246,10 @@ def _index_word(part: Any) -> str:
         parts = ["" if x is None else repr(x) for x in (part.start, part.stop, part.step)]
         return ":".join(parts if parts[2] else parts[:2])
     return "..." if part is Ellipsis else repr(part)
+
+
+def _as_tuple(index: Any) -> tuple[Any, ...]:
+    return index if type(index) is tuple else (index,)
 
 
 __all__ = ["Writes"]

@@ -1,4 +1,4 @@
-"""Values and gradients of programs of `compiled_programs.py`, written by hand in NumPy.
+"""Values and gradients of programs of `compiled_programs.py` and more, written by hand in NumPy.
 
 Run ``python docs/benchmarks/compiled_by_hand.py``, best with one thread for BLAS: the time of the
 NumPy back end over that of these, medians of ratios of times taken in turn, and eager beside it.
@@ -168,6 +168,136 @@ BY_HAND = {
 }
 
 
+# -- Programs of other kinds, with their gradients ----------------------------------------------
+
+
+def recurrent(xp: Any, p: Any) -> Any:
+    """12 steps of a recurrent layer, and the squared distance to targets."""
+    x, y, w, u, b = p
+    h = xp.zeros((8, 24))
+    loss = 0.0
+    for t in range(12):
+        h = xp.tanh(x[t] @ w + h @ u + b)
+        d = h - y[t]
+        loss = loss + xp.sum(d * d)
+    return loss
+
+
+def recurrent_by_hand(p: Any) -> Pair:
+    x, y, w, u, b = p
+    h, kept, value = np.zeros((8, 24)), [], 0.0
+    for t in range(12):
+        before, h = h, np.tanh(x[t] @ w + h @ u + b)
+        d = h - y[t]
+        kept.append((before, h, d))
+        value += np.add.reduce(d * d, axis=None)
+    x_bar, y_bar = np.empty_like(x), np.empty_like(y)
+    w_bar, u_bar, b_bar = np.zeros_like(w), np.zeros_like(u), np.zeros_like(b)
+    h_bar: Any = 0.0
+    for t in reversed(range(12)):
+        before, h, d = kept[t]
+        g = 2 * d
+        y_bar[t] = -g
+        z = (h_bar + g) * (1 - h * h)
+        x_bar[t] = z @ w.T
+        w_bar += x[t].T @ z
+        u_bar += before.T @ z
+        b_bar += np.add.reduce(z)
+        h_bar = z @ u.T
+    return value, [x_bar, y_bar, w_bar, u_bar, b_bar]
+
+
+def normal(xp: Any, p: Any) -> Any:
+    """The log likelihood of normal distributions, one a column."""
+    x, mean, log = p
+    z = (x - mean) * xp.exp(-log)
+    return -0.5 * xp.sum(z * z) - x.shape[0] * xp.sum(log)
+
+
+def normal_by_hand(p: Any) -> Pair:
+    x, mean, log = p
+    scale = np.exp(-log)
+    z = (x - mean) * scale
+    square = z * z
+    value = -0.5 * np.add.reduce(square, axis=None) - len(x) * np.add.reduce(log)
+    g = z * -scale
+    return value, [g, -np.add.reduce(g), np.add.reduce(square) - len(x)]
+
+
+def stencil(xp: Any, x: Any) -> Any:
+    """The energy of a string, with a force that is not linear."""
+    bend = x[2:] - 2 * x[1:-1] + x[:-2]
+    return xp.sum(bend * bend) + 0.1 * xp.sum(xp.cos(x[1:-1] * x[2:]))
+
+
+def stencil_by_hand(x: Any) -> Pair:
+    left, middle, right = x[:-2], x[1:-1], x[2:]
+    bend = right - 2 * middle + left
+    product = middle * right
+    value = np.add.reduce(bend * bend) + 0.1 * np.add.reduce(np.cos(product))
+    g = 2 * bend
+    h = -0.1 * np.sin(product)
+    grad = np.zeros_like(x)
+    grad[2:] = g + h * middle
+    grad[1:-1] += h * right - 2 * g
+    grad[:-2] += g
+    return value, grad
+
+
+def softmax(xp: Any, p: Any) -> Any:
+    """A regression with the softmax function, with targets as weights of the classes."""
+    x, y, w, b = p
+    z = x @ w + b
+    z = z - xp.max(z, axis=1, keepdims=True)
+    return xp.mean(xp.log(xp.sum(xp.exp(z), axis=1)) - xp.sum(y * z, axis=1))
+
+
+def softmax_by_hand(p: Any) -> Pair:
+    x, y, w, b = p
+    z = x @ w + b
+    z -= z.max(axis=1, keepdims=True)
+    e = np.exp(z)
+    total = e.sum(axis=1)
+    n = len(x)
+    value = np.add.reduce(np.log(total) - np.add.reduce(y * z, axis=1)) / n
+    g = e / (total[:, None] * n) - y / n
+    peaks = z == 0  # the largest of a row: what the others lose, it gains
+    g -= peaks * (g.sum(axis=1) / peaks.sum(axis=1))[:, None]
+    return value, [g @ w.T, z * (-1 / n), x.T @ g, np.add.reduce(g)]
+
+
+def distances(xp: Any, p: Any) -> Any:
+    """The sum of a kernel of the distances between two sets of points."""
+    x, y = p
+    d = x[:, None, :] - y[None, :, :]
+    return xp.sum(xp.exp(-0.5 * xp.sum(d * d, axis=-1)))
+
+
+def distances_by_hand(p: Any) -> Pair:
+    x, y = p
+    d = x[:, None, :] - y[None, :, :]
+    k = np.exp(-0.5 * np.add.reduce(d * d, axis=-1))
+    g = d * -k[:, :, None]
+    return np.add.reduce(k, axis=None), [np.add.reduce(g, axis=1), -np.add.reduce(g, axis=0)]
+
+
+def more() -> list[tuple[str, Any, Any, Any]]:
+    """Names, programs, arguments and gradients by hand."""
+    from compiled_programs import draw
+
+    weights = draw(30, 20), draw(20, 7) / 5, draw(7)
+    classes = np.eye(7)[np.arange(30) % 7]
+    layer = draw(6, 24) / 3, draw(24, 24) / 6, draw(24)
+    return [
+        ("recurrent", recurrent, [draw(12, 8, 6), draw(12, 8, 24), *layer], recurrent_by_hand),
+        ("normal", normal, [draw(200, 6), draw(6), draw(6) / 3], normal_by_hand),
+        ("stencil n=50", stencil, draw(50), stencil_by_hand),
+        ("stencil n=1e5", stencil, draw(100_000), stencil_by_hand),
+        ("softmax", softmax, [weights[0], classes, *weights[1:]], softmax_by_hand),
+        ("distances", distances, [draw(40, 3), draw(30, 3)], distances_by_hand),
+    ]
+
+
 def main() -> None:
     from compile import derivative, leaves, measured
     from compiled_programs import PROGRAMS
@@ -175,11 +305,9 @@ def main() -> None:
     import tapegrad
 
     print(f"{'program':24}{'by hand':>10}{'numpy':>8}{'eager':>8}")
-    for name, f, x, order in PROGRAMS:
-        by_hand = BY_HAND.get(name)
-        if by_hand is None:
-            continue
-        eager = derivative(tapegrad, lambda x, f=f: f(np, x), order)
+    rows = [(name, f, x, BY_HAND[name]) for name, f, x, _ in PROGRAMS if name in BY_HAND]
+    for name, f, x, by_hand in rows + more():
+        eager = derivative(tapegrad, lambda x, f=f: f(np, x), 1)
         fast = tapegrad.compile(eager, backend="numpy")
         for _ in range(5):
             found = fast(x)

@@ -6,8 +6,10 @@ source is written.
 
 from __future__ import annotations
 
+import contextlib
+import gc
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,18 @@ from tapegrad._tree import unflatten
 KEPT_BYTES = 1 << 26  # of a workspace that stays between calls
 
 
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Without Python's search for cycles, which would look at all nodes again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class Runner:
     """Runs a program."""
 
@@ -31,7 +45,9 @@ class Runner:
         self.backend = backend
         self.free: deque[Any] = deque()
         self.build: Any = None
-        if backend != "interpreter":
+        if backend == "interpreter":
+            return
+        with _without_collector():
             self.block = optimized(root)
             self.source = source = Source(self.block, root.inputs, root.start)
             exec(compile(source.text, "<program>", "exec"), source.namespace)  # noqa: S102

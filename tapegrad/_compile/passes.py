@@ -160,7 +160,7 @@ def _take(block: Block, at: int, node: Node, known: _Known, described: dict[int,
     taken = renamed(node, stand_ins) if stand_ins else node
     taken = known.numbers.plainer(taken, described)
     foreign = _is_foreign(taken.function)
-    if not foreign and not any(True for _ in references_of(taken)):
+    if not foreign and not references_of(taken):
         folded = _folded(taken)
         if folded is not _NOT_FOLDED:
             stand_ins[at] = folded
@@ -213,6 +213,8 @@ def _simplified(node: Node, described: dict[int, Node]) -> Any:
         if type(x) in (int, float) and x == 1:
             x, y = y, x
         if type(y) not in (int, float) or y != 1:
+            return None
+        if node.dtype.kind == "c":  # an infinite part makes the other NaN
             return None
     elif function in KEEPS:
         if node.dtype.kind == "c" or len(node.args) > 1 or node.kwargs:

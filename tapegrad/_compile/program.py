@@ -73,6 +73,7 @@ class Node:
         "silent",
         "steps",
         "strides",
+        "used",
     )
 
     def __init__(
@@ -88,6 +89,7 @@ class Node:
         self.args = args
         self.kwargs = kwargs
         self.steps = steps
+        self.used: tuple[int, ...] | None = None  # to which positions it refers, once asked
         self.silent = silent  # whether floating-point warnings are off
         self.kind: type = object  # of the value: np.ndarray, a NumPy scalar's, float ...
         self.shape: tuple[int, ...] = ()
@@ -353,14 +355,27 @@ def references(template: Any) -> Iterator[int]:
             stack.extend((part.step, part.stop, part.start))
 
 
-def references_of(node: Node) -> Iterator[int]:
+def references_of(node: Node) -> tuple[int, ...]:
     """The positions to which a node refers."""
-    yield from references(node.args)
-    if node.kwargs:
-        yield from references(node.kwargs)
-    for step in node.steps or ():
-        yield from references(step.args)
-        yield from references(step.kwargs)
+    used = node.used
+    if used is None:
+        found: list[int] = []
+        for part in node.args:
+            kind = type(part)
+            if kind is Ref:
+                found.append(part.at)
+            elif kind not in _WITHOUT:
+                found.extend(references(part))
+        if node.kwargs:
+            found.extend(references(node.kwargs))
+        for step in node.steps or ():
+            found.extend(references(step.args))
+            found.extend(references(step.kwargs))
+        used = node.used = tuple(found)
+    return used
+
+
+_WITHOUT = frozenset((float, int, bool, str, type(None), np.ndarray))
 
 
 def value_of(node: Node, values: Sequence[Any]) -> Any:

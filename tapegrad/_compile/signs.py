@@ -138,7 +138,8 @@ class _Rewriting:
         elif any(minus):
             node = self._sum(at, node, minus)
         node = renamed(node, self.stored) if self.stored else node
-        key = (ufunc, *map(_key, node.args)) if ufunc is not None else None
+        ufunc = real_ufunc_of(node)  # a sum may have become a difference
+        key = None if ufunc is None else (ufunc, *map(_key, node.args))
         if key is not None and None not in key:
             before, silent = self.calls.setdefault(key, (at, node.silent))
             if before != at and at not in self.outer and (node.silent or not silent):

@@ -1,0 +1,238 @@
+"""What the passes and the NumPy back end do to a program changes no bit of its results."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from compiled import same
+
+import tapegrad
+
+NUMBERS = (1, -1, 1.0, -1.0, 2.0, -2.5, 0.25, -0.3, 0, 0.0, -0.0, 3, 1e200, 1e-200)
+SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1.7e308, 1.0, -1.0)
+
+
+def compiled(f):
+    return tapegrad.compile(f, backend="numpy")
+
+
+def source(f, *args):
+    """The lines of a program that are calls."""
+    text = compiled(f).source(*args)
+    return text[text.index("def run") :]
+
+
+class Sums:
+    """A drawn program of sums, products, changes of sign, parts and joins."""
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        self.rng_steps = rng.integers(0, 1000, (3 + rng.integers(12), 4))
+        self.shape = [(4,), (5, 3), (70, 90)][rng.integers(3)]
+        self.dtype = ["float64", "float64", "float32"][rng.integers(3)]
+        self.seed = seed
+
+    def points(self):
+        rng = np.random.default_rng(self.seed + 1)
+        for n in range(6):
+            x = rng.standard_normal(self.shape)
+            if n > 2:
+                at = rng.integers(0, x.size, x.size // 2)
+                x.flat[at] = rng.choice(SPECIAL, len(at))
+            with np.errstate(over="ignore"):
+                yield x.astype(self.dtype)
+
+    def __call__(self, x):
+        pool = [x, x[::-1] * 0.5, -x]
+        for kind, i, j, k in self.rng_steps.tolist():
+            a, b = pool[i % len(pool)], pool[j % len(pool)]
+            pool.append(STEPS[kind % len(STEPS)](a, b, k))
+        return pool[-1], np.sum(pool[-2]), pool[len(pool) // 2]
+
+
+def quotient(a, b, k):
+    return [a / b, a / NUMBERS[k % len(NUMBERS)], NUMBERS[k % len(NUMBERS)] / a][k % 3]
+
+
+def times_array(a, b, k):
+    number = NUMBERS[k % len(NUMBERS)]
+    with np.errstate(over="ignore"):
+        return np.full(a.shape, number, a.dtype) * a - np.full_like(b, number) / b
+
+
+def part_written(a, b, k):
+    made = [np.zeros_like(a), np.ones_like(a) * -1, a.copy()][k % 3]
+    cut = k % len(a)
+    made[cut:] = -a[cut:]
+    made[: len(a) - cut] += b[cut:] * -2.0
+    return made
+
+
+def surrounded(a, b, k):
+    made = np.zeros_like(a)
+    made[1:-1] = a[1:-1] * b[1:-1]
+    return b + made if k % 2 else b - made
+
+
+def joined(a, b, k):
+    cut = k % (len(a) + 1)
+    return np.concatenate([-a[:cut], b[cut:] * a[cut:]])
+
+
+def joined_twice(a, b, k):
+    if a.ndim < 2:
+        return np.concatenate([a[-1:], np.concatenate([b[:1], a[1:-2] - b[1:-2]]), -b[-1:]])
+    inner = np.concatenate([a[1:-1, :1], a[1:-1, 1:] + b[1:-1, 1:]], axis=1)
+    return np.concatenate([b[:1] / 3, inner, a[-1:]])
+
+
+STEPS = (
+    lambda a, b, k: -a,
+    lambda a, b, k: a + b,
+    lambda a, b, k: a - b,
+    lambda a, b, k: a * b,
+    lambda a, b, k: a * NUMBERS[k % len(NUMBERS)],
+    lambda a, b, k: NUMBERS[k % len(NUMBERS)] - a,
+    lambda a, b, k: NUMBERS[k % len(NUMBERS)] + a,
+    lambda a, b, k: (a + a) * NUMBERS[k % len(NUMBERS)],
+    quotient,
+    times_array,
+    part_written,
+    surrounded,
+    joined,
+    joined_twice,
+    lambda a, b, k: np.sin(a),
+    lambda a, b, k: a.T.copy().T * -b,
+)
+
+
+def difference(seed, transform=lambda f: f):
+    """At which point a drawn program is not the function, or None; a gradient, not its log."""
+    f = transform(Sums(seed))
+    fast = compiled(f)
+    if transform is squared:
+        f = tapegrad.compile(f, backend="interpreter")
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", tapegrad.EagerWarning)  # derivatives may be infinite
+        for n, x in enumerate(Sums(seed).points()):
+            expected = tapegrad._tree.flatten(f(x.copy()))[0]
+            found = tapegrad._tree.flatten(fast(x.copy()))[0]
+            if not all(map(same, found, expected)):
+                return seed, n, found, expected
+    return None
+
+
+def squared(f):
+    return tapegrad.value_and_grad(lambda x: sum(np.sum(y * y) for y in f(x)))
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, squared], ids=["plain", "grad"])
+@pytest.mark.parametrize("ten", range(6))
+def test_drawn_sums(ten, transform):
+    for seed in range(10 * ten, 10 * ten + 10):
+        assert difference(seed, transform) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transform", [lambda f: f, squared], ids=["plain", "grad"])
+@pytest.mark.parametrize("hundred", range(20))
+def test_many_drawn_sums(hundred, transform):
+    for seed in range(100 * hundred, 100 * hundred + 100):
+        assert difference(seed, transform) is None
+
+
+# --- What they find -----------------------------------------------------------------------------
+
+X = np.random.default_rng(0).standard_normal(6)
+
+
+def test_signs_go_into_sums():
+    lines = source(lambda x: np.cos(x) + -(np.sin(x) * -3.0) * x + -np.tan(x), X)
+    assert "negative" not in lines
+    assert "subtract" in lines or " - " in lines
+
+
+def test_signs_that_are_needed_stay():
+    f = lambda x: (-(x - 1), np.exp(-x), -np.abs(x))  # noqa: E731
+    assert source(f, X).count("-b") + source(f, X).count("negative") == 3
+    for x in (X, np.ones(6), -X):
+        for a, b in zip(compiled(f)(x), f(x), strict=True):
+            assert same(a, b)
+
+
+def test_products_by_one_and_arrays_of_one_number():
+    lines = source(lambda x: np.sin(np.ones(6) * np.exp(x)) * np.full(6, 2.0), X)
+    assert lines.count("multiply") + lines.count(" * ") == 1
+
+
+def test_complex_products_by_one_are_made():
+    """An infinite real part times 0 is NaN in the imaginary one, and so on."""
+    fast, f = [g(lambda x: np.exp(x * 1) + (x + 1) * 1) for g in (compiled, lambda f: f)]
+    with np.errstate(all="ignore"):
+        for x in (X + 1j, X - 1j, np.full(6, complex(np.inf, 0)), np.full(6, complex(0, np.inf))):
+            assert same(fast(x * (1 + 0j)), f(x * (1 + 0j)))
+
+
+def test_doubling_that_overflows_alone_stays():
+    f = lambda x: (x + x) * 0.25  # noqa: E731
+    fast = compiled(f)
+    with np.errstate(over="ignore"):
+        for x in (np.full(3, 1.5e308), X, np.full(3, 1.5e308)):
+            assert same(fast(x), f(x))
+
+
+def test_questions_that_others_answer_are_not_asked():
+    def f(x):
+        return np.sum(x / np.sqrt(1 + x * x) / (2 + x))
+
+    fast = compiled(tapegrad.grad(f))
+    assert fast.program(X).count("expect is_finite") == 1
+    with np.errstate(all="ignore"):
+        for x in (np.zeros(6), np.full(6, -2.0), np.full(6, np.inf), np.full(6, np.nan), X):
+            assert same(fast(x), tapegrad.grad(f)(x))
+
+
+@pytest.mark.parametrize("n", [4, 100])
+def test_parts_of_a_concatenation_are_made_there(n):
+    def f(x):
+        inner = np.concatenate([x[1:-1, :1], x[1:-1, 1:] * 2.0], axis=1)
+        return np.exp(np.concatenate([x[:1], inner, x[-1:]]))
+
+    x = np.random.default_rng(0).standard_normal((n, n))
+    assert "concatenate" not in source(f, x)
+    assert same(compiled(f)(x), f(x))
+    fast = compiled(f)
+    for k in range(5):
+        assert same(fast(k * x), f(k * x))
+
+
+@pytest.mark.parametrize("n", [6, 5000, 200_000])
+def test_what_surrounds_a_part_is_filled_once_or_not_at_all(n):
+    def f(x, y):
+        made, more = np.zeros_like(x), np.zeros_like(x)
+        made[1:] = x[1:] * y[1:]
+        more[:-2] = x[2:]
+        kept = np.zeros_like(x)
+        kept[2:-1] = y[2:-1]
+        kept[2:-1] -= x[2:-1]
+        return np.exp(made * more), made, kept
+
+    fast = compiled(f)
+    x, y = np.random.default_rng(0).standard_normal((2, n))
+    for k in range(6):
+        for a, b in zip(fast(k * x, y), f(k * x, y), strict=True):
+            assert same(a, b)
+    assert not re.search(r"^ +b\d+\[\.\.\.\] = c_", source(f, x, y), re.MULTILINE)
+
+
+def test_lists_of_arrays_and_changed_surroundings():
+    scale = np.ones(6)
+    fast = compiled(tapegrad.grad(lambda p: np.sum(scale * p[0] * p[1])))
+    for k in range(12):
+        scale[0] = k // 4
+        a, b = fast([X, X + k])
+        assert same(a, scale * (X + k))
+        assert same(b, scale * X)

@@ -8,6 +8,7 @@ where nothing is read that is written, by a last vector that overlaps the one be
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -17,10 +18,17 @@ from tapegrad._compile.native_ops import REDUCERS, STORED, Scan, compute
 from tapegrad._compile.nests import Loop, width_of
 from tapegrad._compile.regions import Statement
 from tapegrad._compile.turns import Turn
+from tapegrad._compile.vector_math import FORMULAS
 from tapegrad._compile.vectors import WIDEST, stored_literal
 
 LONG = 48  # statements, from which on they are not written out a second time for what is left
 MANY = 100_000  # elements, from which on a loop nest is divided among threads
+WORK = (
+    1 << 20
+)  # the same, counted for each statement: what takes less is done before a thread wakes
+DEAR = 8  # simple statements that an elementary function takes as long as
+MUCH = 8  # times as much, from which on a thread has several parts
+EACH = 4  # parts
 FEW_ROWS = 8  # of the outermost loop, below which it is not
 BLOCK = 2048  # elements that are summed before their sum is added to the others
 
@@ -45,7 +53,7 @@ class Kernel(Turn):
         extent = 1
         for loop in self.loops:
             extent *= loop.extent
-        if extent < MANY or self.rereads:
+        if extent < MANY or extent * self._work() < WORK or self.rereads:
             return False
         if len(self.loops) == 1 and self.loops[0].extent // width_of(BLOCK) * width_of(BLOCK) <= (
             2 * BLOCK
@@ -63,8 +71,18 @@ class Kernel(Turn):
                 self.totals.append(s)
         return len({id(s.out.memory) for s in self.totals}) == len(self.totals)
 
-    def bounds(self, parts: int) -> list[int]:
-        """Where parts of the outermost loop begin, and the last ends."""
+    def _work(self) -> int:
+        """What an element takes, in simple statements."""
+        return sum(DEAR if s.op in FORMULAS else 1 for s in self.statements)
+
+    def bounds(self, threads: int) -> list[int]:
+        """Where parts of the outermost loop begin, and the last ends.
+
+        Where there is much to do they are more than the threads: one that has to wait for its
+        processor does fewer.
+        """
+        much = math.prod(loop.extent for loop in self.loops) * self._work() >= MUCH * WORK
+        parts = threads * (EACH if much else 1)
         n = self.loops[0].extent
         unit = BLOCK if len(self.loops) == 1 else 1
         most = n // WIDEST * WIDEST // unit if unit > 1 else n

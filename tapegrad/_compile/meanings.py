@@ -24,6 +24,7 @@ from tapegrad._compile.native_ops import (
     Cast,
     Where,
     can_cast,
+    holds,
     is_known,
     loop_dtype,
 )
@@ -268,7 +269,7 @@ def _kind(path: Statements, x: Any, arg: Any) -> Any:
 
 def _castable(x: Any, dtype: Any, *, logical: bool = False) -> bool:
     if type(x) is Number:
-        return True
+        return holds(dtype, x.value)
     return can_cast(x.dtype, dtype) or logical
 
 
@@ -312,6 +313,8 @@ def _clip(path: Statements, node: Node) -> Array | None:
             return None
         if type(y) is Number:
             if y.kind is not int and not (y.kind is float and x.dtype.kind == "f"):
+                return None
+            if not holds(x.dtype, y.value):
                 return None
         elif type(y) is Array and y.dtype != x.dtype:
             return None
@@ -368,7 +371,7 @@ def _reduction(path: Statements, node: Node) -> Array | None:
     if ufunc in (np.logical_or, np.logical_and):
         dtype = BOOL
     if name == "count_nonzero" and x.dtype != BOOL:
-        return None
+        x = path.stated(Cast, [x], BOOL, path.new(x.shape, dense(x.shape, ()), BOOL).whole())
     castable = can_cast(x.dtype, dtype) or dtype == BOOL
     castable = castable and is_known(ufunc, dtype)
     if not castable or dtype != node.dtype or mean and dtype.kind != "f":

@@ -9,6 +9,7 @@ Where one was not, the call is made by the NumPy back end, which can go any way.
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -179,10 +180,12 @@ class Workspace:
         x = lowered.values.get(at)
         if type(x) is not Array or at in lowered.python_levels:
             return lambda: values[at]
+        kind = lowered.kinds.get(at)
         if x.memory.input is not None and x == x.memory.whole():
             position = x.memory.input
-            return lambda: values[position]
-        kind = lowered.kinds.get(at)
+            if kind is lowered.kinds[position]:
+                return lambda: values[position]
+            return lambda: _as_kind(values[position], kind)
         if kind is np.ndarray:
             return self.viewer(x)
         view = self.view(x)
@@ -193,7 +196,8 @@ class Workspace:
         assert node is not None
         value_now = self._value_of(node)
         target = self.view(step.out) if step.out is not None else None
-        shares = node.kind is np.ndarray and node.shares != -1
+        picks = node.function is operator.getitem and type(node.args[0]) in (tuple, list)
+        shares = node.kind is np.ndarray and (picks or node.shares != -1)
 
         def call() -> None:
             if node.silent:
@@ -282,6 +286,12 @@ class Workspace:
 
 def _constant(value: Any) -> Callable[[], Any]:
     return lambda: value
+
+
+def _as_kind(value: Any, kind: Any) -> Any:
+    """A number as an array, a NumPy scalar, or a number of Python's."""
+    value = np.asarray(value)
+    return value if kind is np.ndarray else value.item() if kind in (float, int) else value[()]
 
 
 def _own(value: Any) -> Any:

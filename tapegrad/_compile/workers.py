@@ -49,9 +49,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=WORKERS.start_anew)
 
 
-def at_once(
-    function: Callable[[int, int], Any], address: int, parts: int, threads: int
-) -> None:
+def at_once(function: Callable[[int, int], Any], address: int, parts: int, threads: int) -> None:
     """Call `function(address, part)` for all parts, this thread among those that do.
 
     It does what the others have not begun: on a busy machine a thread may wake late.

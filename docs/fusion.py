@@ -1,7 +1,7 @@
 """Draws a program before and after fusion: `python docs/fusion.py > docs/fusion.svg`.
 
 To the left are the calls of NumPy's that a compiled function makes, in order; to the right the
-loop nests and calls of BLAS that machine code makes of them, with what each stores. Both are read
+loop nests and products that machine code makes of them, with what each stores. Both are read
 from the program itself. A call has the colour of the loop nest that computes it.
 """
 
@@ -85,7 +85,8 @@ def frames_of(path: Path) -> list[tuple[str, list[str], set[int]]]:
             what = piece.node.function if piece.node is not None else piece.kind
             name = getattr(what, "__name__", str(what))
             out = piece.out
-            found.append((f"{name} by BLAS", [], {id(out.memory)} if out is not None else set()))
+            how = "in tiles" if piece.kind == "routine" else "by NumPy"
+            found.append((f"{name} {how}", [], {id(out.memory)} if out is not None else set()))
     return found
 
 

@@ -159,7 +159,7 @@ class Workspace:
             return f"    {part}({self.address})"
         if type(step) is Divided:
             chunk = self._name("chunk", self.path.chunks[step.number])
-            return f"    at_once({chunk}, {self.address}, {step.parts})"
+            return f"    at_once({chunk}, {self.address}, {step.parts}, {self.path.threads})"
         if step.kind == "check":
             return f"    {self._name('check', self._check(step))}()"
         if step.kind == "call":

@@ -141,16 +141,25 @@ class Product:
         """Copy a block of the right factor: panel by panel, each row of it contiguous."""
         down, along = self.factors.right[-2:]
         kind = "rows" if along == 1 else "columns" if down == 1 else "elements"
-        steps = f"i64 {down}" if along == 1 else f"i64 {along}, i64 {down}"
-        for panels in self._panels(block):
 
-            def panel(i: Any, tail: int, vectors: int = panels.vectors) -> None:
-                source = text.moved(b, self.element, i, self.lanes * along)
-                target = text.moved("%s", self.element, i, self.lanes * n)
+        def panel(start: Any, tail: int, vectors: int) -> None:
+            source = text.moved(b, self.element, start, self.lanes * along)
+            target = text.moved("%s", self.element, start, self.lanes * n)
+            if kind == "rows":
                 name = self.tiles.packer(kind, vectors, tail)
-                text.add(f"call void {name}(ptr {source}, ptr {target}, {steps}, i64 {n})")
+                text.add(f"call void {name}(ptr {source}, ptr {target}, i64 {down}, i64 {n})")
+                return
+            for j in range(vectors):
+                name = self.tiles.packer(kind, 1, tail if j == vectors - 1 else 0)
+                one = text.moved(source, self.element, j, self.lanes * along)
+                place = text.moved(target, self.element, j, self.lanes)
+                text.add(
+                    f"call void {name}(ptr {one}, ptr {place}, i64 {along}, i64 {down}, "
+                    f"i64 {vectors * self.lanes}, i64 {n})"
+                )
 
-            panels.each(text, panel)
+        for panels in self._panels(block):
+            panels.each(text, functools.partial(panel, vectors=panels.vectors))
 
 
 __all__ = ["Factors", "Product"]

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad._compile.kernels import Kernel, Loop, alignment
+from tapegrad._compile.kernels import Kernel
 from tapegrad._compile.native_ops import BOOL, STORED, Registers, cast, compute, literal
+from tapegrad._compile.nests import Loop
 from tapegrad._compile.regions import Number
+from tapegrad._compile.vectors import alignment
 
 
 class Total(Registers):

@@ -86,20 +86,21 @@ class Tiles:
         return name
 
     def packer(self, kind: str, vectors: int, tail: int) -> str:
-        """The name of a function that copies a panel.
+        """The name of a function that copies a panel whose rows are contiguous ("rows").
 
-        Contiguous are its "rows", its "columns", or neither: its "elements" are copied.
+        If its columns are, or neither ("columns", "elements"), it copies one vector of a panel.
         """
+        vectors = vectors if kind == "rows" else 1
         name = f"@pack_{self.element}_{kind}_{vectors}_{tail}"
         if name not in self.texts:
             text = Text()
             if kind == "rows":
                 self._pack_rows(text, vectors, tail)
             elif kind == "columns":
-                self._pack_columns(text, vectors, tail)
+                self._pack_columns(text, tail)
             else:
-                self._pack_elements(text, vectors, tail)
-            more = "" if kind == "rows" else ", i64 %inner"
+                self._pack_elements(text, tail)
+            more = "" if kind == "rows" else ", i64 %inner, i64 %width"
             self.texts[name] = text.function(f"{name}(ptr %b, ptr %t, i64 %step{more}, i64 %n)")
         return name
 
@@ -217,29 +218,24 @@ class Tiles:
 
         text.loop("0", "%n", 1, row)
 
-    def _columns(self, vectors: int, tail: int) -> list[list[int]]:
-        """The columns of each vector of a panel."""
-        found = [list(range(j * self.lanes, (j + 1) * self.lanes)) for j in range(vectors)]
-        return [*found[:-1], found[-1][: tail or self.lanes]]
-
-    def _pack_columns(self, text: Text, vectors: int, tail: int) -> None:
+    def _pack_columns(self, text: Text, tail: int) -> None:
         """Squares are turned in registers; what is left over goes element by element."""
         lanes = self.lanes
         square = text.put(f"sub nsw i64 %n, {lanes}")
-        columns = [text.put(f"mul nsw i64 {c}, %step") for c in range(vectors * lanes)]
+        columns = [text.put(f"mul nsw i64 {c}, %step") for c in range(tail or lanes)]
         starts = [text.moved("%b", self.element, c) for c in columns]
 
         def block(k: Any) -> None:
             """Rows from k on, or from n - lanes on, where fewer are left."""
             inside = text.put(f"icmp sle i64 {k}, {square}")
             k = text.put(f"select i1 {inside}, i64 {k}, i64 {square}")
-            for j, group in enumerate(self._columns(vectors, tail)):
-                rows = [self.load(text, text.moved(starts[c], self.element, k), 0) for c in group]
-                rows += ["zeroinitializer"] * (lanes - len(rows))
-                target = text.moved("%t", self.element, k, vectors * lanes)
-                for i, x in enumerate(self._turned(text, rows)):
-                    place = text.moved(target, self.element, i * vectors * lanes + j * lanes)
-                    self.store(text, x, place, 0)
+            rows = [self.load(text, text.moved(c, self.element, k), 0) for c in starts]
+            rows += ["zeroinitializer"] * (lanes - len(rows))
+            place = text.moved("%t", self.element, text.put(f"mul nsw i64 {k}, %width"))
+            for i, x in enumerate(self._turned(text, rows)):
+                self.store(text, x, place, 0)
+                if i < lanes - 1:
+                    place = text.put(f"getelementptr {self.element}, ptr {place}, i64 %width")
 
         text.lines += [f"  %many = icmp sge i64 {square}, 0", "  br i1 %many, label %M, label %F"]
         text.lines.append("M:")
@@ -247,7 +243,7 @@ class Tiles:
         text.loop("0", "%n", lanes, block)
         text.lines += ["  ret void", "F:"]
         text.block = "F"
-        self._pack_elements(text, vectors, tail, inner="1")
+        self._pack_elements(text, tail, inner="1")
 
     def _turned(self, text: Text, rows: list[str]) -> list[str]:
         """A square of vectors, transposed."""
@@ -270,21 +266,17 @@ class Tiles:
             distance *= 2
         return rows
 
-    def _pack_elements(self, text: Text, vectors: int, tail: int, inner: str = "%inner") -> None:
-        size = self.size
-
+    def _pack_elements(self, text: Text, tail: int, inner: str = "%inner") -> None:
         def row(k: Any) -> None:
-            place = text.put(f"mul nsw i64 {k}, {inner}")
-            source = text.moved("%b", self.element, place)
-            target = text.moved("%t", self.element, k, vectors * self.lanes)
-            for c in range(vectors * self.lanes):
+            source = text.moved("%b", self.element, text.put(f"mul nsw i64 {k}, {inner}"))
+            target = text.moved("%t", self.element, text.put(f"mul nsw i64 {k}, %width"))
+            for c in range(self.lanes):
                 one = "0.0"
-                if c < (vectors - 1) * self.lanes + (tail or self.lanes):
-                    step = text.put(f"mul nsw i64 {c}, %step")
-                    at = text.moved(source, self.element, step)
-                    one = text.put(f"load {self.element}, ptr {at}, align {size}")
+                if c < (tail or self.lanes):
+                    at = text.moved(source, self.element, text.put(f"mul nsw i64 {c}, %step"))
+                    one = text.put(f"load {self.element}, ptr {at}, align {self.size}")
                 at = text.moved(target, self.element, c)
-                text.add(f"store {self.element} {one}, ptr {at}, align {size}")
+                text.add(f"store {self.element} {one}, ptr {at}, align {self.size}")
 
         text.loop("0", "%n", 1, row)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 
@@ -49,17 +49,36 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=WORKERS.start_anew)
 
 
-def at_once(function: Callable[[int, int], Any], address: int, parts: int) -> None:
-    """Call `function(address, part)` for all parts, this thread among those that do."""
-    if WORKERS.count < parts - 1:
-        WORKERS.want(parts - 1)
+def at_once(function: Callable[[int, int], Any], address: int, parts: int, threads: int) -> None:
+    """Call `function(address, part)` for all parts, this thread among those that do.
+
+    It does what the others have not begun: on a busy machine a thread may wake late.
+    """
+    if WORKERS.count < threads - 1:
+        WORKERS.want(threads - 1)
     done = threading.Semaphore(0)
     put = WORKERS.parts.put
     for part in range(1, parts):
         put((function, address, part, done))
     function(address, 0)
     for _ in range(1, parts):
-        done.acquire()
+        while not done.acquire(blocking=False):
+            if not _help():
+                done.acquire()
+                break
+
+
+def _help() -> bool:
+    """Do a part that no thread has begun; False if there is none."""
+    try:
+        function, address, part, done = WORKERS.parts.get_nowait()
+    except Empty:
+        return False
+    try:
+        function(address, part)
+    finally:
+        done.release()
+    return True
 
 
 __all__ = ["at_once"]

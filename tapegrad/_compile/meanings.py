@@ -174,8 +174,10 @@ def _bits(path: Statements, node: Node) -> Array | None:
     x = path.operand(node.args[0])
     if type(x) is not Array or x.dtype.itemsize != node.dtype.itemsize or x.shape != node.shape:
         return None
-    if BOOL in (x.dtype, node.dtype):
-        return None
+    if node.dtype == BOOL:  # which may have other bits than those of 0 and 1
+        return x if x.dtype == BOOL else None
+    if x.dtype == BOOL:
+        return path.stated(Cast, [x], node.dtype, path.memory(node).whole())
     return path.stated(Bits(node.dtype), [x], x.dtype, path.memory(node).whole())
 
 

@@ -123,7 +123,7 @@ class _Expansion:
         made = self.block
         if block.read is not None:
             stands = self.stand_ins.get(block.read.at, Ref(block.read.at))
-            if block.read.question is shapes_of and stands.at in self.static:
+            if block.read.question is shapes_of and self._is_static(stands):
                 return
             made.read = Read(block.read.question, stands.at)
         if block.out is not None:
@@ -133,10 +133,14 @@ class _Expansion:
         self.path.append((made, answer))
         self.block = Block()
 
+    def _is_static(self, stands: Any) -> bool:
+        """Whether shapes depend on no values: what is taken apart asks for what they depend on."""
+        return type(stands) is tuple or stands.at in self.static
+
     def _node(self, at: int, node: Node, depth: int) -> None:
         """A call: taken apart, or as it is."""
         taken = self._renamed(node)
-        if taken.steps is None and type(taken.args[0] if taken.args else None) is tuple:
+        if taken.steps is None and type(taken.args[0] if taken.args else None) in (tuple, list):
             found = _picked(taken)
             if found is not None:
                 self.stand_ins[at] = found
@@ -333,7 +337,7 @@ class _Expansion:
                 ((key, following),) = segment.children.items()
                 stands = self._rewritten(names[segment.read.at])
                 question = segment.read.question
-                if question is not shapes_of or stands.at not in self.static:
+                if question is not shapes_of or not self._is_static(stands):
                     self.block.read = Read(question, stands.at)
                     self.path.append((self.block, key))
                     self.block = Block()
@@ -402,7 +406,7 @@ def _with_buffers(function: Any) -> Any:
 
 
 def _picked(node: Node) -> Any:
-    """The part of a tuple of references that a call picks."""
+    """The part of a tuple or list of references that a call picks."""
     if getattr(node.function, "__name__", "") == "getitem" and type(node.args[1]) is int:
         found = node.args[0][node.args[1]]
         return found if type(found) is Ref else None

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._compile import places, sums
+from tapegrad._compile import places, sums, triangular
 from tapegrad._compile.functions import BOUND, METHODS, OUT_OF, add_part, method
 from tapegrad._compile.native_ops import (
     BOOL,
@@ -46,6 +46,7 @@ from tapegrad._compile.regions import (
 )
 
 FEW_PRODUCTS = 1 << 11  # multiplications, below which a product is a loop nest of its own
+MOST_OF_VECTOR = 1 << 22  # the same, of a vector by a matrix: loops are as fast as BLAS
 MOST_IN_STACKS = 1 << 15  # of all the matrices of a stack
 _VIEWS = frozenset((operator.getitem, np.expand_dims, np.transpose, np.squeeze))
 _BROADCAST = method("broadcast_to")
@@ -104,7 +105,8 @@ def _of_products(path: Statements, at: int, node: Node) -> Any:
     if function in (np.inner, np.vdot):
         factors = sums.inner(path, node)
         return None if factors is None else _product_of(path, at, node, *factors)
-    return NotImplemented
+    known = triangular.BY_FUNCTION.get(function)
+    return NotImplemented if known is None else known(path, at, node)
 
 
 def _of_elements(path: Statements, node: Node) -> Array | None:
@@ -438,7 +440,7 @@ def _small_product(
     rows = a.shape[:-1]
     columns = b.shape[1:]
     domain = (*rows, n, *columns)
-    if np.prod(domain) > FEW_PRODUCTS and node.shape:
+    if np.prod(domain) > (FEW_PRODUCTS if rows and columns else MOST_OF_VECTOR):
         return None
     left = Array(a.memory, a.offset, a.strides + (0,) * len(columns), domain)
     right = Array(b.memory, b.offset, (0,) * len(rows) + b.strides, domain)

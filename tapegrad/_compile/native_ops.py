@@ -502,6 +502,8 @@ def _loop_dtype(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[Any, Any] | No
     if ufunc in LOGICAL:
         known = all(kind in TYPES or kind in (bool, int, float) for kind in kinds)
         return (BOOL, BOOL) if known else None
+    if all(kind is int or kind is float for kind in kinds):  # NumPy takes an array among them
+        kinds = tuple([np.dtype(kind) for kind in kinds])
     try:
         found = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
     except TypeError:

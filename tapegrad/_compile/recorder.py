@@ -28,6 +28,7 @@ from tapegrad._compile.program import (
     Step,
     alike,
     answer_key,
+    copied,
 )
 from tapegrad._core.quiet import is_quiet
 
@@ -148,10 +149,7 @@ class Recorder:
         if kind is np.ndarray:
             before = self.kept.get(id(template))
             if before is None or not alike(template, before[1]):
-                copied = template.copy("K")
-                if copied.strides != template.strides:  # a view with gaps, or broadcast
-                    copied = template if not template.flags.writeable else copied
-                before = self.kept[id(template)] = template, copied
+                before = self.kept[id(template)] = template, copied(template)
             return before[1]
         if kind is tuple or kind is list:
             return kind([self.constants(part) for part in template])

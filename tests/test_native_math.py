@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,12 +11,16 @@ import tapegrad
 
 pytest.importorskip("llvmlite")
 
+import llvmlite.binding as llvm
+
+from tapegrad._compile.llvm import module_text, target
 from tapegrad._compile.vector_math import FORMULAS
 
 MOST = {  # units in the last place; those of two arguments, and quotients, are composed
     np.tan: 1.1,
     np.arctan2: 1.5,
 }
+TWO = [np.power, np.arctan2, np.hypot]
 ONE = [ufunc for ufunc in FORMULAS if ufunc.nin == 1]
 INF, NAN = np.inf, np.nan
 SPECIAL = [0.0, -0.0, INF, -INF, NAN, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1e22, -1e22]
@@ -108,7 +114,7 @@ def test_a_function_is_within_an_ulp(ufunc):
 
 
 @EXACT
-@pytest.mark.parametrize("ufunc", [np.power, np.arctan2, np.hypot], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("ufunc", TWO, ids=lambda f: f.__name__)
 def test_a_function_of_two_is_within_an_ulp(ufunc):
     assert_near(ufunc, pairs(ufunc, 1500), MOST.get(ufunc, 1.0))
 
@@ -122,17 +128,43 @@ def test_a_million_points(ufunc):
 
 @EXACT
 @pytest.mark.slow
-@pytest.mark.parametrize("ufunc", [np.power, np.arctan2, np.hypot], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("ufunc", TWO, ids=lambda f: f.__name__)
 def test_a_million_pairs(ufunc):
     assert_near(ufunc, pairs(ufunc, 250_000), MOST.get(ufunc, 1.0))
+
+
+def single(arrays, n):
+    """Arguments as numbers of single precision, and some of all bits that these have."""
+    draw = np.random.default_rng(8)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = [x.astype(np.float32) for x in arrays]
+        bits = [draw.integers(0, 2**32, n, dtype=np.uint32).view(np.float32) for _ in arrays]
+    return [np.concatenate(pair) for pair in zip(found, bits, strict=True)]
 
 
 @EXACT
 @pytest.mark.parametrize("ufunc", ONE, ids=lambda f: f.__name__)
 def test_single_precision(ufunc):
-    with np.errstate(over="ignore", invalid="ignore"):
-        x = points(ufunc, 400).astype(np.float32)
-    assert_near(ufunc, [x], 0.51, np.float32)
+    assert_near(ufunc, single([points(ufunc, 400)], 400), 0.51, np.float32)
+
+
+@EXACT
+@pytest.mark.slow
+@pytest.mark.parametrize("ufunc", [*ONE, *TWO], ids=lambda f: f.__name__)
+def test_a_million_of_single_precision(ufunc):
+    n = 250_000
+    given = [points(ufunc, n)] if ufunc.nin == 1 else pairs(ufunc, n)
+    assert_near(ufunc, single(given, n), 0.51, np.float32)
+
+
+def test_nothing_is_contracted():
+    """No product and sum is rounded once: no flag of the text allows it, no instruction does."""
+    text = module_text([(ufunc, 8) for ufunc in FORMULAS], [], [])
+    flags = {"fast", "contract", "reassoc", "nnan", "ninf", "nsz", "arcp", "afn"}
+    assert not flags & set(re.findall(r"\w+", text))
+    assembly = target().emit_assembly(llvm.parse_assembly(text, llvm.create_context()))
+    assert "tg_exp_8" in assembly
+    assert not re.search(r"\bv?fn?m(a|add|sub|la|ls)", assembly)
 
 
 @pytest.mark.parametrize("ufunc", [np.logaddexp, np.logaddexp2], ids=lambda f: f.__name__)

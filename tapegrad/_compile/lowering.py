@@ -19,7 +19,7 @@ import numpy as np
 
 from tapegrad._compile.functions import EXPECTATIONS
 from tapegrad._compile.meanings import as_numpys, native, unbound
-from tapegrad._compile.native_ops import BOOL, TYPES, NotFinite
+from tapegrad._compile.native_ops import BOOL, TYPES, UFUNC_OF, NotFinite
 from tapegrad._compile.passes import Block
 from tapegrad._compile.program import Node, Ref, references, references_of
 from tapegrad._compile.regions import (
@@ -91,6 +91,19 @@ class Lowered(Statements):
         self.inputs.append(memory)
         self.values[at] = memory.whole()
         self.memories.append(memory)
+
+    def is_numpys(self) -> bool:
+        """Whether most of a program is elementwise in dtypes that only NumPy has, as complex ones.
+
+        Then it is faster as NumPy's calls in memory that is used again, without steps between.
+        """
+        foreign = 0
+        for call in self.calls:
+            node = call.node
+            if call.kind == "call" and node is not None and node.dtype not in TYPES:
+                function = UFUNC_OF.get(node.function, node.function)
+                foreign += node.dtype is not None and isinstance(function, np.ufunc)
+        return foreign > len(self.statements)
 
     # -- Nodes -----------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from tapegrad._compile.lowering import Lowered
 from tapegrad._compile.native_ops import Scan
 from tapegrad._compile.passes import Block
 from tapegrad._compile.program import Ref
-from tapegrad._compile.regions import Array, Call, Memory, Statement, is_uniform
+from tapegrad._compile.regions import Array, Call, Memory, Statement, Unfit, is_uniform
 from tapegrad._compile.repeats import pieces
 from tapegrad._compile.routines import Invoked, Routine, routine
 from tapegrad._compile.scans import ScanKernel, Total
@@ -54,6 +54,8 @@ class Path:
     ) -> None:
         self.threads = threads
         self.lowered = Lowered(blocks, list(inputs))
+        if self.lowered.is_numpys():
+            raise Unfit
         self.end = blocks[-1][0]
         self._mark_ends()
         self._order()

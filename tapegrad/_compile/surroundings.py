@@ -157,7 +157,7 @@ def _same(state: _State) -> bool:
             now = holder.read()
             if not _identical(now, held) and not _alike(now, held, state.arrays):
                 return False
-        return all([kept.is_in(kept.array) for kept in state.arrays.values()])
+        return all(kept.is_in(kept.array) for kept in state.arrays.values())
     except Exception:  # noqa: BLE001 - of an object that does not let itself be looked at
         return False
 

@@ -173,8 +173,30 @@ class Source:
     def _block(
         self, block: Block, scope: _Scope, lines: list[str], depth: int, *, silent: bool
     ) -> None:
-        """The lines of a block and of those below it."""
+        """The lines of a block and of those below it.
+
+        A read with one known answer does not nest: a program may have thousands of them.
+        """
         indent = "    " * depth
+        while True:
+            silent = self._nodes(block, scope, lines, indent, silent=silent)
+            if block.read is None or len(block.children) != 1:
+                break
+            ((_, child),) = block.children.items()
+            (test,) = self._tests(block, scope, lines, indent)
+            lines.append(f"{indent}if not ({test}): raise {_refusal(block)}")
+            block = child
+        if block.read is not None:
+            self._read(block, scope, lines, depth, silent=silent)
+        elif block.out is not None:
+            self._end(block, scope, lines, indent, silent=silent)
+        else:
+            lines.append(indent + "raise Unknown")
+
+    def _nodes(
+        self, block: Block, scope: _Scope, lines: list[str], indent: str, *, silent: bool
+    ) -> bool:
+        """The lines of a block's own nodes; whether warnings are silent after them."""
         last: dict[int, float] = {}
         position: float
         nodes = placed(block, self.escaping)
@@ -201,12 +223,7 @@ class Source:
                 lines.append(indent + ("mute(SILENT)" if silent else "mute(usual)"))
             self._node(at, node, scope, lines, indent, last, position)
             self._release([*dying.get(position, ()), at], scope, last, position)
-        if block.read is not None:
-            self._read(block, scope, lines, depth, silent=silent)
-        elif block.out is not None:
-            self._end(block, scope, lines, indent, silent=silent)
-        else:
-            lines.append(indent + "raise Unknown")
+        return silent
 
     def _release(
         self, ended: list[int], scope: _Scope, last: dict[int, float], position: float
@@ -216,35 +233,39 @@ class Source:
             storage = scope.storages.get(at)
             if storage is None or storage.buffer is None:
                 continue
-            if all(last.get(member, -1) <= position for member in storage.members):
+            if last.get(at, -1) <= position:  # in place, one storage may have had thousands
+                storage.members.remove(at)
+                scope.storages.pop(at)
+            if not storage.members:
                 scope.free.setdefault(self.buffers[storage.buffer], []).append(storage.buffer)
-                for member in storage.members:
-                    scope.storages.pop(member, None)
                 storage.buffer = None
 
-    def _read(
-        self, block: Block, scope: _Scope, lines: list[str], depth: int, *, silent: bool
-    ) -> None:
+    def _tests(self, block: Block, scope: _Scope, lines: list[str], indent: str) -> list[str]:
+        """The conditions of the answers that a block's read has had, after the line that asks."""
         assert block.read is not None
-        indent = "    " * depth
         question, at = block.read
         asked = f"{self._constant(question)}({scope.names[at]})"
         keys = list(block.children)
         if all(key[0] is bool for key in keys):
             lines.append(f"{indent}answer = {asked}")
-            tests = [f"answer is {key[1]}" for key in keys]
-        else:
-            table = self._constant({key: i for i, key in enumerate(keys)})
-            lines.append(f"{indent}answer = {table}.get(answer_key({asked}))")
-            tests = [f"answer == {i}" for i in range(len(keys))]
+            return [f"answer is {key[1]}" for key in keys]
+        table = self._constant({key: i for i, key in enumerate(keys)})
+        lines.append(f"{indent}answer = {table}.get(answer_key({asked}))")
+        return [f"answer == {i}" for i in range(len(keys))]
+
+    def _read(
+        self, block: Block, scope: _Scope, lines: list[str], depth: int, *, silent: bool
+    ) -> None:
+        indent = "    " * depth
+        tests = self._tests(block, scope, lines, indent)
         for i, (test, child) in enumerate(zip(tests, block.children.values(), strict=True)):
             lines.append(f"{indent}{'if' if not i else 'elif'} {test}:")
-            inner = scope if len(keys) == 1 else scope.copy()
             if depth < DEEPEST:
-                self._block(child, inner, lines, depth + 1, silent=silent)
+                self._block(child, scope.copy(), lines, depth + 1, silent=silent)
             else:
-                lines.append(f"{indent}    return {self._function(child, inner, silent=silent)}")
-        lines.append(f"{indent}raise {'NotFinite' if question is SOUND else 'Unknown'}")
+                call = self._function(child, scope.copy(), silent=silent)
+                lines.append(f"{indent}    return {call}")
+        lines.append(f"{indent}raise {_refusal(block)}")
 
     def _function(self, block: Block, scope: _Scope, *, silent: bool) -> str:
         """The call of another function, for blocks that lie too deep for one."""
@@ -626,6 +647,11 @@ def _literal(structure: Structure, leaves: Iterator[str]) -> str | None:
         return None if parts else "None"
     joined = "".join(f"{part}, " for part in parts)
     return f"({joined})" if structure.kind is tuple else f"[{joined}]"
+
+
+def _refusal(block: Block) -> str:
+    """The exception for an answer that a block's read has not had."""
+    return "NotFinite" if block.read is not None and block.read[0] is SOUND else "Unknown"
 
 
 _SAFE = frozenset((operator.setitem, add_part, np.copyto)) | IN_PLACE

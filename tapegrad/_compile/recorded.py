@@ -257,7 +257,8 @@ class Recorded(Mapped):
         if function in IN_ARGUMENT:
             args, kwargs, kept = without_writing(function, args, kwargs)
             if kept is not None and type(kept) is Recorded and not kept.is_number():
-                mutated(kept, operator.setitem, (..., called(self.recorder, function, args, kwargs)), {})
+                found = called(self.recorder, function, args, kwargs)
+                mutated(kept, operator.setitem, (..., found), {})
                 return kept if kept.shape else kept[()]
         if "like" in kwargs:
             kwargs = {key: value for key, value in kwargs.items() if key != "like"}

@@ -355,7 +355,7 @@ def shaped(x):
     y.shape = (3, 2)
     z.shape = -1
     y[0] = z[1]
-    return y, z, y.T.byteswap()
+    return y, z, y.T
 
 
 def flat(x):

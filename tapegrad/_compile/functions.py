@@ -64,6 +64,9 @@ MUTATORS: dict[Any, tuple[int, str]] = {
     np.fill_diagonal: (0, "a"),
 }
 
+# Functions that call functions of the program, whose calls are recorded by the definition.
+CALLING = {np.piecewise, np.apply_along_axis, np.apply_over_axes}
+
 # Functions that write into their first argument if they are asked to, and how they are.
 IN_ARGUMENT: dict[Any, tuple[str, bool]] = {
     np.nan_to_num: ("copy", False),
@@ -102,6 +105,7 @@ STATIC = {
     np.may_share_memory,
     np.shares_memory,
     np.min_scalar_type,
+    np.einsum_path,
     np.broadcast_shapes,
 }
 
@@ -241,6 +245,7 @@ def in_place_of(name: str) -> Function:
 __all__ = [
     "ATTRIBUTES",
     "BOUND",
+    "CALLING",
     "EXPECTATIONS",
     "IN_ARGUMENT",
     "METHODS",

@@ -11,13 +11,15 @@ the value, and logged. Where Python must know a value (`bool(x)`) it gets it, an
 from __future__ import annotations
 
 import operator
+import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from tapegrad._arrays.interface import Flat
 from tapegrad._compile.functions import (
+    CALLING,
     IN_ARGUMENT,
     MUTATORS,
     SHAPED_BY_VALUES,
@@ -34,9 +36,11 @@ from tapegrad._compile.functions import (
     shapes_of,
     without_writing,
 )
-from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike
+from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike, own_copy
 from tapegrad._compile.recorder import NotRecordableError, Recorder, name_of_function
-from tapegrad._core.recorded import as_recorded
+from tapegrad._core.composite import Composite
+from tapegrad._core.recorded import RECORDING, as_recorded, call_keeping
+from tapegrad._core.rule import REGISTRY
 from tapegrad._core.values import Mapped, asked_by_holder, innermost
 from tapegrad._errors import LeakedValueError
 
@@ -53,7 +57,7 @@ Logged = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 class Memory:
     """Memory that recorded arrays share: the position of its state in the log, and a count."""
 
-    __slots__ = ("at", "owner", "version")
+    __slots__ = ("__weakref__", "at", "owner", "version")
 
     def __init__(self, at: int, owner: Any) -> None:
         self.at = at
@@ -66,7 +70,7 @@ class Recorded(Mapped):
 
     __slots__ = ("_at", "_value", "memory", "recorder", "seen", "steps")
 
-    level = 0  # below every transform and vmap
+    level = -0.75  # below every transform and vmap, and the graph of tensors
     records = True
 
     def __init__(
@@ -205,17 +209,27 @@ class Recorded(Mapped):
         """Call a rule's function on bound arguments, some of which are recorded."""
         if rule.sequence:
             return rule.call(arrays, params)
+        if params.get("kept") is not None:
+            return call_keeping(self, rule, arrays, params)
         return called(self.recorder, bound_call(rule), tuple(arrays), params)
+
+    def keep(self, function: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The results of a call, whose number depends on values."""
+        SHAPED_BY_VALUES.add(function)
+        return called(self.recorder, function, args, params)
 
     def adopt(self, buffer: Any) -> Any:
         """A copy of a buffer, into which recorded values can be written."""
         return called(self.recorder, np.array, (buffer,), {})
 
     def snapshot(self) -> Any:
-        """Its present state: later writes do not change it."""
+        """Its present state: no write changes it later. It has no gaps, as the tape's copies."""
         if not isinstance(self._value, np.ndarray):
             return self
-        return Recorded(self._value.copy("K"), self.at, self.recorder)
+        made = self._value.copy("K")
+        if made.strides != self._value.strides:
+            return called(self.recorder, method("copy"), (self, "K"), {})
+        return Recorded(made, self.at, self.recorder)
 
     def resize(self, shape: tuple[int, ...], refcheck: bool = True) -> None:
         """As `numpy.ndarray.resize`, to a shape of the same size: by a replay that made it."""
@@ -257,8 +271,8 @@ class Recorded(Mapped):
         if function in IN_ARGUMENT:
             args, kwargs, kept = without_writing(function, args, kwargs)
             if kept is not None and type(kept) is Recorded and not kept.is_number():
-                found = called(self.recorder, function, args, kwargs)
-                mutated(kept, operator.setitem, (..., found), {})
+                made = called(self.recorder, function, args, kwargs)
+                mutated(kept, operator.setitem, (..., made), {})
                 return kept if kept.shape else kept[()]
         if "like" in kwargs:
             kwargs = {key: value for key, value in kwargs.items() if key != "like"}
@@ -267,6 +281,8 @@ class Recorded(Mapped):
             rest = {key: value for key, value in kwargs.items() if key != "out"}
             targets = out if type(out) is tuple else (out,)
             return with_out(self.recorder, function, args, rest, targets)
+        if function in CALLING:
+            return cast(Composite, REGISTRY[function]).definition(*args, **kwargs)
         return called(self.recorder, function, args, kwargs)
 
     def _written(
@@ -338,16 +354,34 @@ class Recorded(Mapped):
 
     def expect(self, question: Callable[[Any], bool], answer: bool) -> bool:
         """What a question is answered; the program asks it later if that was expected."""
+        recorder = self.recorder
+        if recorder.careful:
+            return self._answered_carefully(question, answer)
         found = question(self._value)
-        self.recorder.expect(question, self.at, found, answer)
+        recorder.expect(question, self.at, found, answer)
         return found
+
+    def _answered_carefully(self, question: Callable[[Any], bool], usual: bool) -> bool:
+        """What decides a way to go on; or that which is right in all cases."""
+        return not usual if self.recorder.assumes_worst else bool(self.answer(question))
 
     def trust(self, question: Callable[[Any], bool], answer: bool) -> bool:
         """`expect`, where the end of the transform asks about what comes of this value."""
+        if self.recorder.careful:
+            return self._answered_carefully(question, answer)
         found = question(self._value)
         if found is not answer:
             self.recorder.expect(question, self.at, found, answer)
         return found
+
+    def as_one(self, function: Callable[..., Any], *args: Any) -> Any:
+        """A call of a function of our own: see `values.as_one`."""
+        recorder = self.recorder
+        if not recorder.careful or recorder.assumes_worst:
+            return NotImplemented
+        if any(isinstance(arg, Mapped) and not arg.records for arg in args):
+            return NotImplemented
+        return called(recorder, getattr(function, "__wrapped__", function), args, {})
 
     def by(self, function: Callable[..., Any], *args: Any) -> Any:
         """What a function of plain arrays gives: see `by`."""
@@ -460,6 +494,19 @@ def referred(value: Any) -> Any:
     return value
 
 
+def _opened(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Arguments as `raw` and as `referred` give them, in one walk: most are no containers."""
+    plain, given = [], []
+    for x in args:
+        if type(x) is Recorded:
+            plain.append(x._value)
+            given.append(Ref(x.at))
+        else:
+            plain.append(raw(x))
+            given.append(referred(x))
+    return tuple(plain), tuple(given)
+
+
 def called(
     recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -468,31 +515,70 @@ def called(
         raise LeakedValueError(
             "value from a compiled function used after that returned. Return it from the function."
         )
-    value = function(*raw(args), **raw(kwargs))
+    plain, given = _opened(args)
+    value = _tried(recorder, function, plain, raw(kwargs) if kwargs else kwargs)
     if function in STATIC:
         return value
     kind = type(value)
     if value is None or kind is str:
         recorder.give_up(f"it calls {name_of_function(function)}, which is no function of values")
         return value
-    given, named = referred(args), referred(kwargs)
+    named = referred(kwargs) if kwargs else kwargs
     shaped = _shaped_by_values(function, args)
     if kind is tuple or kind is list or isinstance(value, tuple):
         at = recorder.log(function, given, named, value)
         if shaped:
             recorder.ask(shapes_of, at, shapes_of(value))
-        parts = []
-        for i, part in enumerate(value):
-            call = (nth(function, i), given, named)
-            of: Any = operator.getitem, (Ref(at), i), {}
-            parts.append(None if part is None else _logged(recorder, part, of, call, args))
-        return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+        return _parts(recorder, value, at, (function, given, named), args)
     call = (function, given, named)
     if shaped and kind is np.ndarray:
         at = recorder.log(*call, value, shaped=True)
         recorder.ask(shapes_of, at, shapes_of(value))
-        return Recorded(value.copy("K"), at, recorder)  # such a result is seldom a view
+        return Recorded(own_copy(value), at, recorder)  # such a result is seldom a view
     return _logged(recorder, value, call, call, args)
+
+
+def _tried(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
+    """The value of a call. One that raises is no node: who catches that takes a branch unseen."""
+    try:
+        return _called_plainly(function, args, kwargs)
+    except (TypeError, AttributeError):  # as for all arguments of these kinds
+        raise
+    except Exception as error:
+        if not recorder.trial:
+            recorder.raised = True
+            recorder.give_up(f"{name_of_function(function)} raises {type(error).__name__} in it")
+        raise
+
+
+def _parts(recorder: Recorder, value: Any, at: int, call: Logged, args: tuple[Any, ...]) -> Any:
+    """The results of a call that returns several, some of which may be lists of them."""
+    kind: Any = type(value)
+    parts: list[Any] = []
+    function, given, named = call
+    for i, part in enumerate(value):
+        of: Logged = (operator.getitem, (Ref(at), i), {})
+        again = nth(function, i), given, named
+        if part is None:
+            parts.append(None)
+        elif type(part) is list or type(part) is tuple:
+            inner = recorder.log(*of, part)
+            parts.append(_parts(recorder, part, inner, again, args))
+        else:
+            parts.append(_logged(recorder, part, of, again, args))
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def _called_plainly(function: Any, args: Any, kwargs: Any) -> Any:
+    """What a function gives for plain values, of which nothing is recorded.
+
+    A function of our own may run transforms, which must not make recorded arrays in there.
+    """
+    token = RECORDING.set(None)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        RECORDING.reset(token)
 
 
 def _shaped_by_values(function: Any, args: tuple[Any, ...]) -> bool:
@@ -522,6 +608,8 @@ def _logged(
         return Recorded(value, recorder.log(*logged, value), recorder)
     if value.dtype.hasobject:
         recorder.give_up("it makes an array of objects")
+    if value.base is None and not any(_is_or_leads_to(arg, value) for arg in args):
+        return Recorded(value, recorder.log(*logged, value), recorder)
     for position, arg in enumerate(args):
         if type(arg) is Recorded and _share(value, arg._value):
             if value is arg._value:
@@ -533,8 +621,13 @@ def _logged(
             return Recorded(value, at, recorder, arg.memory, (*arg.steps, step))
     if any(type(arg) is np.ndarray and _share(value, arg) for arg in args):
         at = recorder.log(*logged, value, shares=CONSTANT)
-        return Recorded(value.copy("K"), at, recorder)  # a write must not change the constant
+        return Recorded(own_copy(value), at, recorder)  # a write must not change the constant
     return Recorded(value, recorder.log(*logged, value), recorder)
+
+
+def _is_or_leads_to(arg: Any, value: Any) -> bool:
+    arg = arg._value if type(arg) is Recorded else arg
+    return arg is value or getattr(arg, "base", None) is value
 
 
 def _share(a: Any, b: Any) -> bool:
@@ -560,9 +653,12 @@ def adopted(value: Any, recorder: Recorder) -> Any:
     kind = type(value)
     if kind is not np.ndarray and not issubclass(kind, np.number):
         return value
-    function = np.array if kind is np.ndarray else kind
-    copy = value.copy()
+    function: Any = own_copy if kind is np.ndarray else kind
+    copy = function(value)
     return Recorded(copy, recorder.log(function, (value,), {}, copy), recorder)
+
+
+_OUTSIDE = "it writes into a tensor that is no argument, as into a buffer of a module: pass it"
 
 
 class Recording:
@@ -570,6 +666,39 @@ class Recording:
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
+        self.careful, self.suspicious = recorder.careful, recorder.suspicious
+        self.objects = False  # whether there are objects that hold recorded arrays
+        self.entered: list[tuple[Any, str, Any]] = []  # see `enter`
+        self.written: list[Any] = []  # references to objects whose plain arrays were written to
+
+    def hold(self, value: Recorded) -> Recorded:
+        """A value as an object holds it: an array, which can be written to."""
+        self.objects = True
+        return called(self.recorder, np.asarray, (value,), {}) if value.is_number() else value
+
+    def enter(self, holder: Any, name: str) -> None:
+        """Note that an object is about to get a recorded array in the place of a plain one."""
+        self.entered.append((weakref.ref(holder), name, getattr(holder, name)))
+
+    def put_back(self, results: list[Any], *, again: bool) -> None:
+        """Give the objects that are left their arrays back, with what has been written there.
+
+        But for the results. `again`: the function will be called again, and write itself.
+        """
+        kept = {id(None), *map(id, results)}
+        if any(id(reference()) not in kept for reference in self.written):
+            self.recorder.give_up(_OUTSIDE)
+        entered, self.entered = self.entered, []
+        for reference, name, array in entered:
+            holder = reference()
+            if holder is None or id(holder) in kept:
+                continue
+            value = getattr(holder, name)
+            if type(value) is Recorded:
+                if not again:
+                    np.copyto(array, value._value)
+                setattr(holder, name, array)
+                self.recorder.give_up(_OUTSIDE)
 
     def adopt(self, value: Any) -> Any:
         """A plain array, or number of NumPy's, as one whose calls are recorded: a copy."""
@@ -590,7 +719,7 @@ def by(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...]) 
     the same code as it runs for recorded values. Else it is one call of the program itself.
     """
     if recorder.unfit is None and function not in recorder.opaque:
-        expected = function(*raw(args))
+        expected = _called_plainly(function, raw(args), {})
         if not _is_recordable(expected):
             return function(*args)
         again = False  # whether it only did something else than in the run before
@@ -642,7 +771,7 @@ def mutated(
     memory = target.memory
     given, named = referred(args), referred(kwargs)
     whole = Ref(memory.at)
-    function(target._value, *raw(args), **raw(kwargs))
+    _tried(recorder, function, (target._value, *raw(args)), raw(kwargs))
     steps = target.steps
     memory.at = recorder.log(function, (whole, *given), named, memory.owner, steps)
     memory.version += 1

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tapegrad._compile.holders import FOLLOWED
 from tapegrad._core.types import Function
 from tapegrad._transforms.wrapper import Transformed
 
@@ -43,13 +44,14 @@ class Surroundings:
         self.places: list[Place] | None = None  # found at the first call
         self.held: list[Any] = []  # what was found there then
         self.copies: list[Any] = []  # arrays of it, as they were then
+        self.found: list[tuple[Place, Any, Any]] = []  # all these, of one place each
         self.changes = 0
 
     def version(self) -> int:
         """How often what is outside has changed: the same number if nothing has since."""
         if self.places is None:
             self._find()
-        elif self.places and not self._same():
+        elif not self.are_same():
             self._find()
             self.changes += 1
         return self.changes
@@ -58,16 +60,24 @@ class Surroundings:
         found = search(self.f)
         self.places, self.held = found.places, found.held
         self.copies = [x.copy() if type(x) is np.ndarray else x for x in self.held]
+        self.found = list(zip(self.places, self.held, self.copies, strict=True))
 
-    def _same(self) -> bool:
-        assert self.places is not None
-        for place, held, copy in zip(self.places, self.held, self.copies, strict=True):
+    def are_those(self, version: int) -> bool:
+        """Whether what is outside is that of a version."""
+        return version == self.changes and self.are_same()
+
+    def are_same(self) -> bool:
+        """Whether what is outside is what it was when it was found."""
+        for place, held, copy in self.found:
             now = place()
             if now is not held and not _equal_plain(now, held):
                 return False
-            if type(now) is np.ndarray and not _equal_arrays(now, copy):
+            if type(copy) is _ARRAY and not _equal_arrays(now, copy):
                 return False
         return True
+
+
+_ARRAY = np.ndarray
 
 
 def _equal_plain(a: Any, b: Any) -> bool:
@@ -163,6 +173,12 @@ class _Search:
                 self.follow(part, depth + 1)
 
     def _object(self, value: Any, depth: int) -> None:
+        for kind, names_of in FOLLOWED.items():
+            if isinstance(value, kind):
+                for name in names_of(value):
+                    self._at(functools.partial(_attribute, value, name), depth)
+                self.follow(type(value), depth + 1)
+                return
         if _of_library(type(value)):
             for name in ("function", "__wrapped__", "func"):
                 wrapped = getattr(value, name, None)

@@ -47,11 +47,8 @@ RUNS = 2  # the second over the arrays of the first
 PLAIN = "it asks for the class of what is untraced in f, which is recorded"
 MEMORY = "it measures memory, or who holds a value, and a recording holds all values"
 REPLAYS = "it counts the replays, and the switch adds some"
-AN_ULP = "known: jacfwd of np.multiply.at, a vmap of its tangent, differs by an ulp"
 # Tests that cannot be run so, by their name, and why.
 LEFT_OUT = {
-    "test_ufunc_at[multiply]": AN_ULP,
-    "test_ufunc_at_in_a_matrix": AN_ULP,
     "test_the_warning_points_to_the_call": "the switch makes the call, not the test",
     "test_a_singular_branch_that_is_not_taken_costs_no_second_replay": REPLAYS,
     "test_memory_is_smaller": MEMORY,

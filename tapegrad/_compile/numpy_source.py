@@ -92,8 +92,30 @@ class Source(Writes):
     def _block(
         self, block: Block, scope: Scope, lines: list[str], depth: int, *, silent: bool
     ) -> None:
-        """The lines of a block and of those below it."""
+        """The lines of a block and of those below it.
+
+        A read with one known answer does not nest: a program may have thousands of them.
+        """
         indent = "    " * depth
+        while True:
+            silent = self._nodes(block, scope, lines, indent, silent=silent)
+            if block.read is None or len(block.children) != 1:
+                break
+            ((_, child),) = block.children.items()
+            (test,) = self._tests(block, scope, lines, indent)
+            lines.append(f"{indent}if not ({test}): raise {_refusal(block)}")
+            block = child
+        if block.read is not None:
+            self._read(block, scope, lines, depth, silent=silent)
+        elif block.out is not None:
+            self._end(block, scope, lines, indent, silent=silent)
+        else:
+            lines.append(indent + "raise Unknown")
+
+    def _nodes(
+        self, block: Block, scope: Scope, lines: list[str], indent: str, *, silent: bool
+    ) -> bool:
+        """The lines of a block's own nodes; whether warnings are silent after them."""
         self.words.known.update(block.nodes)
         nodes = placed(block, self.escaping, self.words.known)
         self.written.update(
@@ -113,40 +135,38 @@ class Source(Writes):
             self._node(at, node, scope, lines, indent, lives, position)
             ended = [*lives.dying.get(position, ()), at]
             self.workspace.release(ended, scope, lives, position)
-        if block.read is not None:
-            self._read(block, scope, lines, depth, silent=silent)
-        elif block.out is not None:
-            self._end(block, scope, lines, indent, silent=silent)
-        else:
-            lines.append(indent + "raise Unknown")
+        return silent
 
-    def _read(
-        self, block: Block, scope: Scope, lines: list[str], depth: int, *, silent: bool
-    ) -> None:
+    def _tests(self, block: Block, scope: Scope, lines: list[str], indent: str) -> list[str]:
+        """The conditions of the answers that a block's read has had, after the line that asks."""
         assert block.read is not None
-        indent = "    " * depth
         question, at = block.read
         keys = list(block.children)
         asked = scope.names[at]
         if question is not SOUND:
             asked = f"{self.words.constant(question)}({asked})"
         if question is SOUND and keys == [(bool, True)]:
-            tests = [asked]
-        elif all(key[0] is bool for key in keys):
+            return [asked]
+        if all(key[0] is bool for key in keys):
             lines.append(f"{indent}answer = {asked}")
-            tests = [f"answer is {key[1]}" for key in keys]
-        else:
-            table = self.words.constant({key: i for i, key in enumerate(keys)})
-            lines.append(f"{indent}answer = {table}.get(answer_key({asked}))")
-            tests = [f"answer == {i}" for i in range(len(keys))]
+            return [f"answer is {key[1]}" for key in keys]
+        table = self.words.constant({key: i for i, key in enumerate(keys)})
+        lines.append(f"{indent}answer = {table}.get(answer_key({asked}))")
+        return [f"answer == {i}" for i in range(len(keys))]
+
+    def _read(
+        self, block: Block, scope: Scope, lines: list[str], depth: int, *, silent: bool
+    ) -> None:
+        indent = "    " * depth
+        tests = self._tests(block, scope, lines, indent)
         for i, (test, child) in enumerate(zip(tests, block.children.values(), strict=True)):
             lines.append(f"{indent}{'if' if not i else 'elif'} {test}:")
-            inner = scope if len(keys) == 1 else scope.copy()
             if depth < DEEPEST:
-                self._block(child, inner, lines, depth + 1, silent=silent)
+                self._block(child, scope.copy(), lines, depth + 1, silent=silent)
             else:
-                lines.append(f"{indent}    return {self._function(child, inner, silent=silent)}")
-        lines.append(f"{indent}raise {'NotFinite' if question is SOUND else 'Unknown'}")
+                call = self._function(child, scope.copy(), silent=silent)
+                lines.append(f"{indent}    return {call}")
+        lines.append(f"{indent}raise {_refusal(block)}")
 
     def _function(self, block: Block, scope: Scope, *, silent: bool) -> str:
         """The call of another function, for blocks that lie too deep for one."""
@@ -296,6 +316,11 @@ def _is_product(node: Node) -> bool:
         and 0 not in node.shape
         and node.strides == (node.shape[1] * node.dtype.itemsize, node.dtype.itemsize)
     )
+
+
+def _refusal(block: Block) -> str:
+    """The exception for an answer that a block's read has not had."""
+    return "NotFinite" if block.read is not None and block.read[0] is SOUND else "Unknown"
 
 
 __all__ = ["RECORDINGS", "Source"]

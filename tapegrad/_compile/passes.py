@@ -74,7 +74,7 @@ class Block:
         self.out: Results | None = None
         self.writes: tuple[tuple[int, Any], ...] = ()
         self.recordings = 0
-        self.used_below: set[int] = set()  # positions that the children's blocks refer to
+        self.used_below: set[int] = set()  # values from here and above that blocks below need
 
 
 class _Known:
@@ -295,8 +295,7 @@ def _drop_unused(block: Block) -> None:
     """Drop the calls whose values nothing uses; the children's blocks come before."""
     below: set[int] = set()
     for child in block.children.values():
-        below |= child.used_below
-        below.update(uses_of(child))
+        below |= (child.used_below | uses_of(child)).difference([at for at, _ in child.nodes])
     block.used_below = below
     needed = set(below)
     needed.update(ends_of(block))

@@ -139,8 +139,11 @@ class Recorder:
         return at
 
     def _is_silent(self) -> bool:
-        self.errstate, self.usual = np.geterr(), VARIABLE.get()
-        self.filters: Any = warnings.filters
+        filters: Any = warnings.filters
+        if filters is not self.filters and filters and filters[0][0] == "error":
+            self.give_up("it makes errors of warnings")
+        if VARIABLE.get() is self.usual:
+            return False
         if is_quiet():
             return True
         state = np.geterr()

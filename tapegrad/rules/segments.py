@@ -7,6 +7,7 @@ of any other ufunc are gathered by their lengths, and are running values.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import general, linear
 from tapegrad._core.types import Cotangent, Index, Tangent, Value
-from tapegrad._core.values import any_true, untraced
+from tapegrad._core.values import any_true, decide, is_recorded_array, untraced
 from tapegrad.rules.recurrence import accumulate, recurrence
 
 # --- the rules, for segments that fill the axis
@@ -85,18 +86,33 @@ def _products_jvp(
 
 def is_ordinary(out: Value, x: Value) -> bool:
     """Whether a product over one of its factors is exact: none is zero, tiny or infinite."""
-    if type(out) is not np.ndarray or type(x) is not np.ndarray or x.dtype.kind != "f":
+    if x.dtype.kind != "f" or not (_is_plain(out) and _is_plain(x)):
         return False
-    limits = np.finfo(x.dtype)
-    sizes = np.abs(out)
-    least, most = sizes.min(initial=1), sizes.max(initial=1)
-    if not (limits.smallest_normal < least and most <= limits.max):
-        return False
-    tiny = limits.smallest_normal
-    # No array of sizes, which is as large as x, where all factors have one sign.
-    if x.min(initial=1) > tiny or x.max(initial=-1) < -tiny:
-        return True
-    return bool(np.abs(x).min(initial=1) > tiny)
+    of_product, of_factors = _in_range(x.dtype)
+    return bool(decide(of_product, out) and decide(of_factors, x))
+
+
+def _is_plain(x: Value) -> bool:
+    """Whether a value is an array of NumPy's, or stands for one in a recorded run."""
+    return type(x) is np.ndarray or is_recorded_array(x)
+
+
+@functools.cache
+def _in_range(dtype: Any) -> tuple[Any, Any]:
+    """Whether the elements of a product, and those of its factors, are none of these."""
+    tiny, most = np.finfo(dtype).smallest_normal, np.finfo(dtype).max
+
+    def of_product(out: Any) -> bool:
+        sizes = np.abs(out)
+        return bool(tiny < sizes.min(initial=1) and sizes.max(initial=1) <= most)
+
+    def of_factors(x: Any) -> bool:
+        # No array of sizes, which is as large as x, where all factors have one sign.
+        if x.min(initial=1) > tiny or x.max(initial=-1) < -tiny:
+            return True
+        return bool(np.abs(x).min(initial=1) > tiny)
+
+    return of_product, of_factors
 
 
 def products_of_others(x: Value, starts: Index, axis: int) -> Value:
@@ -105,7 +121,7 @@ def products_of_others(x: Value, starts: Index, axis: int) -> Value:
     There is no division: it is exact at zeros, and differentiable to any order.
     """
     rows = np.moveaxis(x, axis, 0)
-    firsts = np.zeros(rows.shape, rows.dtype)
+    firsts = np.zeros_like(starts, rows.dtype, shape=rows.shape)
     lasts = firsts.copy()
     firsts[starts] = 1
     lasts[[*starts[1:] - 1, -1]] = 1

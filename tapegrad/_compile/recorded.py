@@ -31,7 +31,7 @@ from tapegrad._compile.functions import (
     shape_is_known,
     shapes_of,
 )
-from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike, copied, own_copy
+from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike, own_copy
 from tapegrad._compile.recorder import NotRecordableError, Recorder, name_of_function
 from tapegrad._core.composite import Composite
 from tapegrad._core.recorded import RECORDING, as_recorded
@@ -200,7 +200,7 @@ class Recorded(Mapped):
         return called(self.recorder, np.array, (buffer,), {})
 
     def snapshot(self) -> Any:
-        """Its present state: later writes do not change it. It has no gaps, as the tape's copies."""
+        """Its present state: later writes do not change it. As the tape's copies it has no gaps."""
         if not isinstance(self._value, np.ndarray):
             return self
         made = self._value.copy("K")

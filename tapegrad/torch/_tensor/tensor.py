@@ -18,7 +18,7 @@ import numpy as np
 
 from tapegrad._core.entry import PROJECT, spec_of
 from tapegrad._core.types import Index, Slot, Tangent, Tree, Value
-from tapegrad._core.values import Mapped, is_plain_number, untraced
+from tapegrad._core.values import is_mapped, is_plain_number, untraced
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided, word_of
 from tapegrad.torch._graph import modes
@@ -553,7 +553,7 @@ def plain_of(tensor: Tensor) -> Value:
     if type(value) is ndarray:
         return value
     value = untraced(value)
-    if isinstance(value, Mapped):
+    if is_mapped(value):
         inner = value._value
         without = plain_of(of_value(inner))
         return value if without is inner else value.vmap_level.wrap(without)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import Mapped, Traced, raw_value
+from tapegrad._core.values import Traced, is_mapped, raw_value
 from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._graph.versions import count_write
@@ -89,7 +89,7 @@ def _is_mapped(value: Value) -> bool:
     """Whether a vmap maps over a value."""
     while isinstance(value, Traced):
         value = value._value
-    return isinstance(value, Mapped)
+    return is_mapped(value)
 
 
 def _statistics_of(input: Tensor, axes: tuple[int, ...], eps: float, out: Tensor) -> Any:

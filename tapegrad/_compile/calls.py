@@ -8,18 +8,28 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import itertools
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from tapegrad._compile import operators
 from tapegrad._compile.background import runner_of
+from tapegrad._compile.holders import HOLDERS, closed, draws, opened, state, with_held
 from tapegrad._compile.listing import listing
 from tapegrad._compile.numpy_program import RECORDINGS, Source
 from tapegrad._compile.passes import optimized
-from tapegrad._compile.program import NotFiniteError, Ref, Segment, UnknownAnswer, copied
+from tapegrad._compile.program import (
+    NotFiniteError,
+    Ref,
+    Segment,
+    UnknownAnswer,
+    alike,
+    copied,
+)
 from tapegrad._compile.recorded import Recorded, Recording
 from tapegrad._compile.recorder import Recorder
 from tapegrad._compile.surroundings import Surroundings
@@ -39,39 +49,62 @@ MOST_PATHS = 64  # of one program
 MOST_NODES = 200_000  # of one path
 MOST_RESTARTS = 3  # of a program, where a run did not do the same
 MOST_CALLS = 10  # that are made to show a program
-MOST_UNSOUND = 3  # recorded calls with derivatives that are not finite
-MOST_NOT_FINITE = 100  # calls of a program with such derivatives
+MOST_NOT_FINITE = 4  # calls of a program with derivatives that are not finite
+MOST_RAISED = 3  # calls in which one of NumPy's raises, before there is a program
 MOST_CHANGES = 8  # of what a function reads from outside
 
 
-_NOT_FINITE = "derivatives on its way are often infinite, or NaN"
+_NOTICING = "the last bits of derivatives near infinities, or NaNs, depend on what NumPy noticed"
 
 
 class _Program:
     """What is known of the calls of one signature."""
 
     __slots__ = (
+        "careful",
         "eager",
+        "held",
         "not_finite",
         "opaque",
+        "outside",
         "paths",
+        "raised",
         "restarts",
         "root",
         "runner",
-        "unsound",
+        "suspicious",
         "why",
+        "writes",
     )
 
     def __init__(self, count: int) -> None:
-        self.root = Segment(None, count)
+        self.careful = False  # whether it also goes the ways of calls with infinities and NaNs
+        self.suspicious = False  # whether nothing depends on which of them NumPy has noticed
+        self.begin_anew(count)
         self.eager = False  # whether its calls are the function's own
         self.why: str | None = None  # and the reason
+        self.outside = 0  # the version of the surroundings
         self.restarts = 0
         self.paths = 0
-        self.runner: Any = None
         self.opaque: set[Function] = set()  # functions that are calls of the program
-        self.unsound = 0  # recorded calls in which a derivative met infinities or NaNs
-        self.not_finite = 0  # calls of the program in which one did
+        self.raised = 0  # calls in which one of NumPy's raised, and f did not
+        self.not_finite = 0  # calls in which a derivative met infinities or NaNs
+
+    def begin_anew(self, count: int) -> None:
+        """Forget what was recorded."""
+        self.root = Segment(None, count)
+        self.root.careful = self.careful
+        self.runner: Any = None
+        self.writes = False  # whether it writes into arguments
+        self.held: frozenset[int] | None = None  # the leaves among these that hold their array
+
+    def write(self, written: frozenset[int], leaves: list[Any], inputs: list[Any]) -> str | None:
+        """Take up which leaves of the arguments are written into; why that is no program's."""
+        held = frozenset(i for i in written if type(leaves[i]) in HOLDERS)
+        before, self.held, self.writes = self.held, held, True
+        if before is not None and before != held:
+            return "it writes into other tensors in other calls"
+        return "it writes into arguments that share memory" if _may_share(inputs) else None
 
 
 class Calls:
@@ -83,56 +116,61 @@ class Calls:
         self.programs: OrderedDict[Any, _Program] = OrderedDict()
         self.surroundings = Surroundings(f)
         self.eager = backend == "eager"
+        self.objects = False  # whether it has been seen to compute with objects of arrays
         self.count = 0
         # Programs of calls with arrays and floats alone, by a key that is made in half the time.
         self.short: dict[Any, Any] = {}
         self.recording = threading.Lock()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901 - the hot path
         # Inside a transform, or another recording, the values belong to that: f runs itself.
         if self.eager or CURRENT.get() is not None or RECORDING.get() is not None:
             return self.f(*args, **kwargs)
-        runner = None if kwargs else self.short.get(_short_key(args))
-        if runner is not None and not self.surroundings.places:
-            with contextlib.suppress(Exception):  # it is met again below
-                return runner.run(args)
+        if self.short and not kwargs:
+            given: list[Any] = []
+            program = self.short.get(_short_key(args, given))
+            if program is not None and self.surroundings.are_those(program.outside):
+                with contextlib.suppress(Exception):  # it is met again below
+                    return program.runner.run(given)
         leaves, structure = flatten((args, kwargs))
         inputs: list[Any] = []
         signature = self._signature(leaves, inputs)
         if signature is None:
             return self.f(*args, **kwargs)
-        outside = self.surroundings.version()
-        if outside > MOST_CHANGES:
-            self.eager = True
-            self._warn(
-                f"what it reads from outside has changed more than {MOST_CHANGES} times. Pass "
-                "what changes as an argument"
-            )
-            return self.f(*args, **kwargs)
-        key = (structure, signature, outside)
-        program = self._program(key, len(inputs))
+        program = self._known(structure, signature, len(inputs))
         if program is None or program.eager:
             return self.f(*args, **kwargs)
         if program.runner is None:
             return self._record(program, leaves, structure, inputs)
+        if program.writes and _may_share(inputs):
+            return self.f(*args, **kwargs)
+        again = _copies(leaves) if self.check and self._is_due() else None
         try:
             out = program.runner.run(inputs)
         except UnknownAnswer:
             return self._record(program, leaves, structure, inputs)
         except NotFiniteError:
-            program.not_finite += 1
-            if program.not_finite >= MOST_NOT_FINITE:
-                self._give_up(program, _NOT_FINITE)
+            if self.recording.acquire(blocking=False):
+                try:
+                    self._met_infinities(program, inputs)
+                finally:
+                    self.recording.release()
             return self.f(*args, **kwargs)
         except Exception:  # noqa: BLE001 - whatever f raises is raised by its own call
             return self.f(*args, **kwargs)
-        if self.check:
-            self._compare(args, kwargs, out)
-        elif not kwargs and len(inputs) == len(args):
-            short = _short_key(args)
-            if short is not None and len(self.short) < MOST_PROGRAMS:
-                self.short[short] = program.runner
+        if program.held:
+            _note_writes(program.held, leaves)
+        if again is not None:
+            self._compare(again, structure, out)
+        elif not (self.check or kwargs or self.objects or program.writes):
+            self._remember(args, program)
         return out
+
+    def _remember(self, args: tuple[Any, ...], program: _Program) -> None:
+        """Let further calls like this one find their program by the short key."""
+        key = _short_key(args, [])
+        if key is not None and len(self.short) < MOST_PROGRAMS:
+            self.short[key] = program
 
     def shown(self, args: Any, kwargs: Any) -> str:
         """The program of a call with such arguments as text."""
@@ -141,8 +179,8 @@ class Calls:
 
     def source_of(self, args: Any, kwargs: Any) -> str:
         """The source of a call with such arguments."""
-        program, inputs = self._made(args, kwargs)
-        return Source(optimized(program.root), len(inputs)).text
+        root = self._made(args, kwargs)[0].root
+        return Source(optimized(root), root.inputs, root.start).text
 
     def _made(self, args: Any, kwargs: Any) -> tuple[_Program, list[Any]]:
         """The program of such calls, and its inputs; calls are made until there is one."""
@@ -157,7 +195,7 @@ class Calls:
             own = [copied(x) if type(x) is np.ndarray else x for x in leaves]
             given, named = unflatten(structure, own)
             self(*given, **named)
-            key = (structure, signature, self.surroundings.version())
+            key = self._key(structure, signature, self.surroundings.version())
             program = self._program(key, len(inputs))
             if program is not None and program.runner is not None:
                 return program, inputs
@@ -173,14 +211,36 @@ class Calls:
             )
         )
 
+    def _known(self, structure: Any, signature: Any, inputs: int) -> _Program | None:
+        """What is known of such calls; None for calls that are the function's own."""
+        outside = self.surroundings.version()
+        if outside > MOST_CHANGES:
+            self.eager = True
+            self._warn(
+                f"what it reads from outside has changed more than {MOST_CHANGES} times. Pass "
+                "what changes as an argument"
+            )
+            return None
+        return self._program(self._key(structure, signature, outside), inputs)
+
+    def _key(self, structure: Any, signature: Any, outside: int) -> Any:
+        """What tells the programs of calls apart; None for calls that are the function's own."""
+        if not self.objects:
+            return (structure, signature, outside)
+        around = state()
+        return None if around is None else (structure, signature, outside, around)
+
     def _program(self, key: Any, inputs: int) -> _Program | None:
         """What is known of a signature; None if the signature has no hash."""
+        if key is None:
+            return None
         try:
             program = self.programs.get(key)
         except TypeError:
             return None
         if program is None:
             program = self.programs[key] = _Program(inputs)
+            program.outside = key[2]
             if len(self.programs) > MOST_PROGRAMS:
                 self.programs.popitem(last=False)
         elif len(self.programs) > 1:
@@ -194,6 +254,7 @@ class Calls:
         None for leaves with which there can be no program.
         """
         signature: list[Any] = []
+        held: dict[int, int] = {}
         for leaf in leaves:
             kind = type(leaf)
             if kind is np.ndarray:
@@ -208,6 +269,13 @@ class Calls:
                 inputs.append(leaf)
             elif kind in _STATIC or isinstance(leaf, enum.Enum):
                 signature.append((kind, leaf))
+            elif kind in HOLDERS:
+                found = opened(leaf)
+                if found is None or self._signature([found[0]], inputs) is None:
+                    return None
+                same = held.setdefault(id(leaf), len(inputs))
+                signature.append((*self._signature([found[0]], []), found[1], same - len(inputs)))
+                self.objects = True
             else:
                 return None  # traced, batched, of another library, or of unknown meaning
         return tuple(signature)
@@ -226,79 +294,93 @@ class Calls:
             self.recording.release()
 
     def _recorded(self, program: _Program, leaves: list[Any], structure: Any, inputs: Any) -> Any:
+        program.root.describe(inputs)
         recorder = Recorder(
             program.root,
             len(inputs),
             MOST_NODES,
             MOST_BRANCHES,
             program.opaque,
+            careful=program.careful,
+            suspicious=program.suspicious,
         )
-        given: list[Any] = []
-        recorded: list[Recorded] = []
-        for leaf in leaves:
-            kind = type(leaf)
-            if kind is np.ndarray or kind not in _STATIC and not isinstance(leaf, enum.Enum):
-                own = copied(leaf) if kind is np.ndarray else leaf
-                leaf = Recorded(own, len(recorded), recorder)
-                recorded.append(leaf)
-            given.append(leaf)
+        given, recorded = _given(leaves, recorder)
         args, kwargs = unflatten(structure, given)
-        draws = RandomnessCheck(self.f, leaves)
+        generators, drawn = RandomnessCheck(self.f, leaves), draws()
         recording = Recording(recorder)
         OPEN.add(recording)
         token = RECORDING.set(recording)
         refused: str | None = None
         out_leaves: list[Any] = []
         out_structure: Any = None
+        writes: list[tuple[int, Any]] = []
         try:
             out = self.f(*args, **kwargs)
-            out_leaves, out_structure = flatten(out)
+            out_leaves, out_structure, refused = _opened_results(out)
+            refused = refused or _refusal(given, leaves)
+            written = [i for i, x in recorded.items() if x.memory.version]
+            if written and refused is None:
+                refused = program.write(frozenset(written), leaves, inputs)
             templates = [Ref(x.at) if type(x) is Recorded else x for x in out_leaves]
-            for leaf in out_leaves:
-                if type(leaf) is not Recorded and not _is_constant(leaf):
-                    refused = f"it returns a {type(leaf).__name__}"
-            writes = []
-            for i, (x, original) in enumerate(zip(recorded, inputs, strict=True)):
+            for i, (x, original) in enumerate(zip(recorded.values(), inputs, strict=True)):
                 if x.memory.version and refused is None and not recorder.unsound:
                     writes.append((i, Ref(x.memory.at)))
                     np.copyto(original, x.memory.owner)
-            if draws.drew():
+            if generators.drew() or draws() != drawn:
                 recorder.give_up("it draws random numbers. Draw them outside, and pass them")
+            recording.put_back(flatten(out)[0], again=refused is not None)
             recorder.finish(templates, out_structure, tuple(writes))
         except Exception as error:  # noqa: BLE001 - if it is f's own, the call below raises it
             refused = f"it raises {type(error).__name__} where its calls are recorded ({error})"
         finally:
+            recording.put_back([], again=True)
             RECORDING.reset(token)
             OPEN.discard(recording)
             recorder.open = False
+        if recording.objects and not self.objects:
+            self.objects = True
+            self.short.clear()
         if refused is not None:
             args, kwargs = unflatten(structure, leaves)
             out = self.f(*args, **kwargs)
-            program.root, program.runner = Segment(None, len(inputs)), None
+            program.begin_anew(len(inputs))
             self._give_up(program, refused)
             return out
         self._learned(program, recorder, inputs)
         if recorder.unsound:  # where a NaN is met the engine goes ways that no recording does
             args, kwargs = unflatten(structure, leaves)
             return self.f(*args, **kwargs)
+        _note_writes(program.held or (), leaves)
         taken: set[int] = set()
-        return unflatten(out_structure, [_own(x, taken) for x in out_leaves])
+        out_leaves = [_own(x, taken) for x in out_leaves]
+        if program.suspicious and not writes:
+            args, kwargs = unflatten(structure, leaves)
+            out = self.f(*args, **kwargs)
+            if not all(map(_has_bits_of, out_leaves, flatten(out)[0])):
+                self._give_up(program, _NOTICING)
+            return out
+        return unflatten(out_structure, out_leaves)
 
     def _learned(self, program: _Program, recorder: Recorder, inputs: list[Any]) -> None:
         """Take up what a recording has shown."""
         if recorder.unsound:
-            program.unsound += 1
-            if program.unsound >= MOST_UNSOUND and program.runner is None:
-                self._give_up(program, _NOT_FINITE)
+            self._met_infinities(program, inputs)
             return
+        if recorder.raised:
+            program.raised += 1
+            if program.runner is not None or program.raised < MOST_RAISED:
+                return
         if recorder.unfit is not None:
             program.restarts += 1
+            if recorder.differs and program.careful and program.restarts > 1:
+                program.restarts += program.suspicious * MOST_RESTARTS
+                program.suspicious = True
             if recorder.differs and program.restarts <= MOST_RESTARTS:
                 # Libraries, ours among them, learn in a first call. Begin again.
-                program.root, program.runner = Segment(None, len(inputs)), None
+                program.begin_anew(len(inputs))
                 self.short.clear()
                 return
-            program.root, program.runner = Segment(None, len(inputs)), None
+            program.begin_anew(len(inputs))
             self._give_up(program, recorder.unfit)
             return
         end = recorder.segment
@@ -310,6 +392,19 @@ class Calls:
                 self._give_up(program, why)
                 return
             program.runner = self._runner(program.root, inputs)
+            self.short.clear()
+
+    def _met_infinities(self, program: _Program, inputs: list[Any]) -> None:
+        """Count a call with derivatives that are not finite; after some, begin anew.
+
+        The program is then recorded with all that is asked about infinities and NaNs as branches.
+        """
+        program.not_finite += 1
+        if program.runner is not None and program.not_finite < MOST_NOT_FINITE:
+            return
+        if not program.careful:
+            program.careful, program.opaque = True, set()
+            program.begin_anew(len(inputs))
             self.short.clear()
 
     def _runner(self, root: Segment, inputs: Any) -> Any:
@@ -328,13 +423,16 @@ class Calls:
             EagerWarning,
         )
 
-    def _compare(self, args: Any, kwargs: Any, out: Any) -> None:
-        """Every `check`-th call: the function itself must give the same."""
+    def _is_due(self) -> bool:
+        """Whether this is one of the calls in which the function itself runs, too."""
         self.count += 1
-        if self.count % self.check:
-            return
-        expected = flatten(self.f(*args, **kwargs))[0]
-        for got, wanted in zip(flatten(out)[0], expected, strict=True):
+        return self.count % self.check == 0
+
+    def _compare(self, leaves: list[Any], structure: Any, out: Any) -> None:
+        """Every `check`-th call: the function itself must give the same."""
+        args, kwargs = unflatten(structure, leaves)
+        expected = map(_array_of, flatten(self.f(*args, **kwargs))[0])
+        for got, wanted in zip(map(_array_of, flatten(out)[0]), expected, strict=True):
             if not _equal(got, wanted, exact=self.backend not in ("auto", "llvm")):
                 raise StaleProgramError(
                     message(
@@ -346,26 +444,119 @@ class Calls:
                 )
 
 
-def _short_key(args: tuple[Any, ...]) -> Any:
-    """What a program depends on of arguments that are arrays in C order, or floats; else None."""
-    if len(args) == 1:
-        (x,) = args
-        kind = type(x)
-        if kind is float:
-            return float
-        return (x.shape, x.dtype) if kind is np.ndarray and x.flags.c_contiguous else None
+def _array_of(leaf: Any) -> Any:
+    """The array of an object that holds one; any other leaf itself."""
+    holder = HOLDERS.get(type(leaf))
+    return leaf if holder is None else holder.array(leaf)
+
+
+def _copies(leaves: list[Any]) -> list[Any]:
+    """The leaves with copies of their arrays, into which a function may write."""
+    made: dict[int, Any] = {}
+    for leaf in leaves:
+        found = opened(leaf)
+        if found is not None:
+            made[id(leaf)] = closed(copied(found[0]), found[1])
+        elif type(leaf) is np.ndarray:
+            made[id(leaf)] = copied(leaf)
+    return [made.get(id(leaf), leaf) for leaf in leaves]
+
+
+def _note_writes(positions: Iterable[int], leaves: list[Any]) -> None:
+    """Say to objects among the leaves that their arrays have been written into."""
+    for position in positions:
+        HOLDERS[type(leaves[position])].written(leaves[position])
+
+
+def _given(leaves: list[Any], recorder: Recorder) -> tuple[list[Any], dict[int, Recorded]]:
+    """The leaves with recorded values in them, and these by the leaf; an object twice is one."""
+    given: list[Any] = []
+    recorded: dict[int, Recorded] = {}
+    made: dict[int, Any] = {}
+    for position, leaf in enumerate(leaves):
+        kind = type(leaf)
+        if kind not in _STATIC and not isinstance(leaf, enum.Enum):
+            value, rest = opened(leaf) or (leaf, None)
+            own = copied(value) if type(value) is np.ndarray else value
+            x = recorded[position] = Recorded(own, len(recorded), recorder)
+            if rest is None:
+                leaf = x
+            else:
+                if id(leaf) not in made:
+                    made[id(leaf)] = closed(x, rest)
+                leaf = made[id(leaf)]
+        given.append(leaf)
+    return given, recorded
+
+
+def _opened_results(out: Any) -> tuple[list[Any], Any, str | None]:
+    """The leaves of a result, with arrays for objects, the structure; why there is no program."""
+    leaves, structure = flatten(out)
+    rests: list[Any] = []
+    refused: str | None = None
+    for i, leaf in enumerate(leaves):
+        holder = HOLDERS.get(type(leaf))
+        value, rest = leaf, None
+        if holder is not None:
+            refused = refused or holder.refusal(leaf)
+            found = opened(leaf)
+            value, rest = (leaf, None) if found is None else found
+        if type(value) is not Recorded and not _is_constant(value):
+            refused = refused or f"it returns a {type(leaf).__name__}"
+        leaves[i] = value
+        rests.append(rest)
+    return leaves, with_held(structure, rests), refused
+
+
+def _refusal(given: list[Any], leaves: list[Any]) -> str | None:
+    """Why what a run did with the objects among its arguments is nothing that a program does."""
+    for one, leaf in zip(given, leaves, strict=True):
+        holder = HOLDERS.get(type(leaf))
+        if holder is not None:
+            found, before = opened(one), opened(leaf)
+            if found is None or before is None or found[1] != before[1]:
+                return holder.refusal(one) or "it changes more of a tensor than its elements"
+    return None
+
+
+def _may_share(inputs: list[Any]) -> bool:
+    """Whether some of the arrays may share memory."""
+    bounds = sorted(
+        np.lib.array_utils.byte_bounds(x) for x in inputs if type(x) is np.ndarray and x.size
+    )
+    return any(end > start for (_, end), (start, _) in itertools.pairwise(bounds))
+
+
+def _short_key(args: Any, given: list[Any]) -> Any:
+    """What a program depends on of arguments that are arrays in C order, or floats; else None.
+
+    Lists and tuples of such are taken, too. The arrays and floats are appended to `given`.
+    """
+    if len(args) == 1 and type(args[0]) is float:
+        given.append(args[0])
+        return float
     key: list[Any] = []
     for x in args:
         kind = type(x)
-        if kind is np.ndarray and x.flags.c_contiguous:
+        if kind is _ARRAY:
+            if not x.flags.c_contiguous:
+                return None
             key.append((x.shape, x.dtype))
+            given.append(x)
         elif kind is float:
             key.append(kind)
+            given.append(x)
+        elif kind is list or kind is tuple:
+            inner = _short_key(x, given)
+            if inner is None:
+                return None
+            key.append((kind, inner))
         else:
             return None
     return tuple(key)
 
 
+_ARRAY = np.ndarray
 _STATIC = frozenset(
     (
         bool,
@@ -395,6 +586,19 @@ def _equal(a: Any, b: Any, *, exact: bool) -> bool:
     small = float(np.sqrt(np.finfo(b.dtype).eps))
     scale = float(np.max(np.abs(b), initial=0, where=np.isfinite(b)))
     return np.allclose(a, b, rtol=small, atol=small * scale, equal_nan=True)
+
+
+def _has_bits_of(a: Any, b: Any) -> bool:
+    """Whether two leaves are the same to the signs of their zeros; NaNs need only be NaNs."""
+    if alike(a, b):
+        return True
+    x, y = np.asarray(a), np.asarray(b)
+    if type(a) is not type(b) or x.dtype != y.dtype or x.dtype.kind not in "fc":
+        return False
+    known = ~np.isnan(y)
+    return np.array_equal(x, y, equal_nan=True) and alike(
+        np.copysign(1, x.real[known]), np.copysign(1, y.real[known])
+    )
 
 
 def _own(leaf: Any, taken: set[int]) -> Any:

@@ -97,6 +97,7 @@ class _Expansion:
         self.static: set[int] = set()  # positions whose shapes depend on no values
         self.next = 1 + max([len(inputs), *[at for block, _ in blocks for at, _ in block.nodes]])
         self.path: Path = []
+        self.careful = blocks[0][0].careful
         self.block = Block()
         self._find_last_uses(blocks)
         with np.errstate(all="ignore"):
@@ -122,7 +123,7 @@ class _Expansion:
         made = self.block
         if block.read is not None:
             stands = self.stand_ins.get(block.read.at, Ref(block.read.at))
-            if block.read.question is shapes_of and stands.at in self.static:
+            if block.read.question is shapes_of and self._is_static(stands):
                 return
             made.read = Read(block.read.question, stands.at)
         if block.out is not None:
@@ -131,6 +132,10 @@ class _Expansion:
         made.recordings = block.recordings
         self.path.append((made, answer))
         self.block = Block()
+
+    def _is_static(self, stands: Any) -> bool:
+        """Whether shapes depend on no values: what is taken apart asks for what they depend on."""
+        return type(stands) is tuple or stands.at in self.static
 
     def _node(self, at: int, node: Node, depth: int) -> None:
         """A call: taken apart, or as it is."""
@@ -223,7 +228,10 @@ class _Expansion:
     ) -> tuple[Segment, Any] | None:
         """The calls that a function makes, and its result as a template, if they are a program."""
         root = Segment(None, len(positions))
-        recorder = Recorder(root, len(positions), MOST_NODES, 1)
+        careful = self.careful  # then what is right for each answer is taken
+        recorder = Recorder(
+            root, len(positions), MOST_NODES, 1, careful=careful, assumes_worst=careful
+        )
         given = {x: Recorded(_own(self.values[x]), i, recorder) for i, x in enumerate(positions)}
         recording = Recording(recorder)
         OPEN.add(recording)
@@ -329,7 +337,7 @@ class _Expansion:
                 ((key, following),) = segment.children.items()
                 stands = self._rewritten(names[segment.read.at])
                 question = segment.read.question
-                if question is not shapes_of or stands.at not in self.static:
+                if question is not shapes_of or not self._is_static(stands):
                     self.block.read = Read(question, stands.at)
                     self.path.append((self.block, key))
                     self.block = Block()

@@ -22,6 +22,7 @@ from tapegrad._compile.numpy_program import KEPT_BYTES
 from tapegrad._compile.passes import Block
 from tapegrad._compile.program import Node, Ref, answer_key, references, references_of, value_of
 from tapegrad._compile.regions import Array, Call, Memory, Unfit
+from tapegrad._compile.routines import Routine
 from tapegrad._compile.workers import at_once
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._tree import unflatten
@@ -67,6 +68,7 @@ class Workspace:
         wanted = {
             at
             for call in lowered.calls
+            if type(call) is not Routine
             for at in ([call.at] if call.node is None else references_of(call.node))
         }
         wanted.update(_ends(self.path.end))

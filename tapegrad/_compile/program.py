@@ -103,6 +103,19 @@ class Node:
         self.strides = getattr(value, "strides", ())
         self.shares = shares
 
+    def again(
+        self,
+        function: Function,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any] | None = None,
+        steps: tuple[Step, ...] | None = None,
+    ) -> Node:
+        """Another call whose value is of the same class, shape and layout."""
+        made = Node(function, args, kwargs or {}, steps=steps, silent=self.silent)
+        made.kind, made.shape, made.dtype = self.kind, self.shape, self.dtype
+        made.strides, made.shares = self.strides, self.shares
+        return made
+
     def same(self, other: Node) -> bool:
         """Whether another node is the same call with equal arguments."""
         return (
@@ -118,6 +131,10 @@ class Node:
             and self.strides == other.strides
             and self.shares == other.shares
         )
+
+
+def INPUT() -> None:
+    """The function of the node that describes an input; it is not called."""
 
 
 def alike(a: Any, b: Any) -> bool:
@@ -210,17 +227,36 @@ class Read(NamedTuple):
 class Segment:
     """Nodes in a row, and what follows: a read with a child by each answer, or the results."""
 
-    __slots__ = ("children", "nodes", "out", "parent", "read", "recordings", "start", "writes")
+    __slots__ = (
+        "careful",
+        "children",
+        "inputs",
+        "nodes",
+        "out",
+        "parent",
+        "read",
+        "recordings",
+        "start",
+        "writes",
+    )
 
     def __init__(self, parent: Segment | None, start: int) -> None:
         self.parent = parent
+        self.inputs: dict[int, Node] = {}  # of a root: what is known of them
         self.start = start  # the position of the first node along the path
+        self.careful = False  # of the first one: whether infinities and NaNs are branches
         self.nodes: list[Node] = []
         self.read: Read | None = None
         self.children: dict[Any, Segment] = {}
         self.recordings = 0  # runs that ended here
         self.out: Any = None  # the result's template, at the end of a path: `Results`
         self.writes: tuple[tuple[int, Any], ...] = ()  # inputs that f has written to
+
+    def describe(self, inputs: Sequence[Any]) -> None:
+        """Remember the classes, shapes and layouts of the inputs, the same in each call."""
+        for at, value in enumerate(inputs):
+            self.inputs[at] = node = Node(INPUT, (), {})
+            node.describe(value, OWN)
 
     @property
     def end(self) -> int:
@@ -262,6 +298,43 @@ def filled(template: Any, values: Sequence[Any]) -> Any:
         parts = (template.start, template.stop, template.step)
         return slice(*[filled(part, values) for part in parts])
     return template
+
+
+def rewritten(template: Any, stand_ins: dict[int, Any]) -> Any:
+    """Arguments with what stands for each reference."""
+    kind = type(template)
+    if kind is Ref:
+        return stand_ins.get(template.at, template)
+    if kind is tuple or kind is list:
+        return kind([rewritten(part, stand_ins) for part in template])
+    if kind is dict:
+        return {key: rewritten(part, stand_ins) for key, part in template.items()}
+    if kind is slice:
+        parts = (template.start, template.stop, template.step)
+        return slice(*[rewritten(part, stand_ins) for part in parts])
+    return template
+
+
+def renamed(node: Node, stand_ins: dict[int, Any]) -> Node:
+    """A call with what stands for each reference, also for the array that its value is of."""
+    steps = node.steps
+    if steps:
+        steps = tuple(
+            [
+                Step(f, rewritten(args, stand_ins), rewritten(kwargs, stand_ins))
+                for f, args, kwargs in steps
+            ]
+        )
+    made = node.again(
+        node.function,
+        rewritten(node.args, stand_ins),
+        rewritten(node.kwargs, stand_ins) if node.kwargs else {},
+        steps,
+    )
+    if node.shares >= 0 and node.shares in stand_ins:
+        stands = stand_ins[node.shares]
+        made.shares = stands.at if type(stands) is Ref else CONSTANT
+    return made
 
 
 def references(template: Any) -> Iterator[int]:
@@ -349,6 +422,7 @@ def interpret(root: Segment, inputs: Sequence[Any]) -> tuple[Any, list[Any], Seg
 __all__ = [
     "CONSTANT",
     "HOLE",
+    "INPUT",
     "OWN",
     "SOUND",
     "Function",
@@ -368,6 +442,8 @@ __all__ = [
     "own_copy",
     "references",
     "references_of",
+    "renamed",
+    "rewritten",
     "taken",
     "value_of",
 ]

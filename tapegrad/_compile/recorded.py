@@ -11,13 +11,16 @@ the value, and logged. Where Python must know a value (`bool(x)`) it gets it, an
 from __future__ import annotations
 
 import operator
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import numpy as np
 
+from tapegrad._arrays.interface import Flat
 from tapegrad._compile.functions import (
     CALLING,
+    IN_ARGUMENT,
     MUTATORS,
     SHAPED_BY_VALUES,
     STATIC,
@@ -28,16 +31,24 @@ from tapegrad._compile.functions import (
     method_of_ufunc,
     nth,
     out_of,
+    set_flat,
     shape_is_known,
     shapes_of,
+    without_writing,
 )
 from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike, own_copy
 from tapegrad._compile.recorder import NotRecordableError, Recorder, name_of_function
 from tapegrad._core.composite import Composite
-from tapegrad._core.recorded import RECORDING, as_recorded
+from tapegrad._core.recorded import RECORDING, as_recorded, call_keeping
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.values import Mapped, asked_by_holder, innermost
 from tapegrad._errors import LeakedValueError
+
+_READS_MEMORY = (
+    "it hands a value to code that reads its memory (np.array of a list, a write into a plain "
+    "array, a library in C): join values with np.stack, and make buffers with np.zeros_like"
+)
+_INTO_PLAIN = "it writes a value into a plain array: make that with np.zeros_like"
 
 # A call as it is logged: the function, arguments with references, keywords likewise.
 Logged = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -46,7 +57,7 @@ Logged = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 class Memory:
     """Memory that recorded arrays share: the position of its state in the log, and a count."""
 
-    __slots__ = ("at", "owner", "version")
+    __slots__ = ("__weakref__", "at", "owner", "version")
 
     def __init__(self, at: int, owner: Any) -> None:
         self.at = at
@@ -59,7 +70,7 @@ class Recorded(Mapped):
 
     __slots__ = ("_at", "_value", "memory", "recorder", "seen", "steps")
 
-    level = 0  # below every transform and vmap
+    level = -0.75  # below every transform and vmap, and the graph of tensors
     records = True
 
     def __init__(
@@ -106,6 +117,11 @@ class Recorded(Mapped):
     @property
     def shape(self) -> tuple[int, ...]:
         return getattr(self._value, "shape", ())
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self._value.view().shape = shape  # raises where that is no view
+        self._become(called(self.recorder, method("reshape"), (self, shape), {}))
 
     @property
     def dtype(self) -> Any:
@@ -193,14 +209,21 @@ class Recorded(Mapped):
         """Call a rule's function on bound arguments, some of which are recorded."""
         if rule.sequence:
             return rule.call(arrays, params)
+        if params.get("kept") is not None:
+            return call_keeping(self, rule, arrays, params)
         return called(self.recorder, bound_call(rule), tuple(arrays), params)
+
+    def keep(self, function: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The results of a call, whose number depends on values."""
+        SHAPED_BY_VALUES.add(function)
+        return called(self.recorder, function, args, params)
 
     def adopt(self, buffer: Any) -> Any:
         """A copy of a buffer, into which recorded values can be written."""
         return called(self.recorder, np.array, (buffer,), {})
 
     def snapshot(self) -> Any:
-        """Its present state: later writes do not change it. As the tape's copies it has no gaps."""
+        """Its present state: no write changes it later. It has no gaps, as the tape's copies."""
         if not isinstance(self._value, np.ndarray):
             return self
         made = self._value.copy("K")
@@ -210,9 +233,11 @@ class Recorded(Mapped):
 
     def resize(self, shape: tuple[int, ...], refcheck: bool = True) -> None:
         """As `numpy.ndarray.resize`, to a shape of the same size: by a replay that made it."""
-        made = called(self.recorder, method("reshape"), (self, shape), {})
-        self._value, self._at, self.memory = made._value, made._at, made.memory
-        self.steps, self.seen = made.steps, made.seen
+        self._become(called(self.recorder, method("reshape"), (self, shape), {}))
+
+    def _become(self, other: Recorded) -> None:
+        self._value, self._at, self.memory = other._value, other._at, other.memory
+        self.steps, self.seen = other.steps, other.seen
 
     def add_part(self, index: Any, value: Any) -> None:
         """`self[index] += value` in a replay that made this array."""
@@ -224,7 +249,7 @@ class Recorded(Mapped):
         if not is_ours((*args, *kwargs.values())):
             return NotImplemented
         if method == "at":
-            mutated(args[0], method_of_ufunc(ufunc, "at"), args[1:], kwargs)
+            self._written(args[0], method_of_ufunc(ufunc, "at"), args[1:], kwargs)
             return None
         function = ufunc if method == "__call__" else method_of_ufunc(ufunc, method)
         out = kwargs.pop("out", None)
@@ -240,11 +265,15 @@ class Recorded(Mapped):
         if function in MUTATORS:
             position, name = MUTATORS[function]
             target = args[position] if position < len(args) else kwargs[name]
-            if type(target) is Recorded:
-                assert position == 0
-                rest = {key: value for key, value in kwargs.items() if key != name}
-                mutated(target, function, args[1:], rest)
-                return None
+            rest = {key: value for key, value in kwargs.items() if key != name}
+            self._written(target, function, args[1:] if args else (), rest)
+            return None
+        if function in IN_ARGUMENT:
+            args, kwargs, kept = without_writing(function, args, kwargs)
+            if kept is not None and type(kept) is Recorded and not kept.is_number():
+                made = called(self.recorder, function, args, kwargs)
+                mutated(kept, operator.setitem, (..., made), {})
+                return kept if kept.shape else kept[()]
         if "like" in kwargs:
             kwargs = {key: value for key, value in kwargs.items() if key != "like"}
         out = kwargs.get("out")
@@ -255,6 +284,16 @@ class Recorded(Mapped):
         if function in CALLING:
             return cast(Composite, REGISTRY[function]).definition(*args, **kwargs)
         return called(self.recorder, function, args, kwargs)
+
+    def _written(
+        self, target: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """A call that writes into its first argument, by this value, or at places of it."""
+        if type(target) is Recorded:
+            mutated(target, function, args, kwargs)
+        else:
+            self.recorder.give_up(_INTO_PLAIN)
+            function(raw(target), *raw(args), **raw(kwargs))
 
     # -- reads and writes ------------------------------------------------------------------------
 
@@ -278,6 +317,14 @@ class Recorded(Mapped):
     def __len__(self) -> int:
         return len(self._value)
 
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        self.recorder.give_up("it sets the flags of an array")
+        self._value.setflags(write, align, uic)
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        self.recorder.give_up(_READS_MEMORY)
+        return bytes(self._value.tobytes(order))
+
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
@@ -288,8 +335,11 @@ class Recorded(Mapped):
 
     @property
     def flat(self) -> Any:
-        self.recorder.give_up("it uses x.flat (write np.ravel(x))")
-        return self._value.flat
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        mutated(self, set_flat, (value,), {})
 
     # -- what Python asks for --------------------------------------------------------------------
 
@@ -304,16 +354,34 @@ class Recorded(Mapped):
 
     def expect(self, question: Callable[[Any], bool], answer: bool) -> bool:
         """What a question is answered; the program asks it later if that was expected."""
+        recorder = self.recorder
+        if recorder.careful:
+            return self._answered_carefully(question, answer)
         found = question(self._value)
-        self.recorder.expect(question, self.at, found, answer)
+        recorder.expect(question, self.at, found, answer)
         return found
+
+    def _answered_carefully(self, question: Callable[[Any], bool], usual: bool) -> bool:
+        """What decides a way to go on; or that which is right in all cases."""
+        return not usual if self.recorder.assumes_worst else bool(self.answer(question))
 
     def trust(self, question: Callable[[Any], bool], answer: bool) -> bool:
         """`expect`, where the end of the transform asks about what comes of this value."""
+        if self.recorder.careful:
+            return self._answered_carefully(question, answer)
         found = question(self._value)
         if found is not answer:
             self.recorder.expect(question, self.at, found, answer)
         return found
+
+    def as_one(self, function: Callable[..., Any], *args: Any) -> Any:
+        """A call of a function of our own: see `values.as_one`."""
+        recorder = self.recorder
+        if not recorder.careful or recorder.assumes_worst:
+            return NotImplemented
+        if any(isinstance(arg, Mapped) and not arg.records for arg in args):
+            return NotImplemented
+        return called(recorder, getattr(function, "__wrapped__", function), args, {})
 
     def by(self, function: Callable[..., Any], *args: Any) -> Any:
         """What a function of plain arrays gives: see `by`."""
@@ -345,11 +413,7 @@ class Recorded(Mapped):
         return self.item()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        self.recorder.give_up(
-            "it hands a value to code that reads its memory (np.array of a list, a write into a "
-            "plain array, a library in C): join values with np.stack, and make buffers with "
-            "np.zeros_like"
-        )
+        self.recorder.give_up(_READS_MEMORY)
         return np.array(self._value, dtype)
 
     def __hash__(self) -> int:
@@ -438,7 +502,7 @@ def called(
         raise LeakedValueError(
             "value from a compiled function used after that returned. Return it from the function."
         )
-    value = _called_plainly(function, raw(args), raw(kwargs))
+    value = _tried(recorder, function, raw(args), raw(kwargs))
     if function in STATIC:
         return value
     kind = type(value)
@@ -458,6 +522,19 @@ def called(
         recorder.ask(shapes_of, at, shapes_of(value))
         return Recorded(own_copy(value), at, recorder)  # such a result is seldom a view
     return _logged(recorder, value, call, call, args)
+
+
+def _tried(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
+    """The value of a call. One that raises is no node: who catches that takes a branch unseen."""
+    try:
+        return _called_plainly(function, args, kwargs)
+    except (TypeError, AttributeError):  # as for all arguments of these kinds
+        raise
+    except Exception as error:
+        if not recorder.trial:
+            recorder.raised = True
+            recorder.give_up(f"{name_of_function(function)} raises {type(error).__name__} in it")
+        raise
 
 
 def _parts(recorder: Recorder, value: Any, at: int, call: Logged, args: tuple[Any, ...]) -> Any:
@@ -560,11 +637,47 @@ def adopted(value: Any, recorder: Recorder) -> Any:
     return Recorded(copy, recorder.log(function, (value,), {}, copy), recorder)
 
 
+_OUTSIDE = "it writes into a tensor that is no argument, as into a buffer of a module: pass it"
+
+
 class Recording:
     """An open recording, by which the engine makes recorded arrays: see `_core/recorded.py`."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
+        self.careful, self.suspicious = recorder.careful, recorder.suspicious
+        self.objects = False  # whether there are objects that hold recorded arrays
+        self.entered: list[tuple[Any, str, Any]] = []  # see `enter`
+        self.written: list[Any] = []  # references to objects whose plain arrays were written to
+
+    def hold(self, value: Recorded) -> Recorded:
+        """A value as an object holds it: an array, which can be written to."""
+        self.objects = True
+        return called(self.recorder, np.asarray, (value,), {}) if value.is_number() else value
+
+    def enter(self, holder: Any, name: str) -> None:
+        """Note that an object is about to get a recorded array in the place of a plain one."""
+        self.entered.append((weakref.ref(holder), name, getattr(holder, name)))
+
+    def put_back(self, results: list[Any], *, again: bool) -> None:
+        """Give the objects that are left their arrays back, with what has been written there.
+
+        But for the results. `again`: the function will be called again, and write itself.
+        """
+        kept = {id(None), *map(id, results)}
+        if any(id(reference()) not in kept for reference in self.written):
+            self.recorder.give_up(_OUTSIDE)
+        entered, self.entered = self.entered, []
+        for reference, name, array in entered:
+            holder = reference()
+            if holder is None or id(holder) in kept:
+                continue
+            value = getattr(holder, name)
+            if type(value) is Recorded:
+                if not again:
+                    np.copyto(array, value._value)
+                setattr(holder, name, array)
+                self.recorder.give_up(_OUTSIDE)
 
     def adopt(self, value: Any) -> Any:
         """A plain array, or number of NumPy's, as one whose calls are recorded: a copy."""
@@ -637,7 +750,7 @@ def mutated(
     memory = target.memory
     given, named = referred(args), referred(kwargs)
     whole = Ref(memory.at)
-    function(target._value, *raw(args), **raw(kwargs))
+    _tried(recorder, function, (target._value, *raw(args)), raw(kwargs))
     steps = target.steps
     memory.at = recorder.log(function, (whole, *given), named, memory.owner, steps)
     memory.version += 1
@@ -653,7 +766,7 @@ def with_out(
         mutated(out[0], out_of(function), args, kwargs)
         return out[0]
     if any(type(part) is not Recorded and part is not None for part in out):
-        recorder.give_up("it writes a recorded value into a plain array by out=")
+        recorder.give_up(_INTO_PLAIN)
         raw_out = raw(out)
         return function(*raw(args), **raw(kwargs), out=raw_out if len(out) > 1 else raw_out[0])
     results = called(recorder, function, args, kwargs)

@@ -43,12 +43,20 @@ class Recorder:
         most_nodes: int,
         most_branches: int,
         opaque: set[Function] | None = None,
+        *,
+        careful: bool = False,
+        suspicious: bool = False,
+        assumes_worst: bool = False,
     ) -> None:
         self.segment = root
         self.position = 0  # of the next node in the segment
         self.end = count  # the position of the next node along the path
         self.open = True
         self.differs = False
+        self.careful = careful  # whether an answer that is expected is a branch as any other
+        self.suspicious = suspicious  # and whatever NumPy can have noticed counts as noticed
+        self.assumes_worst = assumes_worst  # or is not looked at, and taken for the other one
+        self.raised = False  # whether a call raised, which something caught
         self.unsound = False  # whether an answer was not that which was expected
         self.sound: int | None = None  # the position of: whether all were until now
         self.opaque = set() if opaque is None else opaque  # functions that are calls of their own

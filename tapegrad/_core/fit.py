@@ -6,7 +6,7 @@ beyond their names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import isfinite, isnan
 from typing import Any
 
@@ -14,7 +14,16 @@ import numpy as np
 
 from tapegrad._core.entry import Named, Spec
 from tapegrad._core.types import Cotangent, Tangent, Value
-from tapegrad._core.values import cast, expect, in_trace, is_numpy, is_recorded_number, trust
+from tapegrad._core.values import (
+    as_one,
+    cast,
+    expect,
+    in_trace,
+    is_numpy,
+    is_recorded,
+    is_recorded_number,
+    trust,
+)
 from tapegrad._errors import RuleError
 
 
@@ -105,6 +114,21 @@ def is_finite(bar: Cotangent) -> bool:
         if isfinite(total) if type(total) is np.float64 else total - total == 0:
             return True
     return bool(np.isfinite(bar).all())
+
+
+def finite_or_strong(times: Callable[..., Any], g: Cotangent, factor: Value) -> Cotangent:
+    """`g * factor`, or if that is not finite `times(g, factor)`: a strong product."""
+    bar = g * factor
+    if is_recorded(bar):
+        made = as_one(bar, finite_or_strong, times, g, factor)
+        if made is not NotImplemented:
+            return made
+    return bar if is_finite(bar) else times(g, factor)
+
+
+def holds_infinity(g: Cotangent) -> bool:
+    """Whether a value of NumPy's has an infinity."""
+    return is_numpy(g) and bool(np.isinf(g).any())
 
 
 def _unrepeated(bar: Any) -> Any:

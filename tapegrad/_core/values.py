@@ -75,7 +75,7 @@ class Mapped:
         vmap_level: Any
 
         @property
-        def level(self) -> int: ...
+        def level(self) -> float: ...
 
         def look_up(self, table: Any, index: Any) -> Any: ...
         def is_number(self) -> bool: ...
@@ -111,6 +111,7 @@ class Mapped:
         def expect(self, question: Any, answer: bool) -> bool: ...
         def by(self, function: Any, *args: Any) -> Any: ...
         def trust(self, question: Any, answer: bool) -> bool: ...
+        def as_one(self, function: Any, *args: Any) -> Any: ...
         def strong(self) -> Any: ...
 
         def apply(self, function: Any, *args: Any) -> Any: ...
@@ -191,6 +192,13 @@ def raw_value(value: Any) -> Any:
     return value
 
 
+def shown_value(value: Any) -> Any:
+    """`raw_value`, but a value whose calls are recorded stays one."""
+    while isinstance(value, Traced) or is_mapped(value):
+        value = value._value
+    return value
+
+
 def is_mapped(value: Any) -> bool:
     """Whether a value is one example of many: of a vmap."""
     return isinstance(value, Mapped) and not value.records
@@ -248,7 +256,8 @@ def decide(question: Callable[[Any], Any], value: Any) -> Any:
 def expect(question: Callable[[Any], bool], value: Any, answer: bool) -> bool:
     """`decide`, of a question whose answer is nearly always the same.
 
-    A recorded program goes on as if it was, and asks once, at its end, about all of them.
+    A recorded program goes on as if it was, and asks once, at its end, about all of them. One for
+    calls where it was not takes it for a branch, as `decide` does.
     """
     while isinstance(value, (Traced, Mapped)):
         if not isinstance(value, Traced) and value.records:
@@ -267,6 +276,16 @@ def trust(question: Callable[[Any], bool], value: Any, answer: bool) -> bool:
             return value.trust(question, answer)
         value = value._value
     return question(value)
+
+
+def as_one(result: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """The result of a function of our own as one call of a program, where that is to have it.
+
+    NotImplemented elsewhere. A program that takes answers for branches has none within such a
+    call, and machine code computes what is right for each answer. `result`: a value of the same
+    program.
+    """
+    return result.as_one(function, *args) if is_recorded(result) else NotImplemented
 
 
 # How often `any_true` was asked: what a function did then may be another thing for other values.
@@ -334,7 +353,7 @@ def writable(value: Any) -> Any:
     return np.asarray(value) if issubclass(type(value), np.generic) else value
 
 
-def level_of(value: Any) -> int:
+def level_of(value: Any) -> float:
     """The level of the transform that a value belongs to; -1 if it belongs to none."""
     if isinstance(value, Traced):
         level: int = value.tape.level
@@ -365,7 +384,7 @@ def getitem(value: Any, index: Any) -> Any:
     return value[index] if mapped is None else mapped.look_up(value, index)
 
 
-def batched_index_part(index: Any, level: int) -> Mapped | None:
+def batched_index_part(index: Any, level: float) -> Mapped | None:
     """The part of an index that differs between the examples of a vmap inside this level."""
     for part in index if type(index) is tuple else (index,):
         if not isinstance(part, Traced) and isinstance(part, Mapped) and part.level > level:
@@ -529,6 +548,7 @@ __all__ = [
     "Traced",
     "all_basic",
     "any_true",
+    "as_one",
     "as_order",
     "asked_by_holder",
     "batched_index_part",
@@ -565,6 +585,7 @@ __all__ = [
     "raw_value",
     "recorded_in",
     "records",
+    "shown_value",
     "snapshot",
     "trust",
     "unbatched",

@@ -24,6 +24,7 @@ from tapegrad._core.values import (
     is_inexact,
     is_ndarray,
     is_recorded_array,
+    is_recorded_number,
     is_scalar,
     records,
     snapshot,
@@ -113,7 +114,8 @@ def as_cotangent(bar: Cotangent, leaf: Value) -> Cotangent:
         if is_scalar(leaf) == is_scalar(bar):
             return bar
         return bar[()] if is_scalar(leaf) else np.copy(bar)
-    if issubclass(type(leaf), np.generic) or isinstance(leaf, Traced) and is_scalar(leaf):
+    of_number = isinstance(leaf, Traced) and is_scalar(leaf) or is_recorded_number(leaf)
+    if of_number or issubclass(type(leaf), np.generic):
         return bar[()] if is_ndarray(bar) else bar
     if issubclass(type(bar), np.generic):
         return np.asarray(bar)

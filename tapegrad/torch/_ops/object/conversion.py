@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad import BatchingError
 from tapegrad._core.types import Tree, Value
-from tapegrad._core.values import is_mapped, untraced
+from tapegrad._core.values import is_mapped, is_recorded, untraced
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._formats import arranged, check_rank, suggested
@@ -39,7 +39,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Value:
         )
     if self._value.dtype.kind == "V":
         raise TypeError("Got unsupported ScalarType BFloat16")
-    if type(self._value) is not ndarray:
+    if type(self._value) is not ndarray and not is_recorded(self._value):
         return np.asarray(self._value)  # the core's error, or its plain value
     return self._value.view()
 

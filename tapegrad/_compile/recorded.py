@@ -494,6 +494,19 @@ def referred(value: Any) -> Any:
     return value
 
 
+def _opened(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Arguments as `raw` and as `referred` give them, in one walk: most are no containers."""
+    plain, given = [], []
+    for x in args:
+        if type(x) is Recorded:
+            plain.append(x._value)
+            given.append(Ref(x.at))
+        else:
+            plain.append(raw(x))
+            given.append(referred(x))
+    return tuple(plain), tuple(given)
+
+
 def called(
     recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -502,14 +515,15 @@ def called(
         raise LeakedValueError(
             "value from a compiled function used after that returned. Return it from the function."
         )
-    value = _tried(recorder, function, raw(args), raw(kwargs))
+    plain, given = _opened(args)
+    value = _tried(recorder, function, plain, raw(kwargs) if kwargs else kwargs)
     if function in STATIC:
         return value
     kind = type(value)
     if value is None or kind is str:
         recorder.give_up(f"it calls {name_of_function(function)}, which is no function of values")
         return value
-    given, named = referred(args), referred(kwargs)
+    named = referred(kwargs) if kwargs else kwargs
     shaped = _shaped_by_values(function, args)
     if kind is tuple or kind is list or isinstance(value, tuple):
         at = recorder.log(function, given, named, value)
@@ -594,6 +608,8 @@ def _logged(
         return Recorded(value, recorder.log(*logged, value), recorder)
     if value.dtype.hasobject:
         recorder.give_up("it makes an array of objects")
+    if value.base is None and not any(_is_or_leads_to(arg, value) for arg in args):
+        return Recorded(value, recorder.log(*logged, value), recorder)
     for position, arg in enumerate(args):
         if type(arg) is Recorded and _share(value, arg._value):
             if value is arg._value:
@@ -607,6 +623,11 @@ def _logged(
         at = recorder.log(*logged, value, shares=CONSTANT)
         return Recorded(own_copy(value), at, recorder)  # a write must not change the constant
     return Recorded(value, recorder.log(*logged, value), recorder)
+
+
+def _is_or_leads_to(arg: Any, value: Any) -> bool:
+    arg = arg._value if type(arg) is Recorded else arg
+    return arg is value or getattr(arg, "base", None) is value
 
 
 def _share(a: Any, b: Any) -> bool:

@@ -22,12 +22,13 @@ from samples import SAMPLES
 import tapegrad
 from tapegrad import _tree, jvp, vjp
 from tapegrad._compile.calls import RECORDINGS
-from tapegrad._core.rule import REGISTRY
+from tapegrad._core.rule import REGISTRY, rules_of_form
 from tapegrad.testing._rules import Call
 
 # The functions whose calls are f's own, and why.
 OWN = dict.fromkeys((np.array2string, np.array_repr, np.array_str), "it makes a text")
 
+NATIVELY = pytest.mark.skipif(find_spec("llvmlite") is None, reason="llvmlite is not installed")
 X = np.array([0.3, -1.2, 0.7, 2.1])
 Z = np.array([0.5 + 1j, -0.25j, 2.0, 1 - 1j])
 AT = np.array([0, 2, 0])
@@ -234,6 +235,42 @@ def test_a_rule_is_the_same_as_a_program(entry):
     drawn()
 
 
+def last_draw(entry):
+    """A function and its arguments: the second draw, as the first is the simplest there is."""
+    draws = []
+
+    @settings_of(2)
+    @given(data=st.data())
+    def drawn(data):
+        draws.append(arguments(entry, data, first))
+
+    drawn()
+    return draws[-1]
+
+
+@NATIVELY
+def test_elementwise_rules_are_the_same_natively():
+    """All of them in one program: machine code of many is made sooner than many times."""
+    rules = rules_of_form("elementwise")
+    calls = [last_draw(SAMPLES[rule.function]) for rule in rules if rule.function in SAMPLES]
+    functions, arguments_of = zip(*calls, strict=True)
+
+    def all_of_them(several):
+        return [f(*args) for f, args in zip(functions, several, strict=True)]
+
+    fast = tapegrad.compile(all_of_them, backend="llvm")
+    with np.errstate(all="ignore"):
+        all_of_them(arguments_of)
+        expected = all_of_them(arguments_of)
+        for _ in range(3 * RECORDINGS):
+            got = fast(arguments_of)
+    (program,) = fast.call.programs.values()
+    assert program.runner is not None, program.why
+    assert len(got) > 50
+    for a, b, (leaves, *_) in zip(got, expected, arguments_of, strict=True):
+        assert_close(_tree.flatten(a)[0], _tree.flatten(b)[0], leaves)
+
+
 @pytest.mark.slow
 @each_entry
 @pytest.mark.parametrize("transform", [first, second, mapped])
@@ -247,7 +284,7 @@ def test_a_rule_is_the_same_as_a_program_at_many_arguments(entry, transform):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(find_spec("llvmlite") is None, reason="llvmlite is not installed")
+@NATIVELY
 @each_entry
 @pytest.mark.parametrize("transform", [first, second])
 def test_a_rule_is_the_same_natively(entry, transform):

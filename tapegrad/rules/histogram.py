@@ -6,6 +6,7 @@ density depends on its edges.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -138,8 +139,8 @@ def _weighted_histogramdd_transpose(
     edges: Sequence[Value],
 ) -> Cotangent:
     found, inside = zip(*map(_bin_of, sample.T, edges), strict=True)
-    chosen = np.logical_and.reduce(inside)
-    return np.where(chosen, g[found], 0)
+    chosen = functools.reduce(np.logical_and, inside)
+    return np.where(chosen, getitem(g, found), 0)
 
 
 HISTOGRAMDD = linear(

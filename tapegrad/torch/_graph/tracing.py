@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad._core.forward_tape import Cell, tangent_at
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Value
-from tapegrad._core.values import Mapped, Traced
+from tapegrad._core.values import Mapped, Traced, is_mapped
 from tapegrad.torch._graph.dual import cell_of, is_dual
 from tapegrad.torch._graph.node import GRAPH
 
@@ -22,7 +22,7 @@ FORWARD: set[float] = set()
 
 def unlogged(value: Value, floor: float) -> Value:
     """A traced value without the reverse transforms up to a level; it stays dual and batched."""
-    if isinstance(value, Mapped):
+    if is_mapped(value):
         inner = unlogged(value._value, floor)
         return value if inner is value._value else value.vmap_level.wrap(inner)
     if not isinstance(value, Traced):

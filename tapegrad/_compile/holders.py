@@ -8,7 +8,7 @@ grad) belongs to the signature. A tensor among the results is made anew in each 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from tapegrad._tree import LEAF, Structure, register
@@ -31,8 +31,8 @@ HOLDERS: dict[type, Holder] = {}
 STATES: list[Callable[[], Any]] = []
 # How often a package has drawn random numbers in this thread.
 DRAWS: list[Callable[[], int]] = []
-# Classes of libraries whose objects hold what a function may read, with the names of it.
-FOLLOWED: dict[type, Callable[[Any], Any]] = {}
+# Classes of libraries whose objects hold what a function may read, with functions that read it.
+FOLLOWED: dict[type, Callable[[Any], Iterable[Callable[[], Any]]]] = {}
 
 
 def state() -> Any:

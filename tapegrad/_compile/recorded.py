@@ -24,6 +24,7 @@ from tapegrad._compile.functions import (
     add_part,
     attribute,
     bound_call,
+    definition_of,
     method,
     method_of_ufunc,
     nth,
@@ -193,6 +194,9 @@ class Recorded(Mapped):
             return rule.call(arrays, params)
         if params.get("kept") is not None:
             return call_keeping(self, rule, arrays, params)
+        definition = definition_of(rule)
+        if definition is not None:
+            return self.by(definition, tuple(arrays), params)
         return called(self.recorder, bound_call(rule), tuple(arrays), params)
 
     def keep(self, function: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:

@@ -25,6 +25,7 @@ from tapegrad._transforms.wrapper import Transformed
 _LIBRARIES = frozenset(("numpy", "tapegrad", "scipy", "autograd", "torch", "jax"))
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _DEEPEST = 12
+_SMALL = 1 << 15  # bytes of an array
 _MOST = 4096  # places, beyond which a function is not followed
 
 # How a place is read: a function without arguments that returns what is there now.
@@ -58,7 +59,7 @@ class Surroundings:
         found = _Search()
         found.follow(self.f, 0)
         self.places, self.held = found.places, found.held
-        self.copies = [x.copy() if type(x) is np.ndarray else x for x in self.held]
+        self.copies = [_kept(x) if type(x) is np.ndarray else x for x in self.held]
 
     def _same(self) -> bool:
         assert self.places is not None
@@ -82,7 +83,17 @@ def _equal_plain(a: Any, b: Any) -> bool:
     return isinstance(a, _PLAIN) and bool(a == b)
 
 
+def _kept(array: Any) -> Any:
+    """What an array is compared with later: of a small one its bytes, which takes least time."""
+    if array.nbytes > _SMALL or array.dtype.hasobject:
+        return array.copy()
+    return array.shape, array.dtype, array.tobytes()
+
+
 def _equal_arrays(a: Any, b: Any) -> bool:
+    if type(b) is tuple:
+        shape, dtype, held = b
+        return a.shape == shape and a.dtype == dtype and bool(a.tobytes() == held)
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     if a.dtype.hasobject:
@@ -147,10 +158,10 @@ class _Search:
                 self.follow(part, depth + 1)
 
     def _object(self, value: Any, depth: int) -> None:
-        for kind, names_of in FOLLOWED.items():
+        for kind, places_of in FOLLOWED.items():
             if isinstance(value, kind):
-                for name in names_of(value):
-                    self._at(functools.partial(_attribute, value, name), depth)
+                for place in places_of(value):
+                    self._at(place, depth)
                 self.follow(type(value), depth + 1)
                 return
         if _of_library(type(value)):

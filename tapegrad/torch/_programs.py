@@ -5,7 +5,8 @@ Knows tensors, modes and modules. Must not know how calls are recorded, nor how 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def _open(tensor: Tensor) -> tuple[Value, Any] | None:
     node, value = tensor.node, tensor._value
     if node is not None and node is not LEAF:
         return None
-    if type(value) is not np.ndarray and not is_recorded(value):
+    if value.dtype.kind not in "biufc" or not (type(value) is np.ndarray or is_recorded(value)):
         return None
     own = tensor.__dict__
     if own and not own.keys() <= _PLAIN:
@@ -79,19 +80,35 @@ def _state() -> Any:
     return (default_float(), mode.grad, mode.inference)
 
 
-def _names_of_tensor(_: Tensor) -> Iterable[str]:
-    return ("_value", "requires_grad")
+def _places_of_tensor(tensor: Tensor) -> Iterable[Callable[[], Any]]:
+    return (lambda: tensor._value, lambda: tensor.requires_grad)
 
 
-def _names_of_module(module: Module) -> Iterable[str]:
-    return list(module.__dict__)
+# What modules have for hooks, or to be saved; mostly empty, and looked at together.
+_TABLES = frozenset(name for name in vars(Module()) if "hook" in name)
+_UNREAD = _TABLES | {"_non_persistent_buffers_set"}
+
+
+def _places_of_module(module: Module) -> Iterable[Callable[[], Any]]:
+    own = module.__dict__
+
+    def hooks() -> Any:
+        """The hooks by their keys, of which none comes again; 0 if there are none."""
+        found = list(filter(None, map(own.get, _TABLES)))
+        return repr([list(part) if isinstance(part, dict) else part for part in found] or 0)
+
+    yield hooks
+    yield own.__len__
+    for name in own:
+        if name not in _UNREAD:
+            yield functools.partial(own.get, name)
 
 
 for _kind in (Tensor, Parameter):
     HOLDERS[_kind] = Holder(_open, _maker(_kind), _refusal, count_write, plain_of)
 STATES.append(_state)
 DRAWS.append(lambda: DRAWN.times)
-FOLLOWED[Tensor] = _names_of_tensor
-FOLLOWED[Module] = _names_of_module
+FOLLOWED[Tensor] = _places_of_tensor
+FOLLOWED[Module] = _places_of_module
 
 __all__: list[str] = []

@@ -29,8 +29,10 @@ settings.load_profile(
 def pytest_addoption(parser):
     parser.addoption(
         "--compiled",
-        action="store_true",
-        help="also run what transforms return as programs, which must give the same",
+        nargs="?",
+        const="numpy",
+        choices=("numpy", "interpreter", "llvm"),
+        help="also run what transforms return as programs, by a back end: they must give the same",
     )
 
 
@@ -38,7 +40,7 @@ def pytest_configure(config):
     if config.getoption("--compiled"):
         import compiled  # here, as it changes tapegrad
 
-        compiled.compile_all()
+        compiled.compile_all(config.getoption("--compiled"))
 
 
 def pytest_collection_modifyitems(config, items):

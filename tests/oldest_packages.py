@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 
 # Test tools are no user's business: the newest will do.
-EXTRAS = ("dask", "examples", "scipy")
+EXTRAS = ("dask", "examples", "fast", "scipy")
 
 # The first releases with wheels for a Python, where they are newer than pyproject.toml asks for.
 FIRST_WHEELS = {

@@ -6,7 +6,6 @@ import copy
 import pickle
 import threading
 import warnings
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ import tapegrad
 from tapegrad import EagerWarning, StaleProgramError, _tree
 
 X = np.random.default_rng(0).standard_normal(6)
+V = np.arange(1.0, 7.0)
 BACKENDS = ("numpy", "interpreter")
 
 
@@ -162,8 +162,7 @@ def test_numbers_and_trees():
 def test_strong_zeros():
     """0 * inf of a branch that np.where did not take, in the first calls or in later ones."""
     f = tapegrad.grad(lambda x: np.sum(np.where(x > 0, np.log(x), x)))
-    with pytest.warns(EagerWarning, match="often infinite"):
-        check(f, lambda n: np.array([1.0, 0.0, n]), program=False)
+    check(f, lambda n: np.array([1.0, 0.0, n]))
     check(f, lambda n: np.array([1.0, 3.0, 2.0 - n]), calls=9)
 
 
@@ -182,6 +181,26 @@ def test_branches_and_loops():
     check(branch, moved(X), calls=10)
     check(tapegrad.grad(branch), moved(X), calls=10)
     check(loop, lambda n: np.abs(X) * (1 + n % 4), calls=14)
+
+
+def test_errors_that_are_caught_are_branches():
+    """A run in which one of NumPy's calls raises is no program for runs in which it does not."""
+
+    def cholesky(a):
+        try:
+            return np.linalg.cholesky(a)
+        except np.linalg.LinAlgError:
+            return np.linalg.cholesky(a + 10 * np.eye(3))
+
+    def inverse(x):
+        try:
+            return 1 / x.item()
+        except ZeroDivisionError:
+            return 7 * x
+
+    for first in (0, 1):
+        check(cholesky, lambda n, first=first: (-1.0, 4.0)[(n // 2 + first) % 2] * np.eye(3))
+        check(inverse, lambda n, first=first: np.float64((n // 2 + first) % 2))
 
 
 def test_shapes_that_depend_on_values():
@@ -329,6 +348,50 @@ def test_memory_that_is_read():
     assert_same(results, [(X + n) * 2 for n in range(4)])
 
 
+def written_by_nan_to_num(x):
+    y = x / 0
+    z = np.nan_to_num(y, copy=False)
+    return y, z, np.nan_to_num(y[:2], False), y
+
+
+def overwritten(x):
+    y = x * 1
+    return np.median(y, overwrite_input=True), np.percentile(y, [10, 20], None, None, True)
+
+
+def shaped(x):
+    y, z = x * 1, np.outer(x, x)
+    y.shape = (3, 2)
+    z.shape = -1
+    y[0] = z[1]
+    return y, z, y.T.byteswap()
+
+
+def flat(x):
+    y = np.outer(x, x)
+    y.flat[1:4] = y.flat[0] + x[0]
+    z = sum(v * v for v in y.flat) + len(y.flat)
+    y.flat = x
+    return y, z
+
+
+@pytest.mark.parametrize("f", [written_by_nan_to_num, overwritten, shaped, flat])
+def test_writes_by_other_ways_than_an_index(f):
+    check(f, lambda n: np.random.default_rng(n).standard_normal(6))
+    check(lambda x: (f(x), x), lambda n: np.random.default_rng(n).standard_normal(6))
+
+
+@pytest.mark.parametrize("write", [np.add.at, np.put, lambda y, i, _: np.copyto(y, i)])
+def test_a_write_into_a_plain_array_is_the_functions_own(write):
+    def f(i):
+        y = np.zeros(3)
+        write(y, i, 1.0)
+        return y
+
+    with pytest.warns(EagerWarning, match="into a plain array"):
+        check(f, lambda n: np.array([0, n % 3, 2]), program=False)
+
+
 def test_inside_a_transform_it_is_the_function():
     fast = by_numpy(rosenbrock)
     for _ in range(4):
@@ -353,12 +416,6 @@ def test_errors_are_those_of_the_function():
     assert_same(fast(np.abs(X) + 1), f(np.abs(X) + 1))
     with pytest.raises(tapegrad.InputError, match="backend"):
         tapegrad.compile(f, backend="fortran")
-
-
-@pytest.mark.skipif(find_spec("llvmlite") is not None, reason="llvmlite is installed")
-def test_machine_code_needs_llvmlite():
-    with pytest.raises(tapegrad.InputError, match=r"tapegrad\[fast\]"):
-        tapegrad.compile(rosenbrock, backend="llvm")
 
 
 def test_warnings_are_those_of_the_function():
@@ -432,12 +489,55 @@ def test_calls_that_eager_settles_have_its_bits():
     check(f, lambda n: points[n], calls=40)
 
 
+def test_parts_are_read_when_eager_reads_them():
+    # The order of reads on the tape is that of the sums of a second derivative.
+    def f(x):
+        rate, x = x[1], x * 1.0
+        y = x * 2.0
+        for _ in range(3):
+            x[1:] += rate * y[:-1]
+            y = y * y
+        return np.sum(x * x)
+
+    hvp = lambda x: tapegrad.vjp(tapegrad.grad(f), x)[1](V)  # noqa: E731
+    check(hvp, lambda n: np.random.default_rng(n).standard_normal(6), calls=12)
+
+
+def test_custom_rules_may_return_numbers():
+    @tapegrad.custom_jvp
+    def thrice(x):
+        return x * 3
+
+    thrice.defjvp(lambda primals, tangents: (thrice(*primals), 3 * tangents[0]))
+    check(lambda x, dot: tapegrad.jvp(thrice, (x,), (dot,)), 0.5, 2.0)
+
+    @tapegrad.custom_vjp
+    def twice(x):
+        return x * 2
+
+    twice.defvjp(lambda x: (x * 2, None), lambda _, g: (2.0,))
+    check(tapegrad.grad(twice), 0.5)
+    check(lambda y, g: tapegrad.linear_transpose(lambda x, y: x + y, X, y)(g), 1.0, X)
+
+
 def test_zeros_keep_their_signs():
     def f(x):
         y = (np.sin(x) * x[::-1] - np.exp(-x / 2))[1:]
         return tapegrad.grad(lambda x: np.sum(np.sin(x) * x[::-1] - np.exp(-x / 2)))(x)[0] + y[0]
 
     check(tapegrad.grad(f), moved(X))
+
+
+def test_writes_at_an_index_of_none():
+    """x[None] += v, with an axis more: the program does it, and does not fail at it unseen."""
+    f = tapegrad.grad(lambda x: np.sum(np.sin(x[:, None] - x[None])))
+    points = np.random.default_rng(0).standard_normal((5, 3))
+    check(f, points)
+    fast = by_numpy(f)
+    for _ in range(3):
+        fast(points)
+    (program,) = fast.call.programs.values()
+    assert_same(program.runner.run([points]), f(points))
 
 
 def test_copies_of_numbers_are_numbers():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import operator
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -457,3 +459,12 @@ def test_lanes_that_do_not_count_are_not_seen(n):
         return np.sum(x / x), np.sum(np.log(x - 1)), np.max(1 / (x - 2)), np.sum(np.sqrt(x - 1.5))
 
     check(f, moved(np.linspace(3, 4, n)), rounding=64)
+
+
+def test_the_picture_of_a_program_is_up_to_date():
+    docs = Path(__file__).parents[1] / "docs"
+    spec = importlib.util.spec_from_file_location("fusion", docs / "fusion.py")
+    fusion = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fusion)
+    drawn = (docs / "fusion.svg").read_text(encoding="utf-8")
+    assert fusion.picture() + "\n" == drawn, "run: python docs/fusion.py > docs/fusion.svg"

@@ -1,26 +1,35 @@
 """What compiled derivatives cost, beside `jax.jit`.
 
-Run ``python docs/benchmarks/compile.py [--only ROW ...] [--quick]``, best with one thread for
-BLAS (OMP_NUM_THREADS=1). All times are over the plain NumPy forward: medians of ratios of times
-taken in turn. Values and gradients are compared with eager ones first. float64.
+Run ``python docs/benchmarks/compile.py [--only ROW ...] [--quick] [--threads N] [--memory]
+[--markdown]``, with OMP_NUM_THREADS as many threads for BLAS. All times are over the plain NumPy
+forward: medians of ratios of times taken in turn. Values and gradients are compared with eager
+ones first. float64. What was built before is in TAPEGRAD_CACHE: the seconds that building takes
+are those of an empty one.
 
-Knows: rows and columns. Must not know: programs (`compiled_programs.py`).
+Knows: rows and columns. Must not know: programs (`compiled_programs.py`), nor their derivatives
+(`compiled_by_hand.py`).
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import statistics
+import subprocess
+import sys
 import time
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
-os.environ.setdefault(
-    "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-)
+if "--threads" not in sys.argv:
+    os.environ.setdefault(
+        "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    )
 
 import numpy as np
+from compiled_by_hand import BY_HAND
 from compiled_programs import PROGRAMS
 
 import tapegrad
@@ -34,6 +43,7 @@ except ImportError:
     jax = None
 
 Call = Callable[[], Any]
+Row = tuple[str, Callable[[Any, Any], Any], Any, int]
 
 
 def leaves(value: Any) -> list[Any]:
@@ -55,33 +65,91 @@ def derivative(library: Any, f: Callable[[Any], Any], order: int) -> Callable[[A
     return product
 
 
-def calls_of(f: Any, x: Any, order: int) -> tuple[dict[str, Call], dict[str, float], float]:
+def calls_of(
+    name: str, f: Any, x: Any, order: int, threads: int
+) -> tuple[dict[str, Call], dict[str, float], float]:
     """The calls by column, the seconds that each took to compile, and the largest difference."""
     calls: dict[str, Call] = {"forward": lambda: f(np, x)}
     built: dict[str, float] = {}
     eager = derivative(tapegrad, lambda x: f(np, x), order)
     expected = leaves(eager(x))
     calls["eager"] = lambda: eager(x)
-    error = 0.0
+    found = []
+    by_hand = BY_HAND.get(name)
+    if by_hand is not None:
+        found.append(by_hand(x))
+        calls["by hand"] = lambda: by_hand(x)
     for backend in ("numpy", "llvm"):
-        fast = tapegrad.compile(eager, backend=backend)
+        fast = tapegrad.compile(eager, backend=backend, threads=threads)
         start = time.perf_counter()
         for _ in range(3):
             got = fast(x)
         built[backend] = time.perf_counter() - start
-        for a, b in zip(leaves(got), expected, strict=True):
-            error = max(error, float(np.max(np.abs(a - b)) / max(1, np.max(np.abs(b)))))
+        found.append(got)
         calls[backend] = lambda fast=fast: fast(x)
     if jax is not None:
         compiled = jax.jit(derivative(jax, lambda x: f(jnp, x), order))
         given = jax.tree_util.tree_map(jnp.asarray, x)
         start = time.perf_counter()
-        got = jax.block_until_ready(compiled(given))
+        found.append(jax.block_until_ready(compiled(given)))
         built["jax"] = time.perf_counter() - start
-        for a, b in zip(leaves(got), expected, strict=True):
-            error = max(error, float(np.max(np.abs(a - b)) / max(1, np.max(np.abs(b)))))
         calls["jax"] = lambda: jax.block_until_ready(compiled(given))
+    error = max(difference(leaves(got), expected) for got in found)
     return calls, built, error
+
+
+def difference(got: list[Any], expected: list[Any]) -> float:
+    """The largest difference of arrays, relative to each one's largest element."""
+    pairs = zip(got, expected, strict=True)
+    return max(float(np.max(np.abs(a - b)) / max(1, np.max(np.abs(b)))) for a, b in pairs)
+
+
+def peak(name: str, column: str, threads: int) -> float:
+    """What `peak_here` finds, in a process of its own."""
+    given = ["--only", f"={name}", "--peak-of", column, "--threads", str(threads)]
+    run = subprocess.run([sys.executable, __file__, *given], capture_output=True, check=True)
+    return float(run.stdout)
+
+
+def peak_here(row: Row, column: str, threads: int) -> float:
+    """The megabytes that a compiled program has beyond its inputs and outputs.
+
+    That is what NumPy's arrays hold between calls, and what is added in a call: as far as NumPy
+    tells, or as the process grows, whichever is more.
+    """
+    name, f, x, order = row
+    tracemalloc.start()
+    if column == "jax":
+        compiled = jax.jit(derivative(jax, lambda x: f(jnp, x), order))
+        x = jax.tree_util.tree_map(jnp.asarray, x)
+        call = lambda: jax.block_until_ready(compiled(x))  # noqa: E731
+    else:
+        made = derivative(tapegrad, lambda x: f(np, x), order)
+        if column == "by hand":
+            made = BY_HAND[name]
+        elif column != "eager":
+            made = tapegrad.compile(made, backend=column, threads=threads)
+        call = lambda: made(x)  # noqa: E731
+    for _ in range(4):
+        outputs = sum(leaf.nbytes for leaf in leaves(call()))
+    gc.collect()
+    numpys = tracemalloc.DomainFilter(inclusive=True, domain=np.lib.tracemalloc_domain)
+    kept = sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces((numpys,)).traces)
+    tracemalloc.reset_peak()
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the largest resident set is now the present one
+    before, resident = tracemalloc.get_traced_memory()[0], largest_resident()
+    out = call()
+    traced, grown = tracemalloc.get_traced_memory()[1] - before, largest_resident() - resident
+    del out
+    return (kept + max(traced - outputs, grown - outputs, 0)) / 1e6
+
+
+def largest_resident() -> int:
+    """The bytes that this process had in memory at most."""
+    with open("/proc/self/status") as file:
+        (line,) = [line for line in file if line.startswith("VmHWM")]
+    return 1024 * int(line.split()[1])
 
 
 def measured(calls: dict[str, Call], seconds: float) -> tuple[float, dict[str, float]]:
@@ -110,31 +178,76 @@ def measured(calls: dict[str, Call], seconds: float) -> tuple[float, dict[str, f
     return statistics.median(forward), ratios
 
 
+COLUMNS = ("eager", "by hand", "numpy", "llvm", "jax")
+
+
+def heading(options: Any) -> list[str]:
+    found = ["program", "forward", *COLUMNS, "llvm/jax", "build s", "jax s", "error"]
+    if options.memory:
+        found += [f"{column} MB" for column in COLUMNS if column != "by hand"]
+    return found
+
+
+def cells(row: Row, options: Any) -> tuple[list[str], dict[str, float]]:
+    """A row of the table, and its ratios."""
+    name, f, x, order = row
+    calls, built, error = calls_of(name, f, x, order, options.threads)
+    forward, ratios = measured(calls, 0.3 if options.quick else 2.0)
+    found = [name, f"{forward * 1e6:.1f}us"]
+    found += [f"{ratios[column]:.3g}" if column in ratios else "-" for column in COLUMNS]
+    found.append(f"{ratios['llvm'] / ratios['jax']:.2f}" if "jax" in ratios else "-")
+    found += [f"{built[column]:.2f}" if column in built else "-" for column in ("llvm", "jax")]
+    found.append(f"{error:.0e}")
+    if options.memory:
+        columns = [column for column in COLUMNS if column != "by hand"]
+        known = [column for column in columns if column in calls]
+        peaks = {column: f"{peak(name, column, options.threads):.1f}" for column in known}
+        found += [peaks.get(column, "-") for column in columns]
+    return found, ratios
+
+
+def print_line(found: list[str], options: Any) -> None:
+    if options.markdown:
+        print("| " + " | ".join(found) + " |", flush=True)
+    else:
+        print(f"{found[0]:24}" + "".join(f"{x:>10}" for x in found[1:]), flush=True)
+
+
+def is_wanted(name: str, words: list[str]) -> bool:
+    """Whether a name holds one of some words, or is one that is given with "=" before it."""
+    return not words or any(word == f"={name}" or word in name for word in words)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", default=[], help="rows whose names hold one of these")
     parser.add_argument("--quick", action="store_true", help="less time a row")
+    parser.add_argument("--threads", type=int, default=1, help="of compiled programs, and of XLA")
+    parser.add_argument(
+        "--memory", action="store_true", help="megabytes beside inputs and outputs"
+    )
+    parser.add_argument("--markdown", action="store_true", help="a table for a page")
+    parser.add_argument("--peak-of", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    rows = [row for row in PROGRAMS if not options.only or any(w in row[0] for w in options.only)]
-    head = f"{'program':24}{'forward':>10}{'eager':>8}{'numpy':>8}{'llvm':>8}{'jax':>8}"
-    print(head + f"{'llvm/jax':>9}{'build':>9}{'jax':>7} s{'error':>9}")
+    rows = [row for row in PROGRAMS if is_wanted(row[0], options.only)]
+    if options.peak_of:
+        print(peak_here(rows[0], options.peak_of, options.threads))
+        return
+    head = heading(options)
+    print_line(head, options)
+    if options.markdown:
+        print_line(["---"] + ["---:"] * (len(head) - 1), options)
     over: list[float] = []
-    for name, f, x, order in rows:
-        calls, built, error = calls_of(f, x, order)
-        forward, ratios = measured(calls, 0.3 if options.quick else 2.0)
-        line = f"{name:24}{forward * 1e6:8.1f}us"
-        for column in ("eager", "numpy", "llvm", "jax"):
-            line += f"{ratios[column]:8.3g}" if column in ratios else f"{'-':>8}"
+    for row in rows:
+        found, ratios = cells(row, options)
+        print_line(found, options)
         if "jax" in ratios:
             over.append(ratios["llvm"] / ratios["jax"])
-            line += f"{over[-1]:9.2f}"
-        else:
-            line += f"{'-':>9}"
-        line += f"{built['llvm']:9.2f}{built.get('jax', float('nan')):7.2f}  {error:9.0e}"
-        print(line, flush=True)
     if over:
         below = sum(ratio < 1 for ratio in over)
-        print(f"below jax.jit: {below} of {len(over)}; median {statistics.median(over):.2f} of it")
+        print(
+            f"\nBelow jax.jit: {below} of {len(over)}; median {statistics.median(over):.2f} of it."
+        )
 
 
 if __name__ == "__main__":

@@ -22,7 +22,14 @@ from tapegrad._compile.holders import HOLDERS, closed, draws, opened, state, wit
 from tapegrad._compile.listing import listing
 from tapegrad._compile.numpy_program import RECORDINGS, Source
 from tapegrad._compile.passes import optimized
-from tapegrad._compile.program import NotFiniteError, Ref, Segment, UnknownAnswer
+from tapegrad._compile.program import (
+    NotFiniteError,
+    Ref,
+    Segment,
+    UnknownAnswer,
+    alike,
+    copied,
+)
 from tapegrad._compile.recorded import Recorded, Recording
 from tapegrad._compile.recorder import Recorder
 from tapegrad._compile.surroundings import Surroundings
@@ -42,48 +49,54 @@ MOST_PATHS = 64  # of one program
 MOST_NODES = 200_000  # of one path
 MOST_RESTARTS = 3  # of a program, where a run did not do the same
 MOST_CALLS = 10  # that are made to show a program
-MOST_UNSOUND = 3  # recorded calls with derivatives that are not finite
-MOST_NOT_FINITE = 100  # calls of a program with such derivatives
+MOST_NOT_FINITE = 4  # calls of a program with derivatives that are not finite
+MOST_RAISED = 3  # calls in which one of NumPy's raises, before there is a program
 MOST_CHANGES = 8  # of what a function reads from outside
 
 
-_NOT_FINITE = "derivatives on its way are often infinite, or NaN"
+_NOTICING = "the last bits of derivatives near infinities, or NaNs, depend on what NumPy noticed"
 
 
 class _Program:
     """What is known of the calls of one signature."""
 
     __slots__ = (
+        "careful",
         "eager",
         "held",
         "not_finite",
         "opaque",
+        "outside",
         "paths",
+        "raised",
         "restarts",
         "root",
         "runner",
-        "unsound",
+        "suspicious",
         "why",
         "writes",
     )
 
     def __init__(self, count: int) -> None:
-        self.root = Segment(None, count)
+        self.careful = False  # whether it also goes the ways of calls with infinities and NaNs
+        self.suspicious = False  # whether nothing depends on which of them NumPy has noticed
+        self.begin_anew(count)
         self.eager = False  # whether its calls are the function's own
         self.why: str | None = None  # and the reason
+        self.outside = 0  # the version of the surroundings
         self.restarts = 0
         self.paths = 0
-        self.runner: Any = None
         self.opaque: set[Function] = set()  # functions that are calls of the program
-        self.unsound = 0  # recorded calls in which a derivative met infinities or NaNs
-        self.not_finite = 0  # calls of the program in which one did
+        self.raised = 0  # calls in which one of NumPy's raised, and f did not
+        self.not_finite = 0  # calls in which a derivative met infinities or NaNs
+
+    def begin_anew(self, count: int) -> None:
+        """Forget what was recorded."""
+        self.root = Segment(None, count)
+        self.root.careful = self.careful
+        self.runner: Any = None
         self.writes = False  # whether it writes into arguments
         self.held: frozenset[int] | None = None  # the leaves among these that hold their array
-
-    def begin(self, count: int) -> None:
-        """Forget what has been recorded."""
-        self.root, self.runner = Segment(None, count), None
-        self.writes, self.held = False, None
 
     def write(self, written: frozenset[int], leaves: list[Any], inputs: list[Any]) -> str | None:
         """Take up which leaves of the arguments are written into; why that is no program's."""
@@ -113,10 +126,12 @@ class Calls:
         # Inside a transform, or another recording, the values belong to that: f runs itself.
         if self.eager or CURRENT.get() is not None or RECORDING.get() is not None:
             return self.f(*args, **kwargs)
-        runner = None if kwargs else self.short.get(_short_key(args))
-        if runner is not None and not self.surroundings.places:
-            with contextlib.suppress(Exception):  # it is met again below
-                return runner.run(args)
+        if self.short and not kwargs:
+            given: list[Any] = []
+            program = self.short.get(_short_key(args, given))
+            if program is not None and self.surroundings.are_those(program.outside):
+                with contextlib.suppress(Exception):  # it is met again below
+                    return program.runner.run(given)
         leaves, structure = flatten((args, kwargs))
         inputs: list[Any] = []
         signature = self._signature(leaves, inputs)
@@ -135,9 +150,11 @@ class Calls:
         except UnknownAnswer:
             return self._record(program, leaves, structure, inputs)
         except NotFiniteError:
-            program.not_finite += 1
-            if program.not_finite >= MOST_NOT_FINITE:
-                self._give_up(program, _NOT_FINITE)
+            if self.recording.acquire(blocking=False):
+                try:
+                    self._met_infinities(program, inputs)
+                finally:
+                    self.recording.release()
             return self.f(*args, **kwargs)
         except Exception:  # noqa: BLE001 - whatever f raises is raised by its own call
             return self.f(*args, **kwargs)
@@ -145,13 +162,15 @@ class Calls:
             _note_writes(program.held, leaves)
         if again is not None:
             self._compare(again, structure, out)
-        elif not (
-            self.check or kwargs or len(inputs) != len(args) or self.objects or program.writes
-        ):
-            short = _short_key(args)
-            if short is not None and len(self.short) < MOST_PROGRAMS:
-                self.short[short] = program.runner
+        elif not (self.check or kwargs or self.objects or program.writes):
+            self._remember(args, program)
         return out
+
+    def _remember(self, args: tuple[Any, ...], program: _Program) -> None:
+        """Let further calls like this one find their program by the short key."""
+        key = _short_key(args, [])
+        if key is not None and len(self.short) < MOST_PROGRAMS:
+            self.short[key] = program
 
     def shown(self, args: Any, kwargs: Any) -> str:
         """The program of a call with such arguments as text."""
@@ -160,19 +179,20 @@ class Calls:
 
     def source_of(self, args: Any, kwargs: Any) -> str:
         """The source of a call with such arguments."""
-        program, inputs = self._made(args, kwargs)
-        return Source(optimized(program.root), len(inputs)).text
+        root = self._made(args, kwargs)[0].root
+        return Source(optimized(root), root.inputs, root.start).text
 
     def _made(self, args: Any, kwargs: Any) -> tuple[_Program, list[Any]]:
         """The program of such calls, and its inputs; calls are made until there is one."""
         leaves, structure = flatten((args, kwargs))
+        leaves = [copied(x) if type(x) is np.ndarray else x for x in leaves]
         inputs: list[Any] = []
         signature = self._signature(leaves, inputs)
         why: str | None = "values that no program takes"
         for _ in range(MOST_CALLS):
             if signature is None or self.eager:
                 break
-            own = [x.copy("K") if type(x) is np.ndarray else x for x in leaves]
+            own = [copied(x) if type(x) is np.ndarray else x for x in leaves]
             given, named = unflatten(structure, own)
             self(*given, **named)
             key = self._key(structure, signature, self.surroundings.version())
@@ -220,6 +240,7 @@ class Calls:
             return None
         if program is None:
             program = self.programs[key] = _Program(inputs)
+            program.outside = key[2]
             if len(self.programs) > MOST_PROGRAMS:
                 self.programs.popitem(last=False)
         elif len(self.programs) > 1:
@@ -273,12 +294,15 @@ class Calls:
             self.recording.release()
 
     def _recorded(self, program: _Program, leaves: list[Any], structure: Any, inputs: Any) -> Any:
+        program.root.describe(inputs)
         recorder = Recorder(
             program.root,
             len(inputs),
             MOST_NODES,
             MOST_BRANCHES,
             program.opaque,
+            careful=program.careful,
+            suspicious=program.suspicious,
         )
         given, recorded = _given(leaves, recorder)
         args, kwargs = unflatten(structure, given)
@@ -289,6 +313,7 @@ class Calls:
         refused: str | None = None
         out_leaves: list[Any] = []
         out_structure: Any = None
+        writes: list[tuple[int, Any]] = []
         try:
             out = self.f(*args, **kwargs)
             out_leaves, out_structure, refused = _opened_results(out)
@@ -297,7 +322,6 @@ class Calls:
             if written and refused is None:
                 refused = program.write(frozenset(written), leaves, inputs)
             templates = [Ref(x.at) if type(x) is Recorded else x for x in out_leaves]
-            writes = []
             for i, (x, original) in enumerate(zip(recorded.values(), inputs, strict=True)):
                 if x.memory.version and refused is None and not recorder.unsound:
                     writes.append((i, Ref(x.memory.at)))
@@ -319,7 +343,7 @@ class Calls:
         if refused is not None:
             args, kwargs = unflatten(structure, leaves)
             out = self.f(*args, **kwargs)
-            program.begin(len(inputs))
+            program.begin_anew(len(inputs))
             self._give_up(program, refused)
             return out
         self._learned(program, recorder, inputs)
@@ -328,23 +352,35 @@ class Calls:
             return self.f(*args, **kwargs)
         _note_writes(program.held or (), leaves)
         taken: set[int] = set()
-        return unflatten(out_structure, [_own(x, taken) for x in out_leaves])
+        out_leaves = [_own(x, taken) for x in out_leaves]
+        if program.suspicious and not writes:
+            args, kwargs = unflatten(structure, leaves)
+            out = self.f(*args, **kwargs)
+            if not all(map(_has_bits_of, out_leaves, flatten(out)[0])):
+                self._give_up(program, _NOTICING)
+            return out
+        return unflatten(out_structure, out_leaves)
 
     def _learned(self, program: _Program, recorder: Recorder, inputs: list[Any]) -> None:
         """Take up what a recording has shown."""
         if recorder.unsound:
-            program.unsound += 1
-            if program.unsound >= MOST_UNSOUND and program.runner is None:
-                self._give_up(program, _NOT_FINITE)
+            self._met_infinities(program, inputs)
             return
+        if recorder.raised:
+            program.raised += 1
+            if program.runner is not None or program.raised < MOST_RAISED:
+                return
         if recorder.unfit is not None:
             program.restarts += 1
+            if recorder.differs and program.careful and program.restarts > 1:
+                program.restarts += program.suspicious * MOST_RESTARTS
+                program.suspicious = True
             if recorder.differs and program.restarts <= MOST_RESTARTS:
                 # Libraries, ours among them, learn in a first call. Begin again.
-                program.begin(len(inputs))
+                program.begin_anew(len(inputs))
                 self.short.clear()
                 return
-            program.begin(len(inputs))
+            program.begin_anew(len(inputs))
             self._give_up(program, recorder.unfit)
             return
         end = recorder.segment
@@ -356,6 +392,19 @@ class Calls:
                 self._give_up(program, why)
                 return
             program.runner = self._runner(program.root, inputs)
+            self.short.clear()
+
+    def _met_infinities(self, program: _Program, inputs: list[Any]) -> None:
+        """Count a call with derivatives that are not finite; after some, begin anew.
+
+        The program is then recorded with all that is asked about infinities and NaNs as branches.
+        """
+        program.not_finite += 1
+        if program.runner is not None and program.not_finite < MOST_NOT_FINITE:
+            return
+        if not program.careful:
+            program.careful, program.opaque = True, set()
+            program.begin_anew(len(inputs))
             self.short.clear()
 
     def _runner(self, root: Segment, inputs: Any) -> Any:
@@ -403,14 +452,14 @@ def _array_of(leaf: Any) -> Any:
 
 def _copies(leaves: list[Any]) -> list[Any]:
     """The leaves with copies of their arrays, into which a function may write."""
-    copied: dict[int, Any] = {}
+    made: dict[int, Any] = {}
     for leaf in leaves:
         found = opened(leaf)
         if found is not None:
-            copied[id(leaf)] = closed(found[0].copy("K"), found[1])
+            made[id(leaf)] = closed(copied(found[0]), found[1])
         elif type(leaf) is np.ndarray:
-            copied[id(leaf)] = leaf.copy("K")
-    return [copied.get(id(leaf), leaf) for leaf in leaves]
+            made[id(leaf)] = copied(leaf)
+    return [made.get(id(leaf), leaf) for leaf in leaves]
 
 
 def _note_writes(positions: Iterable[int], leaves: list[Any]) -> None:
@@ -428,7 +477,7 @@ def _given(leaves: list[Any], recorder: Recorder) -> tuple[list[Any], dict[int, 
         kind = type(leaf)
         if kind not in _STATIC and not isinstance(leaf, enum.Enum):
             value, rest = opened(leaf) or (leaf, None)
-            own = value.copy("K") if type(value) is np.ndarray else value
+            own = copied(value) if type(value) is np.ndarray else value
             x = recorded[position] = Recorded(own, len(recorded), recorder)
             if rest is None:
                 leaf = x
@@ -484,26 +533,36 @@ def _layout(array: Any) -> Any:
     return "C" if flags.c_contiguous else "F" if flags.f_contiguous else array.strides
 
 
-def _short_key(args: tuple[Any, ...]) -> Any:
-    """What a program depends on of arguments that are arrays in C order, or floats; else None."""
-    if len(args) == 1:
-        (x,) = args
-        kind = type(x)
-        if kind is float:
-            return float
-        return (x.shape, x.dtype) if kind is np.ndarray and x.flags.c_contiguous else None
+def _short_key(args: Any, given: list[Any]) -> Any:
+    """What a program depends on of arguments that are arrays in C order, or floats; else None.
+
+    Lists and tuples of such are taken, too. The arrays and floats are appended to `given`.
+    """
+    if len(args) == 1 and type(args[0]) is float:
+        given.append(args[0])
+        return float
     key: list[Any] = []
     for x in args:
         kind = type(x)
-        if kind is np.ndarray and x.flags.c_contiguous:
+        if kind is _ARRAY:
+            if not x.flags.c_contiguous:
+                return None
             key.append((x.shape, x.dtype))
+            given.append(x)
         elif kind is float:
             key.append(kind)
+            given.append(x)
+        elif kind is list or kind is tuple:
+            inner = _short_key(x, given)
+            if inner is None:
+                return None
+            key.append((kind, inner))
         else:
             return None
     return tuple(key)
 
 
+_ARRAY = np.ndarray
 _STATIC = frozenset(
     (
         bool,
@@ -533,6 +592,19 @@ def _equal(a: Any, b: Any, *, exact: bool) -> bool:
     small = float(np.sqrt(np.finfo(b.dtype).eps))
     scale = float(np.max(np.abs(b), initial=0, where=np.isfinite(b)))
     return np.allclose(a, b, rtol=small, atol=small * scale, equal_nan=True)
+
+
+def _has_bits_of(a: Any, b: Any) -> bool:
+    """Whether two leaves are the same to the signs of their zeros; NaNs need only be NaNs."""
+    if alike(a, b):
+        return True
+    x, y = np.asarray(a), np.asarray(b)
+    if type(a) is not type(b) or x.dtype != y.dtype or x.dtype.kind not in "fc":
+        return False
+    known = ~np.isnan(y)
+    return np.array_equal(x, y, equal_nan=True) and alike(
+        np.copysign(1, x.real[known]), np.copysign(1, y.real[known])
+    )
 
 
 def _own(leaf: Any, taken: set[int]) -> Any:

@@ -97,6 +97,7 @@ class _Expansion:
         self.static: set[int] = set()  # positions whose shapes depend on no values
         self.next = 1 + max([len(inputs), *[at for block, _ in blocks for at, _ in block.nodes]])
         self.path: Path = []
+        self.careful = blocks[0][0].careful
         self.block = Block()
         self._find_last_uses(blocks)
         with np.errstate(all="ignore"):
@@ -139,7 +140,7 @@ class _Expansion:
     def _node(self, at: int, node: Node, depth: int) -> None:
         """A call: taken apart, or as it is."""
         taken = self._renamed(node)
-        if taken.steps is None and type(taken.args[0] if taken.args else None) is tuple:
+        if taken.steps is None and type(taken.args[0] if taken.args else None) in (tuple, list):
             found = _picked(taken)
             if found is not None:
                 self.stand_ins[at] = found
@@ -227,7 +228,10 @@ class _Expansion:
     ) -> tuple[Segment, Any] | None:
         """The calls that a function makes, and its result as a template, if they are a program."""
         root = Segment(None, len(positions))
-        recorder = Recorder(root, len(positions), MOST_NODES, 1)
+        careful = self.careful  # then what is right for each answer is taken
+        recorder = Recorder(
+            root, len(positions), MOST_NODES, 1, careful=careful, assumes_worst=careful
+        )
         given = {x: Recorded(_own(self.values[x]), i, recorder) for i, x in enumerate(positions)}
         recording = Recording(recorder)
         OPEN.add(recording)
@@ -402,7 +406,7 @@ def _with_buffers(function: Any) -> Any:
 
 
 def _picked(node: Node) -> Any:
-    """The part of a tuple of references that a call picks."""
+    """The part of a tuple or list of references that a call picks."""
     if getattr(node.function, "__name__", "") == "getitem" and type(node.args[1]) is int:
         found = node.args[0][node.args[1]]
         return found if type(found) is Ref else None

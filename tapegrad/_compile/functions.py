@@ -10,6 +10,7 @@ each time.
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 import types
 from collections.abc import Callable
@@ -64,6 +65,34 @@ MUTATORS: dict[Any, tuple[int, str]] = {
     np.fill_diagonal: (0, "a"),
 }
 
+# Functions that call functions of the program, whose calls are recorded by the definition.
+CALLING = {np.piecewise, np.apply_along_axis, np.apply_over_axes}
+
+# Functions that write into their first argument if they are asked to, and how they are.
+IN_ARGUMENT: dict[Any, tuple[str, bool]] = {
+    np.nan_to_num: ("copy", False),
+    np.median: ("overwrite_input", True),
+    np.nanmedian: ("overwrite_input", True),
+    np.percentile: ("overwrite_input", True),
+    np.nanpercentile: ("overwrite_input", True),
+    np.quantile: ("overwrite_input", True),
+    np.nanquantile: ("overwrite_input", True),
+}
+
+
+def without_writing(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
+    """A call of one of these as one that writes nothing, and what is to hold its result, or None.
+
+    An input that may be overwritten holds anything then, also what it held before.
+    """
+    name, writes = IN_ARGUMENT[function]
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    if bool(bound.arguments.get(name, not writes)) is not writes:
+        return args, kwargs, None
+    bound.arguments[name] = not writes
+    return bound.args, bound.kwargs, bound.args[0] if function is np.nan_to_num else None
+
+
 # Functions whose answer depends on shapes and dtypes alone.
 STATIC = {
     np.shape,
@@ -77,6 +106,7 @@ STATIC = {
     np.may_share_memory,
     np.shares_memory,
     np.min_scalar_type,
+    np.einsum_path,
     np.broadcast_shapes,
 }
 
@@ -140,6 +170,11 @@ _SHAPE_KNOWN: set[Any] = set()
 def add_part(target: Any, index: Any, value: Any) -> None:
     """`target[index] += value`."""
     target[index] += value
+
+
+def set_flat(target: Any, value: Any) -> None:
+    """`target.flat = value`."""
+    target.flat = value
 
 
 @functools.cache
@@ -226,7 +261,9 @@ def in_place_of(name: str) -> Function:
 __all__ = [
     "ATTRIBUTES",
     "BOUND",
+    "CALLING",
     "EXPECTATIONS",
+    "IN_ARGUMENT",
     "METHODS",
     "MUTATORS",
     "SHAPED_BY_VALUES",
@@ -241,6 +278,8 @@ __all__ = [
     "method_of_ufunc",
     "nth",
     "out_of",
+    "set_flat",
     "shape_is_known",
     "shapes_of",
+    "without_writing",
 ]

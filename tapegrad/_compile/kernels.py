@@ -9,7 +9,7 @@ where nothing is read that is written, by a last vector that overlaps the one be
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -82,6 +82,8 @@ def loops_of(shape: Sequence[int], arrays: Sequence[Array], stores: set[int]) ->
 class Kernel(Registers):
     """The text of a loop nest, as a function of the addresses of its memories."""
 
+    helpers: ClassVar[dict[str, str]] = {}
+
     def __init__(self, statements: list[Statement], *, divided: bool = False) -> None:
         self.statements = statements
         self.divided = divided  # whether it does a part of the outermost loop
@@ -90,6 +92,7 @@ class Kernel(Registers):
         self.count = 0
         self.block = "entry"
         self.width = 1
+        self.carried: dict[str, str] = {}  # what is in registers of places, in a loop
         self.declarations: set[str] = set()
         self.functions: set[tuple[Any, int]] = set()  # elementary functions, with their width
         self.arrays: list[Array] = []
@@ -297,25 +300,42 @@ class Kernel(Registers):
         outer = self.loops[: self._depth(s)]
         return any(loop.extent > 1 and not self._step(s.out, loop) for loop in outer)
 
-    def loop(self, extent: Any, step: int, body: Callable[[str], None], start: str = "0") -> None:
-        """`for i in range(start, extent, step)`, of at least one turn."""
+    def loop(
+        self,
+        extent: Any,
+        step: int,
+        body: Callable[[str], None],
+        start: str = "0",
+        carried: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """`for i in range(start, extent, step)`, of at least one turn.
+
+        What is `carried`, places and their types, is in registers from turn to turn.
+        """
         self.count += 1
         n = self.count
         index, following, more = f"%i{n}", f"%n{n}", f"%c{n}"
+        first = [self.put(f"load {t}, ptr {place}, align 64") for place, t in carried]
         self.lines += [f"  br label %L{n}", f"L{n}:"]
         mark = len(self.lines)
         self.lines.append("")
         before, self.block = self.block, f"L{n}"
+        self.carried = {place: f"%v{n}_{k}" for k, (place, _) in enumerate(carried)}
         body(index)
-        self.lines[mark] = (
-            f"  {index} = phi i64 [ {start}, %{before} ], [ {following}, %{self.block} ]"
-        )
+        last, self.carried = self.carried, {}
+        phis = [f"  {index} = phi i64 [ {start}, %{before} ], [ {following}, %{self.block} ]"]
+        phis += [
+            f"  %v{n}_{k} = phi {t} [ {first[k]}, %{before} ], [ {last[place]}, %{self.block} ]"
+            for k, (place, t) in enumerate(carried)
+        ]
+        self.lines[mark] = "\n".join(phis)
         self.lines += [
             f"  {following} = add nuw nsw i64 {index}, {step}",
             f"  {more} = icmp slt i64 {following}, {extent}",
             f"  br i1 {more}, label %L{n}, label %E{n}",
             f"E{n}:",
         ]
+        self.lines += [f"  store {t} {last[place]}, ptr {place}, align 64" for place, t in carried]
         self.block = f"E{n}"
 
     def _fill(self, s: Statement) -> None:
@@ -430,7 +450,6 @@ class Kernel(Registers):
 
     def _blocks(self, rows: list[str], full: int) -> None:
         """The loop over all whole vectors; long sums by blocks."""
-        width = self.width
         innermost = len(self.loops) - 1
         begin, end = "0", str(full)
         if self.divided and len(self.loops) == 1:
@@ -442,7 +461,7 @@ class Kernel(Registers):
             if s.reduces is np.add and self._depth(s) == innermost
         ]
         if not added or full <= 2 * BLOCK:
-            self.loop(end, width, lambda j: self._body(rows, j, width), begin)
+            self._vectors(rows, begin, end)
             return
         totals = {}
         for i in added:
@@ -456,7 +475,7 @@ class Kernel(Registers):
             stop = self.put(f"add nuw nsw i64 {start}, {BLOCK}")
             cut = self.put(f"icmp slt i64 {stop}, {end}")
             stop = self.put(f"select i1 {cut}, i64 {stop}, i64 {end}")
-            self.loop(stop, width, lambda j: self._body(rows, j, width), start)
+            self._vectors(rows, start, stop)
             for i in added:
                 s = self.accumulators[i]
                 t = self.vector(s.out.dtype)
@@ -468,6 +487,17 @@ class Kernel(Registers):
 
         self.loop(end, BLOCK, block, begin)
         self.sums |= totals
+
+    def _accumulated(self) -> list[tuple[str, str]]:
+        """Where accumulators are, and their types."""
+        types = [self.vector(s.out.dtype) for s in self.accumulators]
+        return [(self.sums[i], t) for i, t in enumerate(types)]
+
+    def _vectors(self, rows: list[str], begin: str, end: str) -> None:
+        """A loop over whole vectors."""
+        width = self.width
+        carried = self._accumulated()
+        self.loop(end, width, lambda j: self._body(rows, j, width), begin, carried)
 
     def _overlapping(self, rows: list[str], n: int, rest: int) -> None:
         """All vectors, the last of which begins before the end of the one before it."""
@@ -483,9 +513,9 @@ class Kernel(Registers):
             self._body(rows, start, width, lanes)
 
         if self.divided and len(self.loops) == 1:
-            self.loop("%end", width, body, "%begin")
+            self.loop("%end", width, body, "%begin", self._accumulated())
         else:
-            self.loop(n, width, body)
+            self.loop(n, width, body, "0", self._accumulated())
 
     def _combine(self, s: Statement, place: str, rows: list[str]) -> None:
         """Add up the lanes of an accumulator, and store the result, or combine it."""
@@ -664,9 +694,12 @@ class Kernel(Registers):
             mask = f"<{bits}>"
         if mask is not None:
             x = self.put(f"select <{self.width} x i1> {mask}, {t} {x}, {t} {self._neutral(s)}")
-        before = self.put(f"load {t}, ptr {place}, align 64")
+        before = self.carried.get(place) or self.put(f"load {t}, ptr {place}, align 64")
         value = compute(self, s.reduces, [before, x], dtype)
-        self.lines.append(f"  store {t} {value}, ptr {place}, align 64")
+        if place in self.carried:
+            self.carried[place] = value
+        else:
+            self.lines.append(f"  store {t} {value}, ptr {place}, align 64")
 
     def _add_to_row(self, s: Statement, x: str, rows: list[str], j: str, lanes: int) -> None:
         """Combine a vector into the elements of a reduction along the inner axis."""

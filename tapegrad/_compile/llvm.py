@@ -24,6 +24,7 @@ import numpy as np
 
 from tapegrad._compile.lanes import FAR_FUNCTION, far_text, function_text
 from tapegrad._compile.locks import LLVM_LOCK
+from tapegrad._compile.tiles import Unit, unit_of
 from tapegrad._compile.vector_math import FORMULAS
 
 
@@ -45,6 +46,12 @@ def new_target() -> Any:
         opt=1,
         jit=True,
     )
+
+
+@functools.cache
+def unit() -> Unit:
+    """What this processor has for products of matrices."""
+    return unit_of(dict(llvm.get_host_cpu_features()))
 
 
 @functools.cache
@@ -140,4 +147,4 @@ class Code:
         return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(self.library[name])
 
 
-__all__ = ["Code", "module_text"]
+__all__ = ["Code", "module_text", "unit"]

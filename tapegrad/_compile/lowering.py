@@ -32,7 +32,7 @@ from tapegrad._compile.regions import (
     dense,
     is_numeric,
 )
-from tapegrad._core.fit import has_nan, is_finite, is_sound, is_sound_sum
+from tapegrad._core.fit import has_nan, holds_infinity, is_finite, is_sound, is_sound_sum
 from tapegrad._core.scatter import selects_once
 from tapegrad._core.values import any_true
 
@@ -145,9 +145,11 @@ class Lowered(Statements):
             if at in self.python_levels:
                 call.level = max(call.level, self.python_levels[at] + 1)
             return
-        if 0 in x.shape:
-            raise Unfit
         op, meaning = known
+        if 0 in x.shape:  # no element makes the answer
+            if answer[1] is meaning:
+                raise Unfit
+            return
         others = []
         if op is np.not_equal:
             others.append(Number(0, x.dtype))
@@ -164,6 +166,7 @@ _ASKED: dict[Any, tuple[Any, bool]] = {
     bool: (np.not_equal, True),
     operator.truth: (np.not_equal, True),
     has_nan: (np.isnan, True),
+    holds_infinity: (np.isinf, True),
     math.isnan: (np.isnan, True),
     math.isfinite: (NotFinite, False),
     is_sound: (np.isnan, False),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._compile import places, sums
+from tapegrad._compile import places, sums, triangular
 from tapegrad._compile.functions import BOUND, METHODS, OUT_OF, add_part, method
 from tapegrad._compile.native_ops import (
     BOOL,
@@ -24,6 +24,7 @@ from tapegrad._compile.native_ops import (
     Cast,
     Where,
     can_cast,
+    holds,
     is_known,
     loop_dtype,
 )
@@ -45,6 +46,7 @@ from tapegrad._compile.regions import (
 )
 
 FEW_PRODUCTS = 1 << 11  # multiplications, below which a product is a loop nest of its own
+MOST_OF_VECTOR = 1 << 22  # the same, of a vector by a matrix: loops are as fast as BLAS
 MOST_IN_STACKS = 1 << 15  # of all the matrices of a stack
 _VIEWS = frozenset((operator.getitem, np.expand_dims, np.transpose, np.squeeze))
 _BROADCAST = method("broadcast_to")
@@ -103,7 +105,8 @@ def _of_products(path: Statements, at: int, node: Node) -> Any:
     if function in (np.inner, np.vdot):
         factors = sums.inner(path, node)
         return None if factors is None else _product_of(path, at, node, *factors)
-    return NotImplemented
+    known = triangular.BY_FUNCTION.get(function)
+    return NotImplemented if known is None else known(path, at, node)
 
 
 def _of_elements(path: Statements, node: Node) -> Array | None:
@@ -266,7 +269,7 @@ def _kind(path: Statements, x: Any, arg: Any) -> Any:
 
 def _castable(x: Any, dtype: Any, *, logical: bool = False) -> bool:
     if type(x) is Number:
-        return True
+        return holds(dtype, x.value)
     return can_cast(x.dtype, dtype) or logical
 
 
@@ -310,6 +313,8 @@ def _clip(path: Statements, node: Node) -> Array | None:
             return None
         if type(y) is Number:
             if y.kind is not int and not (y.kind is float and x.dtype.kind == "f"):
+                return None
+            if not holds(x.dtype, y.value):
                 return None
         elif type(y) is Array and y.dtype != x.dtype:
             return None
@@ -366,7 +371,7 @@ def _reduction(path: Statements, node: Node) -> Array | None:
     if ufunc in (np.logical_or, np.logical_and):
         dtype = BOOL
     if name == "count_nonzero" and x.dtype != BOOL:
-        return None
+        x = path.stated(Cast, [x], BOOL, path.new(x.shape, dense(x.shape, ()), BOOL).whole())
     castable = can_cast(x.dtype, dtype) or dtype == BOOL
     castable = castable and is_known(ufunc, dtype)
     if not castable or dtype != node.dtype or mean and dtype.kind != "f":
@@ -433,7 +438,7 @@ def _small_product(
     rows = a.shape[:-1]
     columns = b.shape[1:]
     domain = (*rows, n, *columns)
-    if np.prod(domain) > FEW_PRODUCTS and node.shape:
+    if np.prod(domain) > (FEW_PRODUCTS if rows and columns else MOST_OF_VECTOR):
         return None
     left = Array(a.memory, a.offset, a.strides + (0,) * len(columns), domain)
     right = Array(b.memory, b.offset, (0,) * len(rows) + b.strides, domain)

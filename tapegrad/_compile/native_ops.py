@@ -24,6 +24,12 @@ TYPES = {  # in registers
     np.dtype("f4"): "float",
     np.dtype("i8"): "i64",
     np.dtype("i4"): "i32",
+    np.dtype("i2"): "i16",
+    np.dtype("i1"): "i8",
+    np.dtype("u8"): "i64",
+    np.dtype("u4"): "i32",
+    np.dtype("u2"): "i16",
+    np.dtype("u1"): "i8",
     np.dtype("?"): "i1",
 }
 STORED = {dtype: "i8" if text == "i1" else text for dtype, text in TYPES.items()}
@@ -85,6 +91,10 @@ _TRUTH = {
     np.logical_or: "or {t} {0}, {1}",
     np.logical_xor: "xor {t} {0}, {1}",
     np.not_equal: "xor {t} {0}, {1}",
+    np.maximum: "or {t} {0}, {1}",
+    np.minimum: "and {t} {0}, {1}",
+    np.fmax: "or {t} {0}, {1}",
+    np.fmin: "and {t} {0}, {1}",
 }
 _INTRINSICS = {
     np.sqrt: "sqrt",
@@ -172,7 +182,17 @@ def literal(value: Any, dtype: np.dtype[Any]) -> str:
         return f"splat ({TYPES[dtype]} {hexadecimal(float(dtype.type(value)))})"
     if dtype == BOOL:
         return f"splat (i1 {'true' if value else 'false'})"
-    return f"splat ({TYPES[dtype]} {int(value)})"
+    bits = 8 * dtype.itemsize
+    whole = int(value) & (1 << bits) - 1
+    return f"splat ({TYPES[dtype]} {whole - (whole >> bits - 1 << bits)})"
+
+
+def holds(dtype: np.dtype[Any], number: Any) -> bool:
+    """Whether a dtype has a number of Python's, if both are integers."""
+    if type(number) is not int or dtype.kind not in "iu":
+        return True
+    limits = np.iinfo(dtype)
+    return int(limits.min) <= number <= int(limits.max)
 
 
 def cast(at: Registers, x: str, before: np.dtype[Any], after: np.dtype[Any]) -> str:
@@ -189,16 +209,19 @@ def cast(at: Registers, x: str, before: np.dtype[Any], after: np.dtype[Any]) -> 
     if before.kind == after.kind == "f":
         return at.put(f"{'fptrunc' if before == DOUBLE else 'fpext'} {a} {x} to {b}")
     if after.kind == "f":
-        return at.put(f"{'uitofp' if before == BOOL else 'sitofp'} {a} {x} to {b}")
+        return at.put(f"{'sitofp' if before.kind == 'i' else 'uitofp'} {a} {x} to {b}")
     if before == BOOL:
         return at.put(f"zext {a} {x} to {b}")
-    return at.put(f"{'sext' if after.itemsize > before.itemsize else 'trunc'} {a} {x} to {b}")
+    if after.itemsize == before.itemsize:
+        return x
+    wider = "sext" if before.kind == "i" else "zext"
+    return at.put(f"{wider if after.itemsize > before.itemsize else 'trunc'} {a} {x} to {b}")
 
 
 def can_cast(before: np.dtype[Any], after: np.dtype[Any]) -> bool:
     """Whether `cast` gives NumPy's values; floats beyond the integers differ between machines."""
     known = before in TYPES and after in TYPES
-    return known and not (before.kind == "f" and after.kind == "i")
+    return known and not (before.kind == "f" and after.kind in "iu")
 
 
 def _maximum(at: Registers, args: list[str], dtype: np.dtype[Any], condition: str) -> str:
@@ -209,7 +232,7 @@ def _maximum(at: Registers, args: list[str], dtype: np.dtype[Any], condition: st
         missing = at.put(f"fcmp uno {t} {a}, {a}")
         larger = at.put(f"or {c} {larger}, {missing}")
     else:
-        larger = at.put(f"icmp s{condition} {t} {a}, {b}")
+        larger = at.put(f"icmp {'s' if dtype.kind == 'i' else 'u'}{condition} {t} {a}, {b}")
     return at.put(f"select {c} {larger}, {t} {a}, {t} {b}")
 
 
@@ -218,8 +241,8 @@ def _compared(at: Registers, ufunc: np.ufunc, args: list[str], dtype: np.dtype[A
     t = at.vector(dtype)
     if dtype.kind == "f":
         return at.put(f"fcmp {real} {t} {args[0]}, {args[1]}")
-    if dtype == BOOL:
-        whole = whole.replace("s", "u") if whole[0] == "s" else whole
+    if dtype.kind != "i" and whole[0] == "s":
+        whole = f"u{whole[1:]}"
     return at.put(f"icmp {whole} {t} {args[0]}, {args[1]}")
 
 
@@ -287,6 +310,13 @@ def _divided_whole(at: Registers, args: list[str], dtype: np.dtype[Any]) -> tupl
     t, c = at.vector(dtype), f"<{at.width} x i1>"
     a, b = args
     by_zero = at.put(f"icmp eq {t} {b}, zeroinitializer")
+    if dtype.kind == "u":
+        d = at.put(f"select {c} {by_zero}, {t} {literal(1, dtype)}, {t} {b}")
+        found = at.put(f"udiv {t} {a}, {d}"), at.put(f"urem {t} {a}, {d}")
+        quotient, rest = [
+            at.put(f"select {c} {by_zero}, {t} zeroinitializer, {t} {x}") for x in found
+        ]
+        return quotient, rest
     by_less = at.put(f"icmp eq {t} {b}, {literal(-1, dtype)}")
     unusual = at.put(f"or {c} {by_zero}, {by_less}")
     d = at.put(f"select {c} {unusual}, {t} {literal(1, dtype)}, {t} {b}")
@@ -319,7 +349,7 @@ def compute(at: Registers, op: Any, args: list[str], dtype: np.dtype[Any]) -> st
         return _outside(at, args[0], op, t)
     if op is Where:
         return at.put(f"select <{at.width} x i1> {args[0]}, {t} {args[1]}, {t} {args[2]}")
-    if op is Cast or op is np.positive or op is np.conjugate:
+    if op in (Cast, np.positive, np.conjugate) or op is np.absolute and dtype.kind in "ub":
         return args[0]
     if op in _COMPARISONS:
         return _compared(at, op, args, dtype)
@@ -328,18 +358,25 @@ def compute(at: Registers, op: Any, args: list[str], dtype: np.dtype[Any]) -> st
     if op is np.floor_divide or op is np.remainder:
         found = _divided(at, args, dtype) if dtype.kind == "f" else _divided_whole(at, args, dtype)
         return found[op is np.remainder]
-    if op is np.maximum or op is np.minimum:
+    if op is np.maximum or op is np.minimum or dtype.kind in "iu" and op in (np.fmax, np.fmin):
+        op = {np.fmax: np.maximum, np.fmin: np.minimum}.get(op, op)
         return _maximum(at, args, dtype, "gt" if op is np.maximum else "lt")
     if op is np.logical_not or op is np.invert:
         ones = "splat (i1 true)" if dtype == BOOL else literal(-1, dtype)
         return at.put(f"xor {t} {args[0]}, {ones}")
-    if dtype.kind == "i":
+    if dtype.kind in "iu":
         return _of_integers(at, op, args, dtype)
     return _of_floats(at, op, args, dtype)
 
 
 def _of_integers(at: Registers, op: Any, args: list[str], dtype: np.dtype[Any]) -> str:
     t, c = at.vector(dtype), f"<{at.width} x i1>"
+    if op is np.sign:
+        sign = "s" if dtype.kind == "i" else "u"
+        above = at.put(f"icmp {sign}gt {t} {args[0]}, zeroinitializer")
+        negative = at.put(f"ashr {t} {args[0]}, {literal(8 * dtype.itemsize - 1, dtype)}")
+        one = at.put(f"zext {c} {above} to {t}")
+        return at.put(f"or {t} {negative}, {one}") if dtype.kind == "i" else one
     if op is np.absolute:
         other = at.put(f"sub {t} zeroinitializer, {args[0]}")
         below = at.put(f"icmp slt {t} {args[0]}, zeroinitializer")
@@ -351,6 +388,8 @@ def _of_integers(at: Registers, op: Any, args: list[str], dtype: np.dtype[Any]) 
     b = at.put(f"select {c} {fine}, {t} {b}, {t} zeroinitializer")
     if op is np.left_shift:
         out, beyond = at.put(f"shl {t} {a}, {b}"), "zeroinitializer"
+    elif dtype.kind == "u":
+        out, beyond = at.put(f"lshr {t} {a}, {b}"), "zeroinitializer"
     else:
         out = at.put(f"ashr {t} {a}, {b}")
         beyond = at.put(f"ashr {t} {a}, splat ({TYPES[dtype]} {bits - 1})")
@@ -437,8 +476,8 @@ _WHOLES = {
     np.invert,
     np.positive,
 }
-_WHOLES |= {np.absolute, np.left_shift, np.right_shift}
-_TRUTHS = {*_TRUTH, *_COMPARISONS, np.logical_not, np.invert}
+_WHOLES |= {np.absolute, np.left_shift, np.right_shift, np.sign, np.fmax, np.fmin}
+_TRUTHS = {*_TRUTH, *_COMPARISONS, np.logical_not, np.invert, np.absolute}
 LOGICAL: frozenset[Any] = frozenset(
     (np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
 )
@@ -463,6 +502,8 @@ def _loop_dtype(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[Any, Any] | No
     if ufunc in LOGICAL:
         known = all(kind in TYPES or kind in (bool, int, float) for kind in kinds)
         return (BOOL, BOOL) if known else None
+    if all(kind is int or kind is float for kind in kinds):  # NumPy takes an array among them
+        kinds = tuple([np.dtype(kind) for kind in kinds])
     try:
         found = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
     except TypeError:
@@ -470,15 +511,28 @@ def _loop_dtype(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[Any, Any] | No
     operands = set(found[: ufunc.nin])
     if len(operands) != 1 or ufunc.nout != 1:
         return None
-    return operands.pop(), found[-1]
+    of = operands.pop()
+    if ufunc is np.divide and of.kind in "iu" and found[-1] == DOUBLE:
+        of = DOUBLE  # NumPy has loops of its own for small integers
+    return of, found[-1]
+
+
+def least_and_most(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """The least and the largest number of a dtype."""
+    if dtype == BOOL:
+        return False, True
+    if dtype.kind == "f":
+        return -np.inf, np.inf
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
 
 
 # Reductions: what they start from.
 REDUCERS: dict[Any, Callable[[np.dtype[Any]], Any]] = {
     np.add: lambda dtype: 0,
     np.multiply: lambda dtype: 1,
-    np.maximum: lambda dtype: -np.inf if dtype.kind == "f" else np.iinfo(dtype).min,
-    np.minimum: lambda dtype: np.inf if dtype.kind == "f" else np.iinfo(dtype).max,
+    np.maximum: lambda dtype: least_and_most(dtype)[0],
+    np.minimum: lambda dtype: least_and_most(dtype)[1],
     np.logical_or: lambda dtype: False,
     np.logical_and: lambda dtype: True,
 }
@@ -501,6 +555,7 @@ __all__ = [
     "can_cast",
     "cast",
     "compute",
+    "holds",
     "inside",
     "is_known",
     "literal",

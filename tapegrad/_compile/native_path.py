@@ -20,6 +20,7 @@ from tapegrad._compile.passes import Block
 from tapegrad._compile.program import Ref
 from tapegrad._compile.regions import Array, Call, Memory, Statement, is_uniform
 from tapegrad._compile.repeats import pieces
+from tapegrad._compile.routines import Invoked, Routine, routine
 from tapegrad._compile.scans import ScanKernel, Total
 
 COPIED = 20_000  # elements of an input, up to which it is copied into the workspace
@@ -96,7 +97,9 @@ class Path:
         self.steps: list[Any] = []
         for level, piece in found:
             self.steps.append((level, 0, len(self.steps), piece))
-        for call in self.lowered.calls:
+        calls = [routine(call, self.threads) or call for call in self.lowered.calls]
+        self.lowered.calls = calls
+        for call in calls:
             self.steps.append((call.level, 1, len(self.steps), call))
         self.steps.sort(key=lambda step: step[:3])
 
@@ -160,7 +163,7 @@ class Path:
             id(x.memory)
             for call in self.lowered.calls
             for x in [*call.args, call.out]
-            if type(x) is Array
+            if type(x) is Array and type(call) is not Routine
         }
         self.fresh: dict[int, int] = {}
         assert self.end.out is not None
@@ -184,12 +187,16 @@ class Path:
         self.shared: dict[str, int] = {}
         self.elementary: set[Any] = set()
         self.declarations: set[str] = set()
+        self.helpers: set[str] = set()  # functions that loop nests share
         self.bodies: list[str] = []
         self.parts: list[list[Any]] = []
         self.divided: list[int] = []  # of divided loop nests, into how many parts
         self.program: list[Any] = []  # numbers of native parts, divided loop nests, and calls
         self.turn = 0
         for _, _, _, step in self.steps:
+            if type(step) is Routine:
+                self._call(step)
+                continue
             if isinstance(step, Call):
                 self.program.append(step)
                 continue
@@ -292,6 +299,24 @@ class Path:
         ]
         return f"S{k}"
 
+    def _call(self, step: Routine) -> None:
+        """A call of our own code, whose parts are done at once."""
+        parts = [_Invoked(part, self._number(part)) for part in step.parts]
+        if len(parts) == 1:
+            self._part().append(parts[0])
+            return
+        k = len(self.divided)
+        ways = " ".join(f"i64 {i}, label %P{i}" for i in range(len(parts)))
+        lines = ["  %A = load ptr, ptr %T, align 8", f"  switch i64 %t, label %P0 [ {ways} ]"]
+        for i, part in enumerate(parts):
+            lines += [f"P{i}:", self._invocation(*part), "  ret void"]
+        body = "\n".join(lines)
+        self.bodies.append(
+            f"define void @chunk{k}(ptr %T, i64 %t) nounwind {{\nentry:\n{body}\n}}\n"
+        )
+        self.divided.append(len(parts))
+        self.program.append(Divided(k, len(parts)))
+
     def _part(self) -> list[Any]:
         """What the native part that is being written calls."""
         if not self.program or type(self.program[-1]) is not int:
@@ -299,13 +324,17 @@ class Path:
             self.parts.append([])
         return self.parts[-1]
 
-    def _number(self, kernel: Kernel) -> int:
+    def _number(self, kernel: Kernel | Invoked) -> int:
         """The number of a loop nest among those with another text."""
         text = kernel.text()
         number = self.shared.get(text)
         if number is None:
             number = self.shared[text] = len(self.shared)
             self.bodies.append(text.replace("@KERNEL", f"@kernel{number}"))
+            for name, helper in kernel.helpers.items():
+                if name not in self.helpers:
+                    self.helpers.add(name)
+                    self.bodies.append(helper)
             self.elementary |= kernel.functions
             self.declarations |= kernel.declarations
         return number
@@ -361,7 +390,7 @@ class Path:
         )
 
     def _invocation(
-        self, kernel: Kernel, number: int, private: dict[int, int] | None = None
+        self, kernel: Kernel | Invoked, number: int, private: dict[int, int] | None = None
     ) -> str:
         """The lines that call a loop nest with the addresses of its memories.
 
@@ -389,7 +418,7 @@ class Path:
 class _Invoked(NamedTuple):
     """A call of a loop nest, by the number of its text."""
 
-    kernel: Kernel
+    kernel: Kernel | Invoked
     number: int
 
 

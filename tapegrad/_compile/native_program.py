@@ -9,6 +9,7 @@ Where one was not, the call is made by the NumPy back end, which can go any way.
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ from tapegrad._compile.numpy_program import KEPT_BYTES
 from tapegrad._compile.passes import Block
 from tapegrad._compile.program import Node, Ref, answer_key, references, references_of, value_of
 from tapegrad._compile.regions import Array, Call, Memory, Unfit
+from tapegrad._compile.routines import Routine
 from tapegrad._compile.workers import at_once
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._tree import unflatten
@@ -66,6 +68,7 @@ class Workspace:
         wanted = {
             at
             for call in lowered.calls
+            if type(call) is not Routine
             for at in ([call.at] if call.node is None else references_of(call.node))
         }
         wanted.update(_ends(self.path.end))
@@ -177,10 +180,12 @@ class Workspace:
         x = lowered.values.get(at)
         if type(x) is not Array or at in lowered.python_levels:
             return lambda: values[at]
+        kind = lowered.kinds.get(at)
         if x.memory.input is not None and x == x.memory.whole():
             position = x.memory.input
-            return lambda: values[position]
-        kind = lowered.kinds.get(at)
+            if kind is lowered.kinds[position]:
+                return lambda: values[position]
+            return lambda: _as_kind(values[position], kind)
         if kind is np.ndarray:
             return self.viewer(x)
         view = self.view(x)
@@ -191,7 +196,8 @@ class Workspace:
         assert node is not None
         value_now = self._value_of(node)
         target = self.view(step.out) if step.out is not None else None
-        shares = node.kind is np.ndarray and node.shares != -1
+        picks = node.function is operator.getitem and type(node.args[0]) in (tuple, list)
+        shares = node.kind is np.ndarray and (picks or node.shares != -1)
 
         def call() -> None:
             if node.silent:
@@ -280,6 +286,12 @@ class Workspace:
 
 def _constant(value: Any) -> Callable[[], Any]:
     return lambda: value
+
+
+def _as_kind(value: Any, kind: Any) -> Any:
+    """A number as an array, a NumPy scalar, or a number of Python's."""
+    value = np.asarray(value)
+    return value if kind is np.ndarray else value.item() if kind in (float, int) else value[()]
 
 
 def _own(value: Any) -> Any:

@@ -13,9 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._compile.elementwise import COMMUTATIVE, real_ufunc_of
 from tapegrad._compile.functions import method
+from tapegrad._compile.numbers import Numbers
 from tapegrad._compile.program import (
     CONSTANT,
+    INPUT,
     OWN,
     Node,
     Read,
@@ -23,13 +26,18 @@ from tapegrad._compile.program import (
     Results,
     Segment,
     Step,
+    own_copy,
     references,
     references_of,
+    renamed,
+    rewritten,
     value_of,
 )
+from tapegrad._compile.questions import without_implied
+from tapegrad._compile.signs import signed
 
 # Calls whose value is that of their argument, as values do not change: copies.
-COPIES: tuple[Any, ...] = (np.array, np.copy, np.asarray, np.asanyarray, method("copy"))
+COPIES: tuple[Any, ...] = (np.array, np.copy, np.asarray, np.asanyarray, method("copy"), own_copy)
 # And those whose value is that of a real argument.
 KEEPS: tuple[Any, ...] = (
     operator.pos,
@@ -47,9 +55,19 @@ LARGEST = 1 << 20  # bytes of a constant that is made ahead
 class Block:
     """A segment of a program after the passes: calls by position, and what follows."""
 
-    __slots__ = ("children", "nodes", "out", "read", "recordings", "used_below", "writes")
+    __slots__ = (
+        "careful",
+        "children",
+        "nodes",
+        "out",
+        "read",
+        "recordings",
+        "used_below",
+        "writes",
+    )
 
     def __init__(self) -> None:
+        self.careful = False  # see `Segment`
         self.nodes: list[tuple[int, Node]] = []
         self.read: Read | None = None
         self.children: dict[Any, Block] = {}
@@ -62,14 +80,16 @@ class Block:
 class _Known:
     """What is known along a path: what stands for a position, and where a call was made."""
 
-    __slots__ = ("calls", "stand_ins")
+    __slots__ = ("calls", "numbers", "stand_ins")
 
     def __init__(self) -> None:
+        self.numbers = Numbers()
         self.stand_ins: dict[int, Any] = {}  # a reference, or a constant's value
         self.calls: dict[Any, int] = {}
 
     def copy(self) -> _Known:
         made = _Known()
+        made.numbers = self.numbers.copy()
         made.stand_ins, made.calls = dict(self.stand_ins), dict(self.calls)
         return made
 
@@ -77,7 +97,10 @@ class _Known:
 def optimized(root: Segment) -> Block:
     """The program of a tree of segments, with fewer calls."""
     made = Block()
-    pending: list[tuple[Segment, Block, _Known, dict[int, Node]]] = [(root, made, _Known(), {})]
+    made.careful = root.careful
+    pending: list[tuple[Segment, Block, _Known, dict[int, Node]]] = [
+        (root, made, _Known(), dict(root.inputs))
+    ]
     order = []
     while pending:
         segment, block, known, described = pending.pop()
@@ -95,10 +118,10 @@ def optimized(root: Segment) -> Block:
                 block.nodes.append((at, _constant_node(stands)))
         if segment.out is not None:
             block.out = Results(
-                _rewritten(segment.out.leaves, known.stand_ins), segment.out.structure
+                rewritten(segment.out.leaves, known.stand_ins), segment.out.structure
             )
             block.writes = tuple(
-                (position, _rewritten(ref, known.stand_ins)) for position, ref in segment.writes
+                (position, rewritten(ref, known.stand_ins)) for position, ref in segment.writes
             )
         for key, child in segment.children.items():
             block.children[key] = Block()
@@ -111,6 +134,11 @@ def optimized(root: Segment) -> Block:
                     described if alone else dict(described),
                 )
             )
+    for _, block in reversed(order):
+        _drop_unused(block)
+    for _, block in order:
+        outer = block.used_below | ends_of(block)
+        block.nodes = without_implied(signed(block.nodes, outer, root.inputs), outer)
     for _, block in reversed(order):
         _drop_unused(block)
     return made
@@ -129,35 +157,18 @@ def _itself(value: Any) -> Any:
 def _take(block: Block, at: int, node: Node, known: _Known, described: dict[int, Node]) -> None:
     """Add a call to a block, unless it is known what its value is."""
     stand_ins = known.stand_ins
-    taken = node
-    if stand_ins:
-        taken = Node(
-            node.function,
-            _rewritten(node.args, stand_ins),
-            _rewritten(node.kwargs, stand_ins),
-            steps=None
-            if node.steps is None
-            else tuple(
-                [
-                    Step(f, _rewritten(args, stand_ins), _rewritten(kwargs, stand_ins))
-                    for f, args, kwargs in node.steps
-                ]
-            ),
-            silent=node.silent,
-        )
-        for name in ("kind", "shape", "dtype", "strides"):
-            setattr(taken, name, getattr(node, name))
-        shares = node.shares
-        if shares >= 0 and shares in stand_ins:
-            stands = stand_ins[shares]
-            shares = stands.at if type(stands) is Ref else CONSTANT
-        taken.shares = shares
+    taken = renamed(node, stand_ins) if stand_ins else node
+    taken = known.numbers.plainer(taken, described)
     foreign = _is_foreign(taken.function)
     if not foreign and not any(True for _ in references_of(taken)):
         folded = _folded(taken)
         if folded is not _NOT_FOLDED:
             stand_ins[at] = folded
             return
+    if not foreign:
+        known.numbers.learn(at, taken, described)
+    if taken.steps is not None and type(taken.args[0]) is Ref:
+        taken = known.numbers.written(taken)
     stands = _simplified(taken, described)
     if stands is not None:
         stand_ins[at] = stands
@@ -171,21 +182,6 @@ def _take(block: Block, at: int, node: Node, known: _Known, described: dict[int,
         known.calls[key] = at
     described[at] = taken
     block.nodes.append((at, taken))
-
-
-def _rewritten(template: Any, stand_ins: dict[int, Any]) -> Any:
-    """Arguments with what stands for each reference."""
-    kind = type(template)
-    if kind is Ref:
-        return stand_ins.get(template.at, template)
-    if kind is tuple or kind is list:
-        return kind([_rewritten(part, stand_ins) for part in template])
-    if kind is dict:
-        return {key: _rewritten(part, stand_ins) for key, part in template.items()}
-    if kind is slice:
-        parts = (template.start, template.stop, template.step)
-        return slice(*[_rewritten(part, stand_ins) for part in parts])
-    return template
 
 
 _NOT_FOLDED = object()
@@ -230,19 +226,27 @@ def _simplified(node: Node, described: dict[int, Node]) -> Any:
         and before.dtype == node.dtype
         and before.strides == node.strides
     )
-    return x if same and before.shares == OWN else None
+    fit = function in PRODUCTS or (before.shares == OWN and before.function is not INPUT)
+    return x if same and fit else None
 
 
 def _key(node: Node) -> Any:
     """A key that two calls share if they are the same; None if that is not known."""
     steps = node.steps
+    function: Any = node.function
+    args = node.args
+    ufunc = real_ufunc_of(node)
+    if ufunc is not None:  # np.multiply of arrays is operator.mul
+        function = ufunc
+        if ufunc in COMMUTATIVE and type(args[0]) is type(args[1]) is Ref:
+            args = args if args[0].at < args[1].at else args[::-1]
     try:
         key = (
-            node.function,
+            function,
             steps is None,
-            _frozen(node.args),
-            _frozen(node.kwargs),
-            _frozen(steps or ()),
+            frozen(args),
+            frozen(node.kwargs),
+            frozen(steps or ()),
         )
         hash(key)
     except TypeError:
@@ -250,16 +254,16 @@ def _key(node: Node) -> Any:
     return key
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
     kind = type(value)
     if kind is np.ndarray:
         return "array", id(value)  # constants are kept by their nodes, and never change
     if kind is tuple or kind is list or kind is Step:
-        return kind, tuple([_frozen(part) for part in value])
+        return kind, tuple([frozen(part) for part in value])
     if kind is dict:
-        return dict, tuple([(name, _frozen(part)) for name, part in value.items()])
+        return dict, tuple([(name, frozen(part)) for name, part in value.items()])
     if kind is slice:
-        return slice, _frozen(value.start), _frozen(value.stop), _frozen(value.step)
+        return slice, frozen(value.start), frozen(value.stop), frozen(value.step)
     if issubclass(kind, (float, complex, np.generic)):
         return kind, np.asarray(value).tobytes()
     return kind, value
@@ -320,4 +324,4 @@ def uses_of(block: Block) -> set[int]:
     return found
 
 
-__all__ = ["Block", "ends_of", "optimized", "uses_of"]
+__all__ = ["Block", "ends_of", "frozen", "optimized", "uses_of"]

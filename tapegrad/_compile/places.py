@@ -45,7 +45,8 @@ def bincount(path: Statements, node: Node) -> Array | None:
     if type(index) is not Array or type(given) is not Array or given.dtype != node.dtype:
         return None
     (n,) = node.shape
-    if index.dtype.kind != "i" or index.shape != given.shape:
+    index = _widened(path, index)
+    if index is None or index.shape != given.shape:
         return None
     path.require_within(index, n, least=0)
     memory = path.memory(node)
@@ -53,6 +54,15 @@ def bincount(path: Statements, node: Node) -> Array | None:
     out = Array(memory, 0, (0,), index.shape)
     path.stated(Cast, [given], node.dtype, out, np.add, (Place(index, n, 1),))
     return memory.whole()
+
+
+def _widened(path: Statements, x: Any) -> Array | None:
+    """Whole numbers in a dtype that has all places of an axis; None for others."""
+    if type(x) is not Array or x.dtype.kind not in "iu" or x.dtype == np.dtype("u8"):
+        return None
+    if x.dtype in (INDEX, np.dtype("i4")) or 0 in x.shape:
+        return x
+    return path.stated(Cast, [x], INDEX, path.new(x.shape, dense(x.shape, ()), INDEX).whole())
 
 
 class _Parts:
@@ -86,9 +96,10 @@ class _Parts:
         if type(part) is list:
             part = np.array(part)
         x = self.path.operand(part)
-        if type(x) is not Array or x.dtype.kind != "i":
+        found = _widened(self.path, x)
+        if found is None:
             self.fits = False
-        return x
+        return found
 
     def _lay_out(self, base: Array, parts: list[Any], given: list[Any]) -> None:
         positions = [i for i, x in enumerate(given) if x is not None]
@@ -184,7 +195,7 @@ def take(path: Statements, node: Node) -> Array | None:
         index = index % n if mode == "wrap" else np.clip(index, 0, n - 1)
     elif type(index) is not Ref:
         index = np.asarray(index)
-        if index.dtype.kind != "i":
+        if index.dtype.kind not in "iu":
             return None
     return gather(path, node, base, (*[slice(None)] * (axis % len(base.shape)), index))
 
@@ -196,7 +207,8 @@ def take_along(path: Statements, node: Node) -> Array | None:
         return None
     base, index = path.operand(bound["arr"]), path.operand(bound["indices"])
     axis = bound.get("axis", -1)
-    if type(base) is not Array or type(index) is not Array or index.dtype.kind != "i":
+    index = _widened(path, index)
+    if type(base) is not Array or index is None:
         return None
     if is_uniform(base) or len(index.shape) != len(base.shape):
         return None

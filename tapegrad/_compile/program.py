@@ -103,6 +103,19 @@ class Node:
         self.strides = getattr(value, "strides", ())
         self.shares = shares
 
+    def again(
+        self,
+        function: Function,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any] | None = None,
+        steps: tuple[Step, ...] | None = None,
+    ) -> Node:
+        """Another call whose value is of the same class, shape and layout."""
+        made = Node(function, args, kwargs or {}, steps=steps, silent=self.silent)
+        made.kind, made.shape, made.dtype = self.kind, self.shape, self.dtype
+        made.strides, made.shares = self.strides, self.shares
+        return made
+
     def same(self, other: Node) -> bool:
         """Whether another node is the same call with equal arguments."""
         return (
@@ -120,6 +133,10 @@ class Node:
         )
 
 
+def INPUT() -> None:
+    """The function of the node that describes an input; it is not called."""
+
+
 def alike(a: Any, b: Any) -> bool:
     """Whether two arguments are the same: equal, of one type, and arrays bit by bit."""
     kind = type(a)
@@ -130,7 +147,7 @@ def alike(a: Any, b: Any) -> bool:
             a.shape == b.shape
             and a.dtype == b.dtype
             and a.strides == b.strides
-            and (a is b or a.tobytes() == b.tobytes())
+            and (a is b or _same_bits(a, b))
         )
     if kind in (tuple, list) or isinstance(a, tuple):
         return len(a) == len(b) and all(map(alike, a, b))
@@ -139,13 +156,65 @@ def alike(a: Any, b: Any) -> bool:
     if kind is slice:
         return alike((a.start, a.stop, a.step), (b.start, b.stop, b.step))
     if issubclass(kind, (float, complex, np.generic)):
-        return bool(np.asarray(a).tobytes() == np.asarray(b).tobytes())
+        return _same_bits(np.asarray(a), np.asarray(b))
     if a is b:
         return True
     try:
         return bool(a == b)
     except Exception:  # noqa: BLE001 - of an object of the program: whatever its == raises
         return False
+
+
+def _same_bits(a: Any, b: Any) -> bool:
+    """Whether arrays of one shape and dtype hold the same bits, as far as these are of numbers."""
+    if a.tobytes() == b.tobytes():
+        return True
+    if a.dtype.char not in "gG":  # between long doubles there may be room, which holds anything
+        return False
+    same = (a == b) & (np.signbit(a.real) == np.signbit(b.real))
+    same &= np.signbit(a.imag) == np.signbit(b.imag)
+    return bool(np.all(same | (np.isnan(a) & np.isnan(b))))
+
+
+WIDEST = 1 << 16  # bytes from the first element of an array to its last, copied with all its gaps
+
+
+def copied(array: Any) -> Any:
+    """A copy that lies in memory as an array does: backwards, with gaps, or broadcast.
+
+    The last bits of an elementary function may depend on that. Of a column of a large matrix, or
+    another array in wide gaps, these are narrowed: at most as wide as what lies between them.
+    """
+    made = array.copy("K")
+    if made.strides == array.strides or array.size <= 1:
+        return made
+    room = sum([abs(step) * (n - 1) for step, n in zip(array.strides, array.shape, strict=True)])
+    narrow = room > WIDEST
+    strides, packed, low, high = list(array.strides), array.itemsize, 0, array.itemsize
+    for axis in sorted(range(array.ndim), key=lambda axis: abs(strides[axis])):
+        steps, stride = array.shape[axis] - 1, abs(strides[axis])
+        if not steps:
+            continue
+        if narrow:
+            stride = min(stride, 2 * packed)
+        packed = max(packed, stride * (steps + 1))
+        if strides[axis] < 0:
+            low += steps * stride
+        else:
+            high += steps * stride
+        strides[axis] = -stride if strides[axis] < 0 else stride
+    memory = np.empty(low + high, np.uint8)
+    made = np.ndarray(array.shape, array.dtype, memory, low, strides)
+    made[...] = array
+    return made
+
+
+def own_copy(array: Any) -> Any:
+    """A copy that can be written to, and lies backwards in memory where an array does."""
+    if min(array.strides, default=0) >= 0:
+        return array.copy("K")
+    turned = tuple([slice(None, None, -1 if step < 0 else 1) for step in array.strides])
+    return array[turned].copy("K")[turned]
 
 
 class Read(NamedTuple):
@@ -158,17 +227,36 @@ class Read(NamedTuple):
 class Segment:
     """Nodes in a row, and what follows: a read with a child by each answer, or the results."""
 
-    __slots__ = ("children", "nodes", "out", "parent", "read", "recordings", "start", "writes")
+    __slots__ = (
+        "careful",
+        "children",
+        "inputs",
+        "nodes",
+        "out",
+        "parent",
+        "read",
+        "recordings",
+        "start",
+        "writes",
+    )
 
     def __init__(self, parent: Segment | None, start: int) -> None:
         self.parent = parent
+        self.inputs: dict[int, Node] = {}  # of a root: what is known of them
         self.start = start  # the position of the first node along the path
+        self.careful = False  # of the first one: whether infinities and NaNs are branches
         self.nodes: list[Node] = []
         self.read: Read | None = None
         self.children: dict[Any, Segment] = {}
         self.recordings = 0  # runs that ended here
         self.out: Any = None  # the result's template, at the end of a path: `Results`
         self.writes: tuple[tuple[int, Any], ...] = ()  # inputs that f has written to
+
+    def describe(self, inputs: Sequence[Any]) -> None:
+        """Remember the classes, shapes and layouts of the inputs, the same in each call."""
+        for at, value in enumerate(inputs):
+            self.inputs[at] = node = Node(INPUT, (), {})
+            node.describe(value, OWN)
 
     @property
     def end(self) -> int:
@@ -212,6 +300,43 @@ def filled(template: Any, values: Sequence[Any]) -> Any:
     return template
 
 
+def rewritten(template: Any, stand_ins: dict[int, Any]) -> Any:
+    """Arguments with what stands for each reference."""
+    kind = type(template)
+    if kind is Ref:
+        return stand_ins.get(template.at, template)
+    if kind is tuple or kind is list:
+        return kind([rewritten(part, stand_ins) for part in template])
+    if kind is dict:
+        return {key: rewritten(part, stand_ins) for key, part in template.items()}
+    if kind is slice:
+        parts = (template.start, template.stop, template.step)
+        return slice(*[rewritten(part, stand_ins) for part in parts])
+    return template
+
+
+def renamed(node: Node, stand_ins: dict[int, Any]) -> Node:
+    """A call with what stands for each reference, also for the array that its value is of."""
+    steps = node.steps
+    if steps:
+        steps = tuple(
+            [
+                Step(f, rewritten(args, stand_ins), rewritten(kwargs, stand_ins))
+                for f, args, kwargs in steps
+            ]
+        )
+    made = node.again(
+        node.function,
+        rewritten(node.args, stand_ins),
+        rewritten(node.kwargs, stand_ins) if node.kwargs else {},
+        steps,
+    )
+    if node.shares >= 0 and node.shares in stand_ins:
+        stands = stand_ins[node.shares]
+        made.shares = stands.at if type(stands) is Ref else CONSTANT
+    return made
+
+
 def references(template: Any) -> Iterator[int]:
     """The positions to which arguments refer, in order, repeats included."""
     stack = [template]
@@ -244,7 +369,7 @@ def value_of(node: Node, values: Sequence[Any]) -> Any:
     kwargs = filled(node.kwargs, values) if node.kwargs else node.kwargs
     if node.steps is None:
         return node.function(*args, **kwargs)
-    whole = args[0].copy("K")
+    whole = own_copy(args[0])
     node.function(taken(whole, node.steps, values), *args[1:], **kwargs)
     return whole
 
@@ -297,6 +422,7 @@ def interpret(root: Segment, inputs: Sequence[Any]) -> tuple[Any, list[Any], Seg
 __all__ = [
     "CONSTANT",
     "HOLE",
+    "INPUT",
     "OWN",
     "SOUND",
     "Function",
@@ -310,10 +436,14 @@ __all__ = [
     "UnknownAnswer",
     "alike",
     "answer_key",
+    "copied",
     "filled",
     "interpret",
+    "own_copy",
     "references",
     "references_of",
+    "renamed",
+    "rewritten",
     "taken",
     "value_of",
 ]

@@ -13,11 +13,14 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from tapegrad._arrays.interface import Flat
 from tapegrad._compile.functions import (
+    CALLING,
+    IN_ARGUMENT,
     MUTATORS,
     SHAPED_BY_VALUES,
     STATIC,
@@ -29,14 +32,24 @@ from tapegrad._compile.functions import (
     method_of_ufunc,
     nth,
     out_of,
+    set_flat,
     shape_is_known,
     shapes_of,
+    without_writing,
 )
-from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike
+from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike, own_copy
 from tapegrad._compile.recorder import NotRecordableError, Recorder, name_of_function
-from tapegrad._core.recorded import as_recorded, call_keeping
+from tapegrad._core.composite import Composite
+from tapegrad._core.recorded import RECORDING, as_recorded, call_keeping
+from tapegrad._core.rule import REGISTRY
 from tapegrad._core.values import Mapped, asked_by_holder, innermost
 from tapegrad._errors import LeakedValueError
+
+_READS_MEMORY = (
+    "it hands a value to code that reads its memory (np.array of a list, a write into a plain "
+    "array, a library in C): join values with np.stack, and make buffers with np.zeros_like"
+)
+_INTO_PLAIN = "it writes a value into a plain array: make that with np.zeros_like"
 
 # A call as it is logged: the function, arguments with references, keywords likewise.
 Logged = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -105,6 +118,11 @@ class Recorded(Mapped):
     @property
     def shape(self) -> tuple[int, ...]:
         return getattr(self._value, "shape", ())
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self._value.view().shape = shape  # raises where that is no view
+        self._become(called(self.recorder, method("reshape"), (self, shape), {}))
 
     @property
     def dtype(self) -> Any:
@@ -209,16 +227,21 @@ class Recorded(Mapped):
         return called(self.recorder, np.array, (buffer,), {})
 
     def snapshot(self) -> Any:
-        """Its present state: later writes do not change it."""
+        """Its present state: no write changes it later. It has no gaps, as the tape's copies."""
         if not isinstance(self._value, np.ndarray):
             return self
-        return Recorded(self._value.copy("K"), self.at, self.recorder)
+        made = self._value.copy("K")
+        if made.strides != self._value.strides:
+            return called(self.recorder, method("copy"), (self, "K"), {})
+        return Recorded(made, self.at, self.recorder)
 
     def resize(self, shape: tuple[int, ...], refcheck: bool = True) -> None:
         """As `numpy.ndarray.resize`, to a shape of the same size: by a replay that made it."""
-        made = called(self.recorder, method("reshape"), (self, shape), {})
-        self._value, self._at, self.memory = made._value, made._at, made.memory
-        self.steps, self.seen = made.steps, made.seen
+        self._become(called(self.recorder, method("reshape"), (self, shape), {}))
+
+    def _become(self, other: Recorded) -> None:
+        self._value, self._at, self.memory = other._value, other._at, other.memory
+        self.steps, self.seen = other.steps, other.seen
 
     def add_part(self, index: Any, value: Any) -> None:
         """`self[index] += value` in a replay that made this array."""
@@ -230,7 +253,7 @@ class Recorded(Mapped):
         if not is_ours((*args, *kwargs.values())):
             return NotImplemented
         if method == "at":
-            mutated(args[0], method_of_ufunc(ufunc, "at"), args[1:], kwargs)
+            self._written(args[0], method_of_ufunc(ufunc, "at"), args[1:], kwargs)
             return None
         function = ufunc if method == "__call__" else method_of_ufunc(ufunc, method)
         out = kwargs.pop("out", None)
@@ -246,11 +269,15 @@ class Recorded(Mapped):
         if function in MUTATORS:
             position, name = MUTATORS[function]
             target = args[position] if position < len(args) else kwargs[name]
-            if type(target) is Recorded:
-                assert position == 0
-                rest = {key: value for key, value in kwargs.items() if key != name}
-                mutated(target, function, args[1:], rest)
-                return None
+            rest = {key: value for key, value in kwargs.items() if key != name}
+            self._written(target, function, args[1:] if args else (), rest)
+            return None
+        if function in IN_ARGUMENT:
+            args, kwargs, kept = without_writing(function, args, kwargs)
+            if kept is not None and type(kept) is Recorded and not kept.is_number():
+                made = called(self.recorder, function, args, kwargs)
+                mutated(kept, operator.setitem, (..., made), {})
+                return kept if kept.shape else kept[()]
         if "like" in kwargs:
             kwargs = {key: value for key, value in kwargs.items() if key != "like"}
         out = kwargs.get("out")
@@ -258,7 +285,19 @@ class Recorded(Mapped):
             rest = {key: value for key, value in kwargs.items() if key != "out"}
             targets = out if type(out) is tuple else (out,)
             return with_out(self.recorder, function, args, rest, targets)
+        if function in CALLING:
+            return cast(Composite, REGISTRY[function]).definition(*args, **kwargs)
         return called(self.recorder, function, args, kwargs)
+
+    def _written(
+        self, target: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """A call that writes into its first argument, by this value, or at places of it."""
+        if type(target) is Recorded:
+            mutated(target, function, args, kwargs)
+        else:
+            self.recorder.give_up(_INTO_PLAIN)
+            function(raw(target), *raw(args), **raw(kwargs))
 
     # -- reads and writes ------------------------------------------------------------------------
 
@@ -282,6 +321,14 @@ class Recorded(Mapped):
     def __len__(self) -> int:
         return len(self._value)
 
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        self.recorder.give_up("it sets the flags of an array")
+        self._value.setflags(write, align, uic)
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        self.recorder.give_up(_READS_MEMORY)
+        return bytes(self._value.tobytes(order))
+
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
@@ -292,8 +339,11 @@ class Recorded(Mapped):
 
     @property
     def flat(self) -> Any:
-        self.recorder.give_up("it uses x.flat (write np.ravel(x))")
-        return self._value.flat
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        mutated(self, set_flat, (value,), {})
 
     # -- what Python asks for --------------------------------------------------------------------
 
@@ -308,22 +358,40 @@ class Recorded(Mapped):
 
     def expect(self, question: Callable[[Any], bool], answer: bool) -> bool:
         """What a question is answered; the program asks it later if that was expected."""
+        recorder = self.recorder
+        if recorder.careful:
+            return self._answered_carefully(question, answer)
         found = question(self._value)
-        self.recorder.expect(question, self.at, found, answer)
+        recorder.expect(question, self.at, found, answer)
         return found
+
+    def _answered_carefully(self, question: Callable[[Any], bool], usual: bool) -> bool:
+        """What decides a way to go on; or that which is right in all cases."""
+        return not usual if self.recorder.assumes_worst else bool(self.answer(question))
 
     def trust(self, question: Callable[[Any], bool], answer: bool) -> bool:
         """`expect`, where the end of the transform asks about what comes of this value."""
+        if self.recorder.careful:
+            return self._answered_carefully(question, answer)
         found = question(self._value)
         if found is not answer:
             self.recorder.expect(question, self.at, found, answer)
         return found
 
+    def as_one(self, function: Callable[..., Any], *args: Any) -> Any:
+        """A call of a function of our own: see `values.as_one`."""
+        recorder = self.recorder
+        if not recorder.careful or recorder.assumes_worst:
+            return NotImplemented
+        if any(isinstance(arg, Mapped) and not arg.records for arg in args):
+            return NotImplemented
+        return called(recorder, getattr(function, "__wrapped__", function), args, {})
+
     def by(self, function: Callable[..., Any], *args: Any) -> Any:
         """What a function of plain arrays gives: see `by`."""
         return by(self.recorder, function, args)
 
-    def as_one(self, function: Callable[..., Any], *args: Any) -> Any:
+    def by_one(self, function: Callable[..., Any], *args: Any) -> Any:
         """What a function of plain arrays gives, as one call of the program."""
         if self.recorder.unfit is None and not _is_recordable(function(*raw(args))):
             return function(*args)
@@ -355,11 +423,7 @@ class Recorded(Mapped):
         return self.item()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        self.recorder.give_up(
-            "it hands a value to code that reads its memory (np.array of a list, a write into a "
-            "plain array, a library in C): join values with np.stack, and make buffers with "
-            "np.zeros_like"
-        )
+        self.recorder.give_up(_READS_MEMORY)
         return np.array(self._value, dtype)
 
     def __hash__(self) -> int:
@@ -444,6 +508,19 @@ def referred(value: Any) -> Any:
     return value
 
 
+def _opened(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Arguments as `raw` and as `referred` give them, in one walk: most are no containers."""
+    plain, given = [], []
+    for x in args:
+        if type(x) is Recorded:
+            plain.append(x._value)
+            given.append(Ref(x.at))
+        else:
+            plain.append(raw(x))
+            given.append(referred(x))
+    return tuple(plain), tuple(given)
+
+
 def called(
     recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -452,31 +529,70 @@ def called(
         raise LeakedValueError(
             "value from a compiled function used after that returned. Return it from the function."
         )
-    value = function(*raw(args), **raw(kwargs))
+    plain, given = _opened(args)
+    value = _tried(recorder, function, plain, raw(kwargs) if kwargs else kwargs)
     if function in STATIC:
         return value
     kind = type(value)
     if value is None or kind is str:
         recorder.give_up(f"it calls {name_of_function(function)}, which is no function of values")
         return value
-    given, named = referred(args), referred(kwargs)
+    named = referred(kwargs) if kwargs else kwargs
     shaped = _shaped_by_values(function, args)
     if kind is tuple or kind is list or isinstance(value, tuple):
         at = recorder.log(function, given, named, value)
         if shaped:
             recorder.ask(shapes_of, at, shapes_of(value))
-        parts = []
-        for i, part in enumerate(value):
-            call = (nth(function, i), given, named)
-            of: Any = operator.getitem, (Ref(at), i), {}
-            parts.append(None if part is None else _logged(recorder, part, of, call, args))
-        return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+        return _parts(recorder, value, at, (function, given, named), args)
     call = (function, given, named)
     if shaped and kind is np.ndarray:
         at = recorder.log(*call, value, shaped=True)
         recorder.ask(shapes_of, at, shapes_of(value))
-        return Recorded(value.copy("K"), at, recorder)  # such a result is seldom a view
+        return Recorded(own_copy(value), at, recorder)  # such a result is seldom a view
     return _logged(recorder, value, call, call, args)
+
+
+def _tried(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
+    """The value of a call. One that raises is no node: who catches that takes a branch unseen."""
+    try:
+        return _called_plainly(function, args, kwargs)
+    except (TypeError, AttributeError):  # as for all arguments of these kinds
+        raise
+    except Exception as error:
+        if not recorder.trial:
+            recorder.raised = True
+            recorder.give_up(f"{name_of_function(function)} raises {type(error).__name__} in it")
+        raise
+
+
+def _parts(recorder: Recorder, value: Any, at: int, call: Logged, args: tuple[Any, ...]) -> Any:
+    """The results of a call that returns several, some of which may be lists of them."""
+    kind: Any = type(value)
+    parts: list[Any] = []
+    function, given, named = call
+    for i, part in enumerate(value):
+        of: Logged = (operator.getitem, (Ref(at), i), {})
+        again = nth(function, i), given, named
+        if part is None:
+            parts.append(None)
+        elif type(part) is list or type(part) is tuple:
+            inner = recorder.log(*of, part)
+            parts.append(_parts(recorder, part, inner, again, args))
+        else:
+            parts.append(_logged(recorder, part, of, again, args))
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def _called_plainly(function: Any, args: Any, kwargs: Any) -> Any:
+    """What a function gives for plain values, of which nothing is recorded.
+
+    A function of our own may run transforms, which must not make recorded arrays in there.
+    """
+    token = RECORDING.set(None)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        RECORDING.reset(token)
 
 
 def _shaped_by_values(function: Any, args: tuple[Any, ...]) -> bool:
@@ -506,6 +622,8 @@ def _logged(
         return Recorded(value, recorder.log(*logged, value), recorder)
     if value.dtype.hasobject:
         recorder.give_up("it makes an array of objects")
+    if value.base is None and not any(_is_or_leads_to(arg, value) for arg in args):
+        return Recorded(value, recorder.log(*logged, value), recorder)
     for position, arg in enumerate(args):
         if type(arg) is Recorded and _share(value, arg._value):
             if value is arg._value:
@@ -517,8 +635,13 @@ def _logged(
             return Recorded(value, at, recorder, arg.memory, (*arg.steps, step))
     if any(type(arg) is np.ndarray and _share(value, arg) for arg in args):
         at = recorder.log(*logged, value, shares=CONSTANT)
-        return Recorded(value.copy("K"), at, recorder)  # a write must not change the constant
+        return Recorded(own_copy(value), at, recorder)  # a write must not change the constant
     return Recorded(value, recorder.log(*logged, value), recorder)
+
+
+def _is_or_leads_to(arg: Any, value: Any) -> bool:
+    arg = arg._value if type(arg) is Recorded else arg
+    return arg is value or getattr(arg, "base", None) is value
 
 
 def _share(a: Any, b: Any) -> bool:
@@ -544,8 +667,8 @@ def adopted(value: Any, recorder: Recorder) -> Any:
     kind = type(value)
     if kind is not np.ndarray and not issubclass(kind, np.number):
         return value
-    function = np.array if kind is np.ndarray else kind
-    copy = value.copy()
+    function: Any = own_copy if kind is np.ndarray else kind
+    copy = function(value)
     return Recorded(copy, recorder.log(function, (value,), {}, copy), recorder)
 
 
@@ -557,6 +680,7 @@ class Recording:
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
+        self.careful, self.suspicious = recorder.careful, recorder.suspicious
         self.objects = False  # whether there are objects that hold recorded arrays
         self.entered: list[tuple[Any, str, Any]] = []  # see `enter`
         self.written: list[Any] = []  # references to objects whose plain arrays were written to
@@ -616,7 +740,7 @@ def by(
     `exact`: it may give the same by chance, and the first of these do not count.
     """
     if recorder.unfit is None and function not in recorder.opaque:
-        expected = function(*raw(args))
+        expected = _called_plainly(function, raw(args), {})
         if not _is_recordable(expected):
             return function(*args)
         again = False  # whether it only did something else than in the run before
@@ -669,7 +793,7 @@ def mutated(
     memory = target.memory
     given, named = referred(args), referred(kwargs)
     whole = Ref(memory.at)
-    function(target._value, *raw(args), **raw(kwargs))
+    _tried(recorder, function, (target._value, *raw(args)), raw(kwargs))
     steps = target.steps
     memory.at = recorder.log(function, (whole, *given), named, memory.owner, steps)
     memory.version += 1
@@ -685,7 +809,7 @@ def with_out(
         mutated(out[0], out_of(function), args, kwargs)
         return out[0]
     if any(type(part) is not Recorded and part is not None for part in out):
-        recorder.give_up("it writes a recorded value into a plain array by out=")
+        recorder.give_up(_INTO_PLAIN)
         raw_out = raw(out)
         return function(*raw(args), **raw(kwargs), out=raw_out if len(out) > 1 else raw_out[0])
     results = called(recorder, function, args, kwargs)

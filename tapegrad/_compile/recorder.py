@@ -28,8 +28,12 @@ from tapegrad._compile.program import (
     Step,
     alike,
     answer_key,
+    copied,
 )
-from tapegrad._core.quiet import is_quiet
+from tapegrad._core.quiet import VARIABLE, is_quiet
+
+# Arguments of which nothing has to be copied.
+_ATOMS = frozenset((Ref, int, float, complex, bool, str, type(None)))
 
 
 class Recorder:
@@ -42,12 +46,20 @@ class Recorder:
         most_nodes: int,
         most_branches: int,
         opaque: set[Function] | None = None,
+        *,
+        careful: bool = False,
+        suspicious: bool = False,
+        assumes_worst: bool = False,
     ) -> None:
         self.segment = root
         self.position = 0  # of the next node in the segment
         self.end = count  # the position of the next node along the path
         self.open = True
         self.differs = False
+        self.careful = careful  # whether an answer that is expected is a branch as any other
+        self.suspicious = suspicious  # and whatever NumPy can have noticed counts as noticed
+        self.assumes_worst = assumes_worst  # or is not looked at, and taken for the other one
+        self.raised = False  # whether a call raised, which something caught
         self.unsound = False  # whether an answer was not that which was expected
         self.sound: int | None = None  # the position of: whether all were until now
         self.opaque = set() if opaque is None else opaque  # functions that are calls of their own
@@ -55,7 +67,7 @@ class Recorder:
         self.unfit: str | None = None  # why this run cannot be a program
         self.answers: dict[tuple[Any, int], Any] = {}  # of reads on this path
         self.most_nodes, self.most_branches = most_nodes, most_branches
-        self.errstate = np.geterr()
+        self.errstate, self.usual = np.geterr(), VARIABLE.get()
         self.kept: dict[int, tuple[Any, Any]] = {}  # plain arrays and their copies, by id
 
     def give_up(self, why: str, *, differs: bool = False) -> None:
@@ -125,6 +137,8 @@ class Recorder:
         return at
 
     def _is_silent(self) -> bool:
+        if VARIABLE.get() is self.usual:
+            return False
         if is_quiet():
             return True
         state = np.geterr()
@@ -140,13 +154,11 @@ class Recorder:
         if kind is np.ndarray:
             before = self.kept.get(id(template))
             if before is None or not alike(template, before[1]):
-                copied = template.copy("K")
-                if copied.strides != template.strides:  # a view with gaps, or broadcast
-                    copied = template if not template.flags.writeable else copied
-                before = self.kept[id(template)] = template, copied
+                before = self.kept[id(template)] = template, copied(template)
             return before[1]
         if kind is tuple or kind is list:
-            return kind([self.constants(part) for part in template])
+            of = self.constants
+            return kind([part if type(part) in _ATOMS else of(part) for part in template])
         if kind is dict:
             return {key: self.constants(part) for key, part in template.items()}
         return template

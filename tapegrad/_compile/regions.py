@@ -147,7 +147,9 @@ class Call:
     __slots__ = ("args", "at", "box", "kind", "level", "node", "out")
 
     def __init__(self, kind: str, at: int, node: Node | None, args: list[Any]) -> None:
-        self.kind = kind  # "call", "into" (a ufunc or product that writes into `out`), "check"
+        self.kind = (
+            kind  # "call", "into" (a product that writes into `out`), "check", or of our own
+        )
         self.at, self.node, self.args = at, node, args
         self.out: Array | None = None
         self.level = 0
@@ -301,6 +303,7 @@ class Statements:
         self.flags = Memory((0,), (1,), BOOL)
         self.expected: list[bool] = []  # the answers to questions, whose flags these are
         self.refused: set[Any] = set()
+        self.triangles: set[int] = set()  # memories of lower triangular matrices
 
     def alias(self, memory: Memory) -> None:
         """Say that a memory has another name, so that nobody writes to it in place."""
@@ -373,6 +376,12 @@ class Statements:
         out = Array(self.flags, len(self.expected), (0,) * len(x.shape), x.shape)
         self.expected.append(expected)
         self.stated(op, [x, *others], x.dtype, out, np.logical_or)
+
+    def flag(self) -> Array:
+        """A flag of a call's, which the path expects to be false."""
+        self.flags.kept = True
+        self.expected.append(False)
+        return Array(self.flags, len(self.expected) - 1, (), ())
 
     def require_within(self, index: Array, length: int, least: int | None = None) -> None:
         """Have calls be NumPy's where an index is beyond an axis."""

@@ -269,8 +269,11 @@ def place_of_extremum(path: Statements, node: Node) -> Array | None:
     x = path.operand(node.args[0])
     if kwargs or len(node.args) > 2 or type(x) is not Array or not x.shape:
         return None
-    if x.dtype == BOOL or keep not in (False, True) or not isinstance(axis, int | None):
+    if keep not in (False, True) or not isinstance(axis, int | None):
         return None
+    if x.dtype == BOOL:
+        small = np.dtype("i1")
+        x = path.stated(Cast, [x], small, path.new(x.shape, dense(x.shape, ()), small).whole())
     name = METHODS.get(node.function) or node.function.__name__
     ufunc = np.maximum if name == "argmax" else np.minimum
     rank = len(x.shape)

@@ -9,6 +9,7 @@ elements; else the call belongs to another program.
 
 from __future__ import annotations
 
+import collections
 import functools
 import sys
 import types
@@ -25,7 +26,6 @@ from tapegrad._transforms.wrapper import Transformed
 _LIBRARIES = frozenset(("numpy", "tapegrad", "scipy", "autograd", "torch", "jax"))
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _DEEPEST = 12
-_SMALL = 1 << 15  # bytes of an array
 _MOST = 4096  # places, beyond which a function is not followed
 
 # How a place is read: a function without arguments that returns what is there now.
@@ -44,32 +44,40 @@ class Surroundings:
         self.places: list[Place] | None = None  # found at the first call
         self.held: list[Any] = []  # what was found there then
         self.copies: list[Any] = []  # arrays of it, as they were then
+        self.found: list[tuple[Place, Any, Any]] = []  # all these, of one place each
         self.changes = 0
 
     def version(self) -> int:
         """How often what is outside has changed: the same number if nothing has since."""
         if self.places is None:
             self._find()
-        elif self.places and not self._same():
+        elif not self.are_same():
             self._find()
             self.changes += 1
         return self.changes
 
     def _find(self) -> None:
-        found = _Search()
-        found.follow(self.f, 0)
+        found = search(self.f)
         self.places, self.held = found.places, found.held
-        self.copies = [_kept(x) if type(x) is np.ndarray else x for x in self.held]
+        self.copies = [x.copy() if type(x) is np.ndarray else x for x in self.held]
+        self.found = list(zip(self.places, self.held, self.copies, strict=True))
 
-    def _same(self) -> bool:
-        assert self.places is not None
-        for place, held, copy in zip(self.places, self.held, self.copies, strict=True):
+    def are_those(self, version: int) -> bool:
+        """Whether what is outside is that of a version."""
+        return version == self.changes and self.are_same()
+
+    def are_same(self) -> bool:
+        """Whether what is outside is what it was when it was found."""
+        for place, held, copy in self.found:
             now = place()
             if now is not held and not _equal_plain(now, held):
                 return False
-            if type(now) is np.ndarray and not _equal_arrays(now, copy):
+            if type(copy) is _ARRAY and not _equal_arrays(now, copy):
                 return False
         return True
+
+
+_ARRAY = np.ndarray
 
 
 def _equal_plain(a: Any, b: Any) -> bool:
@@ -80,26 +88,23 @@ def _equal_plain(a: Any, b: Any) -> bool:
         return True  # the elements are compared
     if isinstance(a, (float, complex)):
         return repr(a) == repr(b)
-    return isinstance(a, _PLAIN) and bool(a == b)
-
-
-def _kept(array: Any) -> Any:
-    """What an array is compared with later: of a small one its bytes, which takes least time."""
-    if array.nbytes > _SMALL or array.dtype.hasobject:
-        return array.copy()
-    return array.shape, array.dtype, array.tobytes()
+    return isinstance(a, (*_PLAIN, frozenset)) and bool(a == b)
 
 
 def _equal_arrays(a: Any, b: Any) -> bool:
-    if type(b) is tuple:
-        shape, dtype, held = b
-        return a.shape == shape and a.dtype == dtype and bool(a.tobytes() == held)
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     if a.dtype.hasobject:
         return False
     same = a == b
     return bool(same.all()) or a.tobytes() == b.tobytes()  # nan differs from itself
+
+
+def search(f: Function) -> _Search:
+    """The places that a function reads, and what they hold."""
+    found = _Search()
+    found.follow(f, 0)
+    return found
 
 
 class _Search:
@@ -148,12 +153,22 @@ class _Search:
             self._at(functools.partial(_element, value, position), depth)
         self._place(functools.partial(len, value))
 
+    def _set(self, value: Any, depth: int) -> None:
+        self._place(functools.partial(frozenset, value))
+
+    def _bytes(self, value: Any, depth: int) -> None:
+        self._place(functools.partial(bytes, value))
+
+    def _property(self, value: Any, depth: int) -> None:
+        for function in (value.fget, value.fset):
+            self.follow(function, depth + 1)
+
     def _class(self, value: Any, depth: int) -> None:
         if _of_library(value):
             return
         for name, part in list(vars(value).items()):
             if not name.startswith("__"):
-                self._at(functools.partial(_attribute, value, name), depth)
+                self._at(functools.partial(_item, vars(value), name), depth)
             elif isinstance(part, types.FunctionType):
                 self.follow(part, depth + 1)
 
@@ -165,9 +180,10 @@ class _Search:
                 self.follow(type(value), depth + 1)
                 return
         if _of_library(type(value)):
-            wrapped = getattr(value, "function", None) or getattr(value, "__wrapped__", None)
-            if callable(wrapped):  # a primitive, a custom function
-                self.follow(wrapped, depth + 1)
+            for name in ("function", "__wrapped__", "func"):
+                wrapped = getattr(value, name, None)
+                if callable(wrapped):  # a primitive, a custom function, a method of a class
+                    self.follow(wrapped, depth + 1)
             return
         self.follow(type(value), depth + 1)
         names = list(getattr(value, "__dict__", ()))
@@ -180,36 +196,37 @@ class _Search:
     def _function(self, f: Any, depth: int) -> None:
         if _of_library(f):
             return
+        names = _names_in(f.__code__)
         for cell in f.__closure__ or ():
-            self._at(functools.partial(_contents, cell), depth)
+            self._at(functools.partial(_contents, cell), depth, names)
         if f.__defaults__:
             self._at(lambda: f.__defaults__, depth)
         if f.__kwdefaults__:
             self._at(lambda: f.__kwdefaults__, depth)
-        for name in _names_in(f.__code__):
+        for name in names:
             if name in f.__globals__:
-                self._at(functools.partial(_item, f.__globals__, name), depth)
+                self._at(functools.partial(_item, f.__globals__, name), depth, names)
         wrapped = getattr(f, "__wrapped__", None)
         if wrapped is not None:
             self.follow(wrapped, depth + 1)
 
-    def _at(self, place: Place, depth: int) -> None:
-        value = place()
-        if isinstance(value, types.ModuleType):
-            if value.__name__.partition(".")[0] not in _LIBRARIES and not _is_standard(value):
-                self._module(value, depth)
-            return
-        self._place(place)
-        self.follow(value, depth + 1)
+    def _at(self, place: Place, depth: int, names: tuple[str, ...] | None = None) -> None:
+        """Find a place, and those inside what it holds.
 
-    def _module(self, module: types.ModuleType, depth: int) -> None:
-        """A module of the program's own: all that it holds may be read."""
-        if id(module) in self.known:
-            return
-        self.known.add(id(module))
-        for name in list(vars(module)):
-            if not name.startswith("__"):
-                self._at(functools.partial(_attribute, module, name), depth)
+        `names`: those in the code that reads it, which are all that it can name of a module.
+        """
+        value = place()
+        self._place(place)
+        if not isinstance(value, types.ModuleType):
+            self.follow(value, depth + 1)
+        elif not _of_library(value) and depth <= _DEEPEST:
+            held = vars(value)
+            if names is None and id(value) in self.known:
+                return
+            self.known.add(id(value))
+            for name in list(held) if names is None else names:
+                if name in held and not name.startswith("__"):
+                    self._at(functools.partial(_item, held, name), depth + 1, names)
 
     def _place(self, place: Place) -> None:
         self.places.append(place)
@@ -220,8 +237,11 @@ class _Search:
         (functools.partial, _partial),
         (types.MethodType, _method),
         (types.FunctionType, _function),
-        (dict, _dict),
-        ((list, tuple), _list),
+        ((dict, types.MappingProxyType), _dict),
+        ((list, tuple, collections.deque), _list),
+        ((set, frozenset), _set),
+        (bytearray, _bytes),
+        (property, _property),
         (type, _class),
     )
 
@@ -246,13 +266,11 @@ def _contents(cell: Any) -> Any:
 
 
 def _of_library(value: Any) -> bool:
-    """Whether a function or class belongs to a library whose state is no part of a program."""
-    name = getattr(value, "__module__", None) or "builtins"
-    return name.partition(".")[0] in _LIBRARIES or name.partition(".")[0] in _standard_names()
-
-
-def _is_standard(module: types.ModuleType) -> bool:
-    return module.__name__.partition(".")[0] in _standard_names()
+    """Whether a function, class or module is a library's, whose state is no part of a program."""
+    is_module = isinstance(value, types.ModuleType)
+    name = value.__name__ if is_module else getattr(value, "__module__", None)
+    package = (name or "builtins").partition(".")[0]
+    return package in _LIBRARIES or package in _standard_names()
 
 
 @functools.cache
@@ -273,4 +291,4 @@ def _names_in(code: types.CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names(code)))
 
 
-__all__ = ["Surroundings"]
+__all__ = ["Surroundings", "search"]

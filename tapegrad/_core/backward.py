@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry, _Mark, wrap_kept
-from tapegrad._core.fit import fit_cotangent, is_finite
-from tapegrad._core.quiet import ALWAYS, Changes
+from tapegrad._core.fit import finite_or_strong, fit_cotangent, holds_infinity, is_finite
+from tapegrad._core.quiet import ALWAYS, Changes, take
 from tapegrad._core.recorded import pulled
 from tapegrad._core.scatter import give_part, last_writers, read_back, scatter
 from tapegrad._core.settled import Settled, SettledAll
@@ -25,7 +25,6 @@ from tapegrad._core.values import (
     Traced,
     decide,
     is_basic,
-    is_numpy,
     lift_to_level_of_index,
     unbatched,
     writable,
@@ -83,8 +82,8 @@ def replay_backward(
             ):
                 found = y.pull(g, out, *x)
                 if y.strong is not None and (noticed or rule.y_unseen):
-                    noticed.clear()
-                    if not _all_finite(found):
+                    happened = take(noticed) or rule.y_unseen
+                    if not _all_finite(found) and happened:
                         found = y.strong(g, out, *x)
                         strong_zeros = not _all_finite(found)
                 for at, bar in zip(x_slot, found):  # noqa: B905 - strict= costs
@@ -134,8 +133,8 @@ def replay_backward(
                         bar = UNKNOWN
                         noticed.add("number")
                     if rule.strong and (noticed or rule.x_unseen):
-                        noticed.clear()
-                        if not is_finite(bar):
+                        happened = take(noticed) or rule.x_unseen
+                        if not is_finite(bar) and happened:
                             bar = _strongly(rule, 0, g, out, x, y)
                             strong_zeros = not is_finite(bar)
                 before = bars[x_slot]
@@ -165,8 +164,8 @@ def replay_backward(
                     bar = UNKNOWN
                     noticed.add("number")
                 if rule.strong and (noticed or rule.y_unseen):
-                    noticed.clear()
-                    if not is_finite(bar):
+                    happened = take(noticed) or rule.y_unseen
+                    if not is_finite(bar) and happened:
                         bar = _strongly(rule, 1, g, out, x, y)
                         strong_zeros = not is_finite(bar)
         before = bars[at]
@@ -190,8 +189,7 @@ def _strongly(rule: Any, position: int, g: Cotangent, out: Value, x: Value, y: V
     if partial is None or partial is MINUS:
         return g if partial is None else -g
     factor = partial(out, x) if rule.unary else partial(out, x, y)
-    bar = g * factor
-    return bar if is_finite(bar) else rule.times(g, factor)
+    return finite_or_strong(rule.times, g, factor)
 
 
 def _are_arrays(parts: Iterable[Cotangent]) -> bool:
@@ -334,11 +332,7 @@ def _pull_general(
 
 def _has_infinities(g: Cotangent) -> bool:
     g = unbatched(g)
-    return not isinstance(g, Traced) and bool(decide(_holds_infinity, g))
-
-
-def _holds_infinity(g: Cotangent) -> bool:
-    return is_numpy(g) and bool(np.isinf(g).any())
+    return not isinstance(g, Traced) and bool(decide(holds_infinity, g))
 
 
 def _pull_infinite(rule: Any, g: Cotangent, *call: Any) -> list[Cotangent]:

@@ -20,7 +20,7 @@ from tapegrad._core.rule import Partial, Rule, register
 from tapegrad._core.settled import NUMBER, AllWays
 from tapegrad._core.sums import summing, summing_products
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
-from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Traced, is_recorded_number
+from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Traced, as_one, is_recorded_number
 
 
 class Over:
@@ -48,6 +48,10 @@ def strong_product(g: Cotangent, partial: Value) -> Value:
     if isinstance(g, Traced) or isinstance(partial, Traced):
         return STRONG.apply_bound([g, partial], {})
     product = g * partial
+    if isinstance(product, Mapped):
+        made = as_one(product, strong_product, g, partial)
+        if made is not NotImplemented:
+            return made
     whole = isinstance(product, (np.ndarray, Mapped)) and not is_recorded_number(product)
     if whole and is_finite(product):
         return product  # the frequent case costs one sum

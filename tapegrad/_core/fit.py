@@ -6,7 +6,7 @@ beyond their names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import isfinite, isnan
 from typing import Any
 
@@ -14,7 +14,16 @@ import numpy as np
 
 from tapegrad._core.entry import Named, Spec
 from tapegrad._core.types import Cotangent, Tangent, Value
-from tapegrad._core.values import cast, expect, in_trace, is_numpy, is_recorded_number, trust
+from tapegrad._core.values import (
+    as_one,
+    cast,
+    expect,
+    in_trace,
+    is_numpy,
+    is_recorded,
+    is_recorded_number,
+    trust,
+)
 from tapegrad._errors import RuleError
 
 
@@ -85,8 +94,8 @@ MANY = 1 << 17  # and up to which a copy of an array with gaps costs less than i
 def is_finite(bar: Cotangent) -> bool:
     """Whether a cotangent has no infinity or NaN. Its sum decides: one pass, no array of flags.
 
-    A sum that overflows gives False for finite elements, which costs only time. Arrays of other
-    libraries may be lazy, and are not computed: the answer for them is True.
+    Where it overflows, the elements do. Arrays of other libraries may be lazy, and are not
+    computed: the answer for them is True.
     """
     if type(bar) is not np.ndarray:
         if type(bar) is np.float64 or type(bar) is np.float32:
@@ -98,9 +107,28 @@ def is_finite(bar: Cotangent) -> bool:
     cheap = bar.size <= MANY or bar.flags.forc
     if cheap and bar.dtype.char in "df" and type(bar) is np.ndarray:
         row = bar if bar.ndim == 1 else bar.ravel("K")
-        return isfinite(row.dot(row))  # squares: half of the price of a sum, or less
-    total = np.add.reduce(bar, None)
-    return isfinite(total) if type(total) is np.float64 else bool(total - total == 0)
+        if isfinite(row.dot(row)):  # squares: half of the price of a sum, or less
+            return True
+    else:
+        total = np.add.reduce(bar, None)
+        if isfinite(total) if type(total) is np.float64 else total - total == 0:
+            return True
+    return bool(np.isfinite(bar).all())
+
+
+def finite_or_strong(times: Callable[..., Any], g: Cotangent, factor: Value) -> Cotangent:
+    """`g * factor`, or if that is not finite `times(g, factor)`: a strong product."""
+    bar = g * factor
+    if is_recorded(bar):
+        made = as_one(bar, finite_or_strong, times, g, factor)
+        if made is not NotImplemented:
+            return made
+    return bar if is_finite(bar) else times(g, factor)
+
+
+def holds_infinity(g: Cotangent) -> bool:
+    """Whether a value of NumPy's has an infinity."""
+    return is_numpy(g) and bool(np.isinf(g).any())
 
 
 def _unrepeated(bar: Any) -> Any:

@@ -14,12 +14,12 @@ from tapegrad._core.backward import RAISED_BY_NUMBERS
 from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry
 from tapegrad._core.fit import has_nan, is_sound_sum
 from tapegrad._core.forward import push
-from tapegrad._core.quiet import NOTICED, SILENT, VARIABLE, WATCHING
-from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry
+from tapegrad._core.quiet import NOTICED, SILENT, VARIABLE, WATCHING, take
+from tapegrad._core.recorded import as_recorded, is_recording, is_suspicious, recorded_entry
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Slot, Tangent, Value
-from tapegrad._core.values import PLAIN_PARTS
+from tapegrad._core.values import PLAIN_PARTS, is_recorded_array
 
 
 class Cell:
@@ -215,7 +215,7 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path, written out
         ):
             _push_as_numpy(entry)
             return
-        elif not is_sound_sum(total):
+        elif not (_is_sound if is_recorded_array(total) else is_sound_sum)(total):
             total = _pushed(entry)
         slot.tangent = total
     except RAISED_BY_NUMBERS:
@@ -244,8 +244,8 @@ def _along(partial: Any, dot: Tangent, out: Value, x: Value, y: Value) -> Tangen
 
 def _is_sound(total: Any) -> bool:
     """Whether a tangent has no NaN although something was noticed."""
-    NOTICED.clear()
-    return is_sound_sum(total)
+    happened = take(NOTICED)
+    return is_sound_sum(total) or not (happened or is_suspicious())
 
 
 def _push_general(entry: Entry) -> None:

@@ -39,6 +39,13 @@ class _Always(set[str]):
 
 ALWAYS = _Always({"unknown"})
 
+
+class Asked(_Always):
+    """Where a program is recorded: it looks in any case, and goes on by what has happened."""
+
+
+ASKED = Asked({"unknown"})
+
 # What has happened in the state `WATCHING` since somebody cleared it: an infinity from finite
 # numbers, or a NaN from others. All threads share it: what another thread has done, or has
 # cleared, costs a look too many, or one at the end of the replay.
@@ -52,6 +59,15 @@ def _notice(kind: str, _flag: int) -> None:
 # In place of np.errstate(all="ignore"): `token = VARIABLE.set(SILENT)`, `VARIABLE.reset(token)`.
 VARIABLE, SILENT = _state()
 _, WATCHING = _state(invalid="call", divide="call", over="call", call=_notice)
+
+
+def take(noticed: Changes) -> bool:
+    """Whether anything has happened until now, that is not taken already."""
+    if isinstance(noticed, Asked):
+        noticed = NOTICED
+    found = bool(noticed)
+    noticed.clear()
+    return found
 
 
 def is_quiet() -> bool:
@@ -99,12 +115,15 @@ if not _is_noticed():
 
 __all__ = [
     "ALWAYS",
+    "ASKED",
     "NOTICED",
     "SILENT",
     "VARIABLE",
     "WATCHING",
+    "Asked",
     "Changes",
     "is_quiet",
     "silently",
     "silently_again",
+    "take",
 ]

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import Outputs
+from tapegrad._core.quiet import NOTICED, Asked
 from tapegrad._core.scatter import selects_once
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.values import PLAIN_PARTS, Mapped, decide, in_trace, is_recorded, recorded_in
@@ -40,6 +41,18 @@ OPEN: set[Any] = set()
 def is_recording() -> bool:
     """Whether calls are recorded here."""
     return bool(OPEN) and RECORDING.get() is not None
+
+
+def is_careful() -> bool:
+    """Whether calls are recorded here that may meet infinities and NaNs."""
+    recording = RECORDING.get() if OPEN else None
+    return recording is not None and recording.careful
+
+
+def is_suspicious() -> bool:
+    """Whether they are recorded as if an infinity or NaN had been noticed at any time."""
+    recording = RECORDING.get() if OPEN else None
+    return recording is not None and recording.suspicious
 
 
 def recorded_too(value: Any) -> Any:
@@ -93,7 +106,13 @@ class _Names(dict[str, Any]):
 
 # Where values are looked at: these know recorded ones, and record the question.
 _ASKING = frozenset(
-    ("tapegrad._core.alone", "tapegrad._core.fit", "tapegrad._core.values", __name__)
+    (
+        "tapegrad._core.alone",
+        "tapegrad._core.fit",
+        "tapegrad._core.quiet",
+        "tapegrad._core.values",
+        __name__,
+    )
 )
 _NAMES: dict[int, _Names] = {}  # by the names of the module
 _MADE: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
@@ -138,7 +157,7 @@ def _by_rule(rule: Any, name: str, call: tuple[Any, ...]) -> Any:
     if found is None:
         return getattr(rule, name)(*call)
     kept = call[3].get("kept")
-    by = found.as_one if _asks_for_classes(rule) else found.by
+    by = found.by_one if _asks_for_classes(rule) else found.by
     if kept is None:
         return by(_way_of(rule, name), *call)
     state, values = spread(state_of(kept), [call[0], call[1], *call[2]])
@@ -296,6 +315,8 @@ def _seen(value: Any) -> Any:
         return _NUMPY
     if value is math:
         return _MATH
+    if value is NOTICED:
+        return _NOTICED
     method = type(value) is types.BuiltinMethodType and type(value.__self__) is np.ndarray
     if method and value.__name__ == "dot":
         return functools.partial(np.dot, value.__self__)  # which asks the other array
@@ -331,6 +352,7 @@ def _remade(function: Any) -> Any:
         tuple(cells),
     )
     made.__kwdefaults__ = function.__kwdefaults__
+    made.__wrapped__ = function  # type: ignore[attr-defined]
     _UNFINISHED[function] = made  # it may call itself
     for cell, of in zip(cells, function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # a cell that is empty yet
@@ -362,6 +384,14 @@ class _Math:
         return functools.partial(decide, found) if name in ("isfinite", "isnan") else found
 
 
+class _Noticed(Asked):
+    """What NumPy has noticed: in other calls of the same program it may be something else."""
+
+    def __bool__(self) -> bool:
+        return bool(NOTICED) or is_careful()
+
+
+_NOTICED = _Noticed()
 _NUMPY = _NumPy()
 _MATH = _Math()
 
@@ -460,7 +490,9 @@ __all__ = [
     "class_of",
     "entering",
     "held",
+    "is_careful",
     "is_recording",
+    "is_suspicious",
     "note_write",
     "pulled",
     "pushed",

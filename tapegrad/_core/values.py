@@ -111,6 +111,7 @@ class Mapped:
         def expect(self, question: Any, answer: bool) -> bool: ...
         def by(self, function: Any, *args: Any) -> Any: ...
         def trust(self, question: Any, answer: bool) -> bool: ...
+        def as_one(self, function: Any, *args: Any) -> Any: ...
         def strong(self) -> Any: ...
 
         def apply(self, function: Any, *args: Any) -> Any: ...
@@ -255,7 +256,8 @@ def decide(question: Callable[[Any], Any], value: Any) -> Any:
 def expect(question: Callable[[Any], bool], value: Any, answer: bool) -> bool:
     """`decide`, of a question whose answer is nearly always the same.
 
-    A recorded program goes on as if it was, and asks once, at its end, about all of them.
+    A recorded program goes on as if it was, and asks once, at its end, about all of them. One for
+    calls where it was not takes it for a branch, as `decide` does.
     """
     while isinstance(value, (Traced, Mapped)):
         if not isinstance(value, Traced) and value.records:
@@ -274,6 +276,16 @@ def trust(question: Callable[[Any], bool], value: Any, answer: bool) -> bool:
             return value.trust(question, answer)
         value = value._value
     return question(value)
+
+
+def as_one(result: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """The result of a function of our own as one call of a program, where that is to have it.
+
+    NotImplemented elsewhere. A program that takes answers for branches has none within such a
+    call, and machine code computes what is right for each answer. `result`: a value of the same
+    program.
+    """
+    return result.as_one(function, *args) if is_recorded(result) else NotImplemented
 
 
 # How often `any_true` was asked: what a function did then may be another thing for other values.
@@ -536,6 +548,7 @@ __all__ = [
     "Traced",
     "all_basic",
     "any_true",
+    "as_one",
     "as_order",
     "asked_by_holder",
     "batched_index_part",

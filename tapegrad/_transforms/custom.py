@@ -254,6 +254,8 @@ class _Run:
 def _as_array(part: Value) -> Any:
     import numpy as np
 
+    if is_recorded(part):
+        return part.strong()
     return np.float64(part) if issubclass(type(part), float) else part
 
 

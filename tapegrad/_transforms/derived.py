@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad._core.entry import Entry, kept_kind
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
-from tapegrad._core.values import is_array, is_plain_number, raw_value
+from tapegrad._core.values import is_array, is_plain_number, is_recorded_number, raw_value
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
 from tapegrad._transforms.forward import Pushforward, jvp, require_one_each, require_tuple
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection
@@ -319,7 +319,7 @@ def _random_like(leaf: Value, generator: np.random.Generator) -> Any:
     values = generator.uniform(1.0, 4.0, shape) * generator.choice([-1.0, 1.0], shape)
     if dtype.kind == "c":
         values = values + 1j * generator.uniform(1.0, 4.0, shape)
-    scalar = is_plain_number(leaf)
+    scalar = is_plain_number(leaf) or is_recorded_number(leaf)
     return dtype.type(values) if scalar else np.asarray(values, dtype)
 
 

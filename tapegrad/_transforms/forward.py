@@ -17,7 +17,13 @@ from tapegrad._core.fit import any_nan, is_finite, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape, tangent_at
 from tapegrad._core.quiet import SILENT, VARIABLE
-from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry, recorded_too
+from tapegrad._core.recorded import (
+    as_recorded,
+    is_careful,
+    is_recording,
+    recorded_entry,
+    recorded_too,
+)
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import Traced, is_array, is_numpy, raw_value
@@ -60,8 +66,8 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     if tape.root.singular:  # a limit needs a recording of f, not only the tangents
         out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
         return (out, pushforward(*tangents), *rest)
-    if asked and not is_recording() and _has_nan(run[0]):
-        # Of a zero beside a NaN that nothing noticed, perhaps. A program has asked.
+    if asked and (not is_recording() or is_careful()) and _has_nan(run[0]):
+        # Of a zero beside a NaN that nothing noticed, perhaps. Most programs have asked.
         tape = ForwardTape(name)
         tape.be_strong()
         run = _run(name, f, inputs, dots, tape, has_aux)
@@ -156,7 +162,7 @@ def _primal_and_tangent(leaf: Value, tape: Tape) -> tuple[Any, Any]:
     if isinstance(leaf, Traced):
         if leaf.tape is tape:
             dot = tangent_at(leaf.slot) if isinstance(leaf.slot, Cell) else None
-            if dot is not None and is_recording():
+            if dot is not None and is_recording() and not is_careful():
                 is_finite(dot)  # a program asks here, and not at each product
             return leaf._value, own_copy(as_cotangent(dot, leaf._value))
         leaf.tape.require_open()

@@ -23,6 +23,8 @@ from tapegrad._core.values import (
     is_array,
     is_inexact,
     is_ndarray,
+    is_recorded_array,
+    is_recorded_number,
     is_scalar,
     records,
     snapshot,
@@ -112,7 +114,8 @@ def as_cotangent(bar: Cotangent, leaf: Value) -> Cotangent:
         if is_scalar(leaf) == is_scalar(bar):
             return bar
         return bar[()] if is_scalar(leaf) else np.copy(bar)
-    if issubclass(type(leaf), np.generic):
+    of_number = isinstance(leaf, Traced) and is_scalar(leaf) or is_recorded_number(leaf)
+    if of_number or issubclass(type(leaf), np.generic):
         return bar[()] if is_ndarray(bar) else bar
     if issubclass(type(bar), np.generic):
         return np.asarray(bar)
@@ -351,4 +354,6 @@ class Inputs:
 
 def own_copy(leaf: Value) -> Any:
     """A copy of a leaf, which shares no memory and no object with the values of a replay."""
-    return leaf.copy() if type(leaf) is np.ndarray else snapshot(leaf)
+    if type(leaf) is np.ndarray or is_recorded_array(leaf) and not leaf.flags.c_contiguous:
+        return leaf.copy()
+    return snapshot(leaf)

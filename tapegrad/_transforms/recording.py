@@ -16,8 +16,15 @@ from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, emptying, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import any_nan, has_nan, is_finite
-from tapegrad._core.quiet import ALWAYS, NOTICED, SILENT, VARIABLE, WATCHING, Changes
-from tapegrad._core.recorded import OPEN, is_recording, recorded_too, replay_of
+from tapegrad._core.quiet import ALWAYS, ASKED, NOTICED, SILENT, VARIABLE, WATCHING, Changes
+from tapegrad._core.recorded import (
+    OPEN,
+    is_careful,
+    is_recording,
+    is_suspicious,
+    recorded_too,
+    replay_of,
+)
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import Traced, is_mapped, snapshot, trust, untraced
@@ -193,6 +200,7 @@ class Recording:
         have to be replayed again.
         """
         recording = OPEN and is_recording()
+        careful = recording and is_careful()
         if recording:
             bars = recorded_too(bars)
         NOTICED.clear()
@@ -205,8 +213,9 @@ class Recording:
             else:
                 value = untraced(value)
                 is_nan = trust(has_nan, value, False) if recording else has_nan(value)
-            found = self._pulled(slots, bars, False, consume, ALWAYS if is_nan else NOTICED)
-            if recording and all(bar is None or is_finite(bar) for bar in found):
+            noticed = ALWAYS if is_nan or is_suspicious() else ASKED if careful else NOTICED
+            found = self._pulled(slots, bars, False, consume, noticed)
+            if recording and not careful and all(bar is None or is_finite(bar) for bar in found):
                 return found  # a program looks here, and at no product before
             if not any_nan(found):
                 return found

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad._core.entry import spec_of
 from tapegrad._core.operands import elements_of, follows_numpy, name_of_kind
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
-from tapegrad._core.values import Traced, is_array, is_inexact, is_plain_number
+from tapegrad._core.values import Traced, is_array, is_inexact, is_plain_number, is_recorded
 from tapegrad._errors import (
     InputError,
     OutputError,
@@ -356,6 +356,8 @@ def as_tangent(dot: Tangent, like: Value, call: str, what: str) -> Tangent:
     if kind is np.ndarray or kind is np.float64:  # the frequent cases
         if dot.dtype is like.dtype and dot.shape == like.shape:
             return dot
+    elif is_recorded(dot):
+        dot = dot.strong()
     elif is_plain_number(dot) and not isinstance(dot, (bool, np.generic)):
         dot = np.complex128(dot) if isinstance(dot, complex) else np.float64(dot)
     if not is_array(dot) or dot.dtype.kind not in "iufc":

@@ -317,7 +317,7 @@ def _settled_spread(root: bool) -> Function:
             mean = mean_near(x)
             if root and np.count_nonzero(out.reshape(kept) > np.abs(mean) * near) != out.size:
                 made = std_jvp([dot], out, x, None, **params)
-                return np.asarray(made).astype(out.dtype, copy=False)
+                return np.asarray(made).astype(out.dtype, copy=False)[()]  # as below
             products = x - mean
             products *= dot
             summed = products if total is None else total(products)

@@ -14,7 +14,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from tapegrad._core.forms import composite
 from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.types import Cotangent, Function, Index, Tangent, Value
-from tapegrad._core.values import is_ndarray, is_numpy, memory_of, untraced
+from tapegrad._core.values import getitem, is_ndarray, is_numpy, memory_of, untraced
 from tapegrad.rules.index import picked
 
 # --- order
@@ -185,7 +185,7 @@ composite(np.sort_complex, _sort_complex)
 def _located(flat: Value, values: Value) -> Index:
     """The first position of each value in a flat array that holds them all."""
     order = np.argsort(flat, kind="stable")
-    return order[np.searchsorted(flat[order], values)]
+    return getitem(order, np.searchsorted(flat[order], values))
 
 
 def _together(*arrays: Value) -> Value:
@@ -246,12 +246,12 @@ def _intersect1d(
 
 def _shared(x: Value, y: Value, first: Index, second: Index) -> Value:
     """Elements that two arrays have in common: a tie, which np.maximum shares evenly."""
-    return np.maximum(np.ravel(x)[first], np.ravel(y)[second])
+    return np.maximum(getitem(np.ravel(x), first), getitem(np.ravel(y), second))
 
 
 def _setdiff1d(ar1: Value, ar2: Value, assume_unique: bool = False) -> Value:
     values = np.setdiff1d(untraced(ar1), untraced(ar2), assume_unique)
-    return np.ravel(ar1)[_located(np.ravel(untraced(ar1)), values)]
+    return getitem(np.ravel(ar1), _located(np.ravel(untraced(ar1)), values))
 
 
 def _setxor1d(ar1: Value, ar2: Value, assume_unique: bool = False) -> Value:

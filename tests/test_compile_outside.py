@@ -1,0 +1,100 @@
+"""What a compiled function reads from outside is looked at in each call, wherever it is kept."""
+
+import collections
+import functools
+import types
+
+import numpy as np
+import pytest
+
+import tapegrad
+
+X = np.array([0.5, -1.25, 2.0])
+SHIFT = 1.0
+
+
+class Model:
+    scale = 2.0
+
+    def __init__(self):
+        self.weight = 3.0
+        self.names = {"a"}
+        self.recent = collections.deque([1.0], 4)
+        self.bits = bytearray(b"\x01")
+
+    @classmethod
+    def scaled(cls, x):
+        return cls.scale * x
+
+    @staticmethod
+    def shifted(x):
+        return x + SHIFT
+
+    @property
+    def twice(self):
+        return 2 * self.weight
+
+    @functools.cached_property
+    def kept(self):
+        return self.weight
+
+    def __call__(self, x):
+        return np.sum(self.scaled(x) * self.twice + self.shifted(x)) + self.recent[-1]
+
+
+def held(fast):
+    """Whether a compiled function runs as a program, which has seen no change outside."""
+    (program,) = fast.call.programs.values()
+    return program.runner is not None and not fast.call.surroundings.changes
+
+
+def test_classes_with_methods_of_their_own_do_not_change():
+    model = Model()
+    fast = tapegrad.compile(tapegrad.grad(model), backend="numpy")
+    for _ in range(20):
+        np.testing.assert_array_equal(fast(X), tapegrad.grad(model)(X))
+    assert held(fast)
+
+
+CHANGES = {
+    "a variable of the class": lambda model: setattr(Model, "scale", 5.0),
+    "an attribute": lambda model: setattr(model, "weight", 7.0),
+    "a set": lambda model: model.names.discard("a"),
+    "a deque": lambda model: model.recent.append(9.0),
+    "a bytearray": lambda model: model.bits.__setitem__(0, 3),
+    "a global of a static method": lambda model: globals().update(SHIFT=4.0),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_is_noticed(monkeypatch, change):
+    monkeypatch.setattr(Model, "scale", Model.scale)
+    monkeypatch.setitem(globals(), "SHIFT", SHIFT)
+    model = Model()
+
+    def f(x):
+        return model(x) * (2 if "a" in model.names else 3) * model.bits[0]
+
+    fast = tapegrad.compile(f, backend="numpy")
+    for _ in range(3):
+        before = fast(X)
+    assert held(fast)
+    change(model)
+    for _ in range(3):
+        assert fast(X) == f(X) != before
+
+
+def test_of_a_module_what_the_code_names_is_looked_at():
+    module = types.ModuleType("settings_of_a_program")
+    module.scale, module.unused = 2.0, [0]
+
+    def f(x):
+        return np.sum(x * module.scale)
+
+    fast = tapegrad.compile(f, backend="numpy")
+    for _ in range(20):
+        module.unused[0] += 1
+        assert fast(X) == f(X)
+    assert held(fast)
+    module.scale = 3.0
+    assert fast(X) == f(X)

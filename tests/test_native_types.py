@@ -1,0 +1,144 @@
+"""The native back end computes in NumPy's integer dtypes, and in booleans, as NumPy does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from test_native import runner_of
+from test_native_ulps import assert_within
+
+import tapegrad
+
+WHOLE = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+DTYPES = [*WHOLE, "bool"]
+ONE = "negative absolute square sign invert logical_not positive".split()
+TWO = (
+    "add subtract multiply divide floor_divide remainder maximum minimum fmax fmin less "
+    "less_equal greater greater_equal equal not_equal bitwise_and bitwise_or bitwise_xor "
+    "left_shift right_shift logical_and logical_or logical_xor"
+).split()
+OTHERS = {
+    "sum": np.sum,
+    "sums": lambda x: np.sum(x, axis=0),
+    "max": np.max,
+    "min": lambda x: np.min(x, axis=1),
+    "argmax": lambda x: np.argmax(x, axis=1),
+    "argmin": lambda x: np.argmin(x, axis=0),
+    "prod": np.prod,
+    "cumsum": lambda x: np.cumsum(x, axis=0),
+    "any": np.any,
+    "all": lambda x: np.all(x, axis=1),
+    "count_nonzero": np.count_nonzero,
+    "count_nonzero of sums": lambda x: np.count_nonzero(x[1:] != x[:-1]),
+    "slices": lambda x: x[1:, ::2] * x[:-1, ::2],
+    "where": lambda x: np.where(x > 2, x, x[::-1]),
+    "concatenate": lambda x: np.concatenate([x, x[:1]]),
+    "quotient": lambda x: x * 2.5,
+    "sum with one": lambda x: x + 1,
+    "difference from 3": lambda x: 3 - x,
+    "of bits": lambda x: x.view(f"u{x.itemsize}") if x.dtype != bool else x,
+}
+
+
+def numbers(dtype, draw):
+    """Numbers of the whole range, and small ones, among them 0 and -1."""
+    if dtype == "bool":
+        return draw.random((4, 6)) > 0.5, draw.random((4, 6)) > 0.5
+    limits = np.iinfo(dtype)
+    x = draw.integers(limits.min, limits.max, (4, 6), dtype, endpoint=True)
+    x[0, :3] = limits.min, limits.max, 0
+    y = draw.integers(max(limits.min, -3), 9, (4, 6)).astype(dtype)
+    y[0, :3] = np.array(-1).astype(dtype) if limits.min else 1, 1, 0
+    return x, y
+
+
+def known(functions, *args):
+    """The functions that NumPy has for such arguments, as one, and what it gives."""
+    found = []
+    for f in functions:
+        try:
+            found.append((f, f(*args)))
+        except (TypeError, OverflowError, ValueError):
+            continue
+    return [f for f, _ in found], [value for _, value in found]
+
+
+def assert_native(functions, *args, calls=0):
+    with np.errstate(all="ignore"):
+        functions, expected = known(functions, *args)
+        fast = tapegrad.compile(lambda *xs: tuple(f(*xs) for f in functions), backend="llvm")
+        for _ in range(3):
+            got = fast(*args)
+    (way,) = runner_of(fast).paths
+    for a, b in zip(got, expected, strict=True):
+        assert_within(a, b, 0)
+    made = [call.node for call in way.path.lowered.calls]
+    assert len(made) <= calls, [node.function for node in made]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_operations(dtype):
+    x, y = numbers(dtype, np.random.default_rng(0))
+    assert_native([getattr(np, name) for name in ONE], x)
+    apart = dtype == "bool"  # shifts, and remainders, of booleans are those of int8
+    assert_native([getattr(np, name) for name in TWO], x, y, calls=8 * apart)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays(dtype):
+    x, _ = numbers(dtype, np.random.default_rng(1))
+    assert_native(OTHERS.values(), x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_casts(dtype):
+    x, _ = numbers(dtype, np.random.default_rng(2))
+    kinds = [*DTYPES, "float32", "float64"]
+    assert_native([lambda x, kind=kind: x.astype(kind) for kind in kinds], x)
+    y = np.linspace(-3, 7, 6)
+    for other in kinds:
+        z = y.astype(other)
+        functions = [np.multiply, np.add, np.less, np.maximum, lambda a, b: np.where(a < 2, a, b)]
+        apart = {"uint64"} & {dtype, other} and {dtype, other} != {"uint64"}
+        assert_native(functions, x, z, calls=3 * bool(apart))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_of_pythons(dtype):
+    """One beyond a dtype's range is no number of it, where NumPy takes it at all."""
+    x, _ = numbers(dtype, np.random.default_rng(3))
+    functions = [lambda x: x < 300, lambda x: x > -1, lambda x: np.maximum(x, 7)]
+    functions += [lambda x: np.clip(x, 0, 5), lambda x: x * -1, lambda x: x == 1 << 40]
+    assert_native(functions, x, calls=3)
+
+
+@pytest.mark.parametrize("dtype", WHOLE)
+def test_indices(dtype):
+    _, y = numbers(dtype, np.random.default_rng(4))
+    z = np.sin(np.arange(20.0))
+    listed = y[0, :3].copy()
+    functions = [lambda z, y: z[y], lambda z, y: np.take(z, y), lambda z, _y: z[listed]]
+
+    def added(z, y):
+        made = z * 0
+        np.add.at(made, y.ravel(), 1.0)
+        return made
+
+    apart = dtype == "uint64"  # which may be beyond all places of an axis
+    assert_native([*functions, added], z, y, calls=4 * apart)
+    fast = tapegrad.compile(functions[0], backend="llvm")
+    for _ in range(3):
+        fast(z, y)
+    y[1, 1] = 30
+    with pytest.raises(IndexError):
+        fast(z, y)
+
+
+@pytest.mark.parametrize("dtype", WHOLE)
+def test_numbers_of_numpys(dtype):
+    x = np.dtype(dtype).type(1)
+    assert_native([np.add, np.multiply, lambda a, b: a < b], x, np.dtype(dtype).type(0))
+    assert_native([lambda a, b: a * b], x, np.linspace(0, 1, 5))

@@ -349,6 +349,50 @@ def test_infinities_of_a_branch_that_was_not_taken():
             assert_same(fast(torch.tensor(numbers)), f(torch.tensor(numbers)))
 
 
+class Doubled(torch.autograd.Function):
+    """exp, with twice its derivative."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.exp()
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x.exp() * 2
+
+
+def test_functions_with_derivatives_of_their_own():
+    def backward(x):
+        t = x.clone().requires_grad_()
+        Doubled.apply(t).sum().backward()
+        return t.grad
+
+    check(backward, moved(X))
+    check(torch.func.grad(lambda x: Doubled.apply(x).sum()), moved(X))
+
+
+@pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")
+def test_what_is_printed_is_not_frozen():
+    for f in (str, lambda x: f"{x.sum().item():.3f}", lambda x: f"{x.sum():.3f}"):
+        fast = by_numpy(f)
+        assert [fast(X + n) for n in range(6)] == [f(X + n) for n in range(6)]
+
+
+def test_an_optimizer_within():
+    def minimized(x):
+        t = x.clone().requires_grad_()
+        optimizer = torch.optim.Adam([t], lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (t**2).sum().backward()
+            optimizer.step()
+        return t.detach()
+
+    check(minimized, moved(X))
+
+
 @pytest.mark.parametrize(
     ("f", "why"),
     [

@@ -262,9 +262,7 @@ class Calls:
         for leaf in leaves:
             kind = type(leaf)
             if kind is np.ndarray:
-                flags = leaf.flags
-                layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else leaf.strides
-                signature.append((leaf.shape, leaf.dtype, layout))
+                signature.append((leaf.shape, leaf.dtype, _layout(leaf)))
                 inputs.append(leaf)
                 if leaf.dtype.hasobject:
                     return None
@@ -275,10 +273,12 @@ class Calls:
                 signature.append((kind, leaf))
             elif kind in HOLDERS:
                 found = opened(leaf)
-                if found is None or self._signature([found[0]], inputs) is None:
+                if found is None:
                     return None
-                same = held.setdefault(id(leaf), len(inputs))
-                signature.append((*self._signature([found[0]], []), found[1], same - len(inputs)))
+                array, rest = found
+                same = held.setdefault(id(leaf), len(inputs)) - len(inputs)
+                signature.append((array.shape, array.dtype, _layout(array), rest, same))
+                inputs.append(array)
                 self.objects = True
             else:
                 return None  # traced, batched, of another library, or of unknown meaning
@@ -606,6 +606,12 @@ def _may_overlap(x: Any) -> bool:
             return True
         span += stride * (length - 1)
     return False
+
+
+def _layout(array: Any) -> Any:
+    """The order of an array's elements in memory."""
+    flags = array.flags
+    return "C" if flags.c_contiguous else "F" if flags.f_contiguous else array.strides
 
 
 def _short_key(args: Any, given: list[Any]) -> Any:

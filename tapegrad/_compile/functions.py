@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -221,6 +222,21 @@ BOUND: dict[Any, Any] = {}
 
 
 @functools.cache
+def definition_of(rule: Any) -> Function | None:
+    """The function of a rule of the object layer, of its arrays and parameters; else None."""
+    function = getattr(rule.function, "function", rule.function)
+    module = getattr(function, "__module__", None) or ""
+    if not module.startswith("tapegrad.torch.") or type(function) is not types.FunctionType:
+        return None
+
+    def call(arrays: Any, params: Any) -> Any:
+        return function(*arrays, **params)
+
+    call.__qualname__, call.__module__ = rule.name, module
+    return call
+
+
+@functools.cache
 def expectation(question: Function, expected: bool) -> Function:
     """A function that tells whether all was as expected until now, and a question's answer is."""
 
@@ -255,6 +271,7 @@ __all__ = [
     "add_part",
     "attribute",
     "bound_call",
+    "definition_of",
     "expectation",
     "in_place_of",
     "method",

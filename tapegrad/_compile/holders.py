@@ -31,8 +31,8 @@ HOLDERS: dict[type, Holder] = {}
 STATES: list[Callable[[], Any]] = []
 # How often a package has drawn random numbers in this thread.
 DRAWS: list[Callable[[], int]] = []
-# Classes of objects of which a function reads no attributes but these.
-FOLLOWED: dict[type, Callable[[Any], list[Any]]] = {}
+# Of objects of libraries: how what a function may read of one is read, and put back.
+FOLLOWED: dict[type, tuple[Callable[[Any], list[Any]], Callable[[Any, list[Any]], None]]] = {}
 
 
 def state() -> Any:

@@ -27,6 +27,7 @@ from tapegrad._compile.functions import (
     add_part,
     attribute,
     bound_call,
+    definition_of,
     method,
     method_of_ufunc,
     nth,
@@ -211,6 +212,9 @@ class Recorded(Mapped):
             return rule.call(arrays, params)
         if params.get("kept") is not None:
             return call_keeping(self, rule, arrays, params)
+        definition = definition_of(rule)
+        if definition is not None:
+            return by(self.recorder, definition, (tuple(arrays), params), exact=True)
         return called(self.recorder, bound_call(rule), tuple(arrays), params)
 
     def keep(self, function: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -387,6 +391,12 @@ class Recorded(Mapped):
         """What a function of plain arrays gives: see `by`."""
         return by(self.recorder, function, args)
 
+    def by_one(self, function: Callable[..., Any], *args: Any) -> Any:
+        """What a function of plain arrays gives, as one call of the program."""
+        if self.recorder.unfit is None and not _is_recordable(function(*raw(args))):
+            return function(*args)
+        return called(self.recorder, function, args, {})
+
     def __bool__(self) -> bool:
         return bool(self.answer(bool))
 
@@ -432,16 +442,20 @@ class Recorded(Mapped):
     def __hash__(self) -> int:
         return int(self.answer(hash))
 
-    def __repr__(self) -> str:
+    def tell_shown(self) -> None:
+        """Say that it is printed."""
         self.recorder.give_up("it prints, or formats, a value")
+
+    def __repr__(self) -> str:
+        self.tell_shown()
         return repr(self._value)
 
     def __str__(self) -> str:
-        self.recorder.give_up("it prints, or formats, a value")
+        self.tell_shown()
         return str(self._value)
 
     def __format__(self, spec: str) -> str:
-        self.recorder.give_up("it prints, or formats, a value")
+        self.tell_shown()
         return format(self._value, spec)
 
     def __reduce__(self) -> Any:
@@ -723,20 +737,28 @@ class Recording:
         return called(self.recorder, function, args, kwargs)
 
 
-def by(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+def by(
+    recorder: Recorder,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    *,
+    exact: bool = False,
+) -> Any:
     """What a function of plain arrays gives, bit by bit.
 
     It is a function of our own, as of a settled call, and may do with plain arrays what it does
     with no others. So it runs with the plain arrays, and then with the recorded ones: if that
     gives the same, and asks for no value, the calls that it made are the program; or else those of
     the same code as it runs for recorded values. Else it is one call of the program itself.
+    `exact`: it may give the same by chance, and the first of these do not count.
     """
     if recorder.unfit is None and function not in recorder.opaque:
         expected = _called_plainly(function, raw(args), {})
         if not _is_recordable(expected):
             return function(*args)
         again = False  # whether it only did something else than in the run before
-        for attempt in (function, as_recorded(function)):
+        same = as_recorded(function)
+        for attempt in (same,) if exact else (function, same):
             before = recorder.mark()
             recorder.trial = True
             try:

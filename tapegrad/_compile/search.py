@@ -253,9 +253,10 @@ class Search:
             for name in ("function", "__wrapped__"):  # a primitive, a custom function, a cache
                 self.waiting.append(getattr(value, name, None))
             return
-        for followed, read in FOLLOWED.items():
+        for followed, (read, write) in FOLLOWED.items():
             if issubclass(kind, followed):
-                self._hold(functools.partial(read, value))
+                self._class(kind)
+                self._hold(functools.partial(read, value), functools.partial(write, value))
                 return
         self._class(kind)
         self._attributes(value)

@@ -157,11 +157,26 @@ def _by_rule(rule: Any, name: str, call: tuple[Any, ...]) -> Any:
     if found is None:
         return getattr(rule, name)(*call)
     kept = call[3].get("kept")
+    by = found.by_one if _asks_for_classes(rule) else found.by
     if kept is None:
-        return found.by(_way_of(rule, name), *call)
+        return by(_way_of(rule, name), *call)
     state, values = spread(state_of(kept), [call[0], call[1], *call[2]])
     rest = (*call[:3], {**call[3], "kept": type(kept)}, *call[4:])
-    return found.by(_way_of_kept(rule, name), state, tuple(values), *rest)
+    return by(_way_of_kept(rule, name), state, tuple(values), *rest)
+
+
+@functools.cache
+def _asks_for_classes(rule: Any) -> bool:
+    """Whether a rule may compute with plain arrays otherwise than with others.
+
+    Then the calls that it makes with others may round otherwise, though not in the run at hand.
+    Those of writes (`torch._tensor`) only move elements.
+    """
+    modules = (type(rule).__module__, getattr(rule.function, "__module__", None) or "")
+    return any(
+        module.startswith("tapegrad.torch.") and not module.startswith("tapegrad.torch._tensor.")
+        for module in modules
+    )
 
 
 def _is_flat(values: Any) -> bool:

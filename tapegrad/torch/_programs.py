@@ -20,6 +20,7 @@ from tapegrad.torch._ops.create.generator import DRAWN
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, plain_of
 from tapegrad.torch.autograd.forward_ad import LEVEL
 from tapegrad.torch.nn._everywhere import CALLS
+from tapegrad.torch.nn._module import Module
 from tapegrad.torch.nn._parameter import Parameter
 
 # What a tensor may have besides its array, and a function does not read.
@@ -33,7 +34,7 @@ def _open(tensor: Tensor) -> tuple[Value, Any] | None:
     node, value = tensor.node, tensor._value
     if node is not None and node is not LEAF:
         return None
-    if type(value) is not np.ndarray and not is_recorded(value):
+    if value.dtype.kind not in "biufc" or not (type(value) is np.ndarray or is_recorded(value)):
         return None
     own = tensor.__dict__
     if own and not own.keys() <= _PLAIN:
@@ -77,14 +78,39 @@ def _state() -> Any:
     return (default_float(), mode.grad, mode.inference)
 
 
-def _read_of(tensor: Tensor) -> list[Any]:
+def _read_tensor(tensor: Tensor) -> list[Any]:
     return [tensor._value, tensor._grad, tensor.requires_grad]
+
+
+def _nowhere(_: Any, was: list[Any]) -> None:
+    """What a run has put into a tensor is taken out by `Recording.put_back`."""
+
+
+# What modules have for hooks, mostly empty, or to be saved.
+_TABLES = tuple(name for name in vars(Module()) if "hook" in name)
+_UNREAD = frozenset((*_TABLES, "_non_persistent_buffers_set"))
+
+
+def _read_module(module: Module) -> list[Any]:
+    own = module.__dict__
+    names = [name for name in own if name not in _UNREAD]
+    hooks = [table for table in map(own.get, _TABLES) if table]
+    return [len(names), *names, *[own[name] for name in names], *hooks]
+
+
+def _write_module(module: Module, was: list[Any]) -> None:
+    own, count = module.__dict__, was[0]
+    names = was[1 : 1 + count]
+    for name in [name for name in own if name not in _UNREAD and name not in names]:
+        del own[name]
+    own.update(zip(names, was[1 + count : 1 + 2 * count], strict=True))
 
 
 for _kind in (Tensor, Parameter):
     HOLDERS[_kind] = Holder(_open, _maker(_kind), _refusal, count_write, plain_of)
 STATES.append(_state)
 DRAWS.append(lambda: DRAWN.times)
-FOLLOWED[Tensor] = _read_of
+FOLLOWED[Tensor] = _read_tensor, _nowhere
+FOLLOWED[Module] = _read_module, _write_module
 
 __all__: list[str] = []

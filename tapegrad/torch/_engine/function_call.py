@@ -18,10 +18,11 @@ from tapegrad._batched.level import VmapLevel
 from tapegrad._core.entry import Outputs, Spec, parents_of, spec_of
 from tapegrad._core.fit import fit_cotangent, zeros_of
 from tapegrad._core.forms import General
+from tapegrad._core.recorded import OPEN
 from tapegrad._core.rule import Rule
 from tapegrad._core.settled import SettledAll
 from tapegrad._core.types import Cotangent, Params, Slot, Tangent, Value
-from tapegrad._core.values import innermost, is_mapped
+from tapegrad._core.values import innermost, is_mapped, is_recorded
 from tapegrad._warning import warn
 from tapegrad.torch._engine.saved import output_node, save
 from tapegrad.torch._graph import modes
@@ -301,7 +302,8 @@ def call(function: type[Any], args: tuple[Any, ...]) -> Any:
             tensors.append(arg)
             places.append(place)
             tracked.append(arg.node is not None)
-            usual = usual and type(arg._value) is ndarray
+            value = arg._value
+            usual = usual and (type(value) is ndarray or (bool(OPEN) and is_recorded(value)))
         else:
             tracked.append(False)
     if not usual:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad._core.entry import PROJECT, spec_of
-from tapegrad._core.recorded import held
+from tapegrad._core.recorded import OPEN, held
 from tapegrad._core.types import Index, Slot, Tangent, Tree, Value
 from tapegrad._core.values import is_mapped, is_plain_number, is_recorded, untraced
 from tapegrad._warning import warn
@@ -463,7 +463,7 @@ def of_value(value: Value, node: Slot = None) -> Tensor:
 
 def _with_memory(value: Value) -> Value:
     """A scalar as a 0-d array, which can be written to; any other value unchanged."""
-    if is_recorded(value):
+    if OPEN and is_recorded(value):
         return held(value)
     return np.asarray(value) if is_plain_number(value) else value
 

@@ -140,7 +140,7 @@ def write(
     before = tensor._value
     if is_dual(before) or any(is_dual(source._value) for source in sources):
         return _write_dual(tensor, compute)
-    if type(before) is not ndarray and not is_recorded(before):
+    if type(before) is not ndarray and not (OPEN and is_recorded(before)):
         return _write_traced(tensor, compute(before))
     if tracked and tensor._base is not None:
         _leave_hooks(tensor)
@@ -151,7 +151,7 @@ def write(
         _enter_transform(tensor, result)
         return _write_traced(tensor, result)
     value = result._value if on_graph else result
-    if type(before) is ndarray and is_recorded(value):
+    if OPEN and type(before) is ndarray and is_recorded(value):
         _enter_transform(tensor, value)
         before = tensor._value
     check_result(tensor, value)
@@ -222,7 +222,7 @@ def put(
             _enter_transform(tensor, outside)
             before = tensor._value
     if (
-        (type(before) is not ndarray and not is_recorded(before))
+        (type(before) is not ndarray and not (OPEN and is_recorded(before)))
         or level_of(given) > GRAPH.level
         or batched_index_part(index, GRAPH.level)
     ):

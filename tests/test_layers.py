@@ -65,6 +65,7 @@ TOWER = (
     "torch._names",
     "torch._settings",
     "torch._environment",
+    "torch._programs",
     "torch",
 )
 

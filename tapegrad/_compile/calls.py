@@ -11,12 +11,14 @@ import enum
 import operator
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tapegrad._compile import operators
 from tapegrad._compile.background import runner_of
+from tapegrad._compile.holders import HOLDERS, closed, draws, opened, state, with_held
 from tapegrad._compile.listing import listing
 from tapegrad._compile.numpy_program import RECORDINGS, Source
 from tapegrad._compile.passes import optimized
@@ -63,6 +65,7 @@ class _Program:
     __slots__ = (
         "careful",
         "eager",
+        "held",
         "not_finite",
         "opaque",
         "outside",
@@ -95,6 +98,15 @@ class _Program:
         self.root = Segment(None, count)
         self.root.careful = self.careful
         self.runner: Any = None
+        self.held: frozenset[int] | None = None  # the leaves among these that hold their array
+
+    def write(self, written: frozenset[int], leaves: list[Any]) -> str | None:
+        """Take up which leaves of the arguments are written into; why that is no program's."""
+        held = frozenset(i for i in written if type(leaves[i]) in HOLDERS)
+        before, self.held = self.held, held
+        if before is not None and before != held:
+            return "it writes into other tensors in other calls"
+        return None
 
 
 class _Run(NamedTuple):
@@ -118,12 +130,13 @@ class Calls:
         self.programs: OrderedDict[Any, _Program] = OrderedDict()
         self.surroundings = Surroundings(f)
         self.eager = backend == "eager"
+        self.objects = False  # whether it has been seen to compute with objects of arrays
         self.count = 0
         # Programs of calls with arrays and floats alone, by a key that is made in half the time.
         self.short: dict[Any, Any] = {}
         self.recording = threading.Lock()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: C901 - the hot path
         # Inside a transform, or another recording, the values belong to that: f runs itself.
         if self.eager or CURRENT.get() is not None or RECORDING.get() is not None:
             return self.f(*args, **kwargs)
@@ -138,33 +151,32 @@ class Calls:
         signature = self._signature(leaves, inputs)
         if signature is None:
             return self.f(*args, **kwargs)
-        outside = self.surroundings.version()
-        if outside > MOST_CHANGES or not self.surroundings.complete:
-            self._give_up_all(outside)
-            return self.f(*args, **kwargs)
-        key = (structure, signature, outside)
-        program = self._program(key, len(inputs))
+        program = self._known(structure, signature, len(inputs))
         if program is None or program.eager:
             return self.f(*args, **kwargs)
         if program.written and not self._is_apart(program.written, inputs):
             return self.f(*args, **kwargs)
         if program.runner is None:
             return self._record(program, leaves, structure, inputs, (args, kwargs))
-        own = self._own_if_due(leaves, structure) if self.check else None
+        again = _copies(leaves) if self.check and self._is_due() else None
         try:
             out = program.runner.run(inputs)
         except UnknownAnswer:
             return self._record(program, leaves, structure, inputs, (args, kwargs))
-        except Exception as error:  # noqa: BLE001 - whatever f raises is raised by its own call
-            if type(error) is NotFiniteError and self.recording.acquire(blocking=False):
+        except NotFiniteError:
+            if self.recording.acquire(blocking=False):
                 try:
                     self._met_infinities(program, inputs)
                 finally:
                     self.recording.release()
             return self.f(*args, **kwargs)
-        if own is not None:
-            self._compare(own, (out, args, kwargs))
-        elif not (self.check or kwargs or program.written):
+        except Exception:  # noqa: BLE001 - whatever f raises is raised by its own call
+            return self.f(*args, **kwargs)
+        if program.held:
+            _note_writes(program.held, leaves)
+        if again is not None:
+            self._compare(again, structure, out)
+        elif not (self.check or kwargs or self.objects or program.written):
             self._remember(args, program)
         return out
 
@@ -197,7 +209,7 @@ class Calls:
             own = [copied(x) if type(x) is np.ndarray else x for x in leaves]
             given, named = unflatten(structure, own)
             self(*given, **named)
-            key = (structure, signature, self.surroundings.version())
+            key = self._key(structure, signature, self.surroundings.version())
             program = self._program(key, len(inputs))
             if program is not None and program.runner is not None:
                 return program, inputs
@@ -213,8 +225,25 @@ class Calls:
             )
         )
 
+    def _known(self, structure: Any, signature: Any, inputs: int) -> _Program | None:
+        """What is known of such calls; None for calls that are the function's own."""
+        outside = self.surroundings.version()
+        if outside > MOST_CHANGES or not self.surroundings.complete:
+            self._give_up_all(outside)
+            return None
+        return self._program(self._key(structure, signature, outside), inputs)
+
+    def _key(self, structure: Any, signature: Any, outside: int) -> Any:
+        """What tells the programs of calls apart; None for calls that are the function's own."""
+        if not self.objects:
+            return (structure, signature, outside)
+        around = state()
+        return None if around is None else (structure, signature, outside, around)
+
     def _program(self, key: Any, inputs: int) -> _Program | None:
         """What is known of a signature; None if the signature has no hash."""
+        if key is None:
+            return None
         try:
             program = self.programs.get(key)
         except TypeError:
@@ -235,6 +264,7 @@ class Calls:
         None for leaves with which there can be no program.
         """
         signature: list[Any] = []
+        held: dict[int, int] = {}
         for leaf in leaves:
             kind = type(leaf)
             if kind is np.ndarray:
@@ -249,6 +279,13 @@ class Calls:
                 inputs.append(leaf)
             elif kind in _STATIC or isinstance(leaf, enum.Enum):
                 signature.append((kind, leaf))
+            elif kind in HOLDERS:
+                found = opened(leaf)
+                if found is None or self._signature([found[0]], inputs) is None:
+                    return None
+                same = held.setdefault(id(leaf), len(inputs))
+                signature.append((*self._signature([found[0]], []), found[1], same - len(inputs)))
+                self.objects = True
             else:
                 return None  # traced, batched, of another library, or of unknown meaning
         return tuple(signature)
@@ -289,64 +326,71 @@ class Calls:
             careful=program.careful,
             suspicious=program.suspicious,
         )
-        given: list[Any] = []
-        recorded: list[Recorded] = []
-        for leaf in leaves:
-            kind = type(leaf)
-            if kind is np.ndarray or kind not in _STATIC and not isinstance(leaf, enum.Enum):
-                own = copied(leaf) if kind is np.ndarray else leaf
-                leaf = Recorded(own, len(recorded), recorder)
-                recorded.append(leaf)
-            given.append(leaf)
+        given, recorded = _given(leaves, recorder)
         args, kwargs = unflatten(structure, given)
         before = self.surroundings.before()
-        draws = RandomnessCheck(self.f, leaves)
+        generators, drawn = RandomnessCheck(self.f, leaves), draws()
         recording = Recording(recorder)
         OPEN.add(recording)
         token = RECORDING.set(recording)
         out_leaves: list[Any] = []
         out_structure: Any = None
-        written: set[int] = set()
-        is_apart = True
         refused: str | None = None
+        targets: list[int] = []  # inputs that are written into
+        is_call = False  # whether the run is the call, and the function need not run again
         try:
-            out_leaves, out_structure = flatten(self.f(*args, **kwargs))
-            written = {i for i, x in enumerate(recorded) if x.memory.version}
-            is_apart = not written or self._is_apart(written, inputs)
-            refused = _why_refused(out_leaves) or _why_changed(args, kwargs, given, structure)
+            out = self.f(*args, **kwargs)
+            out_leaves, out_structure, refused = _opened_results(out)
+            refused = refused or _refusal(given, leaves)
+            refused = refused or _why_changed(args, kwargs, given, structure)
+            written = frozenset(i for i, x in recorded.items() if x.memory.version)
+            targets = [i for i, x in enumerate(recorded.values()) if x.memory.version]
+            if written and refused is None:
+                refused = program.write(written, leaves)
+            program.written.update(targets)
+            is_call = refused is None and not recorder.unsound
+            is_call = is_call and (not targets or self._is_apart(program.written, inputs))
+            recording.put_back(flatten(out)[0], again=not is_call)
             if before.holds(_is_or_holds_recorded):
-                refused = _KEPT
-            if draws.drew() or before.drew():
+                refused, is_call = _KEPT, False
+            if generators.drew() or before.drew() or draws() != drawn:
                 recorder.give_up("it draws random numbers. Draw them outside, and pass them")
-            if refused is None and is_apart:
+            if is_call:
                 templates = [Ref(x.at) if type(x) is Recorded else x for x in out_leaves]
-                writes = [(i, Ref(recorded[i].memory.at)) for i in sorted(written)]
+                values = list(recorded.values())
+                writes = [(i, Ref(values[i].memory.at)) for i in targets]
                 recorder.finish(templates, out_structure, tuple(writes))
         except Exception as error:  # noqa: BLE001 - if it is f's own, the call below raises it
             refused = f"it raises {type(error).__name__} where its calls are recorded ({error})"
+            is_call = False
         except BaseException:
             if before.holds(_is_or_holds_recorded):
                 before.restore()
             raise
         finally:
+            recording.put_back([], again=True)
             RECORDING.reset(token)
             OPEN.discard(recording)
             recorder.open = False
-        program.written |= written
-        if refused is None and is_apart:
+        if recording.objects and not self.objects:
+            self.objects = True
+            self.short.clear()
+        if is_call or recorder.unsound and refused is None:
             self._learned(program, recorder, inputs)
         # Where a NaN is met the engine goes ways that no recording does.
-        if refused is not None or recorder.unsound or not is_apart:
+        if not is_call or recorder.unsound:
             before.restore()
             return _Run(None, refused)
         taken: set[int] = set()
-        out_leaves = [_own(x, taken) for x in out_leaves]
-        if program.suspicious and not written:
+        found = [_own(x, taken) for x in out_leaves]
+        if program.suspicious and not targets:
             before.restore()
-            return _Run(None, None, out_leaves)
-        for i in written:
-            np.copyto(inputs[i], recorded[i].memory.owner)
-        return _Run((unflatten(out_structure, out_leaves),))
+            return _Run(None, None, found)
+        for i, x in enumerate(recorded.values()):
+            if i in targets:
+                np.copyto(inputs[i], x.memory.owner)
+        _note_writes(program.held or (), leaves)
+        return _Run((unflatten(out_structure, found),))
 
     def _is_apart(self, written: set[int], inputs: list[Any]) -> bool:
         """Whether inputs that are written to share no memory with what else f sees.
@@ -437,40 +481,99 @@ class Calls:
             else "what it may read from outside is too much to look at in each call"
         )
 
-    def _own_if_due(self, leaves: list[Any], structure: Any) -> Any:
-        """Copies of the arguments, for the function itself in every `check`-th call."""
+    def _is_due(self) -> bool:
+        """Whether this is one of the calls in which the function itself runs, too."""
         self.count += 1
-        if self.count % self.check:
-            return None
-        own = [x.copy("K") if type(x) is np.ndarray else x for x in leaves]
-        return unflatten(structure, own)
+        return self.count % self.check == 0
 
-    def _compare(self, own: Any, found: Any) -> None:
-        """The function itself must give the same, and write the same into its arguments."""
-        args, kwargs = own
-        out = self.f(*args, **kwargs)
-        leaves, structure = flatten((out, args, kwargs))
-        others, other = flatten(found)
-        exact = self.backend not in ("auto", "llvm")
-        if structure == other and all(
-            _equal(got, wanted, exact=exact) for got, wanted in zip(others, leaves, strict=True)
-        ):
-            return
-        raise StaleProgramError(
-            message(
-                self.name,
-                "the result of the function itself",
-                "another from its program",
-                "Pass what changes between calls as an argument",
-            )
-        )
+    def _compare(self, leaves: list[Any], structure: Any, out: Any) -> None:
+        """Every `check`-th call: the function itself must give the same."""
+        args, kwargs = unflatten(structure, leaves)
+        expected = map(_array_of, flatten(self.f(*args, **kwargs))[0])
+        for got, wanted in zip(map(_array_of, flatten(out)[0]), expected, strict=True):
+            if not _equal(got, wanted, exact=self.backend not in ("auto", "llvm")):
+                raise StaleProgramError(
+                    message(
+                        self.name,
+                        "the result of the function itself",
+                        "another from its program",
+                        "Pass what changes between calls as an argument",
+                    )
+                )
 
 
-def _why_refused(leaves: list[Any]) -> str | None:
-    """Why results cannot be those of a program; None if they can."""
+def _array_of(leaf: Any) -> Any:
+    """The array of an object that holds one; any other leaf itself."""
+    holder = HOLDERS.get(type(leaf))
+    return leaf if holder is None else holder.array(leaf)
+
+
+def _copies(leaves: list[Any]) -> list[Any]:
+    """The leaves with copies of their arrays, into which a function may write."""
+    made: dict[int, Any] = {}
     for leaf in leaves:
-        if type(leaf) is not Recorded and not _is_constant(leaf):
-            return f"it returns a {type(leaf).__name__}"
+        found = opened(leaf)
+        if found is not None:
+            made[id(leaf)] = closed(copied(found[0]), found[1])
+        elif type(leaf) is np.ndarray:
+            made[id(leaf)] = copied(leaf)
+    return [made.get(id(leaf), leaf) for leaf in leaves]
+
+
+def _note_writes(positions: Iterable[int], leaves: list[Any]) -> None:
+    """Say to objects among the leaves that their arrays have been written into."""
+    for position in positions:
+        HOLDERS[type(leaves[position])].written(leaves[position])
+
+
+def _given(leaves: list[Any], recorder: Recorder) -> tuple[list[Any], dict[int, Recorded]]:
+    """The leaves with recorded values in them, and these by the leaf; an object twice is one."""
+    given: list[Any] = []
+    recorded: dict[int, Recorded] = {}
+    made: dict[int, Any] = {}
+    for position, leaf in enumerate(leaves):
+        kind = type(leaf)
+        if kind not in _STATIC and not isinstance(leaf, enum.Enum):
+            value, rest = opened(leaf) or (leaf, None)
+            own = copied(value) if type(value) is np.ndarray else value
+            x = recorded[position] = Recorded(own, len(recorded), recorder)
+            if rest is None:
+                leaf = x
+            else:
+                if id(leaf) not in made:
+                    made[id(leaf)] = closed(x, rest)
+                leaf = made[id(leaf)]
+        given.append(leaf)
+    return given, recorded
+
+
+def _opened_results(out: Any) -> tuple[list[Any], Any, str | None]:
+    """The leaves of a result, with arrays for objects, the structure; why there is no program."""
+    leaves, structure = flatten(out)
+    rests: list[Any] = []
+    refused: str | None = None
+    for i, leaf in enumerate(leaves):
+        holder = HOLDERS.get(type(leaf))
+        value, rest = leaf, None
+        if holder is not None:
+            refused = refused or holder.refusal(leaf)
+            found = opened(leaf)
+            value, rest = (leaf, None) if found is None else found
+        if type(value) is not Recorded and not _is_constant(value):
+            refused = refused or f"it returns a {type(leaf).__name__}"
+        leaves[i] = value
+        rests.append(rest)
+    return leaves, with_held(structure, rests), refused
+
+
+def _refusal(given: list[Any], leaves: list[Any]) -> str | None:
+    """Why what a run did with the objects among its arguments is nothing that a program does."""
+    for one, leaf in zip(given, leaves, strict=True):
+        holder = HOLDERS.get(type(leaf))
+        if holder is not None:
+            found, before = opened(one), opened(leaf)
+            if found is None or before is None or found[1] != before[1]:
+                return holder.refusal(one) or "it changes more of a tensor than its elements"
     return None
 
 

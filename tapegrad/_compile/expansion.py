@@ -123,7 +123,7 @@ class _Expansion:
         made = self.block
         if block.read is not None:
             stands = self.stand_ins.get(block.read.at, Ref(block.read.at))
-            if block.read.question is shapes_of and stands.at in self.static:
+            if block.read.question is shapes_of and self._is_static(stands):
                 return
             made.read = Read(block.read.question, stands.at)
         if block.out is not None:
@@ -132,6 +132,10 @@ class _Expansion:
         made.recordings = block.recordings
         self.path.append((made, answer))
         self.block = Block()
+
+    def _is_static(self, stands: Any) -> bool:
+        """Whether shapes depend on no values: what is taken apart asks for what they depend on."""
+        return type(stands) is tuple or stands.at in self.static
 
     def _node(self, at: int, node: Node, depth: int) -> None:
         """A call: taken apart, or as it is."""
@@ -333,7 +337,7 @@ class _Expansion:
                 ((key, following),) = segment.children.items()
                 stands = self._rewritten(names[segment.read.at])
                 question = segment.read.question
-                if question is not shapes_of or stands.at not in self.static:
+                if question is not shapes_of or not self._is_static(stands):
                     self.block.read = Read(question, stands.at)
                     self.path.append((self.block, key))
                     self.block = Block()

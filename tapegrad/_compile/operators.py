@@ -105,8 +105,8 @@ for _word, _function in (("__divmod__", _divmod), ("__rdivmod__", _rdivmod)):
 
 _PURE_METHODS = (
     "all any argmax argmin argpartition argsort astype byteswap choose clip compress conj "
-    "conjugate copy cumprod cumsum diagonal dot flatten max mean min nonzero prod ravel "
-    "repeat reshape round searchsorted squeeze std sum swapaxes take trace transpose var view"
+    "conjugate copy cumprod cumsum diagonal dot flatten max mean min nonzero prod ravel repeat "
+    "reshape round searchsorted squeeze std sum swapaxes take trace transpose var view"
 ).split()
 _WRITING_METHODS = "fill partition put sort".split()
 

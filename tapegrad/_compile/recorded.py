@@ -11,6 +11,7 @@ the value, and logged. Where Python must know a value (`bool(x)`) it gets it, an
 from __future__ import annotations
 
 import operator
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
@@ -38,7 +39,7 @@ from tapegrad._compile.functions import (
 from tapegrad._compile.program import CONSTANT, HOLE, Ref, Step, alike, own_copy
 from tapegrad._compile.recorder import NotRecordableError, Recorder, name_of_function
 from tapegrad._core.composite import Composite
-from tapegrad._core.recorded import RECORDING, as_recorded
+from tapegrad._core.recorded import RECORDING, as_recorded, call_keeping
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.values import Mapped, asked_by_holder, innermost
 from tapegrad._errors import LeakedValueError
@@ -56,7 +57,7 @@ Logged = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 class Memory:
     """Memory that recorded arrays share: the position of its state in the log, and a count."""
 
-    __slots__ = ("at", "owner", "version")
+    __slots__ = ("__weakref__", "at", "owner", "version")
 
     def __init__(self, at: int, owner: Any) -> None:
         self.at = at
@@ -69,7 +70,7 @@ class Recorded(Mapped):
 
     __slots__ = ("_at", "_value", "memory", "recorder", "seen", "steps")
 
-    level = 0  # below every transform and vmap
+    level = -0.75  # below every transform and vmap, and the graph of tensors
     records = True
 
     def __init__(
@@ -208,7 +209,14 @@ class Recorded(Mapped):
         """Call a rule's function on bound arguments, some of which are recorded."""
         if rule.sequence:
             return rule.call(arrays, params)
+        if params.get("kept") is not None:
+            return call_keeping(self, rule, arrays, params)
         return called(self.recorder, bound_call(rule), tuple(arrays), params)
+
+    def keep(self, function: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The results of a call, whose number depends on values."""
+        SHAPED_BY_VALUES.add(function)
+        return called(self.recorder, function, args, params)
 
     def adopt(self, buffer: Any) -> Any:
         """A copy of a buffer, into which recorded values can be written."""
@@ -499,6 +507,19 @@ def referred(value: Any) -> Any:
     return value
 
 
+def _opened(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Arguments as `raw` and as `referred` give them, in one walk: most are no containers."""
+    plain, given = [], []
+    for x in args:
+        if type(x) is Recorded:
+            plain.append(x._value)
+            given.append(Ref(x.at))
+        else:
+            plain.append(raw(x))
+            given.append(referred(x))
+    return tuple(plain), tuple(given)
+
+
 def called(
     recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -507,14 +528,15 @@ def called(
         raise LeakedValueError(
             "value from a compiled function used after that returned. Return it from the function."
         )
-    value = _tried(recorder, function, raw(args), raw(kwargs))
+    plain, given = _opened(args)
+    value = _tried(recorder, function, plain, raw(kwargs) if kwargs else kwargs)
     if function in STATIC:
         return value
     kind = type(value)
     if value is None or kind is str:
         recorder.give_up(f"it calls {name_of_function(function)}, which is no function of values")
         return value
-    given, named = referred(args), referred(kwargs)
+    named = referred(kwargs) if kwargs else kwargs
     shaped = _shaped_by_values(function, args)
     if kind is tuple or kind is list or isinstance(value, tuple):
         at = recorder.log(function, given, named, value)
@@ -599,6 +621,8 @@ def _logged(
         return Recorded(value, recorder.log(*logged, value), recorder)
     if value.dtype.hasobject:
         recorder.give_up("it makes an array of objects")
+    if value.base is None and not any(_is_or_leads_to(arg, value) for arg in args):
+        return Recorded(value, recorder.log(*logged, value), recorder)
     for position, arg in enumerate(args):
         if type(arg) is Recorded and _share(value, arg._value):
             if value is arg._value:
@@ -612,6 +636,11 @@ def _logged(
         at = recorder.log(*logged, value, shares=CONSTANT)
         return Recorded(own_copy(value), at, recorder)  # a write must not change the constant
     return Recorded(value, recorder.log(*logged, value), recorder)
+
+
+def _is_or_leads_to(arg: Any, value: Any) -> bool:
+    arg = arg._value if type(arg) is Recorded else arg
+    return arg is value or getattr(arg, "base", None) is value
 
 
 def _share(a: Any, b: Any) -> bool:
@@ -642,12 +671,47 @@ def adopted(value: Any, recorder: Recorder) -> Any:
     return Recorded(copy, recorder.log(function, (value,), {}, copy), recorder)
 
 
+_OUTSIDE = "it writes into a tensor that is no argument, as into a buffer of a module: pass it"
+
+
 class Recording:
     """An open recording, by which the engine makes recorded arrays: see `_core/recorded.py`."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self.careful, self.suspicious = recorder.careful, recorder.suspicious
+        self.objects = False  # whether there are objects that hold recorded arrays
+        self.entered: list[tuple[Any, str, Any]] = []  # see `enter`
+        self.written: list[Any] = []  # references to objects whose plain arrays were written to
+
+    def hold(self, value: Recorded) -> Recorded:
+        """A value as an object holds it: an array, which can be written to."""
+        self.objects = True
+        return called(self.recorder, np.asarray, (value,), {}) if value.is_number() else value
+
+    def enter(self, holder: Any, name: str) -> None:
+        """Note that an object is about to get a recorded array in the place of a plain one."""
+        self.entered.append((weakref.ref(holder), name, getattr(holder, name)))
+
+    def put_back(self, results: list[Any], *, again: bool) -> None:
+        """Give the objects that are left their arrays back, with what has been written there.
+
+        But for the results. `again`: the function will be called again, and write itself.
+        """
+        kept = {id(None), *map(id, results)}
+        if any(id(reference()) not in kept for reference in self.written):
+            self.recorder.give_up(_OUTSIDE)
+        entered, self.entered = self.entered, []
+        for reference, name, array in entered:
+            holder = reference()
+            if holder is None or id(holder) in kept:
+                continue
+            value = getattr(holder, name)
+            if type(value) is Recorded:
+                if not again:
+                    np.copyto(array, value._value)
+                setattr(holder, name, array)
+                self.recorder.give_up(_OUTSIDE)
 
     def adopt(self, value: Any) -> Any:
         """A plain array, or number of NumPy's, as one whose calls are recorded: a copy."""

@@ -31,7 +31,10 @@ from tapegrad._compile.program import (
     answer_key,
     copied,
 )
-from tapegrad._core.quiet import is_quiet
+from tapegrad._core.quiet import VARIABLE, is_quiet
+
+# Arguments of which nothing has to be copied.
+_ATOMS = frozenset((Ref, int, float, complex, bool, str, type(None)))
 
 
 class Recorder:
@@ -65,7 +68,7 @@ class Recorder:
         self.unfit: str | None = None  # why this run cannot be a program
         self.answers: dict[tuple[Any, int], Any] = {}  # of reads on this path
         self.most_nodes, self.most_branches = most_nodes, most_branches
-        self.errstate = np.geterr()
+        self.errstate, self.usual = np.geterr(), VARIABLE.get()
         self.filters: Any = warnings.filters
         self.kept: dict[int, tuple[Any, Any]] = {}  # plain arrays and their copies, by id
 
@@ -139,6 +142,8 @@ class Recorder:
         filters: Any = warnings.filters
         if filters is not self.filters and filters and filters[0][0] == "error":
             self.give_up("it makes errors of warnings")
+        if VARIABLE.get() is self.usual:
+            return False
         if is_quiet():
             return True
         state = np.geterr()
@@ -157,7 +162,8 @@ class Recorder:
                 before = self.kept[id(template)] = template, copied(template)
             return before[1]
         if kind is tuple or kind is list:
-            return kind([self.constants(part) for part in template])
+            of = self.constants
+            return kind([part if type(part) in _ATOMS else of(part) for part in template])
         if kind is dict:
             return {key: self.constants(part) for key, part in template.items()}
         return template

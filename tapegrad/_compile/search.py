@@ -24,6 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from tapegrad._compile.holders import FOLLOWED
 from tapegrad._core.values import in_trace
 from tapegrad._transforms.wrapper import Transformed
 
@@ -58,14 +59,14 @@ class Search:
         self.names: set[str] = set()  # of attributes, in all code that was found
         self.known: dict[int, Any] = {}
         self.asked: set[tuple[int, str]] = set()  # names that these are looked at for
-        self.installed: dict[str, Any] = {}  # modules of installed packages
+        self.modules: list[Any] = []  # but those of libraries
         self.count = 0
         self.waiting: list[Any] = [f]
         while self.waiting and self.complete:
             self._follow(self.waiting.pop())
             self.complete = self.count <= _MOST
             if not self.waiting:
-                self._of_installed()
+                self._of_modules()
         if "random" in self.names and "numpy.random" in sys.modules:
             self.random.append(_global_generator())
 
@@ -204,17 +205,14 @@ class Search:
     # -- modules, classes, objects ---------------------------------------------------------------
 
     def _module(self, value: Any) -> None:
-        """A module of the program's own: all that it holds may be read."""
+        """A module: what it holds under names that some code has is looked at in the end."""
         if _of_library(value.__name__):
             return
-        if self._is_installed(value.__name__):
-            self.installed[value.__name__] = value
-        else:
-            self._names(vars(value), [x for x in vars(value) if not x.startswith("__")])
+        self.modules.append(value)
 
-    def _of_installed(self) -> None:
-        """What installed modules hold under names that some code asks for."""
-        for module in list(self.installed.values()):
+    def _of_modules(self) -> None:
+        """What modules hold under names that some code has."""
+        for module in self.modules:
             held = vars(module)
             names = [x for x in held if x in self.names and (id(module), x) not in self.asked]
             if names:
@@ -241,6 +239,11 @@ class Search:
 
     def _object(self, value: Any) -> None:
         kind = type(value)
+        for followed, names_of in FOLLOWED.items():
+            if issubclass(kind, followed):
+                self._named(value, list(names_of(value)))
+                self._class(kind)
+                return
         module = _module_of(kind)
         if module.startswith("numpy.random") or _is_pythons(value):
             self.random.append(value)
@@ -249,11 +252,16 @@ class Search:
             for name in ("function", "__wrapped__"):  # a primitive, a custom function, a cache
                 self.waiting.append(getattr(value, name, None))
             return
-        if any(of.__module__.startswith("tapegrad.torch._tensor") for of in kind.__mro__[:-1]):
-            self._hold(lambda: [getattr(value, "_value", None), getattr(value, "_grad", None)])
-            return
         self._class(kind)
         self._attributes(value)
+
+    def _named(self, value: Any, names: list[str]) -> None:
+        def write(was: list[Any]) -> None:
+            for name, part in zip(names, was, strict=True):
+                if part is not Missing and getattr(value, name, Missing) is not part:
+                    setattr(value, name, part)
+
+        self._hold(lambda: [getattr(value, name, Missing) for name in names], write)
 
     def _attributes(self, value: Any) -> None:
         held = getattr(value, "__dict__", None)
@@ -429,6 +437,7 @@ def _names_in(code: types.CodeType) -> _Names:
         part = waiting.pop()
         waiting += [x for x in part.co_consts if isinstance(x, types.CodeType)]
         attributes.update(part.co_names)
+        attributes.update(x for x in part.co_consts if type(x) is str and x.isidentifier())
         before: list[Any] = [0, 0]
         for instruction in dis.get_instructions(part):
             name = instruction.opname

@@ -157,10 +157,7 @@ def _same(state: _State) -> bool:
             now = holder.read()
             if not _identical(now, held) and not _alike(now, held, state.arrays):
                 return False
-        for kept in state.arrays.values():
-            if not kept.is_in(kept.array):
-                return False
-        return True
+        return all(kept.is_in(kept.array) for kept in state.arrays.values())
     except Exception:  # noqa: BLE001 - of an object that does not let itself be looked at
         return False
 

@@ -155,14 +155,15 @@ class Words:
     def _question(self, function: Any, about: Any, name: str) -> str:
         """A question that has one expected answer; `is_finite` as what it does."""
         question, expected = EXPECTATIONS[function]
+        asked = f"{self.constant(question)}({name}) is {expected}"
         node = self.known.get(about.at) if type(about) is Ref else None
         if question is is_finite and expected is True and node is not None and node.shape:
             plain = node.kind is np.ndarray and node.dtype.char in REAL
             if len(node.shape) == 1 and plain and (is_contiguous(node) or node.shape[0] <= MANY):
-                return f"isfinite({name}.dot({name}))"
+                return f"(isfinite({name}.dot({name})) or {asked})"  # or the square overflows
             if plain and is_contiguous(node):
-                return f"isfinite(vdot({name}, {name}))"
-        return f"{self.constant(question)}({name}) is {expected}"
+                return f"(isfinite(vdot({name}, {name})) or {asked})"
+        return asked
 
     def taken(self, name: str, steps: list[Any], names: dict[int, str]) -> str:
         """The expression of a view that steps lead to."""

@@ -20,7 +20,7 @@ import types
 import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from tapegrad._core.entry import Outputs
 from tapegrad._core.quiet import NOTICED, Asked
 from tapegrad._core.scatter import selects_once
 from tapegrad._core.settled import Settled, SettledAll
-from tapegrad._core.values import PLAIN_PARTS, Mapped, decide, in_trace, is_recorded
+from tapegrad._core.values import PLAIN_PARTS, Mapped, decide, in_trace, is_recorded, recorded_in
 
 Function = Callable[..., Any]
 
@@ -61,6 +61,25 @@ def recorded_too(value: Any) -> Any:
     if recording is None:
         return value
     return list(map(recording.adopt, value)) if type(value) is list else recording.adopt(value)
+
+
+def held(value: Any) -> Any:
+    """A recorded value as an object holds it, which has memory."""
+    recording = RECORDING.get()
+    return value if recording is None else recording.hold(value)
+
+
+def entering(holder: Any, attribute: str, value: Any) -> None:
+    """Say that an object is about to get a recorded array in the place of a plain one."""
+    if OPEN and recorded_in(value) is not None:
+        RECORDING.get().enter(holder, attribute)
+
+
+def note_write(holder: Any) -> None:
+    """Say that an object's plain array has been written to."""
+    recording = RECORDING.get()
+    if recording is not None:
+        recording.written.append(weakref.ref(holder))
 
 
 # -- The same code -------------------------------------------------------------------------------
@@ -135,7 +154,14 @@ def _by_rule(rule: Any, name: str, call: tuple[Any, ...]) -> Any:
     found = None
     if rule.form != "custom" and type(call[1]) is not Outputs and _is_flat(call[:3]):
         found = recorded_among(call[:3])
-    return getattr(rule, name)(*call) if found is None else found.by(_way_of(rule, name), *call)
+    if found is None:
+        return getattr(rule, name)(*call)
+    kept = call[3].get("kept")
+    if kept is None:
+        return found.by(_way_of(rule, name), *call)
+    state, values = spread(state_of(kept), [call[0], call[1], *call[2]])
+    rest = (*call[:3], {**call[3], "kept": type(kept)}, *call[4:])
+    return found.by(_way_of_kept(rule, name), state, tuple(values), *rest)
 
 
 def _is_flat(values: Any) -> bool:
@@ -157,6 +183,106 @@ def _way_of(rule: Any, name: str) -> Function:
 
     way.__qualname__ = f"{rule.name}.{name}"
     return way
+
+
+@functools.cache
+def _way_of_kept(rule: Any, name: str) -> Function:
+    """`_way_of`, where what a call has kept is among the arguments."""
+
+    def way(state: Any, values: Any, g: Any, out: Any, args: Any, params: Any, *rest: Any) -> Any:
+        kept = params["kept"]()
+        fill(kept, state, values, [g, out, *args])
+        return getattr(rule, name)(g, out, args, {**params, "kept": kept}, *rest)
+
+    way.__qualname__ = f"{rule.name}.{name}"
+    return way
+
+
+# -- What a call keeps ---------------------------------------------------------------------------
+
+# A parameter `kept` of a rule is an object that a call fills, and its backward pass reads. A
+# program has no such objects: there the call returns what it keeps, and the pass is given it.
+
+
+class _Argument(NamedTuple):
+    """Stands for the argument itself: a pass asks whether it is the array that was kept."""
+
+    at: int
+
+
+class _Value(NamedTuple):
+    at: int
+
+
+def state_of(kept: Any) -> tuple[Any, ...]:
+    """What an object that keeps arrays holds, in the order of its slots."""
+    return tuple([getattr(kept, name, None) for name in type(kept).__slots__])
+
+
+def spread(state: Any, arguments: list[Any]) -> tuple[Any, list[Any]]:
+    """Nested tuples with places in the place of arrays, and the arrays that are no arguments."""
+    values: list[Any] = []
+
+    def place(part: Any) -> Any:
+        if isinstance(part, (tuple, list)):
+            return (type(part), [place(inner) for inner in part])
+        if part is None:
+            return None
+        for at, argument in enumerate(arguments):
+            if part is argument:
+                return _Argument(at)
+        values.append(part)
+        return _Value(len(values) - 1)
+
+    return place(state), values
+
+
+def gathered(state: Any, values: Any, arguments: list[Any]) -> Any:
+    """What `spread` was given; arrays that were no arguments are none now."""
+    if state is None:
+        return None
+    if type(state) is _Argument:
+        return arguments[state.at]
+    if type(state) is _Value:
+        value = values[state.at]
+        return value.view() if type(value) is np.ndarray else value
+    kind, parts = state
+    inner = [gathered(part, values, arguments) for part in parts]
+    return kind(*inner) if hasattr(kind, "_fields") else kind(inner)
+
+
+def fill(kept: Any, state: Any, values: Any, arguments: list[Any]) -> None:
+    """Give an object that keeps arrays what another one held."""
+    for name, value in zip(type(kept).__slots__, gathered(state, values, arguments), strict=True):
+        setattr(kept, name, value)
+
+
+_STATE: ContextVar[Any] = ContextVar("tapegrad_kept_state", default=None)
+
+
+@functools.cache
+def keeping_call(rule: Any) -> Function:
+    """A rule's function of arrays and parameters, that also returns what it keeps."""
+
+    def call(*arrays: Any, **params: Any) -> Any:
+        kept = params["kept"]()
+        out = rule.call(list(arrays), {**params, "kept": kept})
+        state, values = spread((out, state_of(kept)), list(arrays))
+        _STATE.set(state)
+        return tuple(values)
+
+    call.__qualname__ = rule.name
+    return call
+
+
+def call_keeping(recorded: Any, rule: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
+    """A call of a rule, some of whose arrays are recorded, with an object that it fills."""
+    kept = params["kept"]
+    given = {**params, "kept": type(kept)}
+    values = recorded.keep(keeping_call(rule), tuple(arrays), given)
+    out, state = _STATE.get()[1]
+    fill(kept, state, values, arrays)
+    return gathered(out, values, arrays)
 
 
 _INSTEAD: dict[Any, Any] = {selects_once: _selects_once, pulled: _pulled, pushed: _pushed}
@@ -345,10 +471,14 @@ __all__ = [
     "OPEN",
     "RECORDING",
     "as_recorded",
+    "call_keeping",
     "class_of",
+    "entering",
+    "held",
     "is_careful",
     "is_recording",
     "is_suspicious",
+    "note_write",
     "pulled",
     "pushed",
     "recorded_among",

@@ -75,7 +75,7 @@ class Mapped:
         vmap_level: Any
 
         @property
-        def level(self) -> int: ...
+        def level(self) -> float: ...
 
         def look_up(self, table: Any, index: Any) -> Any: ...
         def is_number(self) -> bool: ...
@@ -188,6 +188,13 @@ def holds_in_trace(value: Any) -> bool:
 def raw_value(value: Any) -> Any:
     """A value without tracing and vmaps: the examples of a vmap lie along leading axes."""
     while isinstance(value, (Traced, Mapped)):
+        value = value._value
+    return value
+
+
+def shown_value(value: Any) -> Any:
+    """`raw_value`, but a value whose calls are recorded stays one."""
+    while isinstance(value, Traced) or is_mapped(value):
         value = value._value
     return value
 
@@ -346,7 +353,7 @@ def writable(value: Any) -> Any:
     return np.asarray(value) if issubclass(type(value), np.generic) else value
 
 
-def level_of(value: Any) -> int:
+def level_of(value: Any) -> float:
     """The level of the transform that a value belongs to; -1 if it belongs to none."""
     if isinstance(value, Traced):
         level: int = value.tape.level
@@ -377,7 +384,7 @@ def getitem(value: Any, index: Any) -> Any:
     return value[index] if mapped is None else mapped.look_up(value, index)
 
 
-def batched_index_part(index: Any, level: int) -> Mapped | None:
+def batched_index_part(index: Any, level: float) -> Mapped | None:
     """The part of an index that differs between the examples of a vmap inside this level."""
     for part in index if type(index) is tuple else (index,):
         if not isinstance(part, Traced) and isinstance(part, Mapped) and part.level > level:
@@ -578,6 +585,7 @@ __all__ = [
     "raw_value",
     "recorded_in",
     "records",
+    "shown_value",
     "snapshot",
     "trust",
     "unbatched",

@@ -400,7 +400,7 @@ class _Sequence:
         self.args = _Leaves(*flatten(args))
         self.tape = inner.tape
         self.stored: list[tuple[int, Any]] = []
-        self.level = -1  # the level of the outer transform that the stored states belong to
+        self.level: float = -1  # the level of the outer transform that the stored states belong to
         self.final: Any = None
         self.sums: list[Any] = []  # the summaries of the final state
 

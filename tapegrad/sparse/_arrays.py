@@ -5,16 +5,59 @@ Knows SciPy's arrays, and what users may give as a pattern.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
+from tapegrad._compile.holders import HOLDERS, Holder
 from tapegrad._core.types import Value
+from tapegrad._core.values import is_recorded
 from tapegrad._errors import InputError, ShapeMismatchError, describe, message
 from tapegrad.sparse._products import Pattern
 from tapegrad.sparse._scipy import scipy_sparse
 
 
+class _Places(NamedTuple):
+    """The pattern of a result of a compiled function: the same object, or equal."""
+
+    pattern: Pattern
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is _Places and self.pattern.same(other.pattern)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.pattern.shape)
+
+
+def _open(array: Any) -> tuple[Value, Any] | None:
+    """The entries of a result whose calls are recorded; other arrays are the program's own."""
+    return (array.data, array.places) if is_recorded(array.data) else None
+
+
+def _held(pattern: Pattern, entries: Value) -> Value:
+    """`as_scipy` for entries whose calls are recorded."""
+    made: Any = as_scipy(pattern, np.zeros(entries.shape, entries.dtype))
+    HOLDERS.setdefault(
+        type(made),
+        Holder(
+            _open,
+            lambda places, array: as_scipy(places.pattern, array),
+            lambda _: None,
+            lambda _: None,
+            lambda array: array.data,
+        ),
+    )
+    made.data, made.places = entries, _Places(pattern)
+    return made
+
+
 def as_scipy(pattern: Pattern, entries: Value) -> Value:
     """A pattern with entries as a `csr_array`."""
+    if is_recorded(entries):
+        return _held(pattern, entries)
     kind = np.int32 if max(*pattern.shape, entries.size) < 2**31 else np.int64
     parts = (entries, pattern.columns.astype(kind), pattern.starts.astype(kind))
     return scipy_sparse().csr_array(parts, shape=pattern.shape)

@@ -18,7 +18,7 @@ from tapegrad._core.tape import Tape
 from tapegrad._core.types import Slot, Value
 from tapegrad.sparse._functions import labels_of
 from tapegrad.sparse._sets import NONE, Sets
-from tapegrad.sparse._steps import Step
+from tapegrad.sparse._steps import Step, settled
 
 
 def live(entries: Iterable[Entry], outputs: Iterable[Slot]) -> list[Entry]:
@@ -52,7 +52,7 @@ def _labels(step: Step) -> Value | None:
     if all(part is None for part in step.given):
         return None
     if step.rule is READ:
-        return step.given[0][step.params]
+        return step.given[0][settled(step.params)]
     if step.rule is PROJECT:
         return step.given[0][step.args]
     if step.rule is WRITE:
@@ -84,7 +84,7 @@ def _defined(step: Step) -> Value | None:
 def _written(step: Step) -> Value:
     x, v = step.given
     out = np.zeros(step.args[0].shape, np.int64) if x is None else np.array(x)
-    out[step.params] = NONE if v is None else v
+    out[settled(step.params)] = NONE if v is None else v
     return out
 
 
@@ -92,6 +92,7 @@ def _added(step: Step) -> Value:
     x, v = step.given
     out = np.zeros(step.args[0].shape, np.int64) if x is None else np.array(x)
     if v is not None:
-        part = out[step.params]
-        out[step.params] = step.sets.join(part, np.broadcast_to(v, part.shape))
+        index = settled(step.params)
+        part = out[index]
+        out[index] = step.sets.join(part, np.broadcast_to(v, part.shape))
     return out

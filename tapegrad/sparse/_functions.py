@@ -17,9 +17,10 @@ import numpy as np
 
 from tapegrad._core.entry import Outputs, Spec
 from tapegrad._core.types import Value
+from tapegrad._core.values import in_trace
 from tapegrad.sparse._contractions import PAIRS, products, subscripts_of
 from tapegrad.sparse._sets import NONE
-from tapegrad.sparse._steps import Step
+from tapegrad.sparse._steps import Step, settled
 
 SMALL = 64  # elements up to which a linear function is tried on each one separately
 
@@ -86,7 +87,7 @@ def _elementwise(step: Step) -> Value:
         if product:
             part = step.masked(part, 1 - position)
         elif step.name == "np.power" and position == 0 and step.given[1] is None:
-            part = np.where(np.asarray(step.args[1]) != 0, part, NONE)
+            part = np.where(step.nonzero(1), part, NONE)
         parts.append(part)
     found = parts[0]
     for part in parts[1:]:
@@ -97,7 +98,9 @@ def _elementwise(step: Step) -> Value:
 
 def _moved(step: Step) -> Value:
     params = {
-        name: value for name, value in step.params.items() if name not in ("dtype", "casting")
+        name: value
+        for name, value in step.settled_params().items()
+        if name not in ("dtype", "casting")
     }
     if step.name == "np.where":
         condition, x, y = (z if hasattr(z, "shape") else NONE for z in step.filled())
@@ -110,7 +113,7 @@ def _reduced(step: Step, shape: tuple[int, ...]) -> Value | None:
         return None
     labels, where = step.given[0], step.params.get("where", True)
     if where is not True and where is not np._NoValue:
-        labels = np.where(where, labels, NONE)
+        labels = np.where(settled(where), labels, NONE)
     return step.sets.over(labels, step.axes()).reshape(shape)
 
 
@@ -127,7 +130,10 @@ def _product(step: Step, shape: tuple[int, ...]) -> Value | None:
     operands = list(zip(step.args, step.given, strict=True))
     if any(part is None and isinstance(x, Spec) for x, part in operands):
         return None
-    arrays = [np.asarray(x) if part is None else part for x, part in operands]
+    arrays = [
+        part if part is not None else np.zeros(np.shape(x)) if in_trace(x) else np.asarray(x)
+        for x, part in operands
+    ]
     subscripts = subscripts_of(step.name, arrays, step.params)
     if subscripts is None:
         return None
@@ -152,7 +158,7 @@ def _probed(step: Step, shape: tuple[int, ...]) -> Value | None:
         return None
     whole = len(step.args) if step.rule.form == "multilinear" else step.rule.fixed
     args: list[Any] = [
-        np.zeros(x.shape, x.dtype) if isinstance(x, Spec) and i >= whole else x
+        np.zeros(x.shape, x.dtype) if isinstance(x, Spec) and i >= whole else settled(x)
         for i, x in enumerate(step.args)
     ]
     dtype = step.args[position].dtype
@@ -167,7 +173,7 @@ def _probed(step: Step, shape: tuple[int, ...]) -> Value | None:
             alone = np.zeros(labels.size, dtype)
             alone[i] = unit
             args[position] = alone.reshape(labels.shape)
-            moved = np.flatnonzero(step.rule.call(args, step.params))
+            moved = np.flatnonzero(step.rule.call(args, step.settled_params()))
             groups.append(moved)
             found.append(np.full(moved.size, label))
     return step.gathered(groups, found, shape)

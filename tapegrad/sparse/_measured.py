@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value
-from tapegrad._core.values import cast, in_trace
+from tapegrad._core.values import cast, in_trace, is_recorded
 from tapegrad._errors import NotDifferentiableError, OutputError, describe, message, name_of
 from tapegrad._transforms.forward import linearize
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection, as_cotangent
@@ -101,6 +101,8 @@ class Measured:
             else table[slot].reshape(-1)
             for slot, leaf in zip(push.out_slots, self.outputs, strict=True)
         ]
+        if any(in_trace(row) for row in rows):  # it depends on values in a way not asked for
+            _refuse(self.call)
         lengths, columns = sets.columns(np.concatenate([np.zeros(0, np.int64), *rows]))
         return Pattern(np.concatenate([[0], np.cumsum(lengths)]), columns.copy(), self.shape)
 
@@ -121,7 +123,7 @@ def _split(row: Value, leaves: list[Value]) -> list[Value]:
 
 
 def _require_plain(call: str, leaves: list[Value]) -> None:
-    if any(in_trace(leaf) for leaf in leaves):
+    if any(in_trace(leaf) and not is_recorded(leaf) for leaf in leaves):
         _refuse(call)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Index, Value
+from tapegrad._core.values import lift_to_level_of
 from tapegrad.sparse._colouring import colour_columns, heavy_rows, kept_entries, rows_of
 from tapegrad.sparse._scipy import scipy_sparse
 
@@ -85,11 +86,13 @@ class Plan:
         for colour in range(self.count):
             total = product((self.colours == colour).astype(dtype))
             here = slice(ends[colour], ends[colour + 1])
+            found = lift_to_level_of(found, total)
             found[order[here]] = total[rows[here]]
         for row in self.heavy:
             unit = np.zeros(pattern.shape[0], dtype)
             unit[row] = 1
             line = transposed(unit)
+            found = lift_to_level_of(found, line)
             if self.symmetric:
                 below = np.flatnonzero(columns == row)
                 found[below] = line[np.searchsorted(pattern.starts, below, side="right") - 1]

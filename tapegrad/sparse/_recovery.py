@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Index, Value
+from tapegrad._core.values import in_trace
 from tapegrad._errors import InputError, OutputError, ShapeMismatchError, message
 from tapegrad.sparse._arrays import as_pattern, as_scipy, symmetric_pattern
 from tapegrad.sparse._colouring import fewest_products
@@ -126,6 +127,16 @@ def _shape(leaves: list[Value]) -> tuple[int, ...]:
 
 def _check(call: str, measured: Measured, pattern: Pattern, entries: Value) -> None:
     """Raise InputError where a product with a random vector shows that an entry is missing."""
+    if in_trace(entries):
+        raise InputError(
+            message(
+                call,
+                "no pattern within tapegrad.compile, where products with random vectors cannot "
+                "check it",
+                "one",
+                "Leave pattern= away to have it found",
+            )
+        )
     random = np.random.default_rng()
     vector = random.choice([-1.0, 1.0], pattern.shape[1]) * random.uniform(
         0.5, 1.5, pattern.shape[1]

@@ -11,8 +11,20 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import Entry, Outputs, Spec, parents_of
-from tapegrad._core.types import Slot, Value
+from tapegrad._core.types import Params, Slot, Value
+from tapegrad._core.values import decide, itself
 from tapegrad.sparse._sets import NONE, Sets
+
+
+def settled(value: Any) -> Any:
+    """A value, or the parts of an index, as the pattern depends on it: a program asks for it."""
+    if isinstance(value, (tuple, list)):
+        return type(value)([settled(part) for part in value])
+    return decide(itself, value)
+
+
+def _nonzero(x: Value) -> Value:
+    return np.asarray(x) != 0
 
 
 class Step:
@@ -68,8 +80,17 @@ class Step:
         x, part = self.args[position], self.given[position]
         if isinstance(x, Spec):
             return np.ones(x.shape, bool)
-        present = np.asarray(x) != 0
+        present = self.nonzero(position)
         return present if part is None else present | (part != NONE)
+
+    def nonzero(self, position: int) -> Value:
+        """Where an argument is other than zero."""
+        found: Value = decide(_nonzero, self.args[position])
+        return found
+
+    def settled_params(self) -> Params:
+        """The parameters, of which values are asked for."""
+        return {name: settled(value) for name, value in self.params.items()}
 
     def filled(self) -> list[Value]:
         """The arguments with labels in place of values, but those that the rule holds fixed."""
@@ -77,7 +98,7 @@ class Step:
         return [
             part
             if part is not None
-            else arg
+            else settled(arg)
             if position < fixed or not hasattr(arg, "shape")
             else np.zeros(arg.shape, np.int64)
             for position, (part, arg) in enumerate(zip(self.given, self.args, strict=True))

@@ -30,6 +30,7 @@ from tapegrad.torch import (
 )
 from tapegrad.torch import _environment as _environment
 from tapegrad.torch import _names as _names
+from tapegrad.torch import _programs as _programs
 from tapegrad.torch import random as random
 from tapegrad.torch._dtypes import (
     Size,

@@ -21,7 +21,7 @@ from tapegrad._core.forms import General
 from tapegrad._core.rule import Rule
 from tapegrad._core.settled import SettledAll
 from tapegrad._core.types import Cotangent, Params, Slot, Tangent, Value
-from tapegrad._core.values import Mapped, innermost
+from tapegrad._core.values import innermost, is_mapped
 from tapegrad._warning import warn
 from tapegrad.torch._engine.saved import output_node, save
 from tapegrad.torch._graph import modes
@@ -636,7 +636,7 @@ class _Traced(General):
 def _call_transformed(made: Call) -> Any:
     arrays = [array_of(x) for x in made.tensors]
     inner = innermost(arrays)
-    if isinstance(inner, Mapped) and made.function._has_vmap():
+    if is_mapped(inner) and made.function._has_vmap():
         return _call_batched(made, inner, arrays)
     rule = _Traced(made)
     found = rule.apply_bound(arrays, {})

@@ -13,9 +13,10 @@ import numpy as np
 from tapegrad._core.backward import SparseBars, replay_nested
 from tapegrad._core.entry import PROJECT, Outputs, Spec, parents_of
 from tapegrad._core.fit import fit_cotangent, is_finite
+from tapegrad._core.recorded import replay_of
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.types import Cotangent, Slot, Value
-from tapegrad._core.values import is_inexact
+from tapegrad._core.values import is_inexact, is_recorded
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.node import (
@@ -101,12 +102,12 @@ def check_unchanged(node: Node, entry: Sequence[Any]) -> None:
     for value in values:
         kind = type(value)
         if kind is not ndarray:
-            if value is None or kind is Spec or not is_dual(value):
+            if value is None or kind is Spec:
                 continue
-            value = value._value
-            if type(value) is not ndarray:
+            value = value._value if is_dual(value) else value
+            if type(value) is not ndarray and not is_recorded(value):
                 continue
-        if id(value if value.base is None else owner_of(value)) not in WRITTEN:
+        elif id(value if value.base is None else owner_of(value)) not in WRITTEN:
             continue
         version = written_version(value)
         if version is not None and version.times and version.times[-1] >= node._number:
@@ -178,7 +179,8 @@ def _pull(node: Node, g: Cotangent, create: bool) -> list[Cotangent]:
         call = (last, rule, out, x, y, tuple(places), None)
     else:
         call = (last, rule, out, x, y, places[0], None)
-    replay_nested([call], bars, None, strong_zeros=not is_finite(g))
+    replay, calls = replay_of(replay_nested, [call])
+    replay(calls, bars, None, strong_zeros=not is_finite(g))
     return [bars.get(place) for place in range(last)]
 
 

@@ -12,7 +12,9 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
+from tapegrad._core.recorded import OPEN, note_write
 from tapegrad._core.types import Value
+from tapegrad._core.values import is_recorded
 from tapegrad.torch._dtypes import type_word
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.modes import current
@@ -62,6 +64,13 @@ def owner_of(value: Value) -> Value:
     return value
 
 
+def _owner_of(value: Value) -> Any:
+    """`owner_of`; of an array whose calls are recorded what stands for its memory."""
+    if type(value) is not ndarray:
+        return value.memory
+    return value if value.base is None else owner_of(value)
+
+
 def known_version(tensor: Versioned) -> Version | None:
     """The counter of a tensor's writes if there is one: views get that of their base late."""
     version = tensor._version_of
@@ -102,11 +111,13 @@ def count_write(tensor: Versioned) -> None:
     if len(times) > REMEMBERED:
         del times[: REMEMBERED // 2]
     value = tensor._value
-    if type(value) is not ndarray:
+    if OPEN and type(value) is ndarray:
+        note_write(tensor)
+    if type(value) is not ndarray and not is_recorded(value):
         if not is_dual(value) or type(value._value) is not ndarray:
             return
         value = value._value
-    owner = value if value.base is None else owner_of(value)
+    owner = _owner_of(value)
     key = id(owner)
     known = WRITTEN.get(key)
     if known is None or known[1] is not version or known[0]() is not owner:
@@ -125,7 +136,7 @@ def _forget_the_gone() -> None:
 
 def written_version(value: Value) -> Version | None:
     """The version of the memory of an array, if that was ever written to in place."""
-    owner = value if value.base is None else owner_of(value)
+    owner = _owner_of(value)
     known = WRITTEN.get(id(owner))
     return None if known is None or known[0]() is not owner else known[1]
 

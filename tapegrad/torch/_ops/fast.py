@@ -22,7 +22,7 @@ from tapegrad._core.quiet import silently, silently_again
 from tapegrad._core.rows import FEW, read_elements
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.types import Function, Index, Params, Value
-from tapegrad._core.values import Mapped, getitem, is_plain_number
+from tapegrad._core.values import getitem, is_mapped, is_plain_number
 from tapegrad.rules.index import WHERE
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import BRAINS
@@ -546,7 +546,7 @@ def chosen_here(self: Tensor, value: Value, index: Index, label: type[Node]) -> 
 
 def _differs(index: Index) -> bool:
     parts = index if type(index) is tuple else (index,)
-    return any(isinstance(part, Mapped) for part in parts)
+    return any(is_mapped(part) for part in parts)
 
 
 def short_lookup(general: Operation, index_for: Operation, label: str) -> Operation:

@@ -25,7 +25,7 @@ from tapegrad._core.entry import Spec
 from tapegrad._core.forms import General
 from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
-from tapegrad._core.values import Mapped, Traced, innermost, untraced
+from tapegrad._core.values import Traced, innermost, is_mapped, untraced
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._graph.node import is_on_graph
 from tapegrad.torch._rules.fused import Fused, Instead, Kept
@@ -280,7 +280,7 @@ def are_mapped(*values: Value) -> bool:
     for value in values:
         while isinstance(value, Traced):
             value = value._value
-        if isinstance(value, Mapped):
+        if is_mapped(value):
             return True
     return False
 

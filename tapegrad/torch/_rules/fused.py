@@ -13,8 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad._core.entry import Spec
+from tapegrad._core.recorded import OPEN, recorded_among
 from tapegrad._core.rule import Rule
 from tapegrad._core.settled import AllWays
+from tapegrad._core.types import Params, Value
+from tapegrad._core.values import innermost
 
 
 class Kept:
@@ -40,6 +43,13 @@ class Fused(Rule):
     """A rule with ways of its own for calls of the object layer that come again."""
 
     given: Callable[..., AllWays | None] | None = None  # instead of a method
+
+    def call(self, arrays: Sequence[Value], params: Params) -> Any:
+        """The function; of arrays whose calls are recorded it is one call, as of plain ones."""
+        found = recorded_among(arrays) if OPEN and not self.sequence else None
+        if found is None or innermost(arrays) is not found:
+            return super().call(arrays, params)
+        return found.call_rule(self, list(arrays), params)
 
     def ways(
         self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any

@@ -15,7 +15,7 @@ from tapegrad._core.entry import Spec
 from tapegrad._core.forms import General
 from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
-from tapegrad._core.values import raw_value, untraced
+from tapegrad._core.values import shown_value, untraced
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules import loss_passes, loss_ways
 from tapegrad.torch._rules.fused import Fused
@@ -255,9 +255,9 @@ def picked_losses(
     """`-scores` at the classes of `target`, along axis 1; and the weights of a mean (or None)."""
     valid = target != ignore_index
     bounds = np.where(valid, target, 0)
-    wrong = raw_value((bounds < 0) | (bounds >= scores.shape[1]))
+    wrong = shown_value((bounds < 0) | (bounds >= scores.shape[1]))
     if np.any(wrong):
-        found = raw_value(target)[wrong].ravel()[0]
+        found = shown_value(target)[wrong].ravel()[0]
         raise IndexError(f"Target {found} is out of bounds.")
     picked = np.take_along_axis(scores, np.expand_dims(bounds, 1), 1)[:, 0]
     counts = valid.astype(scores.dtype) if weight is None else weight[bounds] * valid

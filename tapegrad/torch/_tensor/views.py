@@ -12,7 +12,7 @@ from typing import Any
 
 from tapegrad._arrays.parts import composed
 from tapegrad._core.types import Tree, Value
-from tapegrad._core.values import Mapped, is_basic
+from tapegrad._core.values import is_basic, is_mapped, is_recorded
 from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.versions import owner_of
@@ -89,23 +89,33 @@ def _arrays_below(value: Value, whole: Value) -> tuple[Value, Value]:
     """Of the values of a view and its base, those that share memory if these are arrays."""
     if is_dual(value) and is_dual(whole):
         value, whole = value._value, whole._value
-    while isinstance(value, Mapped) and isinstance(whole, Mapped):
+    while is_mapped(value) and is_mapped(whole):
         value, whole = value._value, whole._value
     return value, whole
 
 
-def link_view(
+def _share_below(value: Value, whole: Value) -> bool:
+    """Whether the arrays of values in a trace share memory."""
+    value, whole = _arrays_below(value, whole)
+    if is_recorded(value) and is_recorded(whole):
+        return value.memory is whole.memory
+    if type(value) is not ndarray or type(whole) is not ndarray:
+        return False
+    return value is whole or owner_of(value) is owner_of(whole)
+
+
+def link_view(  # noqa: C901 - the frequent cases, written out
     made: Tensor, source: Tensor, path: Callable[[Value], Value], several: bool = False
 ) -> None:
     """Make a tensor a view of another one, or of its base if that is a view itself."""
     value, whole = made._value, source._value
     if type(value) is not ndarray or type(whole) is not ndarray:
-        value, whole = _arrays_below(value, whole)
-        if type(value) is not ndarray or type(whole) is not ndarray:
+        if not _share_below(value, whole):
             return
-    owner = whole if whole.base is None else whole.base  # the frequent cases, without a call
-    if value is not whole and value.base is not owner and owner_of(value) is not owner_of(whole):
-        return  # NumPy returned a copy
+    elif value is not whole:
+        owner = whole if whole.base is None else whole.base  # frequent cases, without a call
+        if value.base is not owner and owner_of(value) is not owner_of(whole):
+            return  # NumPy returned a copy
     base = source._base
     if base is None:
         base = source

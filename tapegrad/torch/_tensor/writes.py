@@ -17,11 +17,13 @@ import numpy as np
 
 from tapegrad._core.entry import WRITE, Spec, parents_of, spec_of
 from tapegrad._core.forms import General
+from tapegrad._core.recorded import OPEN, entering
 from tapegrad._core.types import Cotangent, Index, Slot, Value
 from tapegrad._core.values import (
-    Mapped,
     batched_index_part,
     is_basic,
+    is_mapped,
+    is_recorded,
     level_of,
     lift_to_level_of,
 )
@@ -138,7 +140,7 @@ def write(
     before = tensor._value
     if is_dual(before) or any(is_dual(source._value) for source in sources):
         return _write_dual(tensor, compute)
-    if type(before) is not ndarray:
+    if type(before) is not ndarray and not is_recorded(before):
         return _write_traced(tensor, compute(before))
     if tracked and tensor._base is not None:
         _leave_hooks(tensor)
@@ -149,6 +151,9 @@ def write(
         _enter_transform(tensor, result)
         return _write_traced(tensor, result)
     value = result._value if on_graph else result
+    if type(before) is ndarray and is_recorded(value):
+        _enter_transform(tensor, value)
+        before = tensor._value
     check_result(tensor, value)
     if on_graph and value.dtype != before.dtype:
         result = converted(
@@ -211,10 +216,15 @@ def put(
     if is_dual(before) or is_dual(given):
         _put_dual(tensor, index, array_of(source) if isinstance(source, Tensor) else source)
         return
+    if type(before) is ndarray and OPEN:
+        outside = given if is_recorded(given) else batched_index_part(index, -1)
+        if is_recorded(outside):
+            _enter_transform(tensor, outside)
+            before = tensor._value
     if (
-        type(before) is not ndarray
+        (type(before) is not ndarray and not is_recorded(before))
         or level_of(given) > GRAPH.level
-        or batched_index_part(index, -1)
+        or batched_index_part(index, GRAPH.level)
     ):
         _put_traced(tensor, index, given)
         return
@@ -367,6 +377,7 @@ def _put_dual(tensor: Tensor, index: Index, given: Value) -> None:
 def _enter_transform(tensor: Tensor, value: Value) -> None:
     """Wrap an outer tensor's value for the functional transform that `value` belongs to."""
     base = tensor if tensor._base is None else tensor._base
+    entering(base, "_value", value)
     base._value = _lifted(base._value.copy(), value)
     for reference in base._views or ():
         view = reference()
@@ -377,7 +388,7 @@ def _enter_transform(tensor: Tensor, value: Value) -> None:
 def _lifted(array: Value, value: Value) -> Value:
     """An array wrapped for all transforms that a value belongs to, one around the other."""
     made = lift_to_level_of(array, value)
-    if isinstance(made, Mapped) and isinstance(value, Mapped) and made.level == value.level:
+    if is_mapped(made) and is_mapped(value) and made.level == value.level:
         inner = _lifted(made._value, value._value)
         if inner is not made._value:
             made._value = inner
@@ -388,20 +399,20 @@ def _has_room(array: Value, value: Value) -> bool:
     """Whether an array of a vmap is wrapped for all transforms that a value belongs to."""
     if level_of(value) > level_of(array):
         return False
-    if isinstance(array, Mapped) and isinstance(value, Mapped) and array.level == value.level:
+    if is_mapped(array) and is_mapped(value) and array.level == value.level:
         return _has_room(array._value, value._value)
     return True
 
 
 def _enter_inner(tensor: Tensor, value: Value) -> None:
     """Wrap a tensor of a vmap for other transforms whose value is written to it."""
-    if isinstance(tensor._value, Mapped) and not _has_room(tensor._value, value):
+    if is_mapped(tensor._value) and not _has_room(tensor._value, value):
         _enter_transform(tensor, value)
 
 
 def overwrite(tensor: Tensor, source: Tensor | Value) -> Tensor:
     """`tensor.copy_(source)`."""
-    given = source if isinstance(source, Tensor) else np.asarray(source)
+    given = source if isinstance(source, Tensor) or is_recorded(source) else np.asarray(source)
     shape, room = np.shape(getattr(given, "_value", given)), tensor._value.shape
     if shape != room:
         tracked = tensor.node is not None or getattr(given, "node", None) is not None
@@ -668,6 +679,8 @@ def _node_along(path: Callable[[Value], Value], base: Tensor) -> Slot | None:
 
 def share_memory(value: Value, other: Value) -> bool:
     """Whether two arrays share memory."""
+    if is_recorded(value) and is_recorded(other):
+        return value.memory is other.memory
     return type(value) is ndarray and type(other) is ndarray and owner_of(value) is owner_of(other)
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import raw_value
+from tapegrad._core.values import shown_value
 from tapegrad.torch._ops.create.generator import Generator, source
 from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.families import OPERATIONS
@@ -29,7 +29,7 @@ Shape = Sequence[int]
 @operation("StandardGammaBackward0", method=False, name="_standard_gamma")
 def _standard_gamma(input: Value, generator: Generator | None = None) -> Value:
     """Draws of the gamma distribution of rate 1, differentiable by their concentrations."""
-    shapes = np.asarray(raw_value(input))
+    shapes = np.asarray(shown_value(input))
     draws = np.asarray(source(generator).standard_gamma(shapes)).astype(shapes.dtype)
     return drawn(input, draws=np.maximum(draws, np.finfo(shapes.dtype).tiny))
 

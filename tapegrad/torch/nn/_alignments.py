@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import raw_value
+from tapegrad._core.values import shown_value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import OPERATIONS, private
 from tapegrad.torch._rules.alignments import Kept, chains_of, ctc
@@ -37,7 +37,7 @@ def _ctc(
     steps, count, classes = log_probs.shape
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
-    inputs, lengths = raw_value(input_lengths), raw_value(target_lengths)
+    inputs, lengths = shown_value(input_lengths), shown_value(target_lengths)
     if len(inputs) != count:
         raise RuntimeError("input_lengths must be of size batch_size")
     if len(lengths) != count:
@@ -53,7 +53,7 @@ def _ctc(
             f"Expected input_lengths to have value at most {steps}, but got value "
             f"{inputs[inputs > steps][0]} {_CHECKING}"
         )
-    padded = _padded(raw_value(targets), lengths)
+    padded = _padded(shown_value(targets), lengths)
     chains = chains_of(padded, lengths, inputs, blank)
     return ctc(log_probs, chains=chains, kept=Kept(), **({"safe": True} if zero_infinity else {}))
 

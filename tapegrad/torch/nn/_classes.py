@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import raw_value
+from tapegrad._core.values import shown_value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.activations import log_softmax_of
@@ -225,7 +225,7 @@ def one_hot(tensor: Value, num_classes: int = -1) -> Value:
     """Rows that are 1 at the given classes, else 0: int64 of shape (..., num_classes)."""
     if tensor.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    value = raw_value(tensor)
+    value = shown_value(tensor)
     if value.size and value.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:

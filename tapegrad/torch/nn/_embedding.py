@@ -11,7 +11,7 @@ import numpy as np
 
 from tapegrad._core.forms import Linear
 from tapegrad._core.types import Cotangent, Index, Value
-from tapegrad._core.values import Scatter, getitem, raw_value, untraced
+from tapegrad._core.values import Scatter, getitem, shown_value, untraced
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._ops.declare import private, register
@@ -64,7 +64,7 @@ def _whole_numbers(indices: Value, word: str) -> Value:
 
 
 def _check_range(indices: Value, rows: int) -> None:
-    found = raw_value(indices)
+    found = shown_value(indices)
     if found.size and (found.min() < 0 or found.max() >= rows):
         raise IndexError("index out of range in self")
 
@@ -124,8 +124,8 @@ def embedding_renorm_(
             f"{type(max_norm).__name__}"
         )
     with no_grad():
-        rows = np.unique(raw_value(indices._value))
-        matrix = raw_value(weight._value).copy()
+        rows = np.unique(shown_value(indices._value))
+        matrix = shown_value(weight._value).copy()
         norms = np.linalg.norm(matrix[rows], norm_type, axis=1)
         factors = np.where(norms > max_norm, max_norm / (norms + 1e-7), 1)
         matrix[rows] = matrix[rows] * factors[:, None].astype(matrix.dtype)
@@ -204,7 +204,7 @@ def _greatest(weight: Value, indices: Value, firsts: Value, counts: Value) -> Va
     if not np.any(filled):
         nothing = np.sum(weight[indices], axis=0)
         return np.broadcast_to(nothing, (len(counts), weight.shape[1]))
-    places = _places_of_maxima(raw_value(weight)[indices], firsts, counts)
+    places = _places_of_maxima(shown_value(weight)[indices], firsts, counts)
     found = weight[indices[places], np.arange(weight.shape[1])]
     if np.all(filled):
         return found
@@ -254,7 +254,7 @@ def _check_bags(
 
     is_added: whether PyTorch adds rows as it finds them, in which it has other words for errors.
     """
-    indices = _whole_numbers(raw_value(input._value), "embedding_bag")
+    indices = _whole_numbers(shown_value(input._value), "embedding_bag")
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(
@@ -269,7 +269,7 @@ def _check_bags(
             raise ValueError("offsets has to be a 1D Tensor but got None")
         if offsets.ndim != 1:
             raise ValueError("offsets has to be a 1D Tensor")
-        starts = raw_value(offsets._value)
+        starts = shown_value(offsets._value)
         if len(starts) and starts[0] != 0:
             raise RuntimeError(
                 "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start "

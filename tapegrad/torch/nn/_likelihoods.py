@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import raw_value
+from tapegrad._core.values import shown_value
 from tapegrad.torch._ops.declare import OPERATIONS, as_arrays
 from tapegrad.torch._rules.reducing import word_for
 from tapegrad.torch._tensor.tensor import Tensor
@@ -75,7 +75,7 @@ def _variances(input: Tensor, var: Any) -> Tensor:
             raise ValueError("var has negative entry/entries")
         made: Tensor = var * OPERATIONS["ones_like"](input.detach())
         return made
-    if np.any(raw_value(as_arrays(var)) < 0):
+    if np.any(shown_value(as_arrays(var)) < 0):
         raise ValueError("var has negative entry/entries")
     given: Tensor = var
     if given.shape == input.shape:

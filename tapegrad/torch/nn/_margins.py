@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import raw_value, untraced
+from tapegrad._core.values import shown_value, untraced
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import OPERATIONS, private, register
 from tapegrad.torch._ops.elementwise.activations import logsigmoid
@@ -265,7 +265,7 @@ def _reduced_rows(losses: Value, reduction: str, shape: tuple[int, ...]) -> Valu
 
 
 def _check_range(target: Value, classes: int, lowest: int, text: str) -> None:
-    value = raw_value(target)
+    value = shown_value(target)
     if np.any((value < lowest) | (value >= classes)):
         raise RuntimeError(text)
 
@@ -308,7 +308,7 @@ def _multilabel_margin(input: Value, target: Value, reduction: str) -> Value:
     rows, labels = input.reshape(-1, classes), np.reshape(untraced(target), (-1, classes))
     _check_range(labels, classes, -1, "argument #2 'target' is out of range")
     given = np.cumsum(labels == -1, axis=1) == 0  # the labels before the first -1
-    most = int(np.max(np.sum(raw_value(given), axis=1), initial=0))
+    most = int(np.max(np.sum(shown_value(given), axis=1), initial=0))
     labels, given = labels[:, :most], given[:, :most]
     chosen = np.where(given, labels, 0)
     is_target = np.any((chosen[..., None] == np.arange(classes)) & given[..., None], axis=1)

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import raw_value
+from tapegrad._core.values import shown_value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._rules import adaptive, pooling, windows
@@ -314,7 +314,7 @@ def _max_unpool(input: Value, indices: Value, sizes: Sizes) -> Value:
             f"{[*indices.shape, *more]}"
         )
     size = math.prod(sizes)
-    plain = raw_value(indices)
+    plain = shown_value(indices)
     wrong = (plain < 0) | (plain >= size)
     if wrong.any():
         raise RuntimeError(

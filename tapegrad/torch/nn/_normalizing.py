@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import Mapped, Traced, raw_value
+from tapegrad._core.values import Traced, is_mapped, is_recorded, shown_value
 from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._graph.versions import count_write
@@ -89,15 +89,18 @@ def _is_mapped(value: Value) -> bool:
     """Whether a vmap maps over a value."""
     while isinstance(value, Traced):
         value = value._value
-    return isinstance(value, Mapped)
+    return is_mapped(value)
 
 
 def _statistics_of(input: Tensor, axes: tuple[int, ...], eps: float, out: Tensor) -> Any:
     """Mean and variance of a call that made `out`; both as arrays."""
     value: Any = input._value
     found = moments_kept(kept_by(out))
-    if found is None and type(value) is np.ndarray and value.dtype.itemsize != 2:
-        found = moments(value, axes, eps)
+    if found is None and value.dtype.itemsize != 2:
+        if type(value) is np.ndarray:
+            found = moments(value, axes, eps)
+        elif is_recorded(value):
+            found = value.by(moments, value, axes, eps)
     if found is None:
         if _is_mapped(value):
             raise RuntimeError(
@@ -105,7 +108,7 @@ def _statistics_of(input: Tensor, axes: tuple[int, ...], eps: float, out: Tensor
                 "which will be updated in place, were not batched.\nPlease modify the model "
                 "without running statistics, or call .eval() before vmap."
             )
-        value = raw_value(value)
+        value = shown_value(value)
         return np.mean(value, axes), np.var(value, axes)
     mean, variance = found
     shape: Any = -1
@@ -135,7 +138,7 @@ def _update(running: Tensor | None, found: Value, momentum: float) -> None:
     """Move running statistics towards those of a batch."""
     if running is None:
         return
-    if is_plain(running) and running._value.dtype == found.dtype:
+    if is_plain(running) and running._value.dtype == found.dtype and not is_recorded(found):
         value = running._value
         rest, share = _factors(value.dtype, momentum)
         np.multiply(value, rest, value)
@@ -143,7 +146,7 @@ def _update(running: Tensor | None, found: Value, momentum: float) -> None:
         count_write(running)
         return
     with no_grad():
-        before = raw_value(running._value)
+        before = shown_value(running._value)
         overwrite(running, (before * (1 - momentum) + found * momentum).astype(before.dtype))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import raw_value, untraced
+from tapegrad._core.values import shown_value, untraced
 from tapegrad._warning import warn
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
@@ -66,7 +66,7 @@ def _binary(input: Value, target: Value, weight: Value, reduction: str) -> Value
         )
     if input.dtype != target.dtype:
         raise RuntimeError("Found dtype of target that differs from that of input")
-    value = raw_value(input)
+    value = shown_value(input)
     if np.any((value < 0) | (value > 1)):
         raise RuntimeError("all elements of input should be between 0 and 1")
     return _losses.BINARY.of(input, target, reduction, weight)

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tapegrad._core.types import Tree, Value
+from tapegrad._core.values import is_recorded
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import as_numpy
@@ -79,8 +80,17 @@ def array_of_data(data: Tree, given: np.dtype[Any] | None, call: str) -> Value:
         return value.copy() if given is None else value.astype(given)
     if isinstance(data, np.ndarray):
         check_array(data)
-        return np.array(data, native(data.dtype) if given is None else given)
+        return copied(data, native(data.dtype) if given is None else given)
     return numbers_as_array(data, given)
+
+
+def copied(array: Value, given: np.dtype[Any]) -> Value:
+    """A copy of an array of NumPy's, or of one whose calls are recorded."""
+    return array.astype(given) if is_recorded(array) else np.array(array, given)
+
+
+def _viewed(array: Value) -> Value:
+    return array.view() if is_recorded(array) else np.asarray(array).view()
 
 
 def native(given: np.dtype[Any]) -> np.dtype[Any]:
@@ -277,7 +287,7 @@ def from_numpy(ndarray: Value) -> Tensor:
             "tensors. This means writing to this tensor will raise an error. You may want to copy "
             "the array to protect its data or make it writable before converting it to a tensor.",
         )
-    return of_value(np.asarray(ndarray).view())
+    return of_value(_viewed(ndarray))
 
 
 @register(method=False)
@@ -290,7 +300,7 @@ def as_tensor(data: Tree, dtype: DType = None, device: Device = None) -> Tensor:
     given = None if dtype is None else _given_dtype(dtype)
     if isinstance(data, np.ndarray):
         check_array(data)
-        array = np.asarray(data).view()
+        array = _viewed(data)
         return of_value(array if given in (None, array.dtype) else array.astype(given))
     return of_value(array_of_data(data, given, "torch.as_tensor"))
 
@@ -351,7 +361,7 @@ def from_operand(value: Value) -> TensorLike:
     """
     if isinstance(value, np.generic):
         return number_of(value)
-    return of_value(np.array(value, native(value.dtype)))
+    return of_value(copied(value, native(value.dtype)))
 
 
 __all__ = [

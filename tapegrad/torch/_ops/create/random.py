@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import Mapped, Traced, any_true
+from tapegrad._core.values import Traced, any_true, is_mapped
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._formats import arranged_like
@@ -152,7 +152,7 @@ def _value(array: Value) -> Value:
     """The value of a traced array; a batched one keeps its examples."""
     if isinstance(array, Traced):
         return _value(array._value)
-    if isinstance(array, Mapped):
+    if is_mapped(array):
         return array.vmap_level.wrap(_value(array._value))
     return array
 

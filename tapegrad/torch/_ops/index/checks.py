@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from tapegrad._core.types import Index, Value
-from tapegrad._core.values import Mapped, untraced
+from tapegrad._core.values import is_mapped, untraced
 from tapegrad.torch._dtypes import word_of
 
 ALL = slice(None)
@@ -39,7 +39,7 @@ def require_range(
     index: Value, size: int, dim: int, *, negative: bool, error: type[Exception]
 ) -> None:
     """Raise an error unless indices lie in a dimension of a size."""
-    if isinstance(index, Mapped) or not index.size:
+    if is_mapped(index) or not index.size:
         return
     if type(index) is np.ndarray and index.dtype.char == "l" and are_below(index, size):
         return

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.types import Index, Value
-from tapegrad._core.values import Mapped, Traced, untraced
+from tapegrad._core.values import Traced, is_mapped, untraced
 from tapegrad._warning import warn
 from tapegrad.torch._tensor.tensor import Tensor
 
@@ -111,10 +111,10 @@ class _Steps:
 
     def _choose(self, array: Value) -> None:
         self.chosen_any = True
-        if isinstance(array, Mapped) or array.dtype.kind != "b":
+        if is_mapped(array) or array.dtype.kind != "b":
             self.basic.append(ALL)
             size = self.shape[self.place]
-            if not isinstance(array, Mapped) and array.size:
+            if not is_mapped(array) and array.size:
                 low, high = int(array.min()), int(array.max())
                 if not size:
                     raise IndexError("index is out of bounds for dimension with size 0")
@@ -161,7 +161,7 @@ def _part(part: Index) -> Index:
         return _slice(part)
     if isinstance(part, Tensor):
         part = untraced(part._value)
-        return part if isinstance(part, Mapped) else _array(part)
+        return part if is_mapped(part) else _array(part)
     if isinstance(part, (np.ndarray, np.generic, Traced)):
         return _array(np.asarray(untraced(part)))
     if isinstance(part, (list, tuple, range)):

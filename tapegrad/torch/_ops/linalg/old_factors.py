@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import Mapped, untraced
+from tapegrad._core.values import is_mapped, untraced
 from tapegrad.torch import return_types
 from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.linalg.matrix_checks import require_matrices
@@ -29,7 +29,7 @@ from tapegrad.torch._tensor.tensor import Tensor
 def require_pivots(word: str, factors: Value) -> None:
     """RuntimeError where U has a zero on its diagonal."""
     values = untraced(factors)
-    if isinstance(values, Mapped):
+    if is_mapped(values):
         return
     info = info_of(values)
     if np.any(info):

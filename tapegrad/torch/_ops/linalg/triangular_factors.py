@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import Mapped, untraced
+from tapegrad._core.values import is_mapped, untraced
 from tapegrad.torch._ops.linalg.matrix_checks import require_matrices
 
 
 def row_order(A: Value, pivot: bool) -> tuple[Any, Any]:
     """The order of the rows that partial pivoting takes, and the swaps as LAPACK counts them."""
     rest = untraced(A)
-    if isinstance(rest, Mapped):
+    if is_mapped(rest):
         return _batched_order(rest, pivot)
     rest = np.array(rest)
     *batch, rows, columns = rest.shape
@@ -114,7 +114,7 @@ def packed(name: str, A: Value, pivot: bool) -> tuple[Value, Any]:
 
 def order_of(swaps: Any, rows: int) -> Any:
     """The order of the rows after the swaps."""
-    if isinstance(swaps, Mapped):
+    if is_mapped(swaps):
         return _batched_order_of(swaps, rows)
     flat = swaps.reshape(-1, swaps.shape[-1])
     order = np.tile(np.arange(rows), (len(flat), 1))

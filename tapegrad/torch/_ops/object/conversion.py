@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad import BatchingError
 from tapegrad._core.types import Tree, Value
-from tapegrad._core.values import Mapped, untraced
+from tapegrad._core.values import is_mapped, is_recorded, untraced
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._formats import arranged, check_rank, suggested
@@ -39,7 +39,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Value:
         )
     if self._value.dtype.kind == "V":
         raise TypeError("Got unsupported ScalarType BFloat16")
-    if type(self._value) is not ndarray:
+    if type(self._value) is not ndarray and not is_recorded(self._value):
         return np.asarray(self._value)  # the core's error, or its plain value
     return self._value.view()
 
@@ -80,7 +80,7 @@ def item(self: Tensor) -> Number:
 def _read(value: Value, call: str) -> Value:
     """An array whose elements may be read: not within a vmap, where each example has its own."""
     value = untraced(value)
-    if isinstance(value, Mapped):
+    if is_mapped(value):
         raise BatchingError(
             f"{value.vmap_level.name}: {call} of a batched value; each example may have "
             "another one. Keep it as a tensor."

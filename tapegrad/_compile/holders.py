@@ -1,0 +1,96 @@
+"""Objects that hold one array, as tensors do: how a compiled call opens them and makes others.
+
+Knows a table that other packages fill. Must not know these packages, nor how calls are recorded.
+
+A tensor among the arguments counts as its array; what else there is to it (whether it requires
+grad) belongs to the signature. A tensor among the results is made anew in each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from tapegrad._tree import LEAF, Structure, register
+
+
+class Holder(NamedTuple):
+    """How the objects of one class are opened and made."""
+
+    open: Callable[[Any], tuple[Any, Any] | None]  # the array and the rest, which has a hash
+    make: Callable[[Any, Any], Any]  # an object of an array and the rest
+    refusal: Callable[[Any], str | None]  # why a result cannot be made anew, or None
+    written: Callable[[Any], None]  # says that a program has written into the array
+    array: Callable[[Any], Any]  # the array, of any object
+
+
+HOLDERS: dict[type, Holder] = {}
+
+# The state that the functions of objects depend on besides their arguments: has a hash, or is
+# None where calls cannot be programs. There is none until a package brings it.
+STATES: list[Callable[[], Any]] = []
+# How often a package has drawn random numbers in this thread.
+DRAWS: list[Callable[[], int]] = []
+# Classes of libraries whose objects hold what a function may read, with the names of it.
+FOLLOWED: dict[type, Callable[[Any], Any]] = {}
+
+
+def state() -> Any:
+    """The state of all packages; None where calls cannot be programs."""
+    found = tuple([ask() for ask in STATES])
+    return None if None in found else found
+
+
+def draws() -> int:
+    """How many times numbers were drawn."""
+    return sum(count() for count in DRAWS)
+
+
+class _Held:
+    """Stands in a structure for an object that is made of the leaf below it."""
+
+
+register(
+    _Held,
+    lambda _: ((), None),
+    lambda made, children: HOLDERS[made[0]].make(made[1], *children),
+)
+
+
+def opened(leaf: Any) -> tuple[Any, Any] | None:
+    """The array of an object and `(its class, the rest)`; None for what cannot be opened."""
+    holder = HOLDERS.get(type(leaf))
+    found = None if holder is None else holder.open(leaf)
+    return None if found is None else (found[0], (type(leaf), found[1]))
+
+
+def closed(array: Any, rest: Any) -> Any:
+    """An object of an array, from what `opened` returned of another."""
+    return HOLDERS[rest[0]].make(rest[1], array)
+
+
+def with_held(structure: Structure, rests: list[Any]) -> Structure:
+    """A structure whose leaves are objects where there is a rest for them, else arrays."""
+    return _with(structure, iter(rests))
+
+
+def _with(structure: Structure, rests: Iterator[Any]) -> Structure:
+    if structure.kind is None:
+        rest = next(rests)
+        return LEAF if rest is None else Structure(_Held, rest, (LEAF,))
+    children = tuple([_with(child, rests) for child in structure.children])
+    return Structure(structure.kind, structure.aux, children)
+
+
+__all__ = [
+    "DRAWS",
+    "FOLLOWED",
+    "HOLDERS",
+    "STATES",
+    "Holder",
+    "closed",
+    "draws",
+    "opened",
+    "state",
+    "with_held",
+]

@@ -251,6 +251,9 @@ class Search:
         if _of_library(module) and not module.startswith(_HOLDING):
             for name in ("function", "__wrapped__"):  # a primitive, a custom function, a cache
                 self.waiting.append(getattr(value, name, None))
+            if module.startswith("tapegrad."):  # the rules of a custom function
+                parts = list(getattr(value, "__dict__", {}).values())
+                self.waiting += [x for x in parts if type(x) in _FUNCTIONS]
             return
         self._class(kind)
         self._attributes(value)
@@ -333,6 +336,7 @@ class Search:
 
 
 _ALL = slice(None)
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _NOTHING = frozenset((type(NotImplemented), types.CodeType, range, slice, np.dtype, np.ufunc))
 # Classes that a program's own classes may be derived from, with attributes beside.
 _BUILTIN = frozenset((dict, list, tuple, set, frozenset, collections.deque, bytearray))

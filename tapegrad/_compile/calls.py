@@ -338,7 +338,7 @@ class Calls:
             results = flatten(out)[0]
             out_leaves, out_structure, refused = _opened_results(out)
             written = {i for i, x in enumerate(values) if x.memory.version}
-            is_apart = not written or self._is_apart(written, inputs)
+            is_apart = not written or self._is_apart(written | program.written, inputs)
             refused = refused or _refusal(given, leaves)
             refused = refused or _why_changed(args, kwargs, given, structure)
             if refused is None and written and is_apart:

@@ -245,6 +245,11 @@ class Search:
 
     def _object(self, value: Any) -> None:
         kind = type(value)
+        for followed, (read, write) in FOLLOWED.items():
+            if issubclass(kind, followed):
+                self._class(kind)
+                self._hold(functools.partial(read, value), functools.partial(write, value))
+                return
         module = _module_of(kind)
         if module.startswith("numpy.random") or _is_pythons(value):
             self.random.append(value)
@@ -252,12 +257,10 @@ class Search:
         if _of_library(module) and not module.startswith(_HOLDING):
             for name in ("function", "__wrapped__"):  # a primitive, a custom function, a cache
                 self.waiting.append(getattr(value, name, None))
+            if module.startswith("tapegrad."):  # the rules of a custom function
+                parts = list(getattr(value, "__dict__", {}).values())
+                self.waiting += [x for x in parts if type(x) in _FUNCTIONS]
             return
-        for followed, (read, write) in FOLLOWED.items():
-            if issubclass(kind, followed):
-                self._class(kind)
-                self._hold(functools.partial(read, value), functools.partial(write, value))
-                return
         self._class(kind)
         self._attributes(value)
 
@@ -332,6 +335,7 @@ class Search:
 
 _ALL = slice(None)
 _BY_TEXT = ("getattr", "vars", "__dict__", "attrgetter")  # by which names are made at run time
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _NOTHING = frozenset((type(NotImplemented), types.CodeType, range, slice, np.dtype, np.ufunc))
 # Classes that a program's own classes may be derived from, with attributes beside.
 _BUILTIN = frozenset((dict, list, tuple, set, frozenset, collections.deque, bytearray))
@@ -436,6 +440,7 @@ def _names_in(code: types.CodeType) -> _Names:
         part = waiting.pop()
         waiting += [x for x in part.co_consts if isinstance(x, types.CodeType)]
         attributes.update(part.co_names)
+        attributes.update(x for x in part.co_consts if type(x) is str and x.isidentifier())
         before: list[Any] = [0, 0]
         for instruction in dis.get_instructions(part):
             name = instruction.opname

@@ -140,7 +140,7 @@ class Before:
             if not _identical(holder.read(), was):
                 holder.write(was)
         for kept in self.state.arrays.values():
-            if not kept.is_in(kept.array):
+            if kept.array.flags.writeable and not kept.is_in(kept.array):
                 np.copyto(kept.array, kept.copy)
         for read, write, was in self.random:
             if read() != was:

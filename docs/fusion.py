@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 import tapegrad
-from tapegrad._compile.listing import line_of
-from tapegrad._compile.native_ops import Cast, NotFinite
-from tapegrad._compile.native_path import Path, paths_of
-from tapegrad._compile.passes import optimized
-from tapegrad._compile.regions import Array
+from tapegrad._native.native_ops import Cast, NotFinite
+from tapegrad._native.native_path import Path, paths_of
+from tapegrad._native.regions import Array
+from tapegrad._program.listing import line_of
+from tapegrad._program.passes import optimized
 
 LINE, TOP, GAP = 19, 64, 12  # heights
 LEFT, RIGHT, WIDTH, LETTER = 14, 470, 860, 6.7

@@ -77,7 +77,7 @@ def test_the_program_of_an_argument_that_lies_backwards_is_shown():
 
 
 def test_a_column_of_a_large_matrix_is_copied_alone():
-    from tapegrad._compile.program import copied
+    from tapegrad._program.program import copied
 
     column = np.broadcast_to(X[:, None], (40, 1 << 20))[::-2, :1][:, 0]
     strided = np.lib.stride_tricks.as_strided(np.zeros(2), (2,), (8,))

@@ -28,6 +28,8 @@ TOWER = (
     "_arrays",
     "_batched",
     "_transforms",
+    "_program",
+    "_native",
     "_compile",
     "",
     "numpy",

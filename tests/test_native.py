@@ -18,7 +18,7 @@ from tapegrad import _tree
 
 pytest.importorskip("llvmlite")
 
-from tapegrad._compile.native_program import MOST_MISSES
+from tapegrad._native.native_program import MOST_MISSES
 
 X = np.random.default_rng(0).standard_normal(6)
 NAN, INF = np.nan, np.inf

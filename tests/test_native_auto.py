@@ -15,7 +15,7 @@ import pytest
 
 import tapegrad
 from tapegrad._compile import background
-from tapegrad._compile.numpy_program import Runner
+from tapegrad._program.numpy_program import Runner
 
 X = np.linspace(0.1, 2.0, 9)
 
@@ -115,7 +115,7 @@ class TestWithLlvmlite:
             assert called(fast) == f(X)
 
     def test_a_path_that_cannot_be_built_is_numpys(self, monkeypatch):
-        from tapegrad._compile import native_program
+        from tapegrad._native import native_program
 
         def fail(*args):
             raise MemoryError("as a test asks")

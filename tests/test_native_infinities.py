@@ -15,7 +15,7 @@ import pytest
 
 import tapegrad
 from tapegrad import _tree
-from tapegrad._compile.program import UnknownAnswer
+from tapegrad._program.program import UnknownAnswer
 
 CALLS = 14
 W = np.random.default_rng(1).standard_normal((5, 3))

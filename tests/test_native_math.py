@@ -13,8 +13,8 @@ pytest.importorskip("llvmlite")
 
 import llvmlite.binding as llvm
 
-from tapegrad._compile.llvm import module_text, target
-from tapegrad._compile.vector_math import FORMULAS
+from tapegrad._native.llvm import module_text, target
+from tapegrad._native.vector_math import FORMULAS
 
 MOST = {  # units in the last place; those of two arguments, and quotients, are composed
     np.tan: 1.1,

@@ -10,7 +10,7 @@ pytest.importorskip("llvmlite")
 from test_native import SPECIAL, assert_close, check, moved, runner_of
 
 import tapegrad
-from tapegrad._compile.native_program import Workspace
+from tapegrad._native.native_program import Workspace
 
 DRAW = np.random.default_rng(3)
 X = DRAW.standard_normal((4, 6))

@@ -11,13 +11,19 @@ import tapegrad
 
 pytest.importorskip("llvmlite")
 
-from tapegrad._compile import routines
-from tapegrad._compile.llvm import Code, unit
-from tapegrad._compile.products import Factors, Product
-from tapegrad._compile.tiles import Unit
+from tapegrad._native import routines
+from tapegrad._native.llvm import Code, unit
+from tapegrad._native.products import Factors, Product
+from tapegrad._native.tiles import Unit
 
 UNITS = [Unit(16, 4, 3, False), Unit(32, 4, 3, False), unit()]
 DRAW = np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread(monkeypatch):
+    """A BLAS with more threads than the program keeps large products."""
+    monkeypatch.setattr(routines, "blas_threads", lambda: 1)
 
 
 def strides(x):

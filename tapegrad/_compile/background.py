@@ -21,10 +21,10 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad._compile.locks import LLVM_LOCK
-from tapegrad._compile.numpy_program import Runner
-from tapegrad._compile.program import Segment
 from tapegrad._errors import EagerWarning, InputError, message
+from tapegrad._native.locks import LLVM_LOCK
+from tapegrad._program.numpy_program import Runner
+from tapegrad._program.program import Segment
 from tapegrad._warning import warn
 
 TRIALS = 10  # calls, half of them native, before the faster program is known
@@ -66,7 +66,7 @@ def runner_of(backend: str, root: Segment, inputs: Sequence[Any], threads: int) 
 def native(inputs: Sequence[Any], usual: Runner, threads: int) -> Any:
     """The native program; None of its paths may be one that is compiled."""
     with LLVM_LOCK:
-        from tapegrad._compile.native_program import NativeRunner  # here: it imports llvmlite
+        from tapegrad._native.native_program import NativeRunner  # here: it imports llvmlite
 
     return NativeRunner(usual.block, inputs, usual, threads)
 

@@ -16,13 +16,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._compile import operators
 from tapegrad._compile.background import runner_of
-from tapegrad._compile.holders import HOLDERS, closed, draws, opened, state, with_held
-from tapegrad._compile.listing import listing
-from tapegrad._compile.numpy_program import RECORDINGS, Source
-from tapegrad._compile.passes import optimized
-from tapegrad._compile.program import (
+from tapegrad._compile.surroundings import Surroundings
+from tapegrad._core.recorded import OPEN, RECORDING
+from tapegrad._core.tape import CURRENT
+from tapegrad._core.types import Function
+from tapegrad._core.values import recorded_in
+from tapegrad._errors import EagerWarning, InputError, StaleProgramError, message, name_of
+from tapegrad._program import operators
+from tapegrad._program.holders import HOLDERS, closed, draws, opened, state, with_held
+from tapegrad._program.listing import listing
+from tapegrad._program.numpy_program import RECORDINGS, Source
+from tapegrad._program.passes import optimized
+from tapegrad._program.program import (
     NotFiniteError,
     Ref,
     Segment,
@@ -30,14 +36,8 @@ from tapegrad._compile.program import (
     alike,
     copied,
 )
-from tapegrad._compile.recorded import Recorded, Recording
-from tapegrad._compile.recorder import Recorder
-from tapegrad._compile.surroundings import Surroundings
-from tapegrad._core.recorded import OPEN, RECORDING
-from tapegrad._core.tape import CURRENT
-from tapegrad._core.types import Function
-from tapegrad._core.values import recorded_in
-from tapegrad._errors import EagerWarning, InputError, StaleProgramError, message, name_of
+from tapegrad._program.recorded import Recorded, Recording
+from tapegrad._program.recorder import Recorder
 from tapegrad._transforms.draws import RandomnessCheck
 from tapegrad._tree import flatten, unflatten
 from tapegrad._warning import warn

@@ -24,8 +24,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tapegrad._compile.holders import FOLLOWED
 from tapegrad._core.values import in_trace
+from tapegrad._program.holders import FOLLOWED
 from tapegrad._transforms.wrapper import Transformed
 
 # Packages whose functions hold nothing of a program's own.

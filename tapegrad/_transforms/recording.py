@@ -213,7 +213,8 @@ class Recording:
             else:
                 value = untraced(value)
                 is_nan = trust(has_nan, value, False) if recording else has_nan(value)
-            noticed = ALWAYS if is_nan or is_suspicious() else ASKED if careful else NOTICED
+            anything = is_nan or careful and is_suspicious()  # may have happened
+            noticed = ALWAYS if anything else ASKED if careful else NOTICED
             found = self._pulled(slots, bars, False, consume, noticed)
             if recording and not careful and all(bar is None or is_finite(bar) for bar in found):
                 return found  # a program looks here, and at no product before

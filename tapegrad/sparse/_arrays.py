@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._compile.holders import HOLDERS, Holder
 from tapegrad._core.types import Value
 from tapegrad._core.values import is_recorded
 from tapegrad._errors import InputError, ShapeMismatchError, describe, message
+from tapegrad._program.holders import HOLDERS, Holder
 from tapegrad.sparse._products import Pattern
 from tapegrad.sparse._scipy import scipy_sparse
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._compile.holders import DRAWS, FOLLOWED, HOLDERS, STATES, Holder
 from tapegrad._core.types import Value
 from tapegrad._core.values import is_recorded
+from tapegrad._program.holders import DRAWS, FOLLOWED, HOLDERS, STATES, Holder
 from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import new

@@ -1,0 +1,1 @@
+"""Programs: what a recorded function does, and how NumPy runs it."""

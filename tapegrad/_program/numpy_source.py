@@ -1,0 +1,326 @@
+"""The source of a program: one function `build`, which returns `run`.
+
+Knows which calls can write into an array that is there already, and the order of lines. Must not
+know how a program was recorded.
+
+`build` takes the buffers of a workspace and makes views of them; `run` computes in these. No two
+calls at once share a workspace. What is returned is never of the workspace.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._program.elementwise import ufunc_of
+from tapegrad._program.functions import METHODS
+from tapegrad._program.passes import Block, ends_of, uses_of
+from tapegrad._program.placing import Joined, placed
+from tapegrad._program.program import OWN, SOUND, Node, Ref, references, references_of
+from tapegrad._program.storages import Lives, Scope
+from tapegrad._program.words import literal, out_argument
+from tapegrad._program.writes import Writes
+from tapegrad._tree import unflatten
+
+RECORDINGS = 2  # of a path, before its program is believed
+DEEPEST = 40  # blocks within blocks, beyond which another function begins
+
+
+class Source(Writes):
+    """Generates the source of a program."""
+
+    def __init__(self, block: Block, inputs: dict[int, Node], count: int) -> None:
+        super().__init__()
+        self.inputs = count
+        self.words.known.update(inputs)
+        self.functions: list[list[str]] = []
+        self.silences = False
+        self._find_escaping(block)
+        lines: list[str] = []
+        scope = Scope()
+        for i in range(count):
+            scope.names[i] = f"x{i}"
+            scope.own(i, fixed=True)
+        self._block(block, scope, lines, 2, silent=False)
+        self.lines = lines
+
+    @property
+    def namespace(self) -> dict[str, Any]:
+        return self.words.namespace
+
+    @property
+    def text(self) -> str:
+        """The source, as it is executed."""
+        names = ", ".join(f"x{i}" for i in range(self.inputs))
+        lines = ["def build(buffers):"]
+        if self.workspace.buffers:
+            lines.append(
+                f"    {''.join(f'b{i}, ' for i in range(len(self.workspace.buffers)))}= buffers"
+            )
+        lines += [f"    {line}" for line in self.ahead]
+        for function in self.functions:
+            lines += function
+        lines.append(f"    def run({names}):")
+        if self.silences:
+            lines.append("        usual = state()")
+        lines += self.lines
+        lines.append("    return run")
+        return "\n".join(lines) + "\n"
+
+    def _find_escaping(self, block: Block) -> None:
+        """Find the values whose memory a caller may get: it is never of the workspace."""
+        pending: list[tuple[Block, dict[int, Node]]] = [(block, {})]
+        while pending:
+            block, nodes = pending.pop()
+            nodes = {**nodes, **dict(block.nodes)} if block.nodes else nodes
+            found = list(references(block.out.leaves)) if block.out is not None else []
+            while found:
+                at = found.pop()
+                node = nodes.get(at)
+                if node is None or at in self.escaping:
+                    continue
+                self.escaping.add(at)
+                if node.shares >= 0:
+                    found.append(node.shares)
+                if node.steps is not None and type(node.args[0]) is Ref:
+                    found.append(node.args[0].at)
+            pending += [(child, nodes) for child in block.children.values()]
+
+    # -- blocks ----------------------------------------------------------------------------------
+
+    def _block(
+        self, block: Block, scope: Scope, lines: list[str], depth: int, *, silent: bool
+    ) -> None:
+        """The lines of a block and of those below it.
+
+        A read with one known answer does not nest: a program may have thousands of them.
+        """
+        indent = "    " * depth
+        while True:
+            silent = self._nodes(block, scope, lines, indent, silent=silent)
+            if block.read is None or len(block.children) != 1:
+                break
+            ((_, child),) = block.children.items()
+            (test,) = self._tests(block, scope, lines, indent)
+            lines.append(f"{indent}if not ({test}): raise {_refusal(block)}")
+            block = child
+        if block.read is not None:
+            self._read(block, scope, lines, depth, silent=silent)
+        elif block.out is not None:
+            self._end(block, scope, lines, indent, silent=silent)
+        else:
+            lines.append(indent + "raise Unknown")
+
+    def _nodes(
+        self, block: Block, scope: Scope, lines: list[str], indent: str, *, silent: bool
+    ) -> bool:
+        """The lines of a block's own nodes; whether warnings are silent after them."""
+        self.words.known.update(block.nodes)
+        nodes = placed(block, self.escaping, self.words.known)
+        self.written.update(
+            node.args[0].at
+            for _, node in nodes
+            if node.steps is not None and type(node.args[0]) is Ref
+        )
+        lives = Lives(nodes, ends_of(block) | block.used_below)
+        self.workspace.release(
+            [at for at in scope.storages if at not in lives.last], scope, lives, -1
+        )
+        for position, (at, node) in enumerate(nodes):
+            if node.silent != silent:
+                silent = node.silent
+                self.silences = True
+                lines.append(indent + ("mute(SILENT)" if silent else "mute(usual)"))
+            self._node(at, node, scope, lines, indent, lives, position)
+            ended = [*lives.dying.get(position, ()), at]
+            self.workspace.release(ended, scope, lives, position)
+        return silent
+
+    def _tests(self, block: Block, scope: Scope, lines: list[str], indent: str) -> list[str]:
+        """The conditions of the answers that a block's read has had, after the line that asks."""
+        assert block.read is not None
+        question, at = block.read
+        keys = list(block.children)
+        asked = scope.names[at]
+        if question is not SOUND:
+            asked = f"{self.words.constant(question)}({asked})"
+        if question is SOUND and keys == [(bool, True)]:
+            return [asked]
+        if all(key[0] is bool for key in keys):
+            lines.append(f"{indent}answer = {asked}")
+            return [f"answer is {key[1]}" for key in keys]
+        table = self.words.constant({key: i for i, key in enumerate(keys)})
+        lines.append(f"{indent}answer = {table}.get(answer_key({asked}))")
+        return [f"answer == {i}" for i in range(len(keys))]
+
+    def _read(
+        self, block: Block, scope: Scope, lines: list[str], depth: int, *, silent: bool
+    ) -> None:
+        indent = "    " * depth
+        tests = self._tests(block, scope, lines, indent)
+        for i, (test, child) in enumerate(zip(tests, block.children.values(), strict=True)):
+            lines.append(f"{indent}{'if' if not i else 'elif'} {test}:")
+            if depth < DEEPEST:
+                self._block(child, scope.copy(), lines, depth + 1, silent=silent)
+            else:
+                call = self._function(child, scope.copy(), silent=silent)
+                lines.append(f"{indent}    return {call}")
+        lines.append(f"{indent}raise {_refusal(block)}")
+
+    def _function(self, block: Block, scope: Scope, *, silent: bool) -> str:
+        """The call of another function, for blocks that lie too deep for one."""
+        name = f"part{len(self.functions)}"
+        used = block.used_below | uses_of(block)
+        local = sorted({scope.names[at] for at in used if at in scope.names})
+        passed = [word for word in local if word[0] in "vx"]
+        before = self.silences or silent  # which the blocks around have made so
+        if before:
+            passed.append("usual")
+        lines = [f"    def {name}({', '.join(passed)}):"]
+        self.functions.append(lines)
+        self.silences = False
+        self._block(block, scope, lines, 2, silent=silent)
+        if self.silences and not before:
+            lines.insert(1, "        usual = state()")
+        self.silences = before or self.silences
+        return f"{name}({', '.join(passed)})"
+
+    def _end(
+        self, block: Block, scope: Scope, lines: list[str], indent: str, *, silent: bool
+    ) -> None:
+        """The lines that return the results."""
+        assert block.out is not None
+        if silent:
+            lines.append(f"{indent}mute(usual)")
+        if block.recordings < RECORDINGS:
+            lines.append(f"{indent}raise Unknown")
+            return
+        returned: list[str] = []
+        gone: set[int] = set()
+        for i, leaf in enumerate(block.out.leaves):
+            if type(leaf) is not Ref:
+                expression = self.words.expression(leaf, scope.names)
+                returned.append(
+                    f"{expression}.copy('K')" if type(leaf) is np.ndarray else expression
+                )
+                continue
+            name = scope.names[leaf.at]
+            storage = scope.storages.get(leaf.at)
+            if storage is not None:
+                own = not storage.fixed and storage.buffer is None and id(storage) not in gone
+                if not own or leaf.at not in self.whole:
+                    lines.append(f"{indent}o{i} = {name}.copy('K')")
+                    name = f"o{i}"
+                else:
+                    gone.add(id(storage))
+            returned.append(name)
+        for position, ref in block.writes:
+            lines.append(f"{indent}copyto(x{position}, {self.words.expression(ref, scope.names)})")
+        structure = block.out.structure
+        together = literal(structure, iter(returned))
+        if together is not None:
+            lines.append(f"{indent}return {together}")
+        else:
+            joined = "".join(f"{name}, " for name in returned)
+            together = self.words.constant(unflatten)
+            lines.append(
+                f"{indent}return {together}({self.words.constant(structure)}, [{joined}])"
+            )
+
+    # -- calls -----------------------------------------------------------------------------------
+
+    def _node(
+        self,
+        at: int,
+        node: Node,
+        scope: Scope,
+        lines: list[str],
+        indent: str,
+        lives: Lives,
+        position: int,
+    ) -> None:
+        """The line of a call, and where its value is."""
+        if node.steps is not None:
+            self.write(at, node, scope, lines, indent, lives, position)
+            return
+        storage = scope.view(at, node)
+        if storage is not None and storage.buffer is not None and _is_fixed_view(node):
+            # A view of the workspace: made once, with it.
+            name = f"w{at}_{len(self.ahead)}"
+            self.ahead.append(f"{name} = {self.words.call(node, scope.names)}")
+            scope.names[at] = name
+            return
+        if storage is None and node.kind is np.ndarray:
+            if at not in self.escaping and self._into_buffer(
+                at, node, scope, lines, indent, lives, position
+            ):
+                return
+            scope.own(at)
+        if node.shares == OWN:
+            self.whole.add(at)
+        lines.append(f"{indent}v{at} = {self.words.call(node, scope.names)}")
+        scope.names[at] = f"v{at}"
+
+    def _into_buffer(
+        self,
+        at: int,
+        node: Node,
+        scope: Scope,
+        lines: list[str],
+        indent: str,
+        lives: Lives,
+        position: int,
+    ) -> bool:
+        """The lines of a call that writes into the workspace, if it can."""
+        words, names = self.words, scope.names
+        ufunc = ufunc_of(node)
+        given: list[str]
+        if ufunc is not None:
+            given = words.operands(ufunc, node, names)
+            storage = None
+            if ufunc.signature is None:
+                storage = self.workspace.dying(at, node, scope, lives, position)
+            if storage is None:
+                storage, _ = self.workspace.new(at, node, scope)
+            given.append(out_argument(ufunc, f"b{storage.buffer}"))
+            call = f"{words.constant(ufunc)}({', '.join(given)})"
+        elif type(node) is Joined:
+            storage, _ = self.workspace.new(at, node, scope)
+            self.join(node, f"b{storage.buffer}", scope, lines, indent)
+            call = ""
+        elif _is_product(node):
+            x, y = [words.expression(arg, names) for arg in node.args]
+            storage, _ = self.workspace.new(at, node, scope)
+            call = f"{x}.dot({y}, b{storage.buffer})"
+        else:
+            return False
+        names[at] = f"b{storage.buffer}"
+        if call:
+            lines.append(indent + call)
+        return True
+
+
+def _is_fixed_view(node: Node) -> bool:
+    """Whether a view depends on nothing but the array that it is a view of."""
+    return node.shares >= 0 and all(at == node.shares for at in references_of(node))
+
+
+def _is_product(node: Node) -> bool:
+    """Whether a call is `x.dot(y)` of matrices, which can write into an array."""
+    return (
+        METHODS.get(node.function) == "dot"
+        and len(node.args) == 2
+        and not node.kwargs
+        and len(node.shape) == 2
+        and 0 not in node.shape
+        and node.strides == (node.shape[1] * node.dtype.itemsize, node.dtype.itemsize)
+    )
+
+
+def _refusal(block: Block) -> str:
+    """The exception for an answer that a block's read has not had."""
+    return "NotFinite" if block.read is not None and block.read[0] is SOUND else "Unknown"
+
+
+__all__ = ["RECORDINGS", "Source"]

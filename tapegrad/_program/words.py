@@ -1,0 +1,210 @@
+"""Calls and their arguments as Python's source.
+
+Knows how a call is written so that it takes the least time, and names what source cannot hold.
+Must not know where values lie, nor in which order calls are made.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.fit import MANY, is_finite
+from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._program.elementwise import REAL, is_contiguous
+from tapegrad._program.functions import ATTRIBUTES, EXPECTATIONS, METHODS
+from tapegrad._program.program import (
+    Node,
+    NotFiniteError,
+    Ref,
+    UnknownAnswer,
+    answer_key,
+    references,
+    taken,
+)
+from tapegrad._tree import Structure
+
+STATE = VARIABLE.get
+
+SIGNS = {
+    operator.add: "+",
+    operator.sub: "-",
+    operator.mul: "*",
+    operator.truediv: "/",
+    operator.floordiv: "//",
+    operator.mod: "%",
+    operator.pow: "**",
+    operator.matmul: "@",
+    operator.lt: "<",
+    operator.le: "<=",
+    operator.gt: ">",
+    operator.ge: ">=",
+    operator.eq: "==",
+    operator.ne: "!=",
+}
+_ARITHMETIC = frozenset((np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum))
+_EXACT = 1 << 24  # whole numbers up to which all floating-point dtypes hold
+
+_REDUCTIONS: dict[Any, Any] = {
+    np.sum: np.add.reduce,
+    np.prod: np.multiply.reduce,
+    np.max: np.maximum.reduce,
+    np.min: np.minimum.reduce,
+}
+
+
+class Words:
+    """The names of a source, and what they stand for."""
+
+    def __init__(self) -> None:
+        self.namespace: dict[str, Any] = {
+            "Unknown": UnknownAnswer,
+            "NotFinite": NotFiniteError,
+            "copyto": np.copyto,
+            "answer_key": answer_key,
+            "isfinite": math.isfinite,
+            "mute": VARIABLE.set,
+            "SILENT": SILENT,
+            "state": STATE,
+            "vdot": np.vdot,
+        }
+        self.names: dict[int, str] = {}  # of constants, by their ids
+        self.numbers: dict[Any, Any] = {}  # of Python's, as arrays
+        self.kept: list[Any] = []  # constants, so that their ids stay theirs
+        self.known: dict[int, Node] = {}  # what is known of values
+
+    def constant(self, value: Any) -> str:
+        """The name of an object."""
+        name = self.names.get(id(value))
+        if name is None:
+            self.kept.append(value)
+            stem = getattr(value, "__name__", "") if callable(value) else ""
+            stem = stem if stem.isidentifier() else "c"
+            name = self.names[id(value)] = f"{stem}_{len(self.names)}"
+            self.namespace[name] = value
+        return name
+
+    def expression(self, value: Any, names: dict[int, str]) -> str:
+        """An argument: the name of a value, a literal, or the name of a constant."""
+        kind = type(value)
+        if kind is Ref:
+            return names[value.at]
+        if kind is int or kind is bool or value is None:
+            return repr(value) if kind is not int or value >= 0 else f"({value})"
+        if kind is float and math.isfinite(value):
+            return repr(value) if math.copysign(1, value) > 0 else f"({value!r})"
+        if any(True for _ in references(value)):
+            if kind is slice:
+                parts = (value.start, value.stop, value.step)
+                return f"slice({', '.join(self.expression(x, names) for x in parts)})"
+            if kind is dict:
+                pairs = [f"{k!r}: {self.expression(v, names)}" for k, v in value.items()]
+                return f"{{{', '.join(pairs)}}}"
+            inner = "".join(f"{self.expression(x, names)}, " for x in value)
+            return f"[{inner}]" if kind is list else f"({inner})"
+        return self.constant(value)
+
+    def operands(self, ufunc: np.ufunc, node: Node, names: dict[int, str]) -> list[str]:
+        """The arguments of a ufunc: numbers of Python's as arrays, which take half the time."""
+        given = []
+        for arg in node.args:
+            weak = type(arg) is float or (type(arg) is int and abs(arg) < _EXACT)
+            if weak and ufunc in _ARITHMETIC and node.dtype.char in REAL:
+                key = (arg.hex() if type(arg) is float else arg, node.dtype)
+                arg = self.numbers.setdefault(key, np.asarray(arg, node.dtype))
+            given.append(self.expression(arg, names))
+        return given
+
+    def call(self, node: Node, names: dict[int, str]) -> str:
+        """The expression of a call."""
+        function, args = node.function, node.args
+        given = [self.expression(arg, names) for arg in args]
+        if function in EXPECTATIONS:
+            before = "" if given[0] == "True" else f"{given[0]} and "
+            return before + self._question(function, args[1], given[1])
+        if function in SIGNS and len(given) == 2:
+            return f"{given[0]} {SIGNS[function]} {given[1]}"
+        if function is operator.getitem:
+            return f"{given[0]}[{given[1]}]"
+        if function is operator.neg:
+            return f"-{given[0]}"
+        if function in ATTRIBUTES:
+            return f"{given[0]}.{ATTRIBUTES[function]}"
+        kwargs = node.kwargs
+        if len(given) == 1 and type(args[0]) is Ref and _is_reduction(function):
+            axis = kwargs.get("axis", None if function in _REDUCTIONS else 0)
+            function = _REDUCTIONS.get(function, function)  # what it calls
+            kwargs = {k: v for k, v in kwargs.items() if not _is_usual(k, v)}
+            if not kwargs.keys() - {"axis"}:
+                kwargs = {}
+                about = self.known.get(args[0].at)
+                flat = axis is None and about is not None and len(about.shape) == 1
+                if axis != 0 and not flat:
+                    given.append(self.expression(axis, names))
+            else:
+                kwargs["axis"] = axis
+        named = [f"{k}={self.expression(v, names)}" for k, v in kwargs.items()]
+        if function in METHODS:
+            return f"{given[0]}.{METHODS[function]}({', '.join([*given[1:], *named])})"
+        return f"{self.constant(function)}({', '.join([*given, *named])})"
+
+    def _question(self, function: Any, about: Any, name: str) -> str:
+        """A question that has one expected answer; `is_finite` as what it does."""
+        question, expected = EXPECTATIONS[function]
+        asked = f"{self.constant(question)}({name}) is {expected}"
+        node = self.known.get(about.at) if type(about) is Ref else None
+        if question is is_finite and expected is True and node is not None and node.shape:
+            plain = node.kind is np.ndarray and node.dtype.char in REAL
+            if len(node.shape) == 1 and plain and (is_contiguous(node) or node.shape[0] <= MANY):
+                return f"(isfinite({name}.dot({name})) or {asked})"  # or the square overflows
+            if plain and is_contiguous(node):
+                return f"(isfinite(vdot({name}, {name})) or {asked})"
+        return asked
+
+    def taken(self, name: str, steps: list[Any], names: dict[int, str]) -> str:
+        """The expression of a view that steps lead to."""
+        if not steps:
+            return name
+        if len(steps) == 1 and steps[0].function is operator.getitem:
+            return f"{name}[{self.expression(steps[0].args[1], names)}]"
+        return f"{self.constant(taken)}({name}, {self.constant(tuple(steps))}, ())"
+
+
+def _is_usual(keyword: str, value: Any) -> bool:
+    """Whether a reduction takes an argument without being given it."""
+    return (value is None and keyword in ("dtype", "out")) or (
+        value is False and keyword == "keepdims"
+    )
+
+
+def _is_reduction(function: Any) -> bool:
+    if function in _REDUCTIONS:
+        return True
+    return isinstance(getattr(function, "__self__", None), np.ufunc) and (
+        function.__name__ == "reduce"
+    )
+
+
+def out_argument(ufunc: Any, name: str) -> str:
+    """An output as an argument: by position, the faster way, but where NumPy warns of that."""
+    return f"out={name}" if ufunc in (np.maximum, np.minimum) else name
+
+
+def literal(structure: Structure, leaves: Iterator[str]) -> str | None:
+    """A result's containers as Python's own literals; None if there are others."""
+    if structure.kind is None:
+        return next(leaves)
+    if structure.kind not in (tuple, list, type(None)):
+        return None
+    parts = [literal(child, leaves) for child in structure.children]
+    if structure.kind is type(None) or None in parts:
+        return None if parts else "None"
+    joined = "".join(f"{part}, " for part in parts)
+    return f"({joined})" if structure.kind is tuple else f"[{joined}]"
+
+
+__all__ = ["STATE", "Words", "literal", "out_argument"]

@@ -1,0 +1,255 @@
+"""Lines that write into parts of arrays.
+
+Knows when a write may be made in place, and views of the workspace, which are made once. Must not
+know other calls.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, cast
+
+import numpy as np
+
+from tapegrad._program.elementwise import UFUNC_OF, common_element, is_contiguous, ufunc_of
+from tapegrad._program.functions import add_part
+from tapegrad._program.passes import frozen
+from tapegrad._program.placing import Joined, Placed, box_of, is_basic
+from tapegrad._program.program import Node, Ref, own_copy, references
+from tapegrad._program.storages import FILLED_BYTES, Lives, Scope, Storage, Workspace
+from tapegrad._program.words import Words, out_argument
+
+IN_PLACE = frozenset((operator.iadd, operator.isub, operator.imul, operator.itruediv))
+# Writes that are right though their arguments share memory with what is written to.
+_SAFE = frozenset((operator.setitem, add_part, np.copyto)) | IN_PLACE
+
+
+LARGE = 1 << 14  # bytes, from which on only what is around a part is filled
+
+
+class Writes:
+    """Generates the lines of writes."""
+
+    def __init__(self) -> None:
+        self.words = Words()
+        self.workspace = Workspace()
+        self.ahead: list[str] = []  # lines of build: what is made with the workspace
+        self.views: dict[str, str] = {}  # names of views of the workspace
+        self.whole: set[int] = set()  # values that are no views
+        self.escaping: set[int] = set()  # whose memory a caller may get
+        self.written: set[int] = set()  # values into which something is written later
+
+    def write(
+        self,
+        at: int,
+        node: Node,
+        scope: Scope,
+        lines: list[str],
+        indent: str,
+        lives: Lives,
+        position: int,
+    ) -> None:
+        """A write: in place where nothing uses what was there before, else into a copy."""
+        whole, *rest = node.args
+        before = scope.storages.get(whole.at) if type(whole) is Ref else None
+        if before is not None and self._is_in_place(at, node, before, scope, lives, position):
+            scope.join(at, before)
+            scope.names[at] = scope.names[whole.at]
+            if whole.at in self.whole:
+                self.whole.add(at)
+        else:
+            self._copied(at, node, scope, lines, indent)
+        self._write_call(node, rest, scope.names[at], scope, lines, indent)
+
+    def _is_in_place(
+        self,
+        at: int,
+        node: Node,
+        before: Storage,
+        scope: Scope,
+        lives: Lives,
+        position: int,
+    ) -> bool:
+        if before.fixed or before.filled is not None or not lives.ended(before, position):
+            return False
+        if before.buffer is not None and at in self.escaping:
+            return False
+        if node.function in _SAFE or type(node) is Placed:
+            return True
+        used = references((node.args[1:], node.kwargs))
+        return not any(scope.storages.get(x) is before for x in used)
+
+    def _copied(self, at: int, node: Node, scope: Scope, lines: list[str], indent: str) -> None:
+        """A copy of what is written to; of a constant, a buffer that holds the rest of it."""
+        whole = node.args[0]
+        around = _around(node)
+        if at in self.escaping:
+            scope.own(at)
+            scope.names[at] = name = f"v{at}"
+            self.whole.add(at)
+            if around is None:
+                source = self.words.expression(whole, scope.names)
+                copy = f"{source}.copy('K')"
+                if min(node.strides, default=0) < 0:
+                    copy = f"{self.words.constant(own_copy)}({source})"
+                lines.append(f"{indent}{name} = {copy}")
+                return
+            made = f"{self.words.constant(np.empty)}({node.shape}"
+            lines.append(f"{indent}{name} = {made}, {self.words.constant(node.dtype)})")
+        else:
+            filled = self._filling(at, node)
+            storage, added = self.workspace.new(at, node, scope, filled)
+            scope.names[at] = name = f"b{storage.buffer}"
+            if filled is not None or around is None:
+                fill = f"{name}[...] = {self.words.expression(whole, scope.names)}"
+                if filled is None:
+                    lines.append(indent + fill)
+                elif added:
+                    self.ahead.append(fill)
+                return
+        number = self.words.expression(common_element(whole), scope.names)
+        for box in around:
+            target = self.view(name, [], box, scope, lines, indent)
+            lines.append(f"{indent}{target}[...] = {number}")
+
+    def _filling(self, at: int, node: Node) -> Any:
+        """A key of what a buffer holds from the beginning: all but one part of a constant.
+
+        None where other parts may be written to, or the part is not the same in each call.
+        """
+        whole, *rest = node.args
+        if type(whole) is not np.ndarray or at in self.written:
+            return None
+        if node.function is not operator.setitem and type(node) is not Placed:
+            return None
+        if any(True for _ in references((rest[0], node.steps))) or not is_basic(rest[0]):
+            return None
+        if math.prod(node.shape) * node.dtype.itemsize > FILLED_BYTES:
+            return None
+        number = common_element(whole)
+        what = id(whole) if number is None else number.hex()
+        layout = node.shape, node.strides, node.dtype
+        try:
+            key = layout, what, frozen(rest[0]), frozen(node.steps)
+            hash(key)
+        except TypeError:
+            return None
+        self.words.constant(whole)  # keeps it, and so its id
+        return key
+
+    def _write_call(
+        self, node: Node, rest: list[Any], name: str, scope: Scope, lines: list[str], indent: str
+    ) -> None:
+        """The line that changes the array, or the view of it that the steps lead to."""
+        assert node.steps is not None
+        function, steps = node.function, list(node.steps)
+        words, names = self.words, scope.names
+        if type(node) is Placed:
+            target = self.view(name, steps, _as_tuple(rest[0]), scope, lines, indent)
+            given = words.operands(cast(np.ufunc, function), node.of, names)
+            given.append(out_argument(function, target))
+            lines.append(f"{indent}{words.constant(function)}({', '.join(given)})")
+            return
+        if function in (operator.setitem, add_part) and rest[0] is not Ellipsis:
+            if any(True for _ in references(rest[0])) or not is_basic(rest[0]):
+                target = words.taken(name, steps, names)
+                index = words.expression(rest[0], names)
+                sign = "=" if function is operator.setitem else "+="
+                lines.append(
+                    f"{indent}{target}[{index}] {sign} {words.expression(rest[1], names)}"
+                )
+                return
+            target = self.view(name, steps, _as_tuple(rest[0]), scope, lines, indent)
+        else:
+            target = self.view(name, steps, None, scope, lines, indent)
+        if function is operator.setitem:
+            lines.append(f"{indent}{target}[...] = {words.expression(rest[1], names)}")
+        elif function is add_part:
+            value = words.expression(rest[1], names)
+            lines.append(f"{indent}{words.constant(np.add)}({target}, {value}, {target})")
+        elif function in IN_PLACE:
+            value = words.expression(rest[0], names)
+            ufunc = words.constant(UFUNC_OF[function])
+            lines.append(f"{indent}{ufunc}({target}, {value}, {target})")
+        else:
+            given = [target, *[words.expression(arg, names) for arg in rest]]
+            given += [f"{k}={words.expression(v, names)}" for k, v in node.kwargs.items()]
+            lines.append(f"{indent}{words.constant(function)}({', '.join(given)})")
+
+    def join(self, node: Joined, name: str, scope: Scope, lines: list[str], indent: str) -> None:
+        """The lines that make the parts of an array where they belong."""
+        words, names = self.words, scope.names
+        for part in node.parts:
+            target = self.view(name, [], part.slices, scope, lines, indent)
+            if part.call is None:
+                lines.append(f"{indent}{target}[...] = {words.expression(part.value, names)}")
+                continue
+            ufunc = cast(np.ufunc, ufunc_of(part.call))
+            given = [*words.operands(ufunc, part.call, names), out_argument(ufunc, target)]
+            lines.append(f"{indent}{words.constant(ufunc)}({', '.join(given)})")
+
+    def view(
+        self,
+        name: str,
+        steps: list[Any],
+        index: Any,
+        scope: Scope,
+        lines: list[str],
+        indent: str,
+    ) -> str:
+        """The name of a view of an array: made once, with the workspace, if the array is of it."""
+        if not steps and index is None:
+            return name
+        if index is not None:
+            index = (*index, ...) if not any(part is Ellipsis for part in index) else index
+        expression = self.words.taken(name, steps, scope.names)
+        if index is not None:
+            word = ", ".join(map(_index_word, index))
+            expression = f"{expression}[{word}]"
+        if any(references([step[1:] for step in steps])):
+            return expression
+        if name[0] == "b":
+            view = self.views.get(expression)
+            if view is None:
+                view = self.views[expression] = f"w_{len(self.ahead)}"
+                self.ahead.append(f"{view} = {expression}")
+            return view
+        view = scope.views.get(expression, "")
+        if not view:
+            view = scope.views[expression] = f"{name}_{len(scope.views)}"
+            lines.append(f"{indent}{view} = {expression}")
+        return view
+
+
+def _around(node: Node) -> list[tuple[slice, ...]] | None:
+    """The parts around that which a write overwrites of a large array of equal elements."""
+    whole, *rest = node.args
+    if type(whole) is not np.ndarray or whole.nbytes < LARGE or node.steps != ():
+        return None
+    if not is_contiguous(node) or common_element(whole) is None:
+        return None
+    overwrites = node.function is operator.setitem or type(node) is Placed
+    box = box_of(rest[0], whole.shape) if overwrites else None
+    if box is None:
+        return [(slice(None),)]
+    found = []
+    for axis, ((start, stop), n) in enumerate(zip(box, whole.shape, strict=True)):
+        before = [slice(*bounds) for bounds in box[:axis]]
+        found += [(*before, slice(a, b)) for a, b in ((0, start), (stop, n)) if a < b]
+    return found
+
+
+def _index_word(part: Any) -> str:
+    """A part of a basic index."""
+    if type(part) is slice:
+        parts = ["" if x is None else repr(x) for x in (part.start, part.stop, part.step)]
+        return ":".join(parts if parts[2] else parts[:2])
+    return "..." if part is Ellipsis else repr(part)
+
+
+def _as_tuple(index: Any) -> tuple[Any, ...]:
+    return index if type(index) is tuple else (index,)
+
+
+__all__ = ["Writes"]

@@ -567,6 +567,11 @@ def test_recorded_calls_with_a_nan_are_the_functions_own():
     assert program.differences("numpy", same) is None
 
 
+@pytest.mark.parametrize("seed", [780, 3051, 3673])
+def test_strong_tangents_are_recorded_as_they_are_pushed(seed):
+    assert Drawn(seed).differences("numpy", same) is None  # sums of tangents beside NaNs
+
+
 # --- Drawn programs -----------------------------------------------------------------------------
 
 

@@ -138,9 +138,9 @@ class _Expansion:
 
     def _look_at_shape(self, read: Read, answer: Any) -> None:
         """Refuse a path on which a shape that depends on values is not that of this call."""
-        if read.question is shapes_of and read.at in self.values:
-            if answer_key(shapes_of(self.values[read.at])) != answer:
-                raise Unfit
+        known = read.question is shapes_of and read.at in self.values
+        if known and answer_key(shapes_of(self.values[read.at])) != answer:
+            raise Unfit
 
     def _is_static(self, stands: Any) -> bool:
         """Whether shapes depend on no values: what is taken apart asks for what they depend on."""

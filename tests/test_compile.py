@@ -567,6 +567,24 @@ def test_recorded_calls_with_a_nan_are_the_functions_own():
     assert program.differences("numpy", same) is None
 
 
+@pytest.mark.parametrize("n", [4, 40])
+def test_cotangents_are_added_as_the_size_of_the_arguments_has_it(n):
+    """From some hundred elements on in place; a part then keeps the zeros' signs of the rest."""
+
+    def f(x):
+        zeros = x * -0.0
+        upper, lower = zeros[: n // 2], zeros[n // 2 :]
+        return np.sum(upper * upper) + np.sum(lower * lower) + np.sum(zeros * zeros)
+
+    points = np.random.default_rng(0).standard_normal((6, n, n + 4))
+    check(tapegrad.grad(f), lambda i: points[i])
+
+
+@pytest.mark.parametrize("seed", [780, 3051, 3673])
+def test_strong_tangents_are_recorded_as_they_are_pushed(seed):
+    assert Drawn(seed).differences("numpy", same) is None  # sums of tangents beside NaNs
+
+
 # --- Drawn programs -----------------------------------------------------------------------------
 
 

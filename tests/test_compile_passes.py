@@ -110,11 +110,9 @@ STEPS = (
 
 
 def difference(seed, transform=lambda f: f):
-    """At which point a drawn program is not the function, or None; a gradient, not its log."""
+    """At which point a drawn program is not the function, or None."""
     f = transform(Sums(seed))
     fast = compiled(f)
-    if transform is squared:
-        f = tapegrad.compile(f, backend="interpreter")
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", tapegrad.EagerWarning)  # derivatives may be infinite
         for n, x in enumerate(Sums(seed).points()):

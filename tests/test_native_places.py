@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -274,3 +276,19 @@ def test_parts_at_once(threads):
             assert_close(fast(x), f_(x), 64)
         path = runner_of(fast).paths[0].path
         assert path.divided
+
+
+@pytest.mark.parametrize("counts", [(3, 1), (1, 3), (2, 5), (4, 0)])
+def test_shapes_by_a_mask_are_those_of_the_call(counts):
+    """The paths are taken apart with the values of one call, which went one of them."""
+
+    def f(x, n):
+        return np.sum(x[n > 1]) * np.roll(x, 1) * np.sum(np.cos(x[n > 1]) * 2.0)
+
+    x = np.random.default_rng(0).standard_normal(5)
+    masks = [np.where(np.arange(5) < count, 2, 0) for count in counts]
+    fast = tapegrad.compile(f, backend="llvm")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n in (0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0):
+            np.testing.assert_allclose(fast(x + n, masks[n]), f(x + n, masks[n]), rtol=1e-12)

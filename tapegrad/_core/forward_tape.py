@@ -5,6 +5,7 @@ Knows that a slot of this tape holds its value's tangent. Must not know transfor
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numpy import dtype, float64, ndarray
@@ -121,7 +122,7 @@ class ForwardTape(Tape):
 
         Tangents of other libraries need it from the start: no test tells whether ordinary ones do.
         """
-        self.log = _push_strongly
+        self.log = _push_recorded_strongly if is_recording() else _push_strongly
 
     def keep(self, constant: Value) -> Value:
         return constant  # the entry is pushed before the program can change the array
@@ -304,22 +305,22 @@ def _push_settled(entry: Entry, dots: list[Any]) -> Tangent:
 def _push_soundly(entry: Entry) -> None:
     """`_push` with a look at each tangent, for a tape whose results nobody looks at."""
     _push(entry)
-    _look(entry)
+    _look(entry, _push_strongly)
 
 
 def _push_recorded_soundly(entry: Entry) -> None:
     _push_recorded(entry)
-    _look(entry)
+    _look(entry, _push_recorded_strongly)
 
 
-def _look(entry: Entry) -> None:
+def _look(entry: Entry, strongly: Callable[[Entry], None]) -> None:
     """Compute a tangent that has a NaN again, by strong products."""
     rule = entry[1]
     if rule is READ or rule is WRITE or rule is ADD:
         return
     dot = entry[0].tangent
     if dot is not None and rule is not PROJECT and not isinstance(dot, list) and has_nan(dot):
-        _push_strongly(entry)
+        strongly(entry)
 
 
 def _push_recorded(entry: Entry) -> None:
@@ -338,6 +339,14 @@ def _push_strongly(entry: Entry) -> None:
         entry[0].tangent = _pushed(entry)
     finally:
         leave(token)
+
+
+def _push_recorded_strongly(entry: Entry) -> None:
+    """`_push_strongly` in a recorded run."""
+    if entry[6] is not None or entry[1] is READ:
+        _push_strongly(entry)
+    else:
+        as_recorded(_push_strongly)(recorded_entry(entry))
 
 
 def _pushed(entry: Entry) -> Tangent:

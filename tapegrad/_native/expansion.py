@@ -18,6 +18,7 @@ import numpy as np
 from tapegrad._core.composite import Composite
 from tapegrad._core.recorded import OPEN, RECORDING, as_recorded, recorded_too
 from tapegrad._core.rule import REGISTRY
+from tapegrad._native.regions import Unfit
 from tapegrad._program.functions import BOUND, EXPECTATIONS, shapes_of
 from tapegrad._program.passes import Block
 from tapegrad._program.program import (
@@ -28,6 +29,7 @@ from tapegrad._program.program import (
     Results,
     Segment,
     Step,
+    answer_key,
     references,
     references_of,
     value_of,
@@ -122,6 +124,7 @@ class _Expansion:
         """The end of a block."""
         made = self.block
         if block.read is not None:
+            self._look_at_shape(block.read, answer)
             stands = self.stand_ins.get(block.read.at, Ref(block.read.at))
             if block.read.question is shapes_of and self._is_static(stands):
                 return
@@ -132,6 +135,12 @@ class _Expansion:
         made.recordings = block.recordings
         self.path.append((made, answer))
         self.block = Block()
+
+    def _look_at_shape(self, read: Read, answer: Any) -> None:
+        """Refuse a path on which a shape that depends on values is not that of this call."""
+        known = read.question is shapes_of and read.at in self.values
+        if known and answer_key(shapes_of(self.values[read.at])) != answer:
+            raise Unfit
 
     def _is_static(self, stands: Any) -> bool:
         """Whether shapes depend on no values: what is taken apart asks for what they depend on."""

@@ -198,6 +198,7 @@ class Workspace:
         target = self.view(step.out) if step.out is not None else None
         picks = node.function is operator.getitem and type(node.args[0]) in (tuple, list)
         shares = node.kind is np.ndarray and (picks or node.shares != -1)
+        shape = () if target is None else target.shape
 
         def call() -> None:
             if node.silent:
@@ -209,6 +210,8 @@ class Workspace:
             else:
                 value = value_now()
             if target is not None:
+                if shape and value.shape != shape:  # as by a mask, in a call of another path
+                    raise Mismatch
                 target[...] = value
             elif shares:
                 value = value.copy("K")

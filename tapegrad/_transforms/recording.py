@@ -27,7 +27,14 @@ from tapegrad._core.recorded import (
 )
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
-from tapegrad._core.values import Traced, is_mapped, snapshot, trust, untraced
+from tapegrad._core.values import (
+    Traced,
+    is_mapped,
+    is_recorded_array,
+    snapshot,
+    trust,
+    untraced,
+)
 from tapegrad._tree import flatten
 
 LARGE = 256  # elements from which adding in place is faster than making a new array
@@ -122,6 +129,8 @@ class Recording:
             elif isinstance(leaf, Traced) and leaf.tape.root is tape.root:
                 traced.append(self._linked(leaf, slot))
             else:
+                if is_recorded_array(leaf) and leaf.size > LARGE:
+                    self.large = True  # as for the array that it stands for
                 traced.append(tape.wrap(snapshot(leaf), slot))
         return traced
 

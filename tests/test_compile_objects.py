@@ -412,6 +412,20 @@ def test_what_stays_on_the_graph_is_the_functions_own(f, why):
         assert_same(x.grad, y.grad)
 
 
+def gets_data(x):
+    x.data = x.data * 2
+    return x + 1
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: x.unsqueeze_(0) * 2, lambda x: x.t_().mul_(2) + 1, gets_data],
+)
+def test_arguments_that_get_another_array(f):
+    with pytest.warns(EagerWarning, match="another array"):
+        check(f, moved(X), program=False)
+
+
 # --- Sparse derivatives -------------------------------------------------------------------------
 
 Y = np.random.default_rng(0).standard_normal(8)

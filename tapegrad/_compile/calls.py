@@ -37,7 +37,7 @@ from tapegrad._program.program import (
     copied,
 )
 from tapegrad._program.recorded import Recorded, Recording
-from tapegrad._program.recorder import Recorder
+from tapegrad._program.recorder import NotRecordableError, Recorder
 from tapegrad._transforms.draws import RandomnessCheck
 from tapegrad._tree import flatten, unflatten
 from tapegrad._warning import warn
@@ -337,9 +337,9 @@ class Calls:
             out = self.f(*args, **kwargs)
             results = flatten(out)[0]
             out_leaves, out_structure, refused = _opened_results(out)
-            written = {i for i, x in enumerate(values) if x.memory.version}
+            written = _written(values, inputs, recorder)
             is_apart = not written or self._is_apart(written | program.written, inputs)
-            refused = refused or _refusal(given, leaves)
+            refused = refused or _refusal(given, leaves, recorded)
             refused = refused or _why_changed(args, kwargs, given, structure)
             if refused is None and written and is_apart:
                 held = [positions[i] for i in written if type(leaves[positions[i]]) in HOLDERS]
@@ -354,6 +354,8 @@ class Calls:
                 templates = [Ref(x.at) if type(x) is Recorded else x for x in out_leaves]
                 writes = [(i, Ref(values[i].memory.at)) for i in sorted(written)]
                 recorder.finish(templates, out_structure, tuple(writes))
+        except NotRecordableError as error:
+            refused = str(error)
         except Exception as error:  # noqa: BLE001 - if it is f's own, the call below raises it
             refused = f"it raises {type(error).__name__} where its calls are recorded ({error})"
         except BaseException:
@@ -536,7 +538,7 @@ def _given(leaves: list[Any], recorder: Recorder) -> tuple[list[Any], dict[int, 
         kind = type(leaf)
         if kind not in _STATIC and not isinstance(leaf, enum.Enum):
             value, rest = opened(leaf) or (leaf, None)
-            own = copied(value) if type(value) is np.ndarray else value
+            own = _copy_of_argument(value) if type(value) is np.ndarray else value
             x = recorded[position] = Recorded(own, len(recorded), recorder)
             if rest is None:
                 leaf = x
@@ -546,6 +548,22 @@ def _given(leaves: list[Any], recorder: Recorder) -> tuple[list[Any], dict[int, 
                 leaf = made[id(leaf)]
         given.append(leaf)
     return given, recorded
+
+
+def _copy_of_argument(array: Any) -> Any:
+    """A copy of an array, which can be written to if that can."""
+    copy = copied(array)
+    copy.flags.writeable = array.flags.writeable
+    return copy
+
+
+def _written(values: list[Recorded], inputs: list[Any], recorder: Recorder) -> set[int]:
+    """The inputs into which a run has written: also where no call says so, as code in C may."""
+    return {
+        i
+        for i, x in enumerate(values)
+        if x.memory.version or recorder.unfit is not None and not alike(x.memory.owner, inputs[i])
+    }
 
 
 def _opened_results(out: Any) -> tuple[list[Any], Any, str | None]:
@@ -567,14 +585,22 @@ def _opened_results(out: Any) -> tuple[list[Any], Any, str | None]:
     return leaves, with_held(structure, rests), refused
 
 
-def _refusal(given: list[Any], leaves: list[Any]) -> str | None:
-    """Why what a run did with the objects among its arguments is nothing that a program does."""
-    for one, leaf in zip(given, leaves, strict=True):
+def _refusal(given: list[Any], leaves: list[Any], recorded: dict[int, Recorded]) -> str | None:
+    """Why what a run did with its arguments is nothing that a program does."""
+    own = {id(given[i]): x for i, x in reversed(recorded.items())}  # an object has the first
+    for position, x in recorded.items():
+        one, leaf = given[position], leaves[position]
         holder = HOLDERS.get(type(leaf))
         if holder is not None:
             found, before = opened(one), opened(leaf)
             if found is None or before is None or found[1] != before[1]:
                 return holder.refusal(one) or "it changes more of a tensor than its elements"
+            if found[0] is not own[id(one)]:
+                return "it gives a tensor that is an argument another array"
+        elif x.steps or x.shape != np.shape(leaf):
+            return "it changes the shape of an array that is an argument: return a reshaped one"
+        elif type(leaf) is np.ndarray and x.flags.writeable != leaf.flags.writeable:
+            return "it sets the flags of an array"
     return None
 
 
@@ -609,28 +635,31 @@ def _may_overlap(x: Any) -> bool:
 
 
 def _layout(array: Any) -> Any:
-    """The order of an array's elements in memory."""
+    """The order of an array's elements in memory, and whether it can be written to."""
     flags = array.flags
-    return "C" if flags.c_contiguous else "F" if flags.f_contiguous else array.strides
+    if flags.carray:  # writeable, and aligned
+        return "C"
+    order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else array.strides
+    return order, flags.writeable
 
 
 def _short_key(args: Any, given: list[Any]) -> Any:
-    """What a program depends on of arguments that are arrays in C order, or floats; else None.
+    """What a program depends on of arguments that are arrays in C order, or numbers; else None.
 
-    Lists and tuples of such are taken, too. The arrays and floats are appended to `given`.
+    Lists and tuples of such are taken, too. The arrays and numbers are appended to `given`.
     """
-    if len(args) == 1 and type(args[0]) is float:
+    if len(args) == 1 and type(args[0]) in _NUMBERS:
         given.append(args[0])
-        return float
+        return type(args[0])
     key: list[Any] = []
     for x in args:
         kind = type(x)
         if kind is _ARRAY:
-            if not x.flags.c_contiguous:
+            if not x.flags.carray:  # C order, and writeable: see `_layout`
                 return None
             key.append((x.shape, x.dtype))
             given.append(x)
-        elif kind is float:
+        elif kind in _NUMBERS:
             key.append(kind)
             given.append(x)
         elif kind is list or kind is tuple:
@@ -644,6 +673,7 @@ def _short_key(args: Any, given: list[Any]) -> Any:
 
 
 _ARRAY = np.ndarray
+_NUMBERS = frozenset((float, complex, *[np.dtype(letter).type for letter in "bhilqBHILQefdgFDG"]))
 _STATIC = frozenset(
     (
         bool,

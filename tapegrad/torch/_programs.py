@@ -58,12 +58,12 @@ def _maker(kind: type[Tensor]) -> Any:
 def _refusal(tensor: Tensor) -> str | None:
     if tensor.node is not None and tensor.node is not LEAF:
         return (
-            "it returns a tensor that has a grad_fn: call backward() inside, return "
+            "it leaves a tensor that has a grad_fn: call backward() inside, return "
             "torch.autograd.grad(...), or pass tensors that do not require grad"
         )
     if tensor._grad is not None:
         return "it fills `grad` of a tensor: return torch.autograd.grad(...)"
-    return None if _open(tensor) is not None else "it returns a tensor with attributes"
+    return None if _open(tensor) is not None else "it leaves a tensor with attributes"
 
 
 def _state() -> Any:

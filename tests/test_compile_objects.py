@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -612,6 +613,26 @@ def test_check_calls_the_function_with_its_own_arguments():
         stale(X)
     with pytest.raises(StaleProgramError):
         stale(X)
+
+
+@pytest.mark.skipif(find_spec("llvmlite") is None, reason="llvmlite is not there")
+def test_sums_that_cancel_are_not_stale(tmp_path):
+    norm = nn.BatchNorm1d(3)
+    path = tmp_path / "offset"
+    path.write_text("0")
+
+    def f(buffers, x):
+        out = torch.func.functional_call(norm, (dict(norm.named_parameters()), buffers), (x,))
+        return out.sum().detach() + float(path.read_text())
+
+    fast = tapegrad.compile(f, backend="llvm", check=1)
+    for n in range(20):
+        x = torch.from_numpy(np.random.default_rng(n).standard_normal((4, 3)).astype(np.float32))
+        fast({name: value.clone() for name, value in norm.named_buffers()}, x)
+    assert has_program(fast)
+    path.write_text("0.00001")
+    with pytest.raises(StaleProgramError):
+        fast({name: value.clone() for name, value in norm.named_buffers()}, x)
 
 
 def test_eight_threads_at_once():

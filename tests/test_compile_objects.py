@@ -427,6 +427,51 @@ def test_arguments_that_get_another_array(f):
         check(f, moved(X), program=False)
 
 
+def accumulates(p, t, x):
+    (p * x).sum().backward()
+    return p.grad.clone()
+
+
+def accumulates_alone(p, t, x):
+    (p * x).sum().backward()
+    return x * 2
+
+
+def gets_another_shape(p, t, x):
+    t.unsqueeze_(0)
+    p.grad = x
+    return x * t.ndim
+
+
+def is_asked_to_require_grad(p, t, x):
+    t.requires_grad_(not t.requires_grad)
+    p.grad = x
+    return x * (2 if t.requires_grad else 3)
+
+
+@pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")
+@pytest.mark.parametrize(
+    "f", [accumulates, accumulates_alone, gets_another_shape, is_asked_to_require_grad]
+)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_a_run_in_vain_puts_into_tensors_is_taken_out(f, backend):
+    runs = []
+    for compiled in (False, True):
+        p, t = nn.Parameter(torch.ones(3)), torch.zeros(3)
+
+        def g(x, p=p, t=t):
+            return f(p, t, x)
+
+        fast = tapegrad.compile(g, backend=backend) if compiled else g
+        seen = []
+        for n in range(5):
+            out = fast(torch.full((3,), n + 1.0))
+            seen.append((out, p.grad.clone(), t.detach().clone(), t.requires_grad))
+        runs.append(seen)
+    for found, expected in zip(runs[1], runs[0], strict=True):
+        assert_same(found, expected)
+
+
 # --- Sparse derivatives -------------------------------------------------------------------------
 
 Y = np.random.default_rng(0).standard_normal(8)

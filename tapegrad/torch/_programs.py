@@ -79,11 +79,12 @@ def _state() -> Any:
 
 
 def _read_tensor(tensor: Tensor) -> list[Any]:
-    return [tensor._value, tensor._grad, tensor.requires_grad]
+    return [tensor._value, tensor._grad, tensor.requires_grad, tensor.node]
 
 
-def _nowhere(_: Any, was: list[Any]) -> None:
-    """What a run has put into a tensor is taken out by `Recording.put_back`."""
+def _write_tensor(tensor: Tensor, was: list[Any]) -> None:
+    """What a run has written into an array is taken out by `Recording.put_back`."""
+    tensor._value, tensor._grad, _, tensor.node = was
 
 
 # What modules have for hooks, mostly empty, or to be saved.
@@ -110,7 +111,7 @@ for _kind in (Tensor, Parameter):
     HOLDERS[_kind] = Holder(_open, _maker(_kind), _refusal, count_write, plain_of)
 STATES.append(_state)
 DRAWS.append(lambda: DRAWN.times)
-FOLLOWED[Tensor] = _read_tensor, _nowhere
+FOLLOWED[Tensor] = _read_tensor, _write_tensor
 FOLLOWED[Module] = _read_module, _write_module
 
 __all__: list[str] = []

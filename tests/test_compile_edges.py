@@ -554,6 +554,77 @@ def test_an_argument_that_is_also_outside(agree):
     agree(lambda: (f, None, None), arguments)
 
 
+def sets_the_shape(x):
+    x.shape = (2, 3)
+    return np.sum(x, axis=0)
+
+
+def resizes(x):
+    x.resize((3, 2), refcheck=False)
+    return x * 2
+
+
+def sets_a_part(x):
+    x.setfield(3.0, np.float64)
+    return x * 2
+
+
+def swaps_bytes(x):
+    x.byteswap(True)
+    return x * 0 == 0
+
+
+def locks(x):
+    x.setflags(write=False)
+    return x * 2
+
+
+def locks_by_flags(x):
+    x.flags.writeable = False
+    return x * 2
+
+
+@pytest.mark.parametrize(
+    "f", [sets_the_shape, resizes, sets_a_part, swaps_bytes, locks, locks_by_flags]
+)
+def test_more_than_elements_is_changed(agree, f):
+    given = []
+
+    def arguments(n):
+        given.append(X + n)
+        return (given[-1],)
+
+    def look():
+        return given[-1].flags.writeable
+
+    agree(lambda: (f, None, look), arguments, program=False)
+
+
+def test_whether_an_argument_can_be_written_is_asked(agree):
+    def f(x):
+        if not x.flags.writeable:
+            return x * 2
+        x += 1
+        return x
+
+    def arguments(n):
+        x = X + n
+        x.flags.writeable = n % 5 < 3
+        return (x,)
+
+    agree(lambda: (f, None, None), arguments, program=True)
+
+
+def test_numbers_of_numpy_are_told_apart(agree):
+    kinds = (float, np.float64, np.float32, complex, np.complex64, np.int8, np.uint64)
+
+    def arguments(n):
+        return kinds[n % 7](n % 4 + 1), kinds[n // 7 % 7](2)
+
+    agree(lambda: (lambda x, y: (x * y + x, x**2, [x]), None, None), arguments, 300)
+    agree(lambda: (lambda x: x * x, None, None), lambda n: arguments(n)[:1], 60, program=True)
+
+
 def test_arguments_that_cannot_be_written(agree):
     def f(x, y):
         x[0] = 5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -412,6 +413,65 @@ def test_what_stays_on_the_graph_is_the_functions_own(f, why):
         assert_same(x.grad, y.grad)
 
 
+def gets_data(x):
+    x.data = x.data * 2
+    return x + 1
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: x.unsqueeze_(0) * 2, lambda x: x.t_().mul_(2) + 1, gets_data],
+)
+def test_arguments_that_get_another_array(f):
+    with pytest.warns(EagerWarning, match="another array"):
+        check(f, moved(X), program=False)
+
+
+def accumulates(p, t, x):
+    (p * x).sum().backward()
+    return p.grad.clone()
+
+
+def accumulates_alone(p, t, x):
+    (p * x).sum().backward()
+    return x * 2
+
+
+def gets_another_shape(p, t, x):
+    t.unsqueeze_(0)
+    p.grad = x
+    return x * t.ndim
+
+
+def is_asked_to_require_grad(p, t, x):
+    t.requires_grad_(not t.requires_grad)
+    p.grad = x
+    return x * (2 if t.requires_grad else 3)
+
+
+@pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")
+@pytest.mark.parametrize(
+    "f", [accumulates, accumulates_alone, gets_another_shape, is_asked_to_require_grad]
+)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_a_run_in_vain_puts_into_tensors_is_taken_out(f, backend):
+    runs = []
+    for compiled in (False, True):
+        p, t = nn.Parameter(torch.ones(3)), torch.zeros(3)
+
+        def g(x, p=p, t=t):
+            return f(p, t, x)
+
+        fast = tapegrad.compile(g, backend=backend) if compiled else g
+        seen = []
+        for n in range(5):
+            out = fast(torch.full((3,), n + 1.0))
+            seen.append((out, p.grad.clone(), t.detach().clone(), t.requires_grad))
+        runs.append(seen)
+    for found, expected in zip(runs[1], runs[0], strict=True):
+        assert_same(found, expected)
+
+
 # --- Sparse derivatives -------------------------------------------------------------------------
 
 Y = np.random.default_rng(0).standard_normal(8)
@@ -598,6 +658,26 @@ def test_check_calls_the_function_with_its_own_arguments():
         stale(X)
     with pytest.raises(StaleProgramError):
         stale(X)
+
+
+@pytest.mark.skipif(find_spec("llvmlite") is None, reason="llvmlite is not there")
+def test_sums_that_cancel_are_not_stale(tmp_path):
+    norm = nn.BatchNorm1d(3)
+    path = tmp_path / "offset"
+    path.write_text("0")
+
+    def f(buffers, x):
+        out = torch.func.functional_call(norm, (dict(norm.named_parameters()), buffers), (x,))
+        return out.sum().detach() + float(path.read_text())
+
+    fast = tapegrad.compile(f, backend="llvm", check=1)
+    for n in range(20):
+        x = torch.from_numpy(np.random.default_rng(n).standard_normal((4, 3)).astype(np.float32))
+        fast({name: value.clone() for name, value in norm.named_buffers()}, x)
+    assert has_program(fast)
+    path.write_text("0.00001")
+    with pytest.raises(StaleProgramError):
+        fast({name: value.clone() for name, value in norm.named_buffers()}, x)
 
 
 def test_eight_threads_at_once():

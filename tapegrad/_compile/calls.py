@@ -37,7 +37,7 @@ from tapegrad._program.program import (
     copied,
 )
 from tapegrad._program.recorded import Recorded, Recording
-from tapegrad._program.recorder import Recorder
+from tapegrad._program.recorder import NotRecordableError, Recorder
 from tapegrad._transforms.draws import RandomnessCheck
 from tapegrad._tree import flatten, unflatten
 from tapegrad._warning import warn
@@ -156,6 +156,7 @@ class Calls:
         if program.runner is None:
             return self._record(program, leaves, structure, inputs, (args, kwargs))
         own = self._own_if_due(leaves, structure) if self.check else None
+        before = inputs if own is None or not program.written else _copies(inputs)
         try:
             out = program.runner.run(inputs)
         except UnknownAnswer:
@@ -170,7 +171,7 @@ class Calls:
         if program.held:
             _note_writes(program.held, leaves)
         if own is not None:
-            self._compare(own, (out, args, kwargs))
+            self._compare(program, before, own, (out, args, kwargs))
         elif not (self.check or kwargs or self.objects or program.written):
             self._remember(args, program)
         return out
@@ -337,9 +338,9 @@ class Calls:
             out = self.f(*args, **kwargs)
             results = flatten(out)[0]
             out_leaves, out_structure, refused = _opened_results(out)
-            written = {i for i, x in enumerate(values) if x.memory.version}
+            written = _written(values, inputs, recorder)
             is_apart = not written or self._is_apart(written | program.written, inputs)
-            refused = refused or _refusal(given, leaves)
+            refused = refused or _refusal(given, leaves, recorded)
             refused = refused or _why_changed(args, kwargs, given, structure)
             if refused is None and written and is_apart:
                 held = [positions[i] for i in written if type(leaves[positions[i]]) in HOLDERS]
@@ -354,6 +355,8 @@ class Calls:
                 templates = [Ref(x.at) if type(x) is Recorded else x for x in out_leaves]
                 writes = [(i, Ref(values[i].memory.at)) for i in sorted(written)]
                 recorder.finish(templates, out_structure, tuple(writes))
+        except NotRecordableError as error:
+            refused = str(error)
         except Exception as error:  # noqa: BLE001 - if it is f's own, the call below raises it
             refused = f"it raises {type(error).__name__} where its calls are recorded ({error})"
         except BaseException:
@@ -481,16 +484,19 @@ class Calls:
             return None
         return unflatten(structure, _copies(leaves))
 
-    def _compare(self, own: Any, found: Any) -> None:
+    def _compare(self, program: _Program, before: list[Any], own: Any, found: Any) -> None:
         """The function itself must give the same, and write the same into its arguments."""
         args, kwargs = own
         out = self.f(*args, **kwargs)
         leaves, structure = flatten((out, args, kwargs))
         others, other = flatten(found)
+        got, wanted = list(map(_array_of, others)), list(map(_array_of, leaves))
         exact = self.backend not in ("auto", "llvm")
-        if structure == other and all(
-            _equal(_array_of(got), _array_of(wanted), exact=exact)
-            for got, wanted in zip(others, leaves, strict=True)
+        if structure == other and (
+            _are_equal(got, wanted, exact=exact)
+            or not exact
+            and _are_equal(got, wanted, exact=False, scale=max(map(_largest, wanted), default=0))
+            and self._rounds(program, before, out, own)
         ):
             return
         raise StaleProgramError(
@@ -501,6 +507,24 @@ class Calls:
                 "Pass what changes between calls as an argument",
             )
         )
+
+    def _rounds(self, program: _Program, before: list[Any], out: Any, own: Any) -> bool:
+        """Whether machine code only rounds otherwise: NumPy's program gives what f gives.
+
+        Of sums that cancel nothing is left but rounding.
+        """
+        usual = getattr(program.runner, "usual", None)
+        if usual is None:
+            return False
+        try:
+            found = flatten(usual.run(before))[0]
+        except Exception:  # noqa: BLE001 - it is another program, then
+            return False
+        theirs: list[Any] = []
+        self._signature(flatten(own)[0], theirs)
+        got = [*map(_array_of, found), *[before[i] for i in sorted(program.written)]]
+        wanted = [*map(_array_of, flatten(out)[0]), *[theirs[i] for i in sorted(program.written)]]
+        return _are_equal(got, wanted, exact=True)
 
 
 def _array_of(leaf: Any) -> Any:
@@ -536,7 +560,7 @@ def _given(leaves: list[Any], recorder: Recorder) -> tuple[list[Any], dict[int, 
         kind = type(leaf)
         if kind not in _STATIC and not isinstance(leaf, enum.Enum):
             value, rest = opened(leaf) or (leaf, None)
-            own = copied(value) if type(value) is np.ndarray else value
+            own = _copy_of_argument(value) if type(value) is np.ndarray else value
             x = recorded[position] = Recorded(own, len(recorded), recorder)
             if rest is None:
                 leaf = x
@@ -546,6 +570,22 @@ def _given(leaves: list[Any], recorder: Recorder) -> tuple[list[Any], dict[int, 
                 leaf = made[id(leaf)]
         given.append(leaf)
     return given, recorded
+
+
+def _copy_of_argument(array: Any) -> Any:
+    """A copy of an array, which can be written to if that can."""
+    copy = copied(array)
+    copy.flags.writeable = array.flags.writeable
+    return copy
+
+
+def _written(values: list[Recorded], inputs: list[Any], recorder: Recorder) -> set[int]:
+    """The inputs into which a run has written: also where no call says so, as code in C may."""
+    return {
+        i
+        for i, x in enumerate(values)
+        if x.memory.version or recorder.unfit is not None and not alike(x.memory.owner, inputs[i])
+    }
 
 
 def _opened_results(out: Any) -> tuple[list[Any], Any, str | None]:
@@ -567,14 +607,22 @@ def _opened_results(out: Any) -> tuple[list[Any], Any, str | None]:
     return leaves, with_held(structure, rests), refused
 
 
-def _refusal(given: list[Any], leaves: list[Any]) -> str | None:
-    """Why what a run did with the objects among its arguments is nothing that a program does."""
-    for one, leaf in zip(given, leaves, strict=True):
+def _refusal(given: list[Any], leaves: list[Any], recorded: dict[int, Recorded]) -> str | None:
+    """Why what a run did with its arguments is nothing that a program does."""
+    own = {id(given[i]): x for i, x in reversed(recorded.items())}  # an object has the first
+    for position, x in recorded.items():
+        one, leaf = given[position], leaves[position]
         holder = HOLDERS.get(type(leaf))
         if holder is not None:
             found, before = opened(one), opened(leaf)
             if found is None or before is None or found[1] != before[1]:
                 return holder.refusal(one) or "it changes more of a tensor than its elements"
+            if found[0] is not own[id(one)]:
+                return "it gives a tensor that is an argument another array"
+        elif x.steps or x.shape != np.shape(leaf):
+            return "it changes the shape of an array that is an argument: return a reshaped one"
+        elif type(leaf) is np.ndarray and x.flags.writeable != leaf.flags.writeable:
+            return "it sets the flags of an array"
     return None
 
 
@@ -609,28 +657,31 @@ def _may_overlap(x: Any) -> bool:
 
 
 def _layout(array: Any) -> Any:
-    """The order of an array's elements in memory."""
+    """The order of an array's elements in memory, and whether it can be written to."""
     flags = array.flags
-    return "C" if flags.c_contiguous else "F" if flags.f_contiguous else array.strides
+    if flags.carray:  # writeable, and aligned
+        return "C"
+    order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else array.strides
+    return order, flags.writeable
 
 
 def _short_key(args: Any, given: list[Any]) -> Any:
-    """What a program depends on of arguments that are arrays in C order, or floats; else None.
+    """What a program depends on of arguments that are arrays in C order, or numbers; else None.
 
-    Lists and tuples of such are taken, too. The arrays and floats are appended to `given`.
+    Lists and tuples of such are taken, too. The arrays and numbers are appended to `given`.
     """
-    if len(args) == 1 and type(args[0]) is float:
+    if len(args) == 1 and type(args[0]) in _NUMBERS:
         given.append(args[0])
-        return float
+        return type(args[0])
     key: list[Any] = []
     for x in args:
         kind = type(x)
         if kind is _ARRAY:
-            if not x.flags.c_contiguous:
+            if not x.flags.carray:  # C order, and writeable: see `_layout`
                 return None
             key.append((x.shape, x.dtype))
             given.append(x)
-        elif kind is float:
+        elif kind in _NUMBERS:
             key.append(kind)
             given.append(x)
         elif kind is list or kind is tuple:
@@ -644,6 +695,7 @@ def _short_key(args: Any, given: list[Any]) -> Any:
 
 
 _ARRAY = np.ndarray
+_NUMBERS = frozenset((float, complex, *[np.dtype(letter).type for letter in "bhilqBHILQefdgFDG"]))
 _STATIC = frozenset(
     (
         bool,
@@ -663,15 +715,32 @@ def _is_constant(leaf: Any) -> bool:
     return isinstance(leaf, (np.ndarray, np.generic, float, complex)) or type(leaf) in _STATIC
 
 
-def _equal(a: Any, b: Any, *, exact: bool) -> bool:
-    """Whether two results are the same; machine code's, but for rounding."""
+def _are_equal(found: list[Any], expected: list[Any], *, exact: bool, scale: float = 0.0) -> bool:
+    """Whether leaves of one structure are the same."""
+    return all(
+        _equal(a, b, exact=exact, scale=scale) for a, b in zip(found, expected, strict=True)
+    )
+
+
+def _largest(leaf: Any) -> float:
+    """The largest finite number in a result."""
+    if not isinstance(leaf, (np.ndarray, np.generic, float, complex)):
+        return 0.0
+    x = np.asarray(leaf)
+    if x.dtype.kind not in "fc":
+        return 0.0
+    return float(np.max(np.abs(x), initial=0, where=np.isfinite(x)))
+
+
+def _equal(a: Any, b: Any, *, exact: bool, scale: float) -> bool:
+    """Whether two results are the same; machine code's, but for rounding, at some scale."""
     if not isinstance(b, (np.ndarray, np.generic, float, complex)):
         return bool(a == b)
     a, b = np.asarray(a), np.asarray(b)
     if exact or a.shape != b.shape or b.dtype.kind not in "fc":
         return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
     small = float(np.sqrt(np.finfo(b.dtype).eps))
-    scale = float(np.max(np.abs(b), initial=0, where=np.isfinite(b)))
+    scale = max(scale, _largest(b))
     return np.allclose(a, b, rtol=small, atol=small * scale, equal_nan=True)
 
 

@@ -322,8 +322,7 @@ class Recorded(Mapped):
         return len(self._value)
 
     def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
-        self.recorder.give_up("it sets the flags of an array")
-        self._value.setflags(write, align, uic)
+        raise NotRecordableError("it sets the flags of an array")
 
     def tobytes(self, order: Any = "C") -> bytes:
         self.recorder.give_up(_READS_MEMORY)

@@ -199,7 +199,7 @@ class Recorder:
         if child is None:
             if len(segment.children) >= self.most_branches:
                 self.give_up(
-                    f"it branched in more than {self.most_branches} ways on one value "
+                    f"it went more than {self.most_branches} ways by one value that it asked for "
                     f"({name_of_function(question)})"
                 )
                 return

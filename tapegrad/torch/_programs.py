@@ -58,12 +58,12 @@ def _maker(kind: type[Tensor]) -> Any:
 def _refusal(tensor: Tensor) -> str | None:
     if tensor.node is not None and tensor.node is not LEAF:
         return (
-            "it returns a tensor that has a grad_fn: call backward() inside, return "
+            "it leaves a tensor that has a grad_fn: call backward() inside, return "
             "torch.autograd.grad(...), or pass tensors that do not require grad"
         )
     if tensor._grad is not None:
         return "it fills `grad` of a tensor: return torch.autograd.grad(...)"
-    return None if _open(tensor) is not None else "it returns a tensor with attributes"
+    return None if _open(tensor) is not None else "it leaves a tensor with attributes"
 
 
 def _state() -> Any:
@@ -79,11 +79,12 @@ def _state() -> Any:
 
 
 def _read_tensor(tensor: Tensor) -> list[Any]:
-    return [tensor._value, tensor._grad, tensor.requires_grad]
+    return [tensor._value, tensor._grad, tensor.requires_grad, tensor.node]
 
 
-def _nowhere(_: Any, was: list[Any]) -> None:
-    """What a run has put into a tensor is taken out by `Recording.put_back`."""
+def _write_tensor(tensor: Tensor, was: list[Any]) -> None:
+    """What a run has written into an array is taken out by `Recording.put_back`."""
+    tensor._value, tensor._grad, _, tensor.node = was
 
 
 # What modules have for hooks, mostly empty, or to be saved.
@@ -110,7 +111,7 @@ for _kind in (Tensor, Parameter):
     HOLDERS[_kind] = Holder(_open, _maker(_kind), _refusal, count_write, plain_of)
 STATES.append(_state)
 DRAWS.append(lambda: DRAWN.times)
-FOLLOWED[Tensor] = _read_tensor, _nowhere
+FOLLOWED[Tensor] = _read_tensor, _write_tensor
 FOLLOWED[Module] = _read_module, _write_module
 
 __all__: list[str] = []

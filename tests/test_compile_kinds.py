@@ -223,3 +223,12 @@ def test_parts_of_a_list_natively():
 
     x, v = np.array([0.3, -1.2, 0.7, 2.1]), np.array([1.5, -0.5, 0.25])
     natively(lambda x, v, g: tapegrad.vjp(extremum, x, v)[1](g), x, v, np.arange(1.0, 5.0))
+
+
+def test_calls_of_our_own_within_others_are_taken_back_together():
+    x = np.random.default_rng(0).standard_normal((3, 2)).astype(np.float32)
+
+    def f(x):
+        return np.sum(np.quantile(x, np.float64(0.4), axis=(1, 0), keepdims=True) ** 2)
+
+    check(tapegrad.grad(lambda x: np.sum(tapegrad.grad(f)(x) ** 2)), moved(x))

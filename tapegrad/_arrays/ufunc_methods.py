@@ -394,7 +394,8 @@ DENSE = 4
 def _by_rounds(round_of: Index) -> list[Any]:
     """The numbers of the positions in each round, in their order."""
     order = np.argsort(round_of, kind="stable")
-    starts = np.searchsorted(round_of[order], np.arange(1, round_of.max(initial=0) + 1))
+    last = int(round_of.max(initial=0))  # asked for: np.arange takes no recorded number
+    starts = np.searchsorted(round_of[order], np.arange(1, last + 1))
     return np.split(order, starts) if len(order) else []
 
 

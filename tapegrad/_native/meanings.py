@@ -69,7 +69,9 @@ def _of_arrays(path: Statements, _at: int, node: Node) -> Any:
     if function in (np.broadcast_to, _BROADCAST) and node.shares < 0:
         return _broadcast(path, node)
     if node.shares >= 0 or function in _VIEWS:
-        return _view(path, node)
+        found = _view(path, node)
+        if found is not None or getattr(function, "__name__", "") not in RESHAPES:
+            return found  # else it was a view of the copy that lay without gaps
     if function in COPIES or getattr(function, "__name__", "") in RESHAPES:
         return _copy(path, node)
     return NotImplemented

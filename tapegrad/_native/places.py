@@ -6,6 +6,7 @@ know loops (`kernels.py`). `None` stands for a call that is to be made by Python
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -248,6 +249,8 @@ def write(path: Statements, node: Node) -> Array | None:
     region: Array | None = copy.whole()
     if node.steps:
         region = _stepped(copy.whole(), node)
+    if _is_put(node.function) and region is not None:
+        region = _flat(region) if type(given) is Array and given.shape == index.shape else None
     if region is None:
         return None
     parts = _Parts(path, region, index)
@@ -262,6 +265,12 @@ def write(path: Statements, node: Node) -> Array | None:
     if 0 not in parts.array.shape:
         path.stated(Cast, [given], node.dtype, parts.array, ufunc, parts.places)
     return copy.whole()
+
+
+def _flat(region: Array) -> Array | None:
+    """All elements of an array that lies in C order, in a row."""
+    size = math.prod(region.shape)
+    return view_of(region, lambda x: x.reshape(size) if x.flags.c_contiguous else None)
 
 
 def _stepped(region: Array, node: Node) -> Array | None:
@@ -303,7 +312,15 @@ def _written(node: Node) -> tuple[Any, Any, Any, Any, bool] | None:
         return args[0], args[1], args[2], owner, True
     if function in (operator.setitem, add_part) and len(args) == 3 and is_by_data(args[1]):
         return args[0], args[1], args[2], IN_PLACE.get(function), False
+    if _is_put(function) and len(args) == 3 and node.steps == ():
+        index, size = args[1], math.prod(node.shape)
+        if type(index) is np.ndarray and index.size and 0 <= index.min() <= index.max() < size:
+            return args[0], index, args[2], None, False
     return None
+
+
+def _is_put(function: Any) -> bool:
+    return function is np.put or METHODS.get(function) == "put"
 
 
 def is_write(node: Node) -> bool:

@@ -758,7 +758,7 @@ def by(
         again = False  # whether it only did something else than in the run before
         same = as_recorded(function)
         for attempt in (same,) if exact else (function, same):
-            before = recorder.mark()
+            before, within = recorder.mark(), recorder.trial  # perhaps of another such function
             recorder.trial = True
             try:
                 found = attempt(*args)
@@ -767,7 +767,7 @@ def by(
             except Exception:  # noqa: BLE001 - it is not made for such arrays
                 found = NotImplemented
             finally:
-                recorder.trial = False
+                recorder.trial = within
             if _are_same(found, expected):
                 return found
             recorder.roll_back(before)

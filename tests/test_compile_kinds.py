@@ -225,7 +225,7 @@ def test_parts_of_a_list_natively():
     natively(lambda x, v, g: tapegrad.vjp(extremum, x, v)[1](g), x, v, np.arange(1.0, 5.0))
 
 
-def test_calls_of_our_own_within_others_are_taken_back_together():
+def test_second_derivatives_of_quantiles():
     x = np.random.default_rng(0).standard_normal((3, 2)).astype(np.float32)
 
     def f(x):

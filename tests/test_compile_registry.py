@@ -129,7 +129,9 @@ def mapped(call):
             out, pullback = vjp(call, *leaves)
             return out, pullback(bars)
 
-        pairs = [np.stack([leaf, leaf + dot]) for leaf, dot in zip(leaves, dots, strict=True)]
+        # The second example is nearer to zero: a quantile has to lie between 0 and 1.
+        lesser = [leaf * (1 - dot / 4) for leaf, dot in zip(leaves, dots, strict=True)]
+        pairs = [np.stack(pair) for pair in zip(leaves, lesser, strict=True)]
         return tapegrad.vmap(gradient)(*pairs)
 
     return both

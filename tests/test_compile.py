@@ -385,6 +385,7 @@ def flat(x):
     return y, z
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # NumPy 2.5
 @pytest.mark.parametrize("f", [written_by_nan_to_num, overwritten, shaped, flat])
 def test_writes_by_other_ways_than_an_index(f):
     check(f, lambda n: np.random.default_rng(n).standard_normal(6))

@@ -584,6 +584,7 @@ def locks_by_flags(x):
     return x * 2
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # NumPy 2.5
 @pytest.mark.parametrize(
     "f", [sets_the_shape, resizes, sets_a_part, swaps_bytes, locks, locks_by_flags]
 )

@@ -97,16 +97,16 @@ def test_custom_rules_and_checkpoints():
     check(tapegrad.grad(lambda x: np.sum(tapegrad.checkpoint_sequence(fast, x, 6, 0.1))), moved(X))
 
 
-def test_eight_threads_at_once():
-    fast = by_numpy(tapegrad.value_and_grad(rosenbrock))
-    expected = [tapegrad.value_and_grad(rosenbrock)(X + n) for n in range(40)]
+def assert_right_in_threads(fast, f, x, calls, same):
+    """Eight threads call a compiled function at once, with x and numbers added to it."""
+    expected = [f(x + n) for n in range(calls)]
     wrong, ready = [], threading.Barrier(8)
 
     def work():
         ready.wait()
-        for n in range(40):
+        for n in range(calls):
             try:
-                assert_same(fast(X + n), expected[n])
+                same(fast(x + n), expected[n])
             except BaseException as error:  # noqa: BLE001 - told by the test's own thread
                 wrong.append(error)
 
@@ -116,6 +116,12 @@ def test_eight_threads_at_once():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_eight_threads_at_once():
+    f = tapegrad.value_and_grad(rosenbrock)
+    fast = by_numpy(f)
+    assert_right_in_threads(fast, f, X, 40, assert_same)
     assert has_program(fast)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pickle
-import threading
 import warnings
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from test_compile import by_numpy, has_program, leaves
+from test_compile_everywhere import assert_right_in_threads
 
 import tapegrad
 import tapegrad.sparse
@@ -681,24 +681,8 @@ def test_sums_that_cancel_are_not_stale(tmp_path):
 
 
 def test_eight_threads_at_once():
-    fast = by_numpy(torch.func.grad(smooth))
-    expected = [torch.func.grad(smooth)(X + n) for n in range(20)]
-    wrong, ready = [], threading.Barrier(8)
-
-    def work():
-        ready.wait()
-        for n in range(20):
-            try:
-                assert_same(fast(X + n), expected[n])
-            except BaseException as error:  # noqa: BLE001 - told by the test's own thread
-                wrong.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    f = torch.func.grad(smooth)
+    assert_right_in_threads(by_numpy(f), f, X, 20, assert_same)
 
 
 FAST = by_numpy(smooth)

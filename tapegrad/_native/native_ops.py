@@ -18,6 +18,7 @@ import numpy as np
 
 from tapegrad._native.lanes import hexadecimal
 from tapegrad._native.vector_math import FORMULAS
+from tapegrad._program import elementwise
 
 TYPES = {  # in registers
     np.dtype("f8"): "double",
@@ -35,34 +36,17 @@ TYPES = {  # in registers
 STORED = {dtype: "i8" if text == "i1" else text for dtype, text in TYPES.items()}
 DOUBLE, SINGLE, BOOL = np.dtype("f8"), np.dtype("f4"), np.dtype("?")
 
-# Operators by the ufunc that they call for arrays.
+# Operators by the ufunc that they call for arrays: also those that other passes leave alone.
 UFUNC_OF: dict[Any, np.ufunc] = {
-    operator.add: np.add,
-    operator.sub: np.subtract,
-    operator.mul: np.multiply,
-    operator.truediv: np.divide,
-    operator.floordiv: np.floor_divide,
-    operator.mod: np.remainder,
-    operator.neg: np.negative,
+    **elementwise.UFUNC_OF,
     operator.pos: np.positive,
-    operator.abs: np.absolute,
     operator.pow: np.power,
-    operator.lt: np.less,
-    operator.le: np.less_equal,
-    operator.gt: np.greater,
-    operator.ge: np.greater_equal,
-    operator.eq: np.equal,
-    operator.ne: np.not_equal,
     operator.and_: np.bitwise_and,
     operator.or_: np.bitwise_or,
     operator.xor: np.bitwise_xor,
     operator.invert: np.invert,
     operator.lshift: np.left_shift,
     operator.rshift: np.right_shift,
-    operator.iadd: np.add,
-    operator.isub: np.subtract,
-    operator.imul: np.multiply,
-    operator.itruediv: np.divide,
 }
 
 _FLOAT = {

@@ -133,9 +133,13 @@ def _unique(options: str, tail: str) -> list[str]:
 
 def _pooling(space: str, n: int, *, adaptive: bool) -> dict[str, list[str]]:
     """By whether the places of the maxima are asked for."""
-    sizes = "output_size: Any" if adaptive else (
-        "kernel_size: _Sizes, stride: _Sizes | None = None, padding: _Sizes = 0, "
-        "dilation: _Sizes = 1, ceil_mode: bool = False"
+    sizes = (
+        "output_size: Any"
+        if adaptive
+        else (
+            "kernel_size: _Sizes, stride: _Sizes | None = None, padding: _Sizes = 0, "
+            "dilation: _Sizes = 1, ceil_mode: bool = False"
+        )
     )
     word = f"{space}.adaptive_max_pool{n}d" if adaptive else f"{space}.max_pool{n}d"
     return {

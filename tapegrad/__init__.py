@@ -5,10 +5,14 @@
 array([0., 1.])
 """
 
+import importlib as _importlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from tapegrad import _allocator as _allocator  # which acts when it is imported
 from tapegrad import rules
 from tapegrad._arrays.traced import Array
 from tapegrad._compile.compiled import compile
+from tapegrad._config import config
 from tapegrad._core.forms import (
     composite,
     constant,
@@ -26,6 +30,7 @@ from tapegrad._errors import (
     InputError,
     LeakedValueError,
     MissingRuleError,
+    NonFiniteError,
     NotDifferentiableError,
     OutputError,
     RuleError,
@@ -52,7 +57,24 @@ from tapegrad._transforms.reverse import IndependentOutputWarning, grad, value_a
 from tapegrad._transforms.vmap import vmap
 from tapegrad._tree import register as register_pytree
 
+if _TYPE_CHECKING:
+    from tapegrad._look.memory import MemoryReport, memory_report
+    from tapegrad._look.nan_search import debug_nans
+    from tapegrad._look.profile import Profile, profile
+    from tapegrad._look.view import TapeView, tape
+
 __version__ = "0.1.0"
+
+# What looks at a program is imported when it is asked for: most programs never do.
+_LATE = {
+    "MemoryReport": "tapegrad._look.memory",
+    "Profile": "tapegrad._look.profile",
+    "TapeView": "tapegrad._look.view",
+    "debug_nans": "tapegrad._look.nan_search",
+    "memory_report": "tapegrad._look.memory",
+    "profile": "tapegrad._look.profile",
+    "tape": "tapegrad._look.view",
+}
 
 __all__ = [
     "Array",
@@ -63,20 +85,26 @@ __all__ = [
     "IndependentOutputWarning",
     "InputError",
     "LeakedValueError",
+    "MemoryReport",
     "MissingRuleError",
+    "NonFiniteError",
     "NotDifferentiableError",
     "OutputError",
+    "Profile",
     "RuleError",
     "ShapeMismatchError",
     "StaleProgramError",
+    "TapeView",
     "TapegradError",
     "checkpoint",
     "checkpoint_sequence",
     "compile",
     "composite",
+    "config",
     "constant",
     "custom_jvp",
     "custom_vjp",
+    "debug_nans",
     "elementwise",
     "elementwise_grad",
     "general",
@@ -91,14 +119,29 @@ __all__ = [
     "linear",
     "linear_transpose",
     "linearize",
+    "memory_report",
     "multilinear",
     "primitive",
+    "profile",
     "register_pytree",
     "rules",
     "stop_gradient",
+    "tape",
     "unsupported",
     "value_and_grad",
     "vhp",
     "vjp",
     "vmap",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATE:
+        raise AttributeError(f"module 'tapegrad' has no attribute {name!r}")
+    found: object = getattr(_importlib.import_module(_LATE[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})

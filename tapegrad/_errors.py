@@ -18,6 +18,10 @@ class InputError(TapegradError, TypeError):
     """An argument of a transform has the wrong type, dtype or structure."""
 
 
+class SettingError(InputError, AttributeError):
+    """`tapegrad.config` has no setting of such a name, or none that takes such a value."""
+
+
 class OutputError(TapegradError, TypeError):
     """A differentiated function returned something that the transform cannot use."""
 
@@ -40,6 +44,22 @@ class LeakedValueError(TapegradError, RuntimeError):
 
 class ChangedConstantError(TapegradError, RuntimeError):
     """A program changed a plain array after a derivative had come to depend on it."""
+
+
+class NonFiniteError(TapegradError, FloatingPointError):
+    """A NaN or an infinity came out of finite numbers, under `tapegrad.debug_nans`.
+
+    operation: as users write it, `np.log`. file, line: of the user's program, where the operation
+    was called; empty and 0 if they are not known. backward: whether it is the operation's
+    derivative that is not finite. index: of the element. value: what it is there.
+    """
+
+    operation: str = ""
+    file: str = ""
+    line: int = 0
+    backward: bool = False
+    index: tuple[int, ...] = ()
+    value: complex = float("nan")
 
 
 class NotDifferentiableError(TapegradError, TypeError):
@@ -73,8 +93,11 @@ def message(call: str, expected: str, got: str, advice: str) -> str:
 
 def describe(value: Any) -> str:
     """A short name for a value in a message: `float64[3]`, `float64 scalar`, `str 'abc'`."""
-    if value is None or _kind(value) is not None:
-        return _part(value)
+    if value is None:
+        return "None"
+    kind = _kind(value)
+    if kind is not None:
+        return kind
     text = " ".join(_part(value).split())
     return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
 
@@ -104,3 +127,34 @@ def name_of(function: Any) -> str:
     own: str | None = getattr(function, "__name__", None)
     inherited: str = getattr(inner, "__name__", type(function).__name__)
     return own or inherited
+
+
+# Errors are classes of others: one may refuse new attributes, as frozen dataclasses do, or fail
+# to say its words. What is done to an error of the program must never take its place.
+
+
+def text_of(error: BaseException) -> str:
+    """The words of an error; none if it fails to say them."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001
+        return ""
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """Add a note to an error, also to one that refuses attributes; once if it is there already."""
+    notes = _attributes(error).get("__notes__", [])
+    if isinstance(notes, list) and note not in notes:
+        BaseException.__setattr__(error, "__notes__", [*notes, note])
+
+
+def mark(error: BaseException, name: str) -> bool:
+    """Mark an error by an attribute, which shows nowhere; whether it was not marked before."""
+    is_new = name not in _attributes(error)
+    BaseException.__setattr__(error, name, True)
+    return is_new
+
+
+def _attributes(error: BaseException) -> dict[str, Any]:
+    found: dict[str, Any] = BaseException.__getattribute__(error, "__dict__")
+    return found

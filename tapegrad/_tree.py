@@ -29,6 +29,14 @@ class Structure(NamedTuple):
     aux: Any
     children: tuple[Structure, ...]
 
+    @property
+    def leaf_count(self) -> int:
+        """How many leaves a tree of this structure has."""
+        return _leaf_count(self)
+
+    def __str__(self) -> str:
+        return render(self)
+
 
 LEAF = Structure(None, None, ())
 _new_tuple = tuple.__new__  # a third of the price of a namedtuple's own constructor
@@ -182,7 +190,7 @@ def flatten_like(structure: Structure, tree: Any, call: str) -> list[Any]:
     Dicts are matched by key, whatever their order.
     """
     leaves: list[Any] = []
-    _match(structure, tree, leaves, call)
+    _match(structure, tree, leaves, call, ())
     return leaves
 
 
@@ -216,22 +224,37 @@ def _leaf_count(structure: Structure) -> int:
     return sum(map(_leaf_count, structure.children))
 
 
-def _match(structure: Structure, tree: Any, leaves: list[Any], call: str) -> None:
+def _match(
+    structure: Structure, tree: Any, leaves: list[Any], call: str, place: tuple[Any, ...]
+) -> None:
+    """Append the leaves of a tree to `leaves`; `place` is the way to it: trees and positions."""
     if structure.kind is None:
         leaves.append(tree)
         return
     children, aux = _children(structure, tree)
     if type(tree) is not structure.kind or aux != structure.aux:
+        where = _written(place)
         raise InputError(
             message(
                 call,
                 f"the structure {render(structure)}",
-                render(flatten(tree)[1]),
+                render(flatten(tree)[1]) + (where and f" at {where}"),
                 "Pass a tree with the same containers",
             )
         )
-    for child, part in zip(structure.children, children, strict=False):
-        _match(child, part, leaves, call)
+    for i, (child, part) in enumerate(zip(structure.children, children, strict=False)):
+        _match(child, part, leaves, call, (place, tree, i, structure))
+
+
+def _written(place: tuple[Any, ...]) -> str:
+    """A way through trees, as a program reads it."""
+    if not place:
+        return ""
+    before, tree, position, structure = place
+    # Dicts are matched by key, so the structure has their order.
+    keys = structure.aux if structure.kind in (dict, OrderedDict) else None
+    key = next(itertools.islice(keys_of(tree), position, None))[1]
+    return _written(before) + (key if keys is None else f"[{keys[position]!r}]")
 
 
 def _children(structure: Structure, tree: Any) -> tuple[list[Any], Any]:
@@ -249,29 +272,47 @@ def _children(structure: Structure, tree: Any) -> tuple[list[Any], Any]:
 
 def path_of(tree: Any, position: int) -> str:
     """Where a tree has its leaf of this position, as a program reads it: `['w'][0].scale`."""
-    return next(path for i, path in enumerate(_paths(tree)) if i == position)
+    return next(path for i, path in enumerate(paths_of(tree)) if i == position)
 
 
-def _paths(tree: Any) -> Iterator[str]:
+def paths_of(tree: Any) -> Iterator[str]:
+    """Where a tree has its leaves, in their order: see `path_of`."""
     container = _container_of(type(tree))
     if container is None:
         yield ""
         return
     children = container.flatten(tree)[0]
-    for key, child in zip(_keys(tree), children, strict=False):
-        for path in _paths(child):
+    for (_, key), child in zip(keys_of(tree), children, strict=False):
+        for path in paths_of(child):
             yield key + path
 
 
-def _keys(tree: Any) -> Iterable[str]:
-    """How to read each child of a container; those of a registered class are counted."""
+def keys_of(tree: Any) -> Iterable[tuple[Any, str]]:
+    """The key of each child of a container, and how a program reads it: `("w", "['w']")`.
+
+    Children of a registered class are counted.
+    """
     if isinstance(tree, dict):
-        return [f"[{key!r}]" for key in tree]
+        return [(key, f"[{key!r}]") for key in tree]
     if dataclasses.is_dataclass(tree):
-        return [f".{name}" for name, static in _fields_of(tree) if not static]
-    return [f".{name}" for name in getattr(tree, "_fields", ())] or (
-        f"[{i}]" for i in itertools.count()
-    )
+        names = [name for name, static in _fields_of(tree) if not static]
+    else:
+        names = list(getattr(tree, "_fields", ()))
+    return [(name, f".{name}") for name in names] or ((i, f"[{i}]") for i in itertools.count())
+
+
+def children_of(tree: Any) -> tuple[list[Any], Any] | None:
+    """The children of a container and what else it holds; None for a leaf."""
+    container = _container_of(type(tree))
+    if container is None:
+        return None
+    children, aux = container.flatten(tree)
+    return list(children), aux
+
+
+def rebuilt(kind: type, aux: Any, children: list[Any]) -> Any:
+    """The container of this type with these children."""
+    return _CONTAINERS[kind].unflatten(aux, children)
 
 
 def render(structure: Structure) -> str:

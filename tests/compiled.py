@@ -52,8 +52,19 @@ SEES = "it collects what it sees in each call of a derivative of its own"
 KNOWN_NORMS = (
     "known: a vmap of the object layer's norms differs by an ulp, as they ask for plain arrays"
 )
+ZEROS = "known: a recorded index is no basic one, and what is added there may turn -0.0 into 0.0"
+POWERS = "known: np.complex128 times a recorded number is np.multiply, which may round otherwise"
 # Tests that cannot be run so, by their name, and why.
 LEFT_OUT = {
+    "test_programs_run[docs/architecture.md]": "it counts the calls",
+    "test_examples_in_docstrings_run[tapegrad._arrays.traced]": "it shows what f prints",
+    "test_a_loop_over_elements_is_replayed_at_once": REPLAYS,
+    "test_a_replay_without_the_flags_of_a_processor_looks_for_infinities": REPLAYS,
+    "test_each_example_has_rows_of_its_own[<lambda>2]": ZEROS,
+    "test_each_example_has_rows_of_its_own[<lambda>4]": ZEROS,
+    "test_two_vmaps_that_map_different_arguments[<lambda>9]": ZEROS,
+    "test_two_vmaps_that_map_different_arguments[<lambda>10]": ZEROS,
+    "test_a_python_number_is_as_the_scalar_that_numpy_makes_of_it[pow]": POWERS,
     "test_the_warning_points_to_the_call": "the switch makes the call, not the test",
     "test_a_singular_branch_that_is_not_taken_costs_no_second_replay": REPLAYS,
     "test_memory_is_smaller": MEMORY,

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
+
+# Threads of OpenBLAS gain nothing at matrices of three rows, and wait for each other where every
+# core has a test running: some tests of scipy.linalg took ten times as long, or more.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import matrices
 import numpy as np
@@ -41,6 +46,16 @@ def pytest_configure(config):
         import compiled  # here, as it changes tapegrad
 
         compiled.compile_all(config.getoption("--compiled"))
+
+
+def pytest_collection_finish():
+    """What is there before the first test is not looked through by each collection of garbage.
+
+    Thirty thousand tests are a million objects: one collection takes a second, and many tests ask
+    for one.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -6,6 +6,7 @@ the call of a sample from the function that it is a sample of.
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -13,9 +14,31 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from tapegrad.testing import arrays, shapes
+from tapegrad import testing
+from tapegrad.testing import strategies
 
 ABSENT = types.SimpleNamespace()  # a parameter that is not passed
+
+
+@functools.lru_cache(maxsize=4096)
+def _strategy(dtype: Any, shape: Any, low: float, high: float, phase: float) -> Any:
+    """One strategy for all draws alike: Hypothesis looks through each new one before it draws."""
+    return testing.arrays(dtype, shape, low=low, high=high, phase=phase)
+
+
+shapes = functools.cache(testing.shapes)
+axes_of = functools.cache(strategies.axes)
+orders_of = functools.cache(strategies.permutations)
+wider_than = functools.cache(strategies.shapes_broadcast_from)
+masks_of = functools.cache(functools.partial(testing.arrays, bool))
+spd_of = functools.cache(strategies.positive_definite_matrices)
+
+
+@functools.cache
+def broadcasting_with(shape: tuple[int, ...]) -> Any:
+    """Shapes that broadcast with another one, either way, of 3 dimensions or as many as it has."""
+    wider = wider_than(shape, min(len(shape) + 1, max(len(shape), 3)))
+    return strategies.shapes_broadcasting_to(wider)
 
 
 class Draw:
@@ -38,7 +61,7 @@ class Draw:
         count = len(self.arrays)
         low, high = self.domains[min(count, len(self.domains) - 1)]
         phase = (0.37 + 0.23 * count) % 1  # another one for each array
-        made = self(arrays(self.dtype, shape, low=low, high=high, phase=phase))
+        made = self(_strategy(self.dtype, shape, low, high, phase))
         self.arrays.append(made)
         return made
 
@@ -50,19 +73,13 @@ class Draw:
 
 def array(*shape: int, dims: tuple[int, int] = (0, 3), side: int = 0) -> Any:
     """An array of a shape, or of any with so many dimensions and sides of `side` to 3."""
-    return lambda d: d.array(shape or shapes(*dims, min_side=side))
+    drawn = shape or shapes(*dims, min_side=side)
+    return lambda d: d.array(drawn)
 
 
 def beside(d: Draw) -> Any:
     """An array that broadcasts with x, either way."""
-    shape = list(d.x.shape[d(st.integers(0, d.x.ndim)) :])
-    for axis in range(len(shape)):
-        if shape[axis] == 1:
-            shape[axis] = d(st.integers(0, 3))
-        elif d(st.booleans()):
-            shape[axis] = 1
-    lead = d(st.lists(st.integers(1, 2), max_size=1)) if len(shape) == d.x.ndim < 3 else []
-    return d.array((*lead, *shape))
+    return d.array(d(broadcasting_with(d.x.shape)))
 
 
 def like(d: Draw) -> Any:
@@ -70,28 +87,24 @@ def like(d: Draw) -> Any:
 
 
 def axis(d: Draw) -> Any:
-    return d(st.integers(-d.x.ndim, d.x.ndim - 1))
+    return d(axes_of(d.x.ndim, "one"))
 
 
 def axis_or_none(d: Draw) -> Any:
-    return d(st.none()) if d.x.ndim == 0 or d(st.booleans()) else axis(d)
+    return d(axes_of(d.x.ndim, ("one", "none")))
 
 
 def axes(d: Draw) -> Any:
     """None, one axis, or a tuple of axes, some of them negative."""
-    if d.x.ndim == 0 or d(st.booleans()):
-        return axis_or_none(d)
-    chosen = d(st.permutations(range(d.x.ndim)))[: d(st.integers(0, d.x.ndim))]
-    return tuple(a - d.x.ndim if d(st.booleans()) else a for a in chosen)
+    return d(axes_of(d.x.ndim))
 
 
 def permutation(d: Draw) -> Any:
-    return d(st.none() | st.permutations(range(d.x.ndim)).map(tuple))
+    return d(st.none() | orders_of(d.x.ndim))
 
 
 def mask(d: Draw) -> Any:
-    chosen = d(st.lists(st.booleans(), min_size=d.x.size, max_size=d.x.size))
-    return np.array(chosen, bool).reshape(d.x.shape)
+    return np.asarray(d(masks_of(d.x.shape)))
 
 
 def mask_or_absent(d: Draw) -> Any:
@@ -111,8 +124,7 @@ def other_shape(d: Draw) -> Any:
 
 def wider_shape(d: Draw) -> Any:
     """A shape that x broadcasts to."""
-    sides = [d(st.integers(0, 3)) if side == 1 else side for side in d.x.shape]
-    return (*d(st.lists(st.integers(0, 2), max_size=1)), *sides)
+    return d(wider_than(d.x.shape))
 
 
 def positions(count: int | None = None) -> Any:
@@ -162,16 +174,17 @@ def alike_and_axis(d: Draw) -> Any:
     return parts, d(st.integers(-d.x.ndim - 1, d.x.ndim))
 
 
+def core_shape(d: Draw, core: tuple[str, ...]) -> tuple[int, ...]:
+    """Core sides by letter after 0 or 1 loop sides, the same letter the same side."""
+    sides = d.__dict__.setdefault("sides", {})
+    lead = d.__dict__.setdefault("lead", d(st.lists(st.integers(1, 2), max_size=1)))
+    lead = lead if d(st.booleans()) else []
+    return (*lead, *(sides.setdefault(c, d(st.integers(1, 3))) for c in core))
+
+
 def matrix(*core: str) -> Any:
     """Arrays with core sides by letter after 0 or 1 loop sides, the same letter the same side."""
-
-    def made(d: Draw) -> Any:
-        sides = d.__dict__.setdefault("sides", {})
-        lead = d.__dict__.setdefault("lead", d(st.lists(st.integers(1, 2), max_size=1)))
-        lead = lead if d(st.booleans()) else []
-        return d.array((*lead, *(sides.setdefault(c, d(st.integers(1, 3))) for c in core)))
-
-    return made
+    return lambda d: d.array(core_shape(d, core))
 
 
 def bare(*core: str) -> Any:
@@ -194,8 +207,7 @@ def square(d: Draw) -> Any:
 
 def positive(d: Draw) -> Any:
     """Well-conditioned Hermitian positive definite matrices."""
-    made = square(d)
-    d.arrays[-1] = (made @ np.conj(np.swapaxes(made, -1, -2))).astype(d.dtype)
+    d.arrays.append(d(spd_of(d.dtype, core_shape(d, ("n", "n")))))
     return d.arrays[-1]
 
 
@@ -254,10 +266,15 @@ def settled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def unsigned(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Eigenvalues, and of the eigenvectors what their arbitrary signs leave determined."""
+    """Eigenvalues, and of the eigenvectors what their arbitrary signs leave determined.
+
+    In ascending order: which LAPACK finds first may change from a matrix to one beside it.
+    """
 
     def result(a: Any) -> Any:
         values, vectors = function(a)
-        return values, vectors * vectors
+        order = np.argsort(values.real, axis=-1)
+        squares = np.take_along_axis(vectors * vectors, order[..., None, :], -1)
+        return np.take_along_axis(values, order, -1), squares
 
     return result

@@ -16,7 +16,7 @@ EXTRAS = ("dask", "examples", "fast", "scipy")
 
 # The first releases with wheels for a Python, where they are newer than pyproject.toml asks for.
 FIRST_WHEELS = {
-    (3, 14): {"numpy": "2.3", "scipy": "1.16", "scikit-learn": "1.7"},
+    (3, 14): {"numpy": "2.3", "scikit-learn": "1.7"},
 }
 
 

@@ -35,6 +35,17 @@ class Sample(NamedTuple):
         return args, {name: value for name, value in params.items() if value is not ABSENT}
 
 
+class Noted:
+    """A drawn call for Hypothesis's `note`: its text takes long to make, and few are shown."""
+
+    def __init__(self, name: str, args: Any, params: Any):
+        self.call = name, args, params
+
+    def __repr__(self) -> str:
+        name, args, params = self.call
+        return f"{name}(*{args!r}, **{params!r})"
+
+
 SAMPLES: dict[Callable[..., Any], Sample] = {}
 
 
@@ -44,13 +55,14 @@ def sample(
     on: Any = (-2.0, 2.0),
     dtypes: str = ALL,
     via: Any = None,
+    table: dict[Callable[..., Any], Sample] = SAMPLES,
     **params: Any,
 ) -> None:
     """`on`: bounds of all arrays, or a list of bounds, one an array."""
-    assert function not in SAMPLES, f"{function} has a sample already"
+    assert function not in table, f"{function} has a sample already"
     domains = tuple(on) if isinstance(on, list) else (on,)
     call = via(function) if via else function
-    SAMPLES[function] = Sample(function, parts, params, dtypes, domains, call)
+    table[function] = Sample(function, parts, params, dtypes, domains, call)
 
 
 def each(functions: Any, *parts: Any, **options: Any) -> None:

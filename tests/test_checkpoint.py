@@ -601,6 +601,7 @@ def test_memory_and_gradient_of_ten_thousand_steps():
     np.testing.assert_array_equal(gradient[:100], grad(plain)(x[:100]))
 
 
+@pytest.mark.slow
 def test_memory_of_some_hundred_steps():
     x = np.linspace(0.1, 0.9, 20_000)
 
@@ -616,6 +617,7 @@ def test_memory_of_some_hundred_steps():
     assert forward / x.nbytes < 12
 
 
+@pytest.mark.slow
 def test_memory_of_a_hessian_vector_product():
     x = np.linspace(0.1, 0.9, 20_000)
 

@@ -111,3 +111,20 @@ def test_of_a_module_names_that_are_made_at_run_time_are_looked_at():
     for scale in (2.0, 2.0, 2.0, 3.0, 3.0, 3.0):
         module.scale_of_x = scale
         assert fast(X) == f(X)
+
+
+def test_memory_that_is_handed_out_is_that_of_the_value():
+    def windows(x):
+        twice = np.concatenate((x[::-1], x[:0:-1]))
+        n = twice.strides[0]  # reaches before the part that it is given
+        return np.lib.stride_tricks.as_strided(twice[2:], (3, 3), (-n, n)).copy()
+
+    def written(x):
+        y = 2 * x
+        np.asarray(y)[0] = 7.0
+        return y
+
+    x = np.array([1.0, 2.0, 3.0])
+    for f in (windows, written):
+        with pytest.warns(tapegrad.EagerWarning, match="memory"):
+            np.testing.assert_array_equal(tapegrad.compile(f)(x), f(x))

@@ -85,15 +85,15 @@ def test_examples_in_docstrings_run(name):
     module = importlib.import_module(name)
     runner = doctest.DocTestRunner()
     for test in doctest.DocTestFinder().find(module):
-        if not is_numpys(getattr(module, test.name.removeprefix(f"{name}."), None)):
+        if not is_theirs(getattr(module, test.name.removeprefix(f"{name}."), None)):
             runner.run(test)
     assert runner.summarize().failed == 0
 
 
-def is_numpys(found) -> bool:
-    """Whether tapegrad.numpy took a function over, with NumPy's docstring and its examples."""
+def is_theirs(found) -> bool:
+    """Whether a module of ours took a function over, with its docstring and its examples."""
     origin = getattr(getattr(found, "__wrapped__", None), "__module__", None)
-    return origin is not None and origin.startswith("numpy")
+    return origin is not None and origin.startswith(("numpy", "scipy"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
@@ -135,7 +135,7 @@ def test_the_changelog_knows_the_version():
 
 def test_the_reference_lists_every_public_name_once():
     listed = re.findall(
-        r"^\.\. auto(?:function|class|exception):: (\w+)$",
+        r"^\.\. auto(?:function|class|exception|data):: (\w+)$",
         API.read_text(encoding="utf-8"),
         re.MULTILINE,
     )

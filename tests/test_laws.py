@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from samples import SAMPLES
+from sampling import Noted
 
 from tapegrad import grad, hvp, jvp, vjp
 from tapegrad._core.rule import REGISTRY, rules_of_form
@@ -26,7 +27,7 @@ each_sample = pytest.mark.parametrize(
 
 def check_one(entry, data):
     args, params = entry.draw(data)
-    note(f"{REGISTRY[entry.function].name}(*{args!r}, **{params!r})")
+    note(Noted(REGISTRY[entry.function].name, args, params))
     whole = entry.call is entry.function
     check_rule(REGISTRY[entry.function] if whole else entry.call, *args, **params)
 

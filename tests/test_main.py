@@ -10,9 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tapegrad
 from tapegrad import grad
 from tapegrad.__main__ import main
+from tapegrad._cli import _demo
 from tapegrad._cli._differences import MOST, compare
+from tapegrad._cli._tape_picture import write_picture
 
 PROGRAM = """
 import numpy as np
@@ -177,6 +180,82 @@ def test_svg_draws_the_tape(report):
     assert "square(x)" in Path("tape.svg").read_text()
 
 
+def test_debug_nans_names_the_line(command, workplace):
+    (workplace / "logs.py").write_text(
+        "import numpy as np\n\n\ndef loss(x):\n    return np.sum(np.log(x))\n", encoding="utf-8"
+    )
+    status, out, err = command(
+        "grad", "logs.py:loss", "--at", "np.array([1.0, 0.0])", "--debug-nans"
+    )
+    assert (status, out) == (2, "")
+    assert "np.log made an infinity out of finite numbers at element [1]" in err
+    assert 'logs.py", line 5, in loss' in err
+
+
+def test_tape_is_printed_as_a_table(command):
+    status, out, _ = command("grad", "model.py:tree", "--at", "{'w': 2.0, 'b': [5.0]}", "--tape")
+    assert status == 0
+    value, _, table = out.partition("\n\n")
+    assert value.startswith("value     10.0\ngradient  ")
+    titles, _, *rows = table.splitlines()
+    assert titles.split() == ["slot", "operation", "reads", "result", "bytes", "line"]
+    assert [row.split()[2] for row in rows] == ["parameters['w']", "parameters['b'][0]", "output"]
+    assert rows[-1].endswith("model.py:21")
+
+
+def test_html_writes_a_page(report):
+    printed = report("grad", "model.py:square", "--at", "START", "--html", "tape.html")
+    assert printed["page"] == "3 tape entries in tape.html"
+    page = Path("tape.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "square(x)" in page
+
+
+def test_profile_has_tables_by_operation_and_by_line(command):
+    status, out, _ = command("grad", "model.py:square", "--at", "START", "--profile")
+    assert status == 0
+    _, operations, lines = out.rstrip().split("\n\n")
+    assert operations.startswith("operation  ")
+    assert {row.split()[0] for row in operations.splitlines()} >= {"np.square", "np.sum"}
+    assert lines.startswith("line  ")
+    assert any(row.startswith("model.py:9 ") for row in lines.splitlines())
+
+
+def test_jvp_is_the_derivative_along_a_direction(report):
+    at = ("--at", "START, 3.0")
+    printed = report("grad", "model.py:product", *at, "--jvp", "np.array([1.0, 0.5]), 2.0")
+    assert printed == {"value": "9.0", "jvp": "10.5"}
+
+
+@pytest.mark.parametrize("point", ["START", "np.float32(2.0)", "3.0"])
+def test_a_jvp_is_checked_along_its_line(report, point):
+    direction = f"np.ones_like({point})"
+    printed = report("grad", "model.py:vector", "--at", point, "--jvp", direction, "--check")
+    assert printed["check"].startswith("passed: all 1 partials")
+
+
+def test_a_wrong_jvp_fails_its_check(command):
+    at = ("--at", "np.array([1.0, 5.0])", "--jvp", "np.array([1.0, 0.0])")
+    status, out, _ = command("grad", "model.py:wrong", *at, "--check")
+    assert status == 1
+    assert "check     FAILED" in out
+
+
+def test_version(command):
+    status, out, _ = command("--version")
+    assert (status, out) == (0, f"tapegrad {tapegrad.__version__}\n")
+
+
+def test_the_console_script_is_the_command_line():
+    import tomllib
+
+    root = Path(main.__code__.co_filename).parents[1]
+    if not (root / "pyproject.toml").exists():
+        pytest.skip("pyproject.toml is not beside an installed package")
+    scripts = tomllib.loads((root / "pyproject.toml").read_text())["project"]["scripts"]
+    assert scripts == {"tapegrad": f"{main.__module__}:{main.__name__}"}
+
+
 @pytest.mark.parametrize(("path", "start"), [("t.dot", "digraph"), ("t.mmd", "---")])
 def test_a_picture_may_be_dot_or_mermaid(report, path, start):
     report("grad", "model.py:square", "--at", "START", "--svg", path)
@@ -221,6 +300,10 @@ BAD = {
     "too many": (("model.py:square", "--at", "1.0, 2.0"), "(a tuple is several arguments)"),
     "function raises": (("model.py:picky", "--at", "START"), "ValueError: too large (model.py:"),
     "bad picture": (("model.py:square", "--svg", "tape.png"), "tape.png: a picture's name ends"),
+    "bad page": (("model.py:square", "--html", "t.svg"), "t.svg: a page's name ends in .html"),
+    "bad direction": (("model.py:square", "--jvp", "1.0, 2.0"), "--jvp: expected 1 argument, as"),
+    "direction fails": (("model.py:square", "--jvp", "1 / 0"), "--jvp '1 / 0' raised ZeroDiv"),
+    "shape of a direction": (("model.py:square", "--jvp", "np.ones(3)"), "of shape (2,)"),
     "no such folder": (("model.py:square", "--svg", "no/tape.svg"), "no/tape.svg: no such folder"),
 }
 
@@ -264,6 +347,30 @@ def test_as_a_program():
     assert done.stderr == "tapegrad: gone.py: no such file\n"
 
 
+def test_a_pipe_that_is_closed_is_no_error(workplace):
+    code = (
+        "import os, sys; read, write = os.pipe(); os.close(read); os.dup2(write, 1);"
+        "from tapegrad.__main__ import main;"
+        "sys.exit(main(['grad', 'model.py:square', '--at', 'START', '--tape']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(main.__code__.co_filename).parents[1])},
+    )
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_the_hessian_of_an_argument_with_containers(report):
+    printed = report(
+        "grad", "model.py:tree", "--at", "{'w': 2.0, 'b': [3.0]}", "--hessian", "--check"
+    )
+    assert printed["hessian"].startswith("{'b': [({'b': [array(0.)], 'w': array(1.)},)],")
+    assert printed["check"].startswith("passed: all 2 partials")
+
+
 # -- Differences -------------------------------------------------------------------------------
 
 
@@ -278,6 +385,29 @@ def test_many_partials_are_sampled():
 def test_a_wrong_partial_is_found(wrong):
     comparison = compare(lambda x: np.sum(x**2), (np.ones(2),), (np.array([2.0, wrong]),))
     assert not comparison.passed
+
+
+def test_imaginary_parts_of_results_count():
+    def f(z):
+        return z * z * (1 + 1j)
+
+    for x in (np.array([1.0, 2.0]), np.array([1 + 2j, 0.5 - 1j])):
+        right = np.diag(2 * x) * (1 + 1j)
+        comparison = compare(f, (x,), (right,))
+        assert comparison.passed
+        assert comparison.analytic
+        assert not compare(f, (x,), (right * (1 + 1e-3j),)).passed
+    x = np.array([1.0, 2.0])
+    real_parts_alone = np.diag(2 * x) * (1 - 1j)
+    assert not compare(f, (x,), (real_parts_alone,)).passed
+
+
+def test_of_a_function_that_is_not_analytic_the_real_part_is_compared():
+    z = np.array([1 + 2j, 0.5 - 1j])
+    comparison = compare(np.conj, (z,), (np.eye(2, dtype=complex),))
+    assert comparison.passed
+    assert "of the real part (f is not analytic)" in str(comparison)
+    assert not compare(np.conj, (z,), (1.001 * np.eye(2, dtype=complex),)).passed
 
 
 MATRIX = np.array([[2.0, 0.5, 0.1], [0.5, 3.0, 0.2], [0.1, 0.2, 4.0]])
@@ -308,7 +438,6 @@ def test_symmetric_matrices_move_so(function, imaginary):
 
 def test_demo_learns_checks_and_draws(command):
     pytest.importorskip("sklearn")
-    pytest.importorskip("tqdm")
     status, out, _ = command("demo", "--out", "digits.svg")
     assert status == 0
     accuracy = float(out.partition("held-out accuracy ")[2].partition("%")[0])
@@ -318,15 +447,26 @@ def test_demo_learns_checks_and_draws(command):
     assert "matmul" in Path("digits.svg").read_text()
 
 
-@pytest.mark.parametrize("missing", ["sklearn", "tqdm"])
-def test_demo_names_the_command_that_installs_what_is_missing(command, monkeypatch, missing):
-    for name in [name for name in sys.modules if name.split(".")[0] == missing]:
+def test_the_demos_picture_names_its_parameters(workplace):
+    parameters = _demo.initial_parameters(np.random.default_rng(0))
+    images, digits = np.zeros((3, 64)), np.arange(3)
+    path = str(workplace / "digits.mmd")
+    write_picture(
+        path, "loss", lambda parameters: _demo.loss(parameters, images, digits), parameters
+    )
+    text = Path(path).read_text(encoding="utf-8")
+    for name in parameters:
+        assert f"parameters['{name}']" in text.replace("#39;", "'").replace("#quot;", "'")
+
+
+def test_demo_names_the_command_that_installs_what_is_missing(command, monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "sklearn"]:
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
     status, _, err = command("demo")
     assert status == 2
     assert err.startswith("tapegrad: the demo needs ")
-    assert "python -m pip install scikit-learn tqdm" in err
+    assert "python -m pip install scikit-learn" in err
     assert err.count("\n") == 1
     assert not Path("tapegrad-demo.svg").exists()
 

@@ -14,6 +14,7 @@ import pytest
 import tapegrad
 import tapegrad.numpy as np
 from tapegrad import Array, ConversionError, NotDifferentiableError, grad, jvp, vjp
+from tapegrad.numpy import _lists
 from tapegrad.testing import check_grads
 
 X = numpy.array([0.5, -1.2, 2.0])
@@ -463,3 +464,32 @@ def test_numpys_own_functions_take_what_they_take_of_plain_arrays(name):
             vjp(lambda x, kind=kind: getattr(numpy, name)(ITERABLES[kind]([x, X])), X)
     with pytest.raises(TypeError, match="sequence"):
         vjp(lambda x: numpy.concatenate(part for part in (x, X)), X)
+
+
+class Asked:
+    """An array that answers each function of NumPy's with a word."""
+
+    def __array_function__(self, function, types, args, kwargs):
+        return "asked"
+
+
+@pytest.mark.parametrize("name", sorted(_lists.OF_SEVERAL))
+def test_the_protocols_see_each_array_of_these_functions(name):
+    """So that a lifted call may go to NumPy's function, at the price of that."""
+    ours = name in _lists.LIFTED["numpy"]  # the others are ufuncs there
+    function = getattr(numpy if ours else numpy.linalg, name)
+    count = 3 if name in ("clip", "interp", "where") else 2
+    before = ("i,i",) if name == "einsum" else ()
+    for position in range(count):
+        arrays = [numpy.ones(3) for _ in range(count)]
+        arrays[position] = Asked()
+        assert function(*before, *arrays) == "asked"
+
+
+def test_traced_values_that_the_protocols_do_not_see():
+    x = numpy.array([1.0, 3.0, 2.0])
+    assert grad(lambda d: np.trapezoid(x, dx=d))(2.0) == 4.5
+    assert grad(lambda v: np.mean(a=v))(x).tolist() == [1 / 3] * 3
+    assert grad(lambda p: np.sum(np.pad(x, 1, constant_values=p)))(1.0) == 2.0
+    assert grad(lambda v: np.sum(np.clip(x, v, a_max=2.5)))(1.5) == 1.0
+    assert grad(lambda v: np.roots([1.0, v, -1.0])[0].real)(0.0) == pytest.approx(-0.5)

@@ -8,22 +8,22 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tapegrad._cli import _picture
-from tapegrad._cli._picture import Row, render_dot, render_mermaid, render_svg
+from tapegrad._look import pictures
+from tapegrad._look.pictures import Box, render_dot, render_mermaid, render_svg
 
 NAMESPACE = {"svg": "http://www.w3.org/2000/svg"}
 
 ROWS = [
-    Row(0, "input", (), "float64[3]"),
-    Row(1, "input", (), "float64[3]"),
-    Row(4, "multiply", (0, 1), "float64[3]"),
-    Row(7, "sin", (4,), "float64[3]"),
-    Row(9, "add", (7, 7), "float64[3]"),
+    Box(0, "input", (), "float64[3]"),
+    Box(1, "input", (), "float64[3]"),
+    Box(4, "multiply", (0, 1), "float64[3]"),
+    Box(7, "sin", (4,), "float64[3]"),
+    Box(9, "add", (7, 7), "float64[3]"),
 ]
 
 
 def chain(length):
-    return [Row(slot, f"call{slot}", (slot - 1,) if slot else (), "") for slot in range(length)]
+    return [Box(slot, f"call{slot}", (slot - 1,) if slot else (), "") for slot in range(length)]
 
 
 def texts(svg):
@@ -48,7 +48,7 @@ def test_an_argument_read_twice_has_one_arc():
 
 
 def test_a_parent_that_is_not_among_the_rows_has_no_arc():
-    assert arcs(render_svg([Row(5, "sin", (2,), "")], "f")) == 0
+    assert arcs(render_svg([Box(5, "sin", (2,), "")], "f")) == 0
 
 
 def test_inputs_calls_and_outputs_are_told_apart():
@@ -80,28 +80,28 @@ def test_dot_and_mermaid_shorten_too(render):
 
 
 def test_text_that_means_something_to_svg_is_escaped():
-    shown = texts(render_svg([Row(0, "a<b>&\"c'", (), "]]>")], "<title>"))
+    shown = texts(render_svg([Box(0, "a<b>&\"c'", (), "]]>")], "<title>"))
     assert {"a<b>&\"c'", "]]>", "<title>"} <= set(shown)
 
 
 def test_text_that_means_something_to_dot_is_escaped():
-    assert r'label="0: say \"hi\" \\n"' in render_dot([Row(0, 'say "hi" \\n', (), "")], "f")
+    assert r'label="0: say \"hi\" \\n"' in render_dot([Box(0, 'say "hi" \\n', (), "")], "f")
 
 
 def test_text_that_means_something_to_mermaid_is_escaped():
-    text = render_mermaid([Row(0, 'say "hi" <b> & #1', (), "")], "f")
+    text = render_mermaid([Box(0, 'say "hi" <b> & #1', (), "")], "f")
     assert '["0: say #34;hi#34; #60;b#62; #38; #35;1"]' in text
 
 
 def test_long_names_and_labels_are_cut_but_kept_for_the_pointer():
-    svg = render_svg([Row(0, "n" * 60, (), "l" * 60)], "f")
-    assert "n" * 27 + "…" in texts(svg)
+    svg = render_svg([Box(0, "n" * 60, (), "l" * 60)], "f")
+    assert "n" * 39 + "…" in texts(svg)
     assert "l" * 33 + "…" in texts(svg)
     assert f"<title>0: {'n' * 60} {'l' * 60}</title>" in svg
 
 
 def test_colours_follow_the_readers_choice_of_light_and_dark():
-    light, dark = _picture.STYLE.split("@media (prefers-color-scheme: dark)")
+    light, dark = pictures.STYLE.split("@media (prefers-color-scheme: dark)")
     rule = re.compile(r"^([.\w]+) {.*(#\w{6})", re.MULTILINE)
     by_day, by_night = dict(rule.findall(light)), dict(rule.findall(dark))
     assert by_day.keys() == by_night.keys()
@@ -109,4 +109,4 @@ def test_colours_follow_the_readers_choice_of_light_and_dark():
 
 
 def test_the_examples_in_the_docstrings_run():
-    assert doctest.testmod(_picture).failed == 0
+    assert doctest.testmod(pictures).failed == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 import types
 
 import pytest
@@ -190,6 +191,17 @@ def test_memory_is_what_a_call_left(program):
     assert found[0] == pytest.approx(80_000, abs=500)
     assert found[2] == pytest.approx(160_000, abs=1500)  # the records are not counted
     assert recording.tracemalloc.is_tracing() is False
+
+
+def test_memory_is_counted_while_one_that_asked_for_it_runs(program):
+    """The recorder that began to count may be the first one to end."""
+    first, second = Recorder(memory=True).start(), Recorder(memory=True).start()
+    first.stop()
+    kept = program.outer(1000)
+    second.stop()
+    assert kept is not None
+    assert not tracemalloc.is_tracing()
+    assert any(event.detail.memory for event in second.events())
 
 
 def test_the_stack_is_the_programs(program):

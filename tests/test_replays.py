@@ -233,7 +233,12 @@ def test_a_loop_over_elements_is_replayed_at_once(monkeypatch):
     """Where each value is small, there is room for all unit vectors."""
     sizes = []
     original = derived._bases
-    monkeypatch.setattr(derived, "_bases", lambda like, at: sizes.append(at) or original(like, at))
+
+    def bases(like, at, shown):
+        sizes.append(at)
+        return original(like, at, shown)
+
+    monkeypatch.setattr(derived, "_bases", bases)
 
     def f(x):
         return sum(x[i] * x[i + 1] for i in range(999))

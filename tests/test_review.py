@@ -673,10 +673,6 @@ def test_a_nan_that_counts_stays():
 FRACTIONS = np.array([Fraction(1, 2), 1], dtype=object)
 
 
-def sparse_matrix():
-    return pytest.importorskip("scipy.sparse").csr_array(np.eye(2))
-
-
 def masked_array():
     return np.ma.array([1.0, 2.0], mask=[0, 1])
 
@@ -691,8 +687,6 @@ def masked_array():
         lambda x: np.sum(x, dtype=object),
         lambda x: np.cumsum(x, dtype=object),
         lambda x: x * np.timedelta64(1, "s"),
-        lambda x: x * sparse_matrix(),
-        lambda x: np.multiply(x, sparse_matrix()),
     ],
 )
 def test_results_of_objects_text_or_times_are_refused(call):
@@ -704,10 +698,9 @@ def test_results_of_objects_text_or_times_are_refused(call):
             transform()
 
 
-@pytest.mark.parametrize("other", [masked_array, sparse_matrix])
-def test_an_example_beside_an_array_with_operators_of_its_own_is_refused(other):
+def test_an_example_beside_an_array_with_operators_of_its_own_is_refused():
     with pytest.raises(tapegrad.NotDifferentiableError):
-        tapegrad.vmap(lambda x: x * other())(np.ones((3, 2)))
+        tapegrad.vmap(lambda x: x * masked_array())(np.ones((3, 2)))
 
 
 def test_missing_data_among_many():

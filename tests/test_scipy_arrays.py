@@ -84,8 +84,9 @@ CALLS = {
     "sparse.csr_array": (A,),
 }
 WITH_NAMESPACES = (
-    "special.logsumexp special.softmax stats.skew stats.zscore stats.gmean stats.circmean fft.fft "
-    "integrate.trapezoid stats.differential_entropy"
+    "special.expit special.gammaln special.erf special.xlogy special.logsumexp special.softmax "
+    "stats.skew stats.zscore stats.gmean stats.circmean stats.differential_entropy fft.fft "
+    "integrate.trapezoid"
 ).split()
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 from samples import SAMPLES
+from sampling import Noted
 
 import tapegrad
 from tapegrad._core.rule import REGISTRY
@@ -81,7 +82,7 @@ def leaves(tree):
 def drawn_call(entry, data):
     """The call of a sample as a function of its arrays, these, and their random generator."""
     args, params = entry.draw(data)
-    note(f"{REGISTRY[entry.function].name}(*{args!r}, **{params!r})")
+    note(Noted(REGISTRY[entry.function].name, args, params))
     flat, structure = flatten(args)
     at = [i for i, arg in enumerate(flat) if is_traceable(arg)]
     assume(at)

@@ -154,6 +154,7 @@ def test_a_pullback_keeps_what_it_needs_until_it_goes():
     assert alive[0]() is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", [False, True])
 def test_memory_is_flat_over_many_gradients(fails):
     x = np.ones(1000)

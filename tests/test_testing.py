@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tapegrad
 from tapegrad._core.rule import REGISTRY
 from tapegrad.testing import arrays, check_grads, check_rule, shapes
-from tapegrad.testing._strategies import LAYOUTS, laid_out
+from tapegrad.testing._strategies.layouts import LAYOUTS, laid_out
 
 POINT = np.array([0.3, -0.7, 1.1])
 
@@ -298,14 +298,20 @@ def test_without_hypothesis_the_strategies_name_the_extra_and_the_rest_works():
 import sys
 sys.modules["hypothesis"] = None
 import numpy as np
-from tapegrad.testing import arrays, check_grads
+from tapegrad.testing import *
+from tapegrad.testing.strategies import *
+import tapegrad.testing
+from tapegrad.testing import check_grads
 check_grads(np.sin, (1.0,))
-try:
-    arrays()
-except ImportError as error:
-    print(error)
+check(np.sin, (1.0,), "gradient")
+machine = lambda: tapegrad.testing.GraphMachine
+for missing in (arrays, programs, positive_definite_matrices, machine):
+    try:
+        missing()
+    except ImportError as error:
+        print(error)
 """
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert "Install tapegrad[test]." in done.stdout
+    assert done.stdout.count("Install tapegrad[test].") == 4, done.stdout

@@ -323,6 +323,9 @@ def test_a_draw_is_refused_unless_it_is_meant_for_all():
         assert vmap(f, randomness="same")(X[:, 0, 0]).shape[0] == 4
     with pytest.raises(BatchingError, match="its own numbers"):
         vmap(lambda x, r: x + r.normal(), (0, None))(X, RANDOM)
+    for _ in range(2):  # of two normal numbers, the second is there already
+        with pytest.raises(BatchingError, match="its own numbers"):
+            vmap(lambda x: x + np.random.normal())(X)  # noqa: NPY002
     assert_maps(lambda x, e: x + e, X[:, 0, 0], RANDOM.normal(size=4))
     with pytest.raises(InputError, match="as an argument"):
         vmap(np.sin, randomness="independent")

@@ -7,11 +7,14 @@ import numpy as np
 from tapegrad.testing._tolerances import TOLERANCES, tolerance_of
 
 
-def assert_close(got, expected):
-    """Equal shapes, and values equal to the rounding of the coarser dtype; NaN equals NaN."""
+def assert_close(got, expected, *sources):
+    """Equal shapes, and values equal to the rounding of the coarsest dtype; NaN equals NaN.
+
+    sources: what they are computed from, where that may be coarser.
+    """
     got, expected = np.asarray(got), np.asarray(expected)
     assert got.shape == expected.shape
-    inexact = [value for value in (got, expected) if value.dtype.kind in "fc"]
+    inexact = [value for value in (got, expected, *sources) if value.dtype.kind in "fc"]
     rounding = tolerance_of(*inexact).rounding
     np.testing.assert_allclose(got, expected, rtol=rounding, atol=rounding)
 

@@ -183,10 +183,14 @@ ROWS = [
     # several at once
     Row(
         "layer norm",
-        lambda np, y, x, k: (y - np.mean(y, axis=-1, keepdims=True))
-        / np.sqrt(np.var(y, axis=-1, keepdims=True) + 1e-5),
-        lambda np, y, x, k: (y - np.mean(y, -1, keepdim=True))
-        / np.sqrt(np.var(y, -1, correction=0, keepdim=True) + 1e-5),
+        lambda np, y, x, k: (
+            (y - np.mean(y, axis=-1, keepdims=True))
+            / np.sqrt(np.var(y, axis=-1, keepdims=True) + 1e-5)
+        ),
+        lambda np, y, x, k: (
+            (y - np.mean(y, -1, keepdim=True))
+            / np.sqrt(np.var(y, -1, correction=0, keepdim=True) + 1e-5)
+        ),
     ),
     Row(
         "softmax",

@@ -1,7 +1,7 @@
 """A small convolutional net on scikit-learn's handwritten digits: over 98 % of unseen ones right.
 
-    pip install "tapegrad[examples]"
-    python docs/examples/digits.py
+pip install "tapegrad[examples]"
+python docs/examples/digits.py
 """
 
 import numpy as np
@@ -59,7 +59,9 @@ def main(epochs=12, quiet=False):
     batches = DataLoader(training, batch_size=32, shuffle=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 6e-3, epochs * len(batches))
     for epoch in range(epochs):
-        bar = tqdm(batches, desc=f"epoch {epoch + 1}/{epochs}", disable=quiet, leave=False)
+        # disable=None: no bar where nobody sees it
+        options = {"disable": True if quiet else None, "delay": 2, "leave": False}
+        bar = tqdm(batches, desc=f"epoch {epoch + 1}/{epochs}", **options)
         for x, y in bar:
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(model(x), y)

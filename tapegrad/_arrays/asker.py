@@ -20,7 +20,10 @@ import sys
 from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
+from numpy.lib import mixins
+
 OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+MIXINS = mixins.__file__  # NumPy's operators of batched values
 LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep  # Python's own
 PACKAGES = tuple(f"{os.sep}{part}{os.sep}" for part in ("site-packages", "dist-packages"))
 PRIVATE = ("core",)  # parts of modules' names that no program imports, beside _names
@@ -82,7 +85,8 @@ def place_of(trace: TracebackType) -> Place:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(OURS)
+    file = frame.f_code.co_filename
+    return file.startswith(OURS) or file == MIXINS
 
 
 def is_library(frame: FrameType) -> bool:

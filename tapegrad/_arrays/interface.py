@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from tapegrad._arrays.refusal import refuse, refuse_conversion
-from tapegrad._core.operands import as_operand
+from tapegrad._core.operands import as_operand, leaves_it_to_us
 from tapegrad._core.types import Index, Value
-from tapegrad._core.values import is_scalar, snapshot
+from tapegrad._core.values import is_scalar, refuse_sparse_power, snapshot
 from tapegrad._errors import ConversionError, MemoryAttributeError, NotDifferentiableError
 from tapegrad._numpy_versions import HAS_TOSTRING
 
@@ -287,10 +287,13 @@ class NdarrayInterface:
         refuse_conversion(self.tape.root, "complex")
 
     def __index__(self) -> int:
+        refuse_sparse_power()
         refuse_conversion(self.tape.root, "index")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        refuse_conversion(self.tape.root, "array")
+        if leaves_it_to_us():
+            return np.empty((), object)
+        return refuse_conversion(self.tape.root, "array")
 
     def __hash__(self) -> int:
         raise ConversionError(

@@ -16,7 +16,7 @@ from tapegrad._arrays.traced import Array, new
 from tapegrad._arrays.ufuncs import binary, product
 from tapegrad._arrays.views import PLAIN_TYPES
 from tapegrad._core.forms import Elementwise, Multilinear
-from tapegrad._core.operands import as_operand, call_other, refusal
+from tapegrad._core.operands import as_operand, call_other, is_sparse, refusal
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Value
@@ -34,7 +34,8 @@ def _by_class_of(other: Value, ufunc: np.ufunc, x: Value, y: Value) -> Any:
 
     A class without `__array_ufunc__` has its own reflected operator, which Python calls next.
     """
-    if getattr(type(other), "__array_ufunc__", None) is None:
+    kind = type(other)
+    if getattr(kind, "__array_ufunc__", None) is None and not is_sparse(kind):
         return NotImplemented
     return call_other(ufunc, "__call__", (x, y), {})
 

@@ -7,7 +7,9 @@ library raised in its place. Must not know how the asker is found, tapes, or tra
 from __future__ import annotations
 
 import builtins
+import importlib
 import re
+import sys
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NamedTuple, NoReturn
@@ -24,7 +26,7 @@ from tapegrad._arrays.asker import (
     place_of,
 )
 from tapegrad._core.values import in_trace
-from tapegrad._errors import BatchingError, ConversionError, TapegradError
+from tapegrad._errors import BatchingError, ConversionError, TapegradError, add_note, text_of
 
 # --- Words --------------------------------------------------------------------------------------
 
@@ -59,9 +61,14 @@ _INSTEAD = {
     "numpy.zeros": _INTEGER,
     "pandas": "Compute on arrays inside the transform, s.to_numpy() of a Series; make Series and "
     "DataFrames of what it returns, or of tapegrad.stop_gradient(x)",
-    "scipy": "tapegrad has no rules for SciPy's own functions: compute with NumPy's, declare a "
-    "derivative of the call with tapegrad.primitive, or pass tapegrad.stop_gradient(x) where none "
-    "is wanted",
+    "scipy": "tapegrad has no rule for it: compute with NumPy's functions or those of "
+    "tapegrad.scipy, declare a derivative of the call with tapegrad.primitive, or pass "
+    "tapegrad.stop_gradient(x) where none is wanted",
+    "scipy.optimize": "Use tapegrad.optimize, whose solutions have derivatives, or say with "
+    "tapegrad.implicit what the solution fulfils",
+    "scipy.sparse": "Operators of sparse matrices take traced values: A @ x for A.dot(x), and "
+    "A * x of a sparse array for A.multiply(x). For matrices of traced elements call csr_array "
+    "and its kin of tapegrad.scipy.sparse",
     "struct": "Pack float(tapegrad.stop_gradient(x))",
     "torch": "PyTorch cannot see tapegrad's derivatives: compute with NumPy's functions or those "
     "of tapegrad.torch, or make a tensor of tapegrad.stop_gradient(x)",
@@ -94,11 +101,31 @@ def advice_for(name: str) -> str:
     if module in ("math", "cmath") and hasattr(np, last):
         return f"Use np.{last}(x)"
     parts = name.split(".")
+    if parts[0] == "scipy":
+        for count in range(len(parts) - 1, 1, -1):  # a function, or a method of an object
+            home = ".".join(parts[:count])
+            of_class = isinstance(getattr(sys.modules.get(home), parts[count], None), type)
+            if has_mirror(home, parts[count]) and not (of_class and parts[count + 1 :]):
+                parent, _, own = f"tapegrad.{home}".rpartition(".")
+                call = ".".join((own, *parts[count:]))
+                return (
+                    f"Import it with a derivative, from {parent} import {own}, and call {call}(x)"
+                )
     for count in range(len(parts), 0, -1):
         found = _INSTEAD.get(".".join(parts[:count]))
         if found is not None:
             return found
     return _ELSEWHERE
+
+
+def has_mirror(module: str, name: str) -> bool:
+    """Whether tapegrad offers a function of SciPy's with a derivative: scipy.linalg, solve."""
+    home = f"tapegrad.{module}"
+    try:
+        found = importlib.import_module(home)
+        return getattr(found, name) is not getattr(sys.modules[module], name)
+    except (ImportError, AttributeError, KeyError):
+        return False
 
 
 def batched_advice_for(name: str) -> str:
@@ -222,15 +249,14 @@ def _note(error: Exception, trace: TracebackType) -> None:
     if is_library(trace.tb_frame):
         met = any(map(in_trace, trace.tb_frame.f_locals.values()))
     else:
-        met = _OUR_TYPES.search(str(error)) is not None and not isinstance(error, AttributeError)
+        words = "" if isinstance(error, AttributeError) else text_of(error)
+        met = _OUR_TYPES.search(words) is not None
     if met:
         name = asker_at(trace.tb_frame, trace.tb_lasti).name
         if not name.startswith("numpy.") or name in _INSTEAD:
             call = f"{call_of(name)}: " if name else ""
             advice = (name and advice_for(name)) or _ELSEWHERE
-            note = f"{call}got a value inside a transform. {advice}."
-            if note not in getattr(error, "__notes__", ()):  # by a transform inside this one
-                error.add_note(note)
+            add_note(error, f"{call}got a value inside a transform. {advice}.")
 
 
 # The types of values in a trace, in an error of C code about the type of its argument.

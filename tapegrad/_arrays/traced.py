@@ -16,6 +16,7 @@ import numpy as np
 
 from tapegrad._arrays.interface import NdarrayInterface
 from tapegrad._arrays.masked import MaskedElements, holds_condition, write
+from tapegrad._arrays.provenance import described
 from tapegrad._arrays.refusal import refuse
 from tapegrad._arrays.writes import add_to_part, frozen_index, write_part
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
@@ -25,8 +26,8 @@ from tapegrad._core.tape import Tape
 from tapegrad._core.types import Index, Value
 from tapegrad._core.values import (
     Traced,
-    asked_by_holder,
     cast,
+    class_for_holder,
     class_shown,
     is_basic,
     untraced,
@@ -49,8 +50,11 @@ class Array(Traced, NdarrayInterface):
     array raise ConversionError.
 
     >>> import tapegrad
-    >>> tapegrad.grad(lambda x: print(type(x).__name__, x.shape) or (x * x).sum())(np.ones(2))
-    Array (2,)
+    >>> def loss(x):
+    ...     print(repr(x))
+    ...     return (x * x).sum()
+    >>> tapegrad.grad(loss)(np.ones(2))
+    Array([1., 1.], float64, traced by grad(loss))
     array([2., 2.])
     """
 
@@ -72,8 +76,9 @@ class Array(Traced, NdarrayInterface):
         Our own code that needs memory, or a number as it is, asks for the `type`: see `is_ndarray`
         and `is_plain_number`.
         """
-        if asked_by_holder():
-            return type(self)
+        shown = class_for_holder(type(self))
+        if shown is not None:
+            return shown
         value = self._value
         kind = type(value)
         if kind is np.ndarray or kind is np.float64:  # the frequent cases
@@ -195,9 +200,7 @@ class Array(Traced, NdarrayInterface):
         return int(untraced(self))  # piecewise constant, as np.trunc
 
     def __repr__(self) -> str:
-        return (
-            f"Array({np.array2string(np.asarray(untraced(self)), separator=', ')}, {self.dtype})"
-        )
+        return described("Array", self)
 
     def __str__(self) -> str:
         return str(untraced(self))

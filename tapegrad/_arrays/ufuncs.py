@@ -16,7 +16,7 @@ from tapegrad._arrays.ufunc_methods import REDUCTIONS, call_method, call_with_ke
 from tapegrad._arrays.views import ARRAYS, PLAIN_TYPES
 from tapegrad._core.forms import Elementwise, Multilinear
 from tapegrad._core.operands import as_operand, call_other
-from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.rule import Rule, rule_of
 from tapegrad._core.settled import ABSENT, BOTH
 from tapegrad._core.tape import Tape, require_numbers
 from tapegrad._core.types import Value
@@ -27,6 +27,11 @@ UNARY: dict[np.ufunc, tuple[Rule, bool, bool]] = {}
 
 # The same of ufuncs whose result is real for complex arguments too: for real ones alone.
 REAL: dict[np.ufunc, tuple[Rule, bool, bool]] = {}
+
+# The same of ufuncs of SciPy and others, which lack loops of some dtypes, by the dtype too:
+# wofz makes complex numbers of real ones, and most make float32 of float16.
+LOOPS: dict[tuple[np.ufunc, np.dtype[Any]], tuple[Rule, bool, bool]] = {}
+_FLOATS = frozenset(("e->e", "f->f", "d->d", "g->g"))
 
 # ufunc -> (its call with two operands, rule), likewise.
 PAIRS: dict[np.ufunc, tuple[Callable[..., Any], Rule]] = {}
@@ -173,8 +178,11 @@ def array_ufunc(
     # The short path: a one-argument function of a floating array keeps shape and dtype.
     if not rest and not kwargs and method == "__call__":
         short = UNARY.get(ufunc)
-        if short is None and self.spec.dtype.kind == "f":
-            short = REAL.get(ufunc)
+        if short is None:
+            if self.spec.dtype.kind == "f":
+                short = REAL.get(ufunc)
+            if short is None:
+                short = LOOPS.get((ufunc, self.spec.dtype))
         if short is not None:
             rule, x_kept, out_kept = short
             x = self._value
@@ -235,7 +243,7 @@ def call_ufunc(
     """Any other call of a ufunc: several arguments, keywords, methods."""
     if isinstance(innermost((*inputs, *kwargs.values())), Mapped):
         return NotImplemented
-    rule = REGISTRY.get(ufunc)
+    rule = rule_of(ufunc)
     if rule is None:
         raise no_rule(ufunc)
     if method in ("__call__", "outer"):
@@ -258,7 +266,11 @@ def call_ufunc(
         result = rule.apply(*inputs)
         if isinstance(rule, Elementwise) and rule.unary and isinstance(result, Array):
             x_kept, out_kept = rule.keeps[True,]
-            (REAL if rule.to_real else UNARY)[ufunc] = rule, x_kept, out_kept
+            short = rule, x_kept, out_kept
+            if _FLOATS.issubset(ufunc.types):
+                (REAL if rule.to_real else UNARY)[ufunc] = short
+            elif result.dtype == inputs[0].dtype:
+                LOOPS[ufunc, result.dtype] = short
         return result
     return call_with_keywords(rule, ufunc, inputs, kwargs)
 

@@ -23,7 +23,7 @@ from tapegrad._core.types import Index, Params, Slot, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
-    asked_by_holder,
+    class_for_holder,
     class_shown,
     getitem,
     in_trace,
@@ -64,7 +64,7 @@ class View(Array):
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
         """As of the value when it was taken last: a write does not change the class."""
-        return type(self) if asked_by_holder() else class_shown(self._taken) or type(self)
+        return class_for_holder(type(self)) or class_shown(self._taken) or type(self)
 
     # -- reading ---------------------------------------------------------------------------------
 

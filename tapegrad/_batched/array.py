@@ -19,6 +19,7 @@ from tapegrad._arrays.creation import CREATION
 from tapegrad._arrays.interface import NdarrayInterface
 from tapegrad._arrays.masked import MaskedElements, holds_condition, read, write
 from tapegrad._arrays.memory import laid_out_as_read
+from tapegrad._arrays.provenance import described
 from tapegrad._batched.batching_rules import call_batched, call_one_by_one, map_results
 from tapegrad._batched.conversions import RefusedConversions
 from tapegrad._batched.indexing import (
@@ -40,8 +41,8 @@ from tapegrad._core.types import Index, Params, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
-    asked_by_holder,
     batched_index_part,
+    class_for_holder,
     class_shown,
     getitem,
     innermost,
@@ -70,8 +71,9 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
         """That of each example if it is NumPy's: see `Array.__class__`."""
-        if asked_by_holder():
-            return type(self)
+        shown = class_for_holder(type(self))
+        if shown is not None:
+            return shown
         value = self._value
         if type(value) is np.ndarray and value.ndim > 1:  # the frequent case
             return np.ndarray
@@ -370,10 +372,10 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         return NdarrayInterface.item(self, *index).copy()
 
     def __repr__(self) -> str:
-        return f"Batched({self.vmap_level.size} of {self._value!r})"
+        return described("Batched", self)
 
     def __str__(self) -> str:
-        return repr(self)
+        return f"Batched({self.vmap_level.size} of {self._value!r})"
 
 
 VmapLevel.array = Batched
@@ -460,7 +462,7 @@ class Picked(Batched):
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
         """As of the value when it was made: a write does not change the class."""
-        return type(self) if asked_by_holder() else self.kind
+        return class_for_holder(type(self)) or self.kind
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -6,13 +6,16 @@ Must not know how batched values compute.
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from tapegrad._arrays.asker import asker
 from tapegrad._arrays.refusal import batched_advice_for, call_of, keep_refusal
+from tapegrad._core.operands import leaves_it_to_us
 from tapegrad._core.types import Value
+from tapegrad._core.values import raw_value, refuse_sparse_power
 from tapegrad._errors import BatchingError
 
 WRITTEN = (
@@ -20,6 +23,19 @@ WRITTEN = (
     "start with the values of a; join values with np.stack."
 )
 PRINTED = "Print it as it is, or after the vmap."
+
+
+# Whether `if x > 0` goes on where all examples answer the same, and else says how each answers.
+# Only for callers that then split the examples, and call again.
+AGREEING: ContextVar[bool] = ContextVar("tapegrad_agreeing", default=False)
+
+
+class DisagreementError(BatchingError):
+    """The examples of a vmap go two ways at a branch; `answers` says which."""
+
+    def __init__(self, answers: Any) -> None:
+        super().__init__("the examples of a vmap answer differently")
+        self.answers = answers
 
 
 class RefusedConversions:
@@ -59,6 +75,12 @@ class RefusedConversions:
         keep_refusal(self.vmap_level, found, lambda: self._error(call, advice))
 
     def __bool__(self) -> bool:
+        if AGREEING.get():
+            answers = np.ravel(raw_value(self)).astype(bool)
+            if answers.size == self.vmap_level.size:  # one each
+                if answers.all() or not answers.any():
+                    return bool(answers[0])
+                raise DisagreementError(answers)
         raise BatchingError(
             f"{self.vmap_level.name}: bool() of a batched value; each example may branch "
             "differently. Use np.where."
@@ -77,6 +99,7 @@ class RefusedConversions:
         self.refuse_conversion("complex()", "Use x + 0j.")
 
     def __index__(self) -> int:
+        refuse_sparse_power()
         self.refuse_conversion(
             "operator.index(), as for range(x), a shape or the index of a plain array,",
             "To look up values use np.take(table, x, axis=0) of tapegrad.numpy, with "
@@ -85,6 +108,11 @@ class RefusedConversions:
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if leaves_it_to_us():
+            return np.empty((), object)
+        return self._refuse_array()
+
+    def _refuse_array(self) -> NoReturn:
         if self.dtype.kind == "b":
             advice = (
                 "Use np.where(x, table, 0) for table[x], np.sum(table, where=x) for a sum of it, "
@@ -128,4 +156,4 @@ class RefusedConversions:
         self.refuse("math.trunc()", "Use np.trunc.")
 
 
-__all__ = ["RefusedConversions"]
+__all__ = ["AGREEING", "DisagreementError", "RefusedConversions"]

@@ -14,6 +14,7 @@ import tapegrad
 from tapegrad._cli._differences import compare
 from tapegrad._cli._tape_picture import check_path, write_picture
 from tapegrad._cli._target import CommandError
+from tapegrad._progress import Bar
 
 if TYPE_CHECKING:
     import argparse
@@ -63,12 +64,12 @@ def initial_parameters(generator: np.random.Generator) -> Parameters:
 def run(options: argparse.Namespace) -> int:
     """Train, report and draw; return the exit status."""
     check_path(options.out)
-    load_digits, progress = _extras()
+    load_digits = _loader()
     generator = np.random.default_rng(0)
     images, digits = _digits(load_digits, generator)
     start = time.perf_counter()
     parameters = train(
-        initial_parameters(generator), images[HELD_OUT:], digits[HELD_OUT:], generator, progress
+        initial_parameters(generator), images[HELD_OUT:], digits[HELD_OUT:], generator
     )
     seconds = time.perf_counter() - start
     print(f"trained on {len(digits) - HELD_OUT} images in {seconds:.1f} s")
@@ -78,15 +79,14 @@ def run(options: argparse.Namespace) -> int:
     return _check_and_draw(options.out, generator, images[:BATCH], digits[:BATCH])
 
 
-def _extras() -> tuple[Any, Any]:
+def _loader() -> Any:
     try:
         from sklearn.datasets import load_digits
-        from tqdm import tqdm
     except ImportError as error:
         raise CommandError(
-            f"the demo needs {error.name}: python -m pip install scikit-learn tqdm"
+            f"the demo needs {error.name}: python -m pip install scikit-learn"
         ) from error
-    return load_digits, tqdm
+    return load_digits
 
 
 def _digits(load_digits: Function, generator: np.random.Generator) -> tuple[Any, Any]:
@@ -101,23 +101,22 @@ def train(
     images: Value,
     digits: Value,
     generator: np.random.Generator,
-    progress: Function,
 ) -> Parameters:
     """Descend along the gradient with momentum, one random batch at a time."""
     value_and_gradient = tapegrad.value_and_grad(loss)
     velocity = {name: np.zeros_like(weights) for name, weights in parameters.items()}
-    bar = progress(range(1, EPOCHS + 1), desc="training", unit="epoch")
-    for epoch in bar:
-        losses = []
-        for batch in np.array_split(generator.permutation(len(digits)), len(digits) // BATCH):
-            value, gradient = value_and_gradient(parameters, images[batch], digits[batch])
-            losses.append(value)
-            for name in parameters:
-                velocity[name] = MOMENTUM * velocity[name] - RATE * gradient[name]
-                parameters = {**parameters, name: parameters[name] + velocity[name]}
-        if epoch % 10 == 0 or epoch == 1:
-            bar.write(f"epoch {epoch:3}: loss {np.mean(losses):.4f}")
-        bar.set_postfix(loss=f"{np.mean(losses):.4f}", refresh=False)
+    with Bar("training", total=EPOCHS) as bar:
+        for epoch in range(1, EPOCHS + 1):
+            losses = []
+            for batch in np.array_split(generator.permutation(len(digits)), len(digits) // BATCH):
+                value, gradient = value_and_gradient(parameters, images[batch], digits[batch])
+                losses.append(value)
+                for name in parameters:
+                    velocity[name] = MOMENTUM * velocity[name] - RATE * gradient[name]
+                    parameters = {**parameters, name: parameters[name] + velocity[name]}
+            if epoch % 10 == 0 or epoch == 1:
+                bar.write(f"epoch {epoch:3}: loss {np.mean(losses):.4f}")
+            bar.step(loss=float(np.mean(losses)))
     return parameters
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad import _tree
+from tapegrad._progress import Bar
 from tapegrad.testing._promises import Promises
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class Comparison:
 
     `error` is the largest relative error of a partial. A partial far smaller than the function's
     value is lost in the rounding of that value, so errors are relative to the larger of the two.
+    `analytic` is False for a complex function of complex arguments whose derivative is that of its
+    real part alone, as that of np.conj (docs/complex.md).
     """
 
     error: float
@@ -38,6 +41,7 @@ class Comparison:
     compared: int
     total: int
     worst: str
+    analytic: bool = True
 
     @property
     def passed(self) -> bool:
@@ -45,7 +49,8 @@ class Comparison:
 
     def __str__(self) -> str:
         some = "all" if self.compared == self.total else f"{self.compared} of"
-        return f"{some} {self.total} partials, max relative error {self.error:.2g}"
+        which = "" if self.analytic else " of the real part (f is not analytic)"
+        return f"{some} {self.total} partials{which}, max relative error {self.error:.2g}"
 
 
 def compare(f: Function, args: tuple[Tree, ...], derivative: Tree) -> Comparison:
@@ -56,10 +61,11 @@ def compare(f: Function, args: tuple[Tree, ...], derivative: Tree) -> Comparison
     matrix that a rule takes to be Hermitian moves along Hermitian directions.
 
     Args:
-        f: a function of `*args` with real outputs, one array or a tree of arrays.
+        f: a function of `*args` with real or complex outputs, one array or a tree of arrays.
         args: positional arguments: trees of floating point or complex arrays and numbers.
         derivative: for each leaf of the output a tree like `args`, with arrays of shape
-            `output.shape + input.shape`; du/dx - i du/dy for complex inputs.
+            `output.shape + input.shape`; du/dx - i du/dy for complex inputs, where u is the
+            output, or its real part.
 
     Returns:
         The largest error of a partial, and whether it is within the precision of differences.
@@ -69,30 +75,63 @@ def compare(f: Function, args: tuple[Tree, ...], derivative: Tree) -> Comparison
     weights = _weights(outputs)
     gradient = _contract(weights, _tree.flatten(derivative)[0], len(inputs))
 
-    def value_at(leaves: Sequence[Value]) -> float:
+    def value_at(leaves: Sequence[Value]) -> Any:
         leaves_out = _tree.flatten(f(*_tree.unflatten(structure, leaves)))[0]
-        return sum(float(np.sum(w * y)) for w, y in zip(weights, leaves_out, strict=True))
+        return sum(np.sum(w * y) for w, y in zip(weights, leaves_out, strict=True))
 
     promises = Promises(lambda *leaves: f(*_tree.unflatten(structure, leaves)), inputs)
     step = _step([*map(np.asarray, inputs), *outputs])
     floor = 100 * step * abs(value_at(inputs))  # rounding of the value, in units of the tolerance
     places, total = _places(inputs)
-    worst, text = -1.0, ""
+    worst = {True: _Worst(), False: _Worst()}  # of complex inputs, of real ones: imaginary parts
+    real = _Worst()
     promised = promises.exist()
-    for number, index in places:
-        exact, near = 0j, 0j
-        for unit in (1, 1j) if np.iscomplexobj(inputs[number]) else (1,):
-            dots = _unit(inputs, (number, index), unit)
-            dots = promises.along(dots) if promised else dots
-            h = step * max(1.0, abs(np.asarray(inputs[number])[index]))
-            turned = np.conjugate(unit)
-            moved = dots[number] != 0
-            exact += turned * complex(np.sum((gradient[number] * dots[number])[moved])).real
-            near += turned * _difference(value_at, inputs, dots, h)
-        error = abs(exact - near) / (max(abs(exact), abs(near), floor) or 1.0)
-        if not error <= worst:  # NaN is the worst of all
-            worst, text = error, f"{_number(exact)} by tapegrad, {_number(near)} by differences"
-    return Comparison(worst, step, len(places), total, text)
+    with Bar("differences", total=len(places)) as bar:
+        for number, index in places:
+            exact, near = _Pair(), _Pair()
+            is_complex = np.iscomplexobj(inputs[number])
+            for unit in (1, 1j) if is_complex else (1,):
+                dots = _unit(inputs, (number, index), unit)
+                dots = promises.along(dots) if promised else dots
+                h = step * max(1.0, abs(np.asarray(inputs[number])[index]))
+                moved = dots[number] != 0
+                exact.add(unit, np.sum((gradient[number] * dots[number])[moved]))
+                near.add(unit, _difference(value_at, inputs, dots, h))
+            real.look(exact.real, near.real, floor)
+            if any(map(np.iscomplexobj, outputs)):
+                worst[is_complex].look(exact.imag, near.imag, floor)
+            bar.step(worst=real.error)
+    analytic = not (worst[True].error > step and real.error <= step)
+    found = max([real, worst[False], *([worst[True]] if analytic else [])], key=_Worst.rank)
+    return Comparison(found.error, step, len(places), total, found.text, analytic)
+
+
+class _Pair:
+    """A partial of the real part of a value, and one of its imaginary part: du/dx - i du/dy."""
+
+    def __init__(self) -> None:
+        self.real = self.imag = 0j
+
+    def add(self, unit: complex, change: Any) -> None:
+        """What the value changes by along an axis of the complex plane."""
+        self.real += np.conjugate(unit) * complex(change).real
+        self.imag += np.conjugate(unit) * complex(change).imag
+
+
+class _Worst:
+    """The largest relative error so far, and what it was; NaN is larger than all."""
+
+    def __init__(self) -> None:
+        self.error, self.text = -1.0, ""
+
+    def rank(self) -> float:
+        return np.inf if np.isnan(self.error) else self.error
+
+    def look(self, exact: complex, near: complex, floor: float) -> None:
+        error = float(abs(exact - near) / (max(abs(exact), abs(near), floor) or 1.0))
+        if not error <= self.error:
+            self.error = error
+            self.text = f"{_number(exact)} by tapegrad, {_number(near)} by differences"
 
 
 def _weights(outputs: Sequence[Value]) -> list[Value]:
@@ -133,14 +172,14 @@ def _unit(inputs: Sequence[Value], place: Place, unit: complex) -> list[Any]:
 
 
 def _difference(
-    value_at: Callable[[Sequence[Any]], float],
+    value_at: Callable[[Sequence[Any]], Any],
     inputs: Sequence[Value],
     dots: list[Tangent],
     h: float,
-) -> float:
+) -> Any:
     """Compute the central difference along a direction."""
 
-    def at(step: float) -> float:
+    def at(step: float) -> Any:
         # [()] keeps a scalar a scalar
         return value_at(
             [

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tapegrad._errors import TapegradError
+from tapegrad._errors import NonFiniteError, TapegradError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +37,10 @@ def blaming(what: str) -> Iterator[None]:
     """Turn any exception of the user's code into one line that says where it came from."""
     try:
         yield
-    except (CommandError, KeyboardInterrupt):
+    except (CommandError, KeyboardInterrupt, BrokenPipeError):
         raise
+    except NonFiniteError as error:  # it shows a line of the program
+        raise CommandError(str(error)) from error
     except TapegradError as error:  # its message says what was called and what to do
         raise CommandError(" ".join(str(error).split())) from error
     except BaseException as error:
@@ -128,14 +130,35 @@ def evaluate_point(expression: str, function: Function) -> tuple[Tree, ...]:
 
     `np`, `numpy` and `math` are in scope, and so are the names of the function's own module.
     """
-    scope = dict(getattr(inspect.unwrap(function), "__globals__", {}))
-    scope |= {"np": np, "numpy": np, "math": math}
-    with blaming(f"--at {expression!r}"):
-        # The expression is the user's own, typed into their own shell.
-        point = eval(expression, scope)
-    args = point if type(point) is tuple else (point,)
+    args = _evaluated("--at", expression, function)
     _check_arguments(function, args)
     return args
+
+
+def evaluate_direction(
+    expression: str, function: Function, args: tuple[Tree, ...]
+) -> tuple[Tree, ...]:
+    """Evaluate `--jvp`, as `--at`: the tangents of the arguments, in their containers."""
+    dots = _evaluated("--jvp", expression, function)
+    if len(dots) != len(args):
+        raise CommandError(
+            f"--jvp: expected {_arguments(len(args))}, as in --at, got {_arguments(len(dots))} "
+            "(a tuple is several arguments)"
+        )
+    return dots
+
+
+def _evaluated(option: str, expression: str, function: Function) -> tuple[Tree, ...]:
+    scope = dict(getattr(inspect.unwrap(function), "__globals__", {}))
+    scope |= {"np": np, "numpy": np, "math": math}
+    with blaming(f"{option} {expression!r}"):
+        # The expression is the user's own, typed into their own shell.
+        point = eval(expression, scope)
+    return point if type(point) is tuple else (point,)
+
+
+def _arguments(count: int) -> str:
+    return f"{count} argument{'' if count == 1 else 's'}"
 
 
 def _check_arguments(function: Function, args: tuple[Tree, ...]) -> None:
@@ -146,8 +169,8 @@ def _check_arguments(function: Function, args: tuple[Tree, ...]) -> None:
         signature.bind(*args)
     except TypeError as error:
         raise CommandError(
-            f"--at: {name_of(function)}{signature} cannot be called with {len(args)} argument"
-            f"{'' if len(args) == 1 else 's'}: {error} (a tuple is several arguments)"
+            f"--at: {name_of(function)}{signature} cannot be called with "
+            f"{_arguments(len(args))}: {error} (a tuple is several arguments)"
         ) from None
 
 

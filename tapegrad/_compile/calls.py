@@ -37,7 +37,6 @@ from tapegrad._core.recorded import OPEN, RECORDING
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function
 from tapegrad._errors import EagerWarning, InputError, StaleProgramError, message, name_of
-from tapegrad._program import operators
 from tapegrad._program.holders import HOLDERS, draws, opened, state
 from tapegrad._program.listing import listing
 from tapegrad._program.numpy_program import RECORDINGS, Source
@@ -49,13 +48,13 @@ from tapegrad._program.program import (
     UnknownAnswer,
     copied,
 )
-from tapegrad._program.recorded import Recorded, Recording
+from tapegrad._program.recorded import Recorded
 from tapegrad._program.recorder import NotRecordableError, Recorder
+from tapegrad._program.recording import Recording
 from tapegrad._transforms.draws import RandomnessCheck
+from tapegrad._transforms.tracebacks import fold
 from tapegrad._tree import flatten, unflatten
 from tapegrad._warning import warn
-
-assert operators, "recorded values get their operators by importing them"
 
 MOST_PROGRAMS = 64  # that a function keeps: the least recently used one goes
 MOST_BRANCHES = 8  # at one read of a value
@@ -147,15 +146,23 @@ class Calls:
         self.recording = threading.Lock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # Inside a transform, or another recording, the values belong to that: f runs itself.
-        if self.eager or CURRENT.get() is not None or RECORDING.get() is not None:
-            return self.f(*args, **kwargs)
-        if self.short and not kwargs:
-            given: list[Any] = []
-            program = self.short.get(short_key(args, given))
-            if program is not None and self.surroundings.are_those(program.outside):
-                with contextlib.suppress(Exception):  # it is met again below
-                    return program.runner.run(given)
+        try:
+            # Inside a transform, or another recording, the values belong to that: f runs itself.
+            if self.eager or CURRENT.get() is not None or RECORDING.get() is not None:
+                return self.f(*args, **kwargs)
+            if self.short and not kwargs:
+                given: list[Any] = []
+                program = self.short.get(short_key(args, given))
+                if program is not None and self.surroundings.are_those(program.outside):
+                    with contextlib.suppress(Exception):  # it is met again below
+                        return program.runner.run(given)
+            return self._looked_up(args, kwargs)
+        except BaseException as error:
+            fold(error)
+            raise
+
+    def _looked_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call whose program has no short key, or none that served."""
         leaves, structure = flatten((args, kwargs))
         inputs: list[Any] = []
         signature = self._signature(leaves, inputs)
@@ -170,12 +177,15 @@ class Calls:
             return self._record(program, leaves, structure, inputs, (args, kwargs))
         own = self._own_if_due(leaves, structure) if self.check else None
         before = inputs if own is None or not program.written else copies(inputs)
+        out = failed = None
         try:
             out = program.runner.run(inputs)
-        except UnknownAnswer:
-            return self._record(program, leaves, structure, inputs, (args, kwargs))
         except Exception as error:  # noqa: BLE001 - whatever f raises is raised by its own call
-            if type(error) is NotFiniteError and self.recording.acquire(blocking=False):
+            failed = type(error)  # and has no context of ours
+        if failed is UnknownAnswer:
+            return self._record(program, leaves, structure, inputs, (args, kwargs))
+        if failed is not None:
+            if failed is NotFiniteError and self.recording.acquire(blocking=False):
                 try:
                     self._met_infinities(program, inputs)
                 finally:

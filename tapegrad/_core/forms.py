@@ -22,7 +22,7 @@ from tapegrad._core.entry import MINUS
 from tapegrad._core.general import General, transpose_at, transpose_linear, watching
 from tapegrad._core.linear import Linear, Multilinear
 from tapegrad._core.out import write_out
-from tapegrad._core.rule import REGISTRY, Partial, Rule, register
+from tapegrad._core.rule import Partial, Rule, register, rule_of
 from tapegrad._core.types import Function
 from tapegrad._core.values import Traced, untraced
 from tapegrad._errors import NotDifferentiableError
@@ -87,7 +87,7 @@ def partials_of(function: Function) -> list[Function] | None:
 
     A constant function has no partials. Those that are constant return a number.
     """
-    rule = REGISTRY.get(function)
+    rule = rule_of(function)
     if isinstance(rule, Constant):
         return []
     if not isinstance(rule, Elementwise):

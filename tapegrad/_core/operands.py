@@ -12,6 +12,7 @@ or the operation is refused.
 from __future__ import annotations
 
 import array
+import importlib
 import numbers
 import sys
 from collections.abc import Callable, Sequence
@@ -33,11 +34,16 @@ ELEMENTS = {
     "jaxlib": "np.asarray of it",
     "pandas": "its .to_numpy()",
     "pint": "its .magnitude, in the unit you want",
-    "scipy": "its .toarray(), or use tapegrad.sparse",
+    "scipy": "its .toarray(), or write A @ x or A.dot(x), which need nothing else",
     "torch": "its .detach().numpy()",
     "uncertainties": "its .nominal_value",
     "xarray": "its .data",
 }
+
+# The module that knows SciPy's sparse matrices, which have operators of their own: it is imported
+# when one of them meets a traced value.
+SPARSE = "tapegrad.scipy.sparse"
+_LEFT = frozenset(("__matmul__", "__rmatmul__", "__mul__", "__rmul__", "__truediv__"))
 
 _OPERATORS = [
     f"__{side}{name}__"
@@ -114,12 +120,33 @@ def call_other(
     if it takes none.
     """
     others = [x for x in inputs if as_operand(x) is NotImplemented]
+    if any(is_sparse(type(x)) for x in others):
+        return importlib.import_module(SPARSE).operate(ufunc, method, inputs, kwargs)
     for other in others:
         if getattr(type(other), "__array_ufunc__", None) is not None:
             result = other.__array_ufunc__(ufunc, method, *inputs, **kwargs)
             if result is not NotImplemented:
                 return result
     raise refusal(others[0])
+
+
+def is_sparse(kind: type) -> bool:
+    """Whether a class is one of SciPy's sparse matrices."""
+    return kind.__module__.startswith("scipy.sparse.") and hasattr(kind, "tocsr")
+
+
+def leaves_it_to_us() -> bool:
+    """Whether it is an operator of a sparse matrix of SciPy's that asks for a plain array.
+
+    It tries `np.asanyarray(x)`, and leaves the operation to x's reflected operator where it gets
+    an object that is no array. So says the frame of the caller's caller, and those below.
+    """
+    frame: Any = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy.sparse."):
+        if frame.f_code.co_name in _LEFT:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def refusal(other: Value) -> NotDifferentiableError:
@@ -196,6 +223,17 @@ def _learn(kind: type) -> Callable[[Value], Any]:
     return found
 
 
+def take_base(kind: type[np.ndarray]) -> None:
+    """Take arrays of a subclass of ndarray for plain arrays, whatever it adds to them."""
+    _TAKEN[kind] = _base_array
+    _UNCHANGED.discard(kind)
+
+
+def forget(kind: type) -> None:
+    """Decide again how values of a class are taken."""
+    _TAKEN.pop(kind, None)
+
+
 def _decide(kind: type) -> Callable[[Value], Any]:
     if issubclass(kind, (Traced, Mapped)):
         return _itself
@@ -213,6 +251,8 @@ def _decide(kind: type) -> Callable[[Value], Any]:
         return float
     if issubclass(kind, numbers.Complex):
         return complex
+    if is_sparse(kind):
+        return _not_ours
     if any(hasattr(kind, name) for name in _EXPORTS) or hasattr(kind, "__array_priority__"):
         # An array whose own operators may differ from NumPy's, or one without operators (a
         # dataset in a file), which NumPy reads.
@@ -237,6 +277,8 @@ __all__ = [
     "elements_of",
     "follows_numpy",
     "has_own_functions",
+    "is_sparse",
+    "leaves_it_to_us",
     "library_of",
     "name_of_kind",
     "refusal",

@@ -10,6 +10,7 @@ tangent, and `batch` says how the function acts under vmap.
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import sys
 from collections.abc import Iterator, Sequence
@@ -36,6 +37,16 @@ from tapegrad._numpy_versions import deprecated_keywords, signature_of
 Partial = Function | int | None
 
 REGISTRY: dict[Function, Rule] = {}
+
+# Modules whose ufuncs come with rules that are declared at the first call of one, and the module
+# that declares them: it is not imported before the module of the ufuncs is.
+LATE = {"scipy.special": "tapegrad.scipy.special"}
+
+# The package whose primitives are other libraries' functions, and are called and named as these.
+MIRRORS = "tapegrad.scipy"
+# Packages of ours whose rules may keep what they get, as those of a program: these, and one whose
+# rules call functions of the program's.
+_FREE = (MIRRORS, "tapegrad.implicit")
 
 # How a function batches: one of these words, which `_batched/batching_rules.py` explains, or a
 # signature of core dimensions like "(m,m),(m,k)", or the batched function itself.
@@ -124,7 +135,8 @@ class Rule:
         self._array_names: tuple[str, ...] = ()
         self._defaults: dict[str, Any] = {}  # of arrays that a call may leave out
         home = getattr(function, "__module__", None) or "numpy"  # older ufuncs have none
-        self.foreign = home.partition(".")[0] not in ("numpy", "tapegrad")
+        own = home.partition(".")[0] in ("numpy", "tapegrad")
+        self.foreign = not own or home.startswith(_FREE)
         # Whether a call with one argument passes one array: else `bind` has to fill in the others.
         self._short = not sequence and not self.foreign
         self._needed: dict[tuple[bool, ...], tuple[Sequence[bool], bool]] = {}
@@ -413,9 +425,14 @@ def _qualified_name(function: Function) -> str:
     module = getattr(function, "__module__", None) or ""
     if isinstance(function, np.ufunc):
         name = function.__name__  # ufuncs know no module
-        if getattr(sys.modules.get("scipy.special"), name, None) is function:
+        if any(
+            getattr(sys.modules.get(home), name, None) is function
+            for home in ("scipy.special", "scipy.special._ufuncs")
+        ):
             return f"scipy.special.{name}"
         module = "numpy" if name.isidentifier() else ""  # np.frompyfunc makes other names
+    if module.startswith(MIRRORS):
+        return f"{module.removeprefix('tapegrad.')}.{name_of(function)}"
     prefix = "np" + module.removeprefix("numpy") + "." if module.startswith("numpy") else ""
     return prefix + name_of(function)
 
@@ -440,9 +457,31 @@ def register(rule: Rule) -> Rule:
     return rule
 
 
+def rule_of(function: Function) -> Rule | None:
+    """The rule of a function; those of another library's ufuncs are declared when one is asked."""
+    found = REGISTRY.get(function)
+    if found is None and LATE and isinstance(function, np.ufunc):
+        for home, rules in tuple(LATE.items()):
+            if home in sys.modules:
+                importlib.import_module(rules)
+                LATE.pop(home, None)  # not before: another thread waits for the import
+        found = REGISTRY.get(function)
+    return found
+
+
 def rules_of_form(form: str) -> Iterator[Rule]:
     """All declared rules of one form."""
     return (rule for rule in REGISTRY.values() if rule.form == form)
 
 
-__all__ = ["REGISTRY", "Function", "Partial", "Rule", "register", "rules_of_form"]
+__all__ = [
+    "LATE",
+    "MIRRORS",
+    "REGISTRY",
+    "Function",
+    "Partial",
+    "Rule",
+    "register",
+    "rule_of",
+    "rules_of_form",
+]

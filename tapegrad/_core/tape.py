@@ -12,6 +12,7 @@ import itertools
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NoReturn, Protocol
 
@@ -229,7 +230,7 @@ class Tape:
 
     def require_open(self) -> None:
         """Raise LeakedValueError if the transform of this tape has returned."""
-        if isinstance(self.log, _Refusal):
+        if self.is_closed():
             self.log(())
 
     def close(self, *, verify: bool = False) -> None:
@@ -256,6 +257,22 @@ class Tape:
                 "function ran, after a derivative had come to depend on it. Copy it before the "
                 "change."
             )
+
+    def is_closed(self) -> bool:
+        """Whether the transform of this tape has returned."""
+        return isinstance(self.log, _Refusal)
+
+    @contextmanager
+    def open_again(self) -> Iterator[None]:
+        """Let values that outlive the transform be computed with, as constants of this tape.
+
+        For a program's own backward rule, in which it looks at what it kept of the forward pass.
+        """
+        self.log = _forget
+        try:
+            yield
+        finally:
+            self.close()
 
     def record(
         self,
@@ -487,6 +504,10 @@ def _checksum(array: Any) -> int:
     sums = np.add.reduce(words[:whole].reshape(-1, _COLUMNS), axis=0, dtype=np.uint64)
     rest = words[whole:]
     return int(np.add.reduce(sums * _WEIGHTS)) + int(np.add.reduce(rest * _WEIGHTS[: len(rest)]))
+
+
+def _forget(entry: Entry) -> None:
+    """The `log` of a tape that is open again: nothing is transposed any more."""
 
 
 class _Refusal:

@@ -464,20 +464,84 @@ def is_array(value: Any) -> bool:
 # that asks. Dask takes what is an ndarray into a graph, where a derivative would be lost; what is
 # none has the operation to itself. xarray converts NumPy's scalars, and holds any other array.
 # mpmath takes a float whose mantissa it cannot get for nan, and refuses what is no number.
-_ASKERS = ("dask.array.chunk_types", "mpmath.", "xarray.")
+# scipy.sparse hands the memory of an ndarray to its products, and leaves those with anything else
+# to the reflected operator.
+_ASKERS = ("dask.array.chunk_types", "mpmath.", "scipy.sparse.", "xarray.")
+_LIBRARIES = ("scipy.sparse", "xarray", "dask.array", "mpmath")
+_ON_BEHALF = ("isscalar", "__instancecheck__")  # functions that ask for their caller
 _modules = sys.modules
+# Libraries that ask for the class of another library's arrays, by the start of their modules'
+# names, with that class.
+_SHOWN: dict[str, type] = {}
+# What a function that asks is shown, by the id of its code, which is kept as well: a class, True
+# for the type of the value, None for what programs are shown.
+_asking: dict[int, tuple[type | bool | None, Any]] = {}
 
 
-def asked_by_holder() -> bool:
-    """Whether one of these libraries asks for a `__class__` that shows NumPy's elsewhere.
+def show_as(libraries: dict[str, type]) -> None:
+    """Set what code of these libraries is shown as the `__class__` of any value in a trace."""
+    _SHOWN.clear()
+    _SHOWN.update(libraries)
+    _asking.clear()
 
-    To be called by `__class__` itself, which each isinstance asks: lookups alone where none of
-    them is imported.
+
+def class_for_holder(kind: type) -> type | None:
+    """The `__class__` that one of these libraries is shown where it asks; None for programs.
+
+    It is the type of the value, `kind`, or the class of another library's arrays. To be called by
+    `__class__` itself, which each isinstance asks: lookups alone where none of them is imported.
     """
-    if "xarray" not in _modules and "dask.array" not in _modules and "mpmath" not in _modules:
-        return False
-    name: str = sys._getframe(2).f_globals.get("__name__") or ""
-    return name.startswith(_ASKERS)
+    if not _SHOWN:
+        for library in _LIBRARIES:
+            if library in _modules:
+                break
+        else:
+            return None
+    frame: Any = sys._getframe(2)
+    code = frame.f_code
+    known = _asking.get(id(code))
+    if known is None:
+        while frame.f_code.co_name in _ON_BEHALF:
+            frame = frame.f_back
+        known = _shown_to(frame.f_globals.get("__name__") or ""), code
+        if frame.f_code is code:  # what asks by itself always asks for one module
+            if len(_asking) > 4096:  # programs that make functions
+                _asking.clear()
+            _asking[id(code)] = known
+    if known[0] and code.co_name in _ASK_ABOUT_NUMBERS:
+        refuse_sparse_power(frame)
+    shown = known[0]
+    return kind if shown is True else shown  # type: ignore[return-value]  # it is never False
+
+
+def _shown_to(name: str) -> type | bool | None:
+    """What the code of a module is shown: see `_asking`."""
+    if name.startswith(_ASKERS):
+        return True
+    return next((kind for start, kind in _SHOWN.items() if name.startswith(start)), None)
+
+
+_ASK_ABOUT_NUMBERS = frozenset(("isscalar", "isdense"))
+_POWERS = frozenset(("__pow__", "power", "matrix_power"))
+
+
+def refuse_sparse_power(frame: Any = None) -> None:
+    """Raise an error if SciPy asks whether the power of a sparse matrix is a number.
+
+    Its own words for one that is traced are that it is no scalar. It catches TypeErrors, which
+    most errors of ours are, so that this one is of SciPy's class.
+    """
+    frame = frame or sys._getframe(2)
+    while frame.f_code.co_name in _ON_BEHALF:
+        frame = frame.f_back
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy.sparse."):
+        if frame.f_code.co_name in _POWERS:
+            raise NotImplementedError(
+                "A ** x of a sparse matrix A: expected a number that is no traced value. For the "
+                "powers of its elements call tapegrad.scipy.sparse.csr_array((A.data ** x, "
+                "A.indices, A.indptr), A.shape), or write A.toarray() ** x."
+            )
+        frame = frame.f_back
 
 
 def class_shown(value: Any) -> Any:
@@ -550,9 +614,9 @@ __all__ = [
     "any_true",
     "as_one",
     "as_order",
-    "asked_by_holder",
     "batched_index_part",
     "cast",
+    "class_for_holder",
     "class_shown",
     "copied_index",
     "decide",
@@ -585,6 +649,8 @@ __all__ = [
     "raw_value",
     "recorded_in",
     "records",
+    "refuse_sparse_power",
+    "show_as",
     "shown_value",
     "snapshot",
     "trust",

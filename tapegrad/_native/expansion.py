@@ -34,8 +34,9 @@ from tapegrad._program.program import (
     references_of,
     value_of,
 )
-from tapegrad._program.recorded import Recorded, Recording
+from tapegrad._program.recorded import Recorded
 from tapegrad._program.recorder import Recorder
+from tapegrad._program.recording import Recording
 from tapegrad._tree import flatten, unflatten
 
 Path = list[tuple[Block, Any]]

@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 
 # What an event is of: a function, a step of a backward pass, or a range that the program named.
 FUNCTION, BACKWARD, USER = 0, 1, 7
+# A tangent that is pushed through a call; all of a replay; a function of the program as a
+# transform runs it; the same as a checkpoint runs it again; and all that is profiled.
+TANGENT, REPLAY, PROGRAM, AGAIN, WHOLE = 16, 17, 18, 19, 20
 
 
 class Detail(NamedTuple):
@@ -19,6 +22,8 @@ class Detail(NamedTuple):
     memory: int = 0  # bytes: what was allocated within the call less what was freed
     stack: tuple[str, ...] = ()  # the frames of the program, innermost first
     number: int = -1  # the same of a call and of the step of a backward pass that belongs to it
+    site: tuple[Any, ...] = ()  # the same frames with their parts: file, line, function
+    peak: int = 0  # bytes: the most that was allocated at a time within the call, and before it
 
 
 NOTHING = Detail()
@@ -96,4 +101,17 @@ def _is_within(event: Event, outer: Event) -> bool:
     return event.begin < outer.end and event.end <= outer.end
 
 
-__all__ = ["BACKWARD", "FUNCTION", "NOTHING", "USER", "Detail", "Event", "nested"]
+__all__ = [
+    "AGAIN",
+    "BACKWARD",
+    "FUNCTION",
+    "NOTHING",
+    "PROGRAM",
+    "REPLAY",
+    "TANGENT",
+    "USER",
+    "WHOLE",
+    "Detail",
+    "Event",
+    "nested",
+]

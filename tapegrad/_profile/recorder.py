@@ -3,8 +3,9 @@
 Knows clocks, threads, frames and Python's account of memory. Must not know which functions are
 worth recording, or what their arguments are beyond a shape.
 
-A record is a tuple in one list, which all threads and all running recorders share: appending to a
-list is safe. Of it, a recorder takes what began after its start.
+A record is a tuple in the list of a `Log`, which all threads and the recorders that run on it
+share: appending to a list is safe. Of it, a recorder takes what began after its start. `LOG` is
+that of the functions that layers declare (`switch.py`); who watches by other means has its own.
 """
 
 from __future__ import annotations
@@ -27,16 +28,18 @@ Function = Callable[..., Any]
 Name = str | Function
 
 _LOCK = threading.RLock()
-_RUNNING: list[Recorder] = []
 
 
 class Log:
-    """What the functions in place record: shared by the recorders that run.
+    """What is recorded: shared by the recorders that run on it.
 
-    shapes, memory, stack: whether any of them asks for it.
+    declared: whether it is of the functions that layers declare, which are put in place while a
+    recorder runs. shapes, memory, stack: whether any recorder asks for it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, declared: bool = False) -> None:
+        self.declared = declared
+        self.running: list[Recorder] = []
         self.records: list[tuple[Any, ...]] = []
         self.append = self.records.append
         self.shapes = self.memory = self.stack = False
@@ -71,10 +74,10 @@ class Log:
         return self._named(function, name, kind)
 
     def _timed(self, function: Function, name: str, kind: int) -> Function:
-        append = self.append
+        append, running = self.append, self.running
 
         def recorded(*args: Any, **kwargs: Any) -> Any:
-            if not _RUNNING:  # the program kept this function after the profile
+            if not running:  # the program kept this function after the profile
                 return function(*args, **kwargs)
             begin = now()
             try:
@@ -85,10 +88,10 @@ class Log:
         return recorded
 
     def _named(self, function: Function, name: Function, kind: int) -> Function:
-        append = self.append
+        append, running = self.append, self.running
 
         def recorded(*args: Any, **kwargs: Any) -> Any:
-            label = name(*args, **kwargs) if _RUNNING else None
+            label = name(*args, **kwargs) if running else None
             if label is None:
                 return function(*args, **kwargs)
             begin = now()
@@ -106,7 +109,7 @@ class Log:
 
         def recorded(*args: Any, **kwargs: Any) -> Any:
             label = name if isinstance(name, str) else name(*args, **kwargs)
-            if label is None or not _RUNNING:
+            if label is None or not self.running:
                 return function(*args, **kwargs)
             shapes = shapes_of((*args, *kwargs.values()) if kwargs else args) if shaped else ()
             frames = frames_of() if stacked else ()
@@ -129,7 +132,7 @@ class Log:
 
         def recorded(*args: Any, **kwargs: Any) -> Any:
             label = name if isinstance(name, str) else name(*args, **kwargs)
-            if label is None or not _RUNNING:
+            if label is None or not self.running:
                 return function(*args, **kwargs)
             first = self.allocated()
             shaped = self.shapes and kind == FUNCTION
@@ -179,7 +182,7 @@ class Log:
         return tracemalloc.get_traced_memory()[0] - self.spent if self.memory else 0
 
 
-LOG = Log()
+LOG = Log(declared=True)
 
 
 class Recorder:
@@ -187,10 +190,19 @@ class Recorder:
 
     shapes: of the arguments. memory: bytes that each call allocated less those that it freed, as
     `tracemalloc` counts them, for Python's objects and NumPy's arrays, in all threads. stack: the
-    frames of the program at each call. Several recorders may run at a time.
+    frames of the program at each call. log: where the records are. Several recorders may run at a
+    time.
     """
 
-    def __init__(self, *, shapes: bool = False, memory: bool = False, stack: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        shapes: bool = False,
+        memory: bool = False,
+        stack: bool = False,
+        log: Log = LOG,
+    ) -> None:
+        self.log = log
         self.shapes, self.memory, self.stack = shapes, memory, stack
         self.begin = self.end = self.wall = 0
         self.records: list[tuple[Any, ...]] = []
@@ -204,57 +216,65 @@ class Recorder:
             if self.memory and not tracemalloc.is_tracing():
                 tracemalloc.start(1)
                 self.traces = True
-            _RUNNING.append(self)
+            log = self.log
+            log.running.append(self)
             try:
-                _adapt(first=len(_RUNNING) == 1)
+                _adapt(log, first=len(log.running) == 1)
             except BaseException:
-                _RUNNING.remove(self)
+                log.running.remove(self)
                 raise
-            self.first = len(LOG.records)
+            self.first = len(log.records)
             self.wall, self.begin = time_ns(), now()
         return self
 
     def stop(self) -> None:
         """End the recording and keep its records. Calls that are open are not part of it."""
         with _LOCK:
-            if self not in _RUNNING:
+            log = self.log
+            if self not in log.running:
                 return
             self.end = now()
-            _RUNNING.remove(self)
-            taken = LOG.records[self.first :]
+            log.running.remove(self)
+            taken = log.records[self.first :]
             self.records = [r for r in taken if r[2] >= self.begin and r[3] <= self.end]
             self.threads = {thread.ident or 0: thread.name for thread in threading.enumerate()}
-            if not _RUNNING:
-                switch_out()
-                LOG.records.clear()
+            if log.running:
+                _adapt(log)
             else:
-                _adapt()
+                if log.declared:
+                    switch_out()
+                log.records.clear()
             if self.traces:
-                tracemalloc.stop()
                 self.traces = False
+                heir = next((r for r in log.running if r.memory), None)
+                if heir is not None:
+                    heir.traces = True
+                else:
+                    tracemalloc.stop()
 
     def events(self) -> list[Event]:
         """The events in order of their begin, nested."""
         return nested(self.records)
 
 
-def _adapt(*, first: bool = False) -> None:
+def _adapt(log: Log, *, first: bool = False) -> None:
     """Switch to functions that record what the running recorders ask for together."""
     wanted = tuple(
-        any(getattr(r, what) for r in _RUNNING) for what in ("shapes", "memory", "stack")
+        any(getattr(r, what) for r in log.running) for what in ("shapes", "memory", "stack")
     )
-    if not first and wanted == (LOG.shapes, LOG.memory, LOG.stack):
+    if not first and wanted == (log.shapes, log.memory, log.stack):
         return
-    if not first:
+    if not first and log.declared:
         switch_out()
-    LOG.shapes, LOG.memory, LOG.stack = wanted
-    LOG.spent = 0
-    switch_in(LOG)
+    log.shapes, log.memory, log.stack = wanted
+    log.spent = 0
+    if log.declared:
+        switch_in(log)
 
 
 def is_recording() -> bool:
     """Whether a recorder runs."""
-    return bool(_RUNNING)
+    return bool(LOG.running)
 
 
 class Range:
@@ -268,7 +288,7 @@ class Range:
 
     def start(self) -> None:
         """Begin the stretch, in this thread."""
-        if _RUNNING:
+        if LOG.running:
             self.frames = frames_of() if LOG.stack else ()
             self.before = LOG.allocated()
             self.begin = now()
@@ -278,7 +298,7 @@ class Range:
         if self.begin is None:
             return
         end = now()
-        if _RUNNING:
+        if LOG.running:
             detail = ((), LOG.allocated() - self.before, self.frames, -1)
             LOG.append((self.name, USER, self.begin, end, get_ident(), detail))
         self.begin = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 Attributes = Any  # of a class or module: setattr; of a dictionary: an item
 
@@ -31,12 +31,57 @@ _LOCK = threading.RLock()
 _ABSENT = object()
 
 
-class _State:
-    """What stands in for other functions now."""
+class Switch:
+    """Attributes that hold other values for a time.
+
+    Several switches may hold the same attribute, and be restored in any order: what one that is
+    not the last has put there is then what no other restores.
+    """
+
+    holding: ClassVar[list[Switch]] = []  # the switches that hold something
 
     def __init__(self) -> None:
-        self.watcher: Any = None
         self.changed: list[tuple[Place, Any]] = []
+
+    def put(self, places: Iterable[Place]) -> None:
+        """Put values in their places; where one cannot be, all is as before, and it raises."""
+        with _LOCK:
+            if self not in self.holding:
+                self.holding.append(self)
+            try:
+                for place in tuple(places):
+                    self.changed.append((place, _stored(place)))
+                    _store(place, place.value)
+            except BaseException:
+                self.restore()
+                raise
+
+    def restore(self) -> None:
+        """Put back what stood in all places. One that someone changed since stays as it is."""
+        with _LOCK:
+            while self.changed:
+                place, before = self.changed.pop()
+                if _stored(place) is place.value:
+                    _store(place, before)
+                else:
+                    self._leave(place, before)
+            if self in self.holding:
+                self.holding.remove(self)
+
+    def _leave(self, place: Place, before: Any) -> None:
+        """Let the switch that has taken a place since put back what stood there before this."""
+        for switch in self.holding:
+            for at, (other, found) in enumerate(switch.changed):
+                same = other.holder is place.holder and other.name == place.name
+                if same and found is place.value:
+                    switch.changed[at] = other, before
+                    return
+
+
+class _State(Switch):
+    """What stands in for other functions now, and who watches."""
+
+    watcher: Any = None
 
 
 _STATE = _State()
@@ -62,23 +107,16 @@ def switch_in(given: Any) -> None:
             )
         _STATE.watcher = given
         try:
-            places = [place for source in _SOURCES for place in source(given)]
-            for place in places:
-                before = _stored(place)
-                _STATE.changed.append((place, before))
-                _store(place, place.value)
+            _STATE.put([place for source in _SOURCES for place in source(given)])
         except BaseException:
-            switch_out()
+            _STATE.watcher = None
             raise
 
 
 def switch_out() -> None:
     """Put back what stood in all places. A place that someone changed since stays as it is."""
     with _LOCK:
-        while _STATE.changed:
-            place, before = _STATE.changed.pop()
-            if _stored(place) is place.value:
-                _store(place, before)
+        _STATE.restore()
         _STATE.watcher = None
 
 
@@ -96,4 +134,4 @@ def _store(place: Place, value: Any) -> None:
         setattr(place.holder, place.name, value)
 
 
-__all__ = ["Place", "declare", "switch_in", "switch_out", "watcher"]
+__all__ = ["Place", "Switch", "declare", "switch_in", "switch_out", "watcher"]

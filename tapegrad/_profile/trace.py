@@ -7,12 +7,30 @@ Must not know what the events are of. Times there are in microseconds.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tapegrad._profile.events import BACKWARD, FUNCTION, Event
+from tapegrad._profile.events import (
+    AGAIN,
+    BACKWARD,
+    FUNCTION,
+    PROGRAM,
+    REPLAY,
+    TANGENT,
+    WHOLE,
+    Event,
+)
 
-CATEGORIES = {FUNCTION: "cpu_op", BACKWARD: "cpu_op"}
+CATEGORIES = {
+    FUNCTION: "cpu_op",
+    BACKWARD: "cpu_op",
+    TANGENT: "cpu_op",
+    REPLAY: "replay",
+    PROGRAM: "python_function",
+    AGAIN: "python_function",
+    WHOLE: "profile",
+}
+_SAFE = str.maketrans(" ;\t\n", "____")
 
 
 def trace_of(
@@ -50,6 +68,9 @@ def _complete(event: Event, pid: int, place: int) -> dict[str, Any]:
         args["Bytes"] = detail.memory
     if detail.stack:
         args["Call stack"] = ";".join(detail.stack)
+    if detail.site:
+        frame = detail.site[0]
+        args |= {"file": frame.file, "line": frame.line, "function": frame.function}
     return {
         "ph": "X",
         "cat": CATEGORIES.get(event.kind, "user_annotation"),
@@ -63,17 +84,36 @@ def _complete(event: Event, pid: int, place: int) -> dict[str, Any]:
 
 
 def _flows(events: Sequence[Event], pid: int) -> list[dict[str, Any]]:
+    """A flow for each step of a backward pass: the first of a call has the call's number."""
     starts = {e.detail.number: e for e in events if e.kind == FUNCTION and e.detail.number >= 0}
     found = []
+    unused = max(starts, default=0) + 1
+    used: set[int] = set()
     for event in events:
         start = starts.get(event.detail.number) if event.kind == BACKWARD else None
         if start is None or (event.parent is not None and event.parent.kind == BACKWARD):
             continue
-        shared = {"cat": "fwdbwd", "name": "fwdbwd", "pid": pid, "id": event.detail.number}
+        number = event.detail.number
+        if number in used:
+            number, unused = unused, unused + 1
+        used.add(number)
+        shared = {"cat": "fwdbwd", "name": "fwdbwd", "pid": pid, "id": number}
         found.append({**shared, "ph": "s", "tid": start.thread, "ts": start.begin / 1000})
         end = {**shared, "ph": "f", "bp": "e", "tid": event.thread, "ts": event.begin / 1000}
         found.append(end)
     return found
 
 
-__all__ = ["trace_of"]
+def stack_lines(stacks: Iterable[tuple[Sequence[str], int]]) -> list[str]:
+    """Stacks, innermost frame first, with a number each, as tools for flame graphs read them.
+
+    Those without frames, and those whose number is not positive, are left out.
+    """
+    return [
+        ";".join(frame.translate(_SAFE) for frame in reversed(frames)) + f" {value}"
+        for frames, value in stacks
+        if frames and value > 0
+    ]
+
+
+__all__ = ["stack_lines", "trace_of"]

@@ -156,6 +156,16 @@ def shapes_of(value: Any) -> Any:
     return getattr(value, "shape", None)
 
 
+_ARITHMETIC = frozenset(
+    (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.neg)
+)
+
+
+def makes_an_array_of_its_own(function: Any) -> bool:
+    """Whether the result of a call without keywords has memory of its own, and a known shape."""
+    return function in _ARITHMETIC or type(function) is np.ufunc and function.nout == 1
+
+
 def shape_is_known(function: Any) -> bool:
     """Whether the shapes of the arguments alone say that of a function's result."""
     if isinstance(function, np.ufunc) or function in _SHAPE_KNOWN:
@@ -274,6 +284,7 @@ __all__ = [
     "definition_of",
     "expectation",
     "in_place_of",
+    "makes_an_array_of_its_own",
     "method",
     "method_of_ufunc",
     "nth",

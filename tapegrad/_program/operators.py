@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.operands import call_other, is_sparse
 from tapegrad._core.values import Mapped, Traced, innermost
+from tapegrad._program.calls import called, is_ours, mutated, with_out
 from tapegrad._program.functions import in_place_of, method
-from tapegrad._program.recorded import Recorded, called, is_ours, mutated, with_out
+from tapegrad._program.recorded import Recorded
 
 
 def _operator(name: str, function: Callable[..., Any]) -> None:
@@ -38,6 +40,8 @@ def _operator(name: str, function: Callable[..., Any]) -> None:
 def _operated(self: Recorded, function: Any, x: Any, y: Any, other: Any) -> Any:
     kind = type(other)
     if kind is not Recorded and kind not in _PLAIN:
+        if is_sparse(kind) and function in _UFUNCS:
+            return call_other(_UFUNCS[function], "__call__", (x, y), {})
         if isinstance(other, (Traced, Mapped)) or getattr(kind, "__array_ufunc__", 0) is None:
             return NotImplemented
         if not isinstance(other, (np.ndarray, np.generic, int, float, complex, list, tuple)):
@@ -45,6 +49,13 @@ def _operated(self: Recorded, function: Any, x: Any, y: Any, other: Any) -> Any:
     return called(self.recorder, function, (x, y), {})
 
 
+_UFUNCS: dict[Any, np.ufunc] = {
+    operator.add: np.add,
+    operator.sub: np.subtract,
+    operator.mul: np.multiply,
+    operator.truediv: np.divide,
+    operator.matmul: np.matmul,
+}
 _PLAIN = frozenset((int, float, complex, bool, np.ndarray, np.float64))
 
 

@@ -99,10 +99,13 @@ class Node:
 
     def describe(self, value: Any, shares: int) -> None:
         """Remember the class, shape and dtype of the value, and whose memory it has."""
-        self.kind = type(value)
-        self.shape = getattr(value, "shape", ())
-        self.dtype = getattr(value, "dtype", None)
-        self.strides = getattr(value, "strides", ())
+        self.kind = kind = type(value)
+        if kind is np.ndarray or kind is np.float64:  # most values
+            self.shape, self.dtype, self.strides = value.shape, value.dtype, value.strides
+        else:
+            self.shape = getattr(value, "shape", ())
+            self.dtype = getattr(value, "dtype", None)
+            self.strides = getattr(value, "strides", ())
         self.shares = shares
 
     def again(

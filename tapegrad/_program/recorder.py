@@ -113,7 +113,7 @@ class Recorder:
         node = Node(
             function,
             self.constants(args),
-            self.constants(kwargs),
+            self.constants(kwargs) if kwargs else {},
             steps=steps,
             silent=self._is_silent(),
         )

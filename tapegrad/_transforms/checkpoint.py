@@ -28,10 +28,12 @@ from tapegrad._core.values import (
     untraced,
 )
 from tapegrad._errors import BatchingError, InputError, RuleError, message, name_of
+from tapegrad._progress import Bar, Progress, current
 from tapegrad._transforms.custom import CustomCall, check_closure
 from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.reverse import pull_once
+from tapegrad._transforms.tracebacks import folding
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import Structure, flatten, tree_map, unflatten
 
@@ -50,6 +52,7 @@ def checkpoint(f: Function) -> Function:
     np.True_
     """
 
+    @folding
     def checkpointed(*args: Tree, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         inner = innermost(leaves)
@@ -257,8 +260,14 @@ def _agree(now: Any, before: Any, dtype: np.dtype[Any]) -> bool:
 # --- A sequence of steps ------------------------------------------------------------------------
 
 
+@folding
 def checkpoint_sequence(
-    step: Function, state: Tree, n: int, *args: Tree, snapshots: int = 20
+    step: Function,
+    state: Tree,
+    n: int,
+    *args: Tree,
+    snapshots: int = 20,
+    progress: Progress = None,
 ) -> Any:
     """The state after n times `state = step(state, *args)`, differentiable in little memory.
 
@@ -273,6 +282,10 @@ def checkpoint_sequence(
     The state and args are pytrees, and both are differentiated. The containers of the state stay
     the same from step to step, and its integers stay integers. `step` must not close over traced
     values: pass them in args.
+
+    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
+    never (False), or a class like tqdm. A replay has a bar of its own, for the steps that it
+    differentiates.
 
     Raises InputError for a negative n or less than one snapshot, and RuleError as `checkpoint`
     does.
@@ -297,16 +310,18 @@ def checkpoint_sequence(
     inner = innermost(leaves)
     if not isinstance(inner, Traced):
         if _is_traced_below(leaves, inner):
-            return _mapped_sequence(step, state, n, args, snapshots, inner.vmap_level)
-        for _ in range(n):
-            state = step(state, *args)
+            options = {"snapshots": snapshots, "progress": progress}
+            return _mapped_sequence(step, state, n, args, options, inner.vmap_level)
+        with Bar(name, progress, n) as bar:
+            for _ in bar.over(range(n)):
+                state = step(state, *args)
         return state
-    sequence = _Sequence(name, step, n, snapshots, state, args, inner)
+    sequence = _Sequence(name, step, n, snapshots, progress, state, args, inner)
     return sequence.run()
 
 
 def _mapped_sequence(
-    step: Function, state: Tree, n: int, args: Tree, snapshots: int, vmap_level: Any
+    step: Function, state: Tree, n: int, args: Tree, options: dict[str, Any], vmap_level: Any
 ) -> Any:
     """checkpoint_sequence inside vmap, as one of arrays with the examples along axis 0."""
     # A differentiable leaf gets its axis of examples now, because it has one at the end.
@@ -321,7 +336,7 @@ def _mapped_sequence(
     leaves, structure = flatten((state, args))
     whole = _OfWholeArrays(_with_examples(step, vmap_level), vmap_level, leaves)
     state, args = unflatten(structure, whole.values(leaves))
-    final = checkpoint_sequence(whole, state, n, *args, snapshots=snapshots)
+    final = checkpoint_sequence(whole, state, n, *args, **options)
     shown, structure = flatten(final)
     return unflatten(
         structure,
@@ -390,11 +405,13 @@ class _Sequence:
         step: Function,
         n: int,
         snapshots: int,
+        progress: Progress,
         state: Tree,
         args: Tree,
         inner: Traced,
     ) -> None:
         self.name, self.step, self.n, self.snapshots = name, step, n, snapshots
+        self.progress = progress
         leaves, structure = flatten(state)
         self.state = _Leaves([_as_scalar(leaf) for leaf in leaves], structure)
         self.args = _Leaves(*flatten(args))
@@ -423,9 +440,11 @@ class _Sequence:
         others = [x for i, x in enumerate(self.state.fixed) if i not in self.state.differentiable]
         return list(arrays), others
 
-    def _advance(self, state: Tree, args: Sequence[Tree], steps: int) -> Any:
+    def _advance(self, state: Tree, args: Sequence[Tree], steps: int, counted: int = 0) -> Any:
+        bar = current()
         for _ in range(steps):
             state = self._stepped(state, args)
+            bar.step(counted)
         return state
 
     def _stepped(self, state: Tree, args: Sequence[Tree]) -> Any:
@@ -452,27 +471,42 @@ class _Sequence:
         self.level = level_of(innermost(arrays))
         args = arrays[count:]
         state = self._first(arrays[:count])
-        if isinstance(self.tape, ForwardTape):
-            self.final = self._advance(state, args, self.n)  # the tape pushes, and never pulls
-        else:
-            self.stored = self._sweep(state, args, 0, self.n, self.snapshots)
-            begin, last = self.stored[-1]
-            self.final = self._advance(last, args, self.n - begin)
+        with Bar(self.name, self.progress, self.n):
+            if isinstance(self.tape, ForwardTape):  # it pushes, and never pulls
+                self.final = self._advance(state, args, self.n, counted=1)
+            else:
+                self.stored = self._sweep(state, args, 0, self.n, self.snapshots, counted=1)
+                begin, last = self.stored[-1]
+                self.final = self._advance(last, args, self.n - begin, counted=1)
         check_closure(self.name, self.final[0], self.tape)
         self.sums = _sums(self.final)
         return tuple(self.final[0])
 
     def _sweep(
-        self, state: Tree, args: Sequence[Tree], begin: int, end: int, snapshots: int
+        self,
+        state: Tree,
+        args: Sequence[Tree],
+        begin: int,
+        end: int,
+        snapshots: int,
+        counted: int = 0,
     ) -> list[tuple[int, Any]]:
         stored = [(begin, state)]
         while snapshots > 1 and end - begin > 1:
             jump = first_jump(end - begin, snapshots)
-            state, begin, snapshots = self._advance(state, args, jump), begin + jump, snapshots - 1
+            state = self._advance(state, args, jump, counted)
+            begin, snapshots = begin + jump, snapshots - 1
             stored.append((begin, state))
         return stored
 
     def _pull(self, g: list[Cotangent], arrays: Sequence[Value]) -> list[Any]:
+        with self._replay_bar():
+            return self._pull_all(g, arrays)
+
+    def _replay_bar(self) -> Bar:
+        return Bar(f"{self.name}: derivative", self.progress, self.n)
+
+    def _pull_all(self, g: list[Cotangent], arrays: Sequence[Value]) -> list[Any]:
         count = len(self.state.differentiable)
         state, args = self._first(arrays[:count]), arrays[count:]
         stored, self.stored = self.stored, []
@@ -535,6 +569,7 @@ class _Sequence:
             return tuple(out)
 
         found = pull_once(self.name, one, [*differentiable, *args], bars[0])
+        current().step()
         bars[0] = list(found[:count])
         bars[1] = [
             new if old is None else old + new
@@ -545,17 +580,18 @@ class _Sequence:
         count = len(self.state.differentiable)
         state, args = self._first(arrays[:count]), arrays[count:]
         state_dots, args_dots = list(dots[:count]), tuple(dots[count:])
-        for _ in range(self.n):
-            others = state[1]
+        with self._replay_bar() as bar:
+            for _ in bar.over(range(self.n)):
+                others = state[1]
 
-            def one(*given: Value, others: Value = others) -> Any:
-                out = self._stepped((list(given[:count]), others), given[count:])
-                return tuple(out[0]), out[1]
+                def one(*given: Value, others: Value = others) -> Any:
+                    out = self._stepped((list(given[:count]), others), given[count:])
+                    return tuple(out[0]), out[1]
 
-            moved, moved_dots, others = jvp(
-                one, (*state[0], *args), (*state_dots, *args_dots), has_aux=True
-            )
-            state, state_dots = (list(moved), others), list(moved_dots)
+                moved, moved_dots, others = jvp(
+                    one, (*state[0], *args), (*state_dots, *args_dots), has_aux=True
+                )
+                state, state_dots = (list(moved), others), list(moved_dots)
         return state_dots
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,12 @@ from tapegrad._core.entry import Entry, kept_kind
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import is_array, is_plain_number, is_recorded_number, raw_value
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
+from tapegrad._progress import Bar, Progress
 from tapegrad._transforms.forward import Pushforward, jvp, require_one_each, require_tuple
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.reverse import Pullback, grad, run_with_map, vjp
+from tapegrad._transforms.tracebacks import fold, folding
 from tapegrad._transforms.vmap import vmap
 from tapegrad._transforms.wrapper import Transformed, require_function
 from tapegrad._tree import flatten, tree_map, unflatten
@@ -31,6 +33,7 @@ def jacrev(
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    progress: Progress = None,
 ) -> Function:
     """The Jacobian by reverse mode: all elements of the output in batched replays.
 
@@ -40,18 +43,32 @@ def jacrev(
     other options are those of `grad`. Raises OutputError for an output that is not floating or
     complex.
 
+    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
+    never (False), or a class like tqdm.
+
     >>> jacrev(lambda x: x**2)(np.array([1.0, 3.0]))
     array([[2., 0.],
            [0., 6.]])
     """
-    selection = Selection(f"jacrev({name_of(f)})", argnums)
+    return _jacrev(f, _Asked("jacrev", argnums, has_aux, chunk_size, progress))
 
+
+def _jacrev(f: Function, asked: _Asked) -> Function:
+    selection = Selection(f"jacrev({name_of(f)})", asked.argnums)
+    has_aux, chunk_size = asked.has_aux, asked.chunk_size
+
+    @folding
     def jacobian_of(*args: Tree, **kwargs: Any) -> Any:
+        with asked.bar(f) as shown:
+            return rows_of(shown, args, kwargs)
+
+    def rows_of(shown: Bar, args: Tree, kwargs: Any) -> Any:
         inputs, g = _reduced(selection, f, args, kwargs)
         leaves_in = tuple(inputs.leaves)
         out, pullback, *aux = run_with_map(Pullback, g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
         _check_outputs(selection.call, out, leaves)
+        shown.begin(_elements(leaves))
         blocks = []
         for position, leaf in enumerate(leaves):
 
@@ -61,9 +78,8 @@ def jacrev(
                 return pullback(unflatten(structure, bars))
 
             at_once = chunk_size or _at_once(pullback, inputs.leaves)
-            rows = _jacobian_rows(
-                vmap(pulled, chunk_size=chunk_size), leaf, inputs.leaves, at_once
-            )
+            row_blocks = vmap(pulled, chunk_size=chunk_size)
+            rows = _jacobian_rows(row_blocks, leaf, inputs.leaves, at_once, shown)
             shaped = [
                 np.reshape(row, leaf.shape + np.shape(x))
                 for row, x in zip(rows, inputs.leaves, strict=True)
@@ -72,8 +88,7 @@ def jacrev(
         result = unflatten(structure, blocks)
         return (result, *aux) if has_aux else result
 
-    options = {"argnums": argnums, "has_aux": has_aux, "chunk_size": chunk_size}
-    return Transformed(jacrev, f, options, jacobian_of)
+    return Transformed(jacrev, f, asked.options(), jacobian_of)
 
 
 def jacfwd(
@@ -82,25 +97,41 @@ def jacfwd(
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    progress: Progress = None,
 ) -> Function:
     """The Jacobian by forward mode: all elements of an input in batched replays.
 
     Shapes, containers and options as for `jacrev`.
 
+    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
+    never (False), or a class like tqdm.
+
     >>> jacfwd(lambda x: x**2)(np.array([1.0, 3.0]))
     array([[2., 0.],
            [0., 6.]])
     """
-    selection = Selection(f"jacfwd({name_of(f)})", argnums)
+    return _jacfwd(f, _Asked("jacfwd", argnums, has_aux, chunk_size, progress))
 
+
+def _jacfwd(f: Function, asked: _Asked) -> Function:
+    selection = Selection(f"jacfwd({name_of(f)})", asked.argnums)
+    has_aux, chunk_size = asked.has_aux, asked.chunk_size
+
+    @folding
     def jacobian_of(*args: Tree, **kwargs: Any) -> Any:
+        with asked.bar(f) as shown:
+            return columns_of(shown, args, kwargs)
+
+    def columns_of(shown: Bar, args: Tree, kwargs: Any) -> Any:
         inputs, g = _reduced(selection, f, args, kwargs)
         leaves_in = tuple(inputs.leaves)
         out, pushforward, *aux = run_with_map(Pushforward, g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
         _check_outputs(selection.call, out, leaves)
+        shown.begin(_elements(inputs.leaves))
         by_input = [
-            _columns(pushforward, inputs.leaves, i, chunk_size) for i in range(len(inputs.leaves))
+            _columns(pushforward, inputs.leaves, i, chunk_size, shown)
+            for i in range(len(inputs.leaves))
         ]
         blocks = [
             _by_input(
@@ -115,12 +146,15 @@ def jacfwd(
         result = unflatten(structure, blocks)
         return (result, *aux) if has_aux else result
 
-    options = {"argnums": argnums, "has_aux": has_aux, "chunk_size": chunk_size}
-    return Transformed(jacfwd, f, options, jacobian_of)
+    return Transformed(jacfwd, f, asked.options(), jacobian_of)
 
 
 def _columns(
-    pushforward: Function, leaves: list[Value], position: int, chunk_size: int | None
+    pushforward: Function,
+    leaves: list[Value],
+    position: int,
+    chunk_size: int | None,
+    shown: Bar,
 ) -> list[Any]:
     """The tangents of each output, along the last axis, for all unit tangents of one input."""
     like = leaves[position]
@@ -132,7 +166,7 @@ def _columns(
 
     columns = vmap(pushed, out_axes=-1, chunk_size=chunk_size)
     at_once = chunk_size or _at_once(pushforward, leaves)
-    return _joined([columns(basis) for basis in _bases(like, at_once)], -1)
+    return _joined([columns(basis) for basis in _bases(like, at_once, shown)], -1)
 
 
 def jacobian(
@@ -142,11 +176,15 @@ def jacobian(
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    progress: Progress = None,
 ) -> Function:
     """The Jacobian of an array function; `mode` is "reverse", "forward" or "auto".
 
     "auto" chooses forward mode if the inputs have fewer elements than the output. Shapes,
     containers and options are as for `jacrev`. Raises InputError for another mode.
+
+    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
+    never (False), or a class like tqdm.
 
     >>> jacobian(lambda x: np.array([1.0, 2.0]) * x)(3.0)
     array([1., 2.])
@@ -162,17 +200,18 @@ def jacobian(
         )
     require_function("jacobian", f)
     selection = Selection(f"jacobian({name_of(f)})", argnums)
-    modes = {
-        "forward": jacfwd(f, argnums, has_aux=has_aux, chunk_size=chunk_size),
-        "reverse": jacrev(f, argnums, has_aux=has_aux, chunk_size=chunk_size),
-    }
+    asked = _Asked("jacobian", argnums, has_aux, chunk_size, progress)
+    modes = {"forward": _jacfwd(f, asked), "reverse": _jacrev(f, asked)}
 
+    @folding
     def jacobian_of(*args: Tree, **kwargs: Any) -> Any:
-        chosen = mode if mode != "auto" else _cheaper(f, selection, args, kwargs, has_aux)
+        chosen = mode
+        if mode == "auto":
+            with Bar(selection.call, None if progress else progress):  # f shows none of its own
+                chosen = _cheaper(f, selection, args, kwargs, has_aux)
         return modes[chosen](*args, **kwargs)
 
-    options = {"argnums": argnums, "mode": mode, "has_aux": has_aux, "chunk_size": chunk_size}
-    return Transformed(jacobian, f, options, jacobian_of)
+    return Transformed(jacobian, f, {**asked.options(), "mode": mode}, jacobian_of)
 
 
 def _cheaper(f: Function, selection: Selection, args: Tree, kwargs: Any, has_aux: bool) -> str:
@@ -194,11 +233,15 @@ def hessian(
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
+    progress: Progress = None,
 ) -> Function:
     """The matrix of second derivatives of a real scalar function, forward over reverse.
 
     For an input of shape i the result has shape i + i; for pytrees and several argnums, containers
     of containers. `chunk_size` bounds how many columns are made at once. Raises as `grad` does.
+
+    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
+    never (False), or a class like tqdm.
 
     >>> hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
     array([[ 6.,  0.],
@@ -207,7 +250,7 @@ def hessian(
     require_function("hessian", f)
     Selection(f"hessian({name_of(f)})", argnums)  # names this transform in its errors
     gradient = grad(f, argnums, has_aux=has_aux)
-    return jacfwd(gradient, argnums, has_aux=has_aux, chunk_size=chunk_size)
+    return _jacfwd(gradient, _Asked("hessian", argnums, has_aux, chunk_size, progress))
 
 
 def hvp(f: Function, primals: Tree, vectors: Tree) -> Any:
@@ -221,9 +264,14 @@ def hvp(f: Function, primals: Tree, vectors: Tree) -> Any:
     """
     _require_vectors("hvp", f, primals, vectors)
     argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
-    return jvp(grad(f, argnums), tuple(primals), tuple(vectors))[1]
+    try:
+        return jvp(grad(f, argnums), tuple(primals), tuple(vectors))[1]
+    except BaseException as error:
+        fold(error)
+        raise
 
 
+@folding
 def vhp(f: Function, primals: Tree, vectors: Tree) -> Any:
     """Vectors times the Hessian of f at the primals: reverse over reverse. Arguments as for `hvp`.
 
@@ -238,6 +286,7 @@ def vhp(f: Function, primals: Tree, vectors: Tree) -> Any:
     return product[0] if single else product
 
 
+@folding
 def ggnvp(f: Function, primals: Tree, vectors: Tree, loss: Function | None = None) -> Any:
     """The Gauss-Newton matrix of f at the primals times vectors, without the matrix.
 
@@ -266,6 +315,7 @@ def _require_vectors(transform: str, f: Function, primals: Tree, vectors: Tree) 
     require_one_each(name, primals, vectors, "vector")
 
 
+@folding
 def linear_transpose(f: Function, *primals: Tree) -> Function:
     """The transpose of a linear function: it maps a cotangent of the output to the primals'.
 
@@ -404,6 +454,28 @@ def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
 # --- Parts --------------------------------------------------------------------------------------
 
 
+class _Asked(NamedTuple):
+    """The options of a matrix, and the transform that a user called."""
+
+    name: str
+    argnums: Argnums
+    has_aux: bool
+    chunk_size: int | None
+    progress: Progress
+
+    def bar(self, f: Function) -> Bar:
+        """The bar of a call."""
+        return Bar(f"{self.name}({name_of(f)})", self.progress)
+
+    def options(self) -> dict[str, Any]:
+        """What makes the same transform again."""
+        return {name: value for name, value in self._asdict().items() if name != "name"}
+
+
+def _elements(leaves: list[Value]) -> int:
+    return sum(math.prod(np.shape(leaf)) for leaf in leaves)
+
+
 def _reduced(
     selection: Selection, f: Function, args: Tree, kwargs: Any
 ) -> tuple[Inputs, Function]:
@@ -417,9 +489,11 @@ def _reduced(
     return inputs, of_leaves
 
 
-def _jacobian_rows(pulled: Function, leaf: Value, leaves: list[Value], at_once: int) -> list[Any]:
+def _jacobian_rows(
+    pulled: Function, leaf: Value, leaves: list[Value], at_once: int, shown: Bar
+) -> list[Any]:
     """The derivatives of each element of an output, along axis 0, by each input."""
-    parts = [_rows_along(pulled, basis, leaves) for basis in _bases(leaf, at_once)]
+    parts = [_rows_along(pulled, basis, leaves) for basis in _bases(leaf, at_once, shown)]
     return _joined(parts, 0)
 
 
@@ -473,14 +547,18 @@ def _result_bytes(entry: Entry) -> int:
     return 0 if kind is None else int(math.prod(kind.shape) * kind.dtype.itemsize)
 
 
-def _bases(like: Value, at_once: int) -> Iterator[Any]:
-    """The unit arrays of a shape, stacked along a first axis, `at_once` at a time."""
+def _bases(like: Value, at_once: int, shown: Bar) -> Iterator[Any]:
+    """The unit arrays of a shape, stacked along a first axis, `at_once` at a time.
+
+    Each is a step of the bar.
+    """
     size = math.prod(like.shape)
     if at_once * 2 > size:
         at_once = size
     for start in range(0, size, at_once) if size else (0,):
         count = min(at_once, size - start)
         yield np.reshape(np.eye(count, size, start, like.dtype), (count, *like.shape))
+        shown.step(count)
 
 
 def _joined(parts: list[list[Value]], axis: int) -> list[Any]:

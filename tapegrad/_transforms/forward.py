@@ -32,6 +32,7 @@ from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_cop
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.reverse import LinearMap, as_tangent, run_with_map, split_aux
+from tapegrad._transforms.tracebacks import fold
 from tapegrad._transforms.wrapper import require_function
 from tapegrad._tree import LEAF, Structure, flatten, flatten_like, tree_map, unflatten
 
@@ -48,6 +49,14 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     >>> jvp(lambda x: x**3, (2.0,), (1.0,))
     (np.float64(8.0), np.float64(12.0))
     """
+    try:
+        return _pushed(f, primals, tangents, has_aux)
+    except BaseException as error:
+        fold(error)
+        raise
+
+
+def _pushed(f: Function, primals: Tree, tangents: Tree, has_aux: bool) -> Any:
     name = f"jvp({name_of(f)})"
     require_function("jvp", f)
     require_tuple(name, primals)
@@ -192,6 +201,13 @@ class Pushforward(LinearMap):
 
         Raises InputError or ShapeMismatchError for tangents that do not match the primals.
         """
+        try:
+            return self._out_dot(tangents)
+        except BaseException as error:
+            fold(error)
+            raise
+
+    def _out_dot(self, tangents: tuple[Tree, ...]) -> Any:
         leaves = _tangent_leaves(f"pushforward of {self.name}", self.inputs, tangents)
         with np.errstate(all="ignore"):
             if self.recording.singular:
@@ -253,7 +269,11 @@ def linearize(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
     >>> pushforward(1.0), pushforward(2.0)
     (array(1.), array(2.))
     """
-    return run_with_map(Pushforward, f, primals, has_aux, copies=True)
+    try:
+        return run_with_map(Pushforward, f, primals, has_aux, copies=True)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 __all__ = ["jvp", "linearize", "require_one_each", "require_tuple"]

@@ -35,6 +35,7 @@ from tapegrad._core.values import (
     trust,
     untraced,
 )
+from tapegrad._errors import add_note, text_of
 from tapegrad._tree import flatten
 
 LARGE = 256  # elements from which adding in place is faster than making a new array
@@ -73,6 +74,7 @@ class Recording:
     large = False  # whether an input is large
     huge = False  # whether an input is so large that the replay frees memory as it goes
     linked = False  # whether an outer transform traces an input
+    failed: tuple[Any, ...] | None = None  # slots and cotangents of a replay that raised
 
     slots: list[Slot]  # those of the inputs
     end = 0  # the slot where it ends, once the function has returned
@@ -243,6 +245,9 @@ class Recording:
                 bar if bar is None else np.where(unknown, before, bar)
                 for before, bar in zip(found, strong_zeros, strict=True)
             ]
+        except Exception:
+            self.failed = slots, bars
+            raise
         finally:
             VARIABLE.reset(token)
 
@@ -302,10 +307,11 @@ class Recording:
 
 def _note_locks(error: BaseException, name: str) -> None:
     """Say in the error of a write to a locked array that it is locked."""
-    if isinstance(error, ValueError) and "read-only" in str(error):
-        error.add_note(
+    if isinstance(error, ValueError) and "read-only" in text_of(error):
+        add_note(
+            error,
             f"{name} locks large plain arrays that a derivative depends on while it "
-            "runs. Write into a copy, or make the buffer anew each time."
+            "runs. Write into a copy, or make the buffer anew each time.",
         )
 
 

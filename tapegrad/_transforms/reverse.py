@@ -7,6 +7,7 @@ not know rules, or how arrays log.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,13 +20,17 @@ from tapegrad._errors import (
     InputError,
     OutputError,
     ShapeMismatchError,
+    add_note,
     describe,
     message,
     name_of,
+    text_of,
 )
+from tapegrad._transforms.failures import explain, first_of
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection, own_copy
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.recording import NUMBER, Recording
+from tapegrad._transforms.tracebacks import fold
 from tapegrad._transforms.wrapper import Transformed, require_function
 from tapegrad._tree import LEAF, Structure, flatten, flatten_like, tree_map, unflatten
 from tapegrad._warning import warn
@@ -65,7 +70,11 @@ def value_and_grad(
     run = _gradient_runner(f, argnums, argnames, has_aux, holomorphic)
 
     def evaluate(*args: Tree, **kwargs: Any) -> Any:
-        value, gradient, aux = run(args, kwargs)
+        try:
+            value, gradient, aux = run(args, kwargs)
+        except BaseException as error:
+            fold(error)
+            raise
         return ((value, aux), gradient) if has_aux else (value, gradient)
 
     return Transformed(
@@ -110,7 +119,11 @@ def grad(
     run = _gradient_runner(f, argnums, argnames, has_aux, holomorphic)
 
     def gradient(*args: Tree, **kwargs: Any) -> Any:
-        _, result, aux = run(args, kwargs)
+        try:
+            _, result, aux = run(args, kwargs)
+        except BaseException as error:
+            fold(error)
+            raise
         return (result, aux) if has_aux else result
 
     return Transformed(
@@ -147,7 +160,12 @@ def _gradient_runner(
             if has_aux:
                 out, aux = split_aux(name, out)
             recording.finish((out, aux) if has_aux else out)
-            bars = _pull_scalar(name, recording, out, inputs.leaves, holomorphic, keep)
+            try:
+                bars = _pull_scalar(name, recording, out, inputs.leaves, holomorphic, keep)
+            except Exception as error:
+                again = first_of(f) if has_aux else f
+                explain(error, partial(inputs.call, again), inputs.leaves, recording)
+                raise
             if bars is not None:
                 if has_aux:
                     aux = tree_map(recording.strip, aux)
@@ -249,9 +267,19 @@ def _advice(name: str, out: Tree, kind: str) -> str:
 class LinearMap:
     """A recorded run of a function, which each call replays."""
 
-    __slots__ = ("inputs", "name", "out_leaves", "out_slots", "recording", "slots", "structure")
+    __slots__ = (
+        "f",
+        "inputs",
+        "name",
+        "out_leaves",
+        "out_slots",
+        "recording",
+        "slots",
+        "structure",
+    )
 
     transform: ClassVar[str]  # that returns such a map, for names in errors
+    f: Function | None
 
     def __init__(
         self,
@@ -262,6 +290,7 @@ class LinearMap:
         structure: Structure,
     ) -> None:
         self.name, self.recording, self.inputs = name, recording, inputs
+        self.f = None
         self.slots, self.structure = recording.slots, structure
         for leaf in leaves:
             require_known(name, leaf, inputs.leaves)
@@ -291,6 +320,7 @@ def run_with_map(
         recording.finish((out, aux) if has_aux else out)
         leaves, structure = flatten(out)
         made = kind(name, recording, inputs, leaves, structure)
+        made.f = first_of(f) if has_aux else f
         out = unflatten(made.structure, [own_copy(recording.strip(leaf)) for leaf in leaves])
         if has_aux:
             aux = tree_map(lambda leaf: own_copy(recording.strip(leaf)), aux)
@@ -315,10 +345,10 @@ def _refuse_container(
         place = place.tb_next
     # f was not even entered: it takes several arguments
     alone = place is not None and place.tb_frame.f_globals.get("__name__") == Inputs.__module__
-    if alone or any(word in str(error) for word in _NO_CONTAINER):
+    if alone or any(word in text_of(error) for word in _NO_CONTAINER):
         got = f"one {kind}, on which f raised {type(error).__name__}: {error}"
         raise InputError(message(name, "primals that f takes", got, advice)) from error
-    error.add_note(f"{name}: f got its only primal as one {kind}. {advice}.")
+    add_note(error, f"{name}: f got its only primal as one {kind}. {advice}.")
 
 
 class Pullback(LinearMap):
@@ -335,17 +365,25 @@ class Pullback(LinearMap):
         Raises InputError or ShapeMismatchError otherwise.
         """
         call = f"pullback of {self.name}"
-        bars = flatten_like(self.structure, out_bar, call)
-        slots, given = [], []
-        for slot, bar, like in zip(self.out_slots, bars, self.out_leaves, strict=True):
-            if slot is not None or is_inexact(like):
-                bar = as_tangent(bar, like, call, "cotangent")
-            if slot is not None:
-                slots.append(slot)
-                given.append(bar)
-        found = self.recording.pull(slots, given)
-        assert found is not None  # nothing was consumed
-        return tuple(self.inputs.result(found, given))
+        try:
+            bars = flatten_like(self.structure, out_bar, call)
+            slots, given = [], []
+            for slot, bar, like in zip(self.out_slots, bars, self.out_leaves, strict=True):
+                if slot is not None or is_inexact(like):
+                    bar = as_tangent(bar, like, call, "cotangent")
+                if slot is not None:
+                    slots.append(slot)
+                    given.append(bar)
+            found = self.recording.pull(slots, given)
+            assert found is not None  # nothing was consumed
+            return tuple(self.inputs.result(found, given))
+        except BaseException as error:
+            if self.f is not None:
+                explain(
+                    error, partial(self.inputs.call, self.f), self.inputs.leaves, self.recording
+                )
+            fold(error)
+            raise
 
 
 def as_tangent(dot: Tangent, like: Value, call: str, what: str) -> Tangent:
@@ -403,7 +441,11 @@ def vjp(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
     >>> pullback(np.array([1.0, 10.0]))
     (array([ 3., 40.]), array([ 1., 20.]))
     """
-    return run_with_map(Pullback, f, primals, has_aux, copies=True)
+    try:
+        return run_with_map(Pullback, f, primals, has_aux, copies=True)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def pull_once(name: str, f: Function, primals: Sequence[Tree], bars: Sequence[Cotangent]) -> Any:
@@ -418,6 +460,10 @@ def pull_once(name: str, f: Function, primals: Sequence[Tree], bars: Sequence[Co
         pairs = zip(map(recording.slot_of, out), bars, strict=True)
         given = [(at, bar) for at, bar in pairs if at is not None]
         del out, pairs
-        found = recording.pull([at for at, _ in given], [bar for _, bar in given])
+        try:
+            found = recording.pull([at for at, _ in given], [bar for _, bar in given])
+        except Exception as error:
+            explain(error, lambda leaves: f(*inputs.trees(leaves)), inputs.leaves, recording)
+            raise
         assert found is not None  # nothing was consumed
         return inputs.result(found, bars)

@@ -24,11 +24,19 @@ from tapegrad._errors import (
     describe,
     message,
     name_of,
+    text_of,
 )
+from tapegrad._progress import Bar, Progress
 from tapegrad._transforms.draws import RandomnessCheck
 from tapegrad._transforms.outputs import require_known
+from tapegrad._transforms.tracebacks import fold
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import flatten, flatten_prefix, unflatten
+
+
+def called(f: Function, args: tuple[Tree, ...], kwargs: dict[str, Any]) -> Any:
+    """f's result for batched values, in one place, which can be watched."""
+    return f(*args, **kwargs)
 
 
 def vmap(
@@ -38,6 +46,7 @@ def vmap(
     chunk_size: int | None = None,
     *,
     randomness: str = "error",
+    progress: Progress = None,
 ) -> Function:
     """A function that calls f on each example of its arguments, all of them in one run of f.
 
@@ -46,6 +55,9 @@ def vmap(
     every example) or a pytree of these. Keyword arguments are mapped over axis 0. `out_axes` says
     the same of the outputs; None is for an output that is the same for all examples. `chunk_size`
     bounds how many examples run at once, and with it the memory.
+
+    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
+    never (False), or a class like tqdm.
 
     f sees one example. A conversion that could make the examples take different branches
     (`if x > 0`, `int(x)`, `range(x)`) raises BatchingError. So does a draw from a NumPy generator
@@ -88,6 +100,13 @@ def vmap(
     at_once = 1 if randomness == "different" else chunk_size
 
     def mapped(*args: Tree, **kwargs: Any) -> Any:
+        try:
+            return of_examples(args, kwargs)
+        except BaseException as error:
+            fold(error)
+            raise
+
+    def of_examples(args: tuple[Tree, ...], kwargs: dict[str, Any]) -> Any:
         leaves, structure = flatten((args, kwargs))
         axes = _axes_of(name, in_axes, args, kwargs)
         fronts = [
@@ -107,7 +126,7 @@ def vmap(
                     for x, axis in zip(fronts, axes, strict=True)
                 ]
                 call_args, call_kwargs = unflatten(structure, given)
-                out_leaves, out_structure = flatten(f(*call_args, **call_kwargs))
+                out_leaves, out_structure = flatten(called(f, call_args, call_kwargs))
                 if draws is not None and draws.before:
                     draws.refuse(name)
                 axes_of_out = flatten_prefix(out_structure, out_axes, f"out_axes of {name}")
@@ -124,10 +143,16 @@ def vmap(
                 CURRENT.reset(token)
                 vmap_level.open = False
 
-        if at_once is None or at_once >= size:
+        count = size if at_once is None else at_once
+        if count >= size and not progress:
             out, (out_structure, _) = run(0, size)
             return unflatten(out_structure, out)
-        chunks = [run(start, min(start + at_once, size)) for start in range(0, size, at_once)]
+        chunks = []
+        with Bar(name, progress, size) as bar:
+            for start in range(0, size or 1, count or 1):
+                stop = min(start + count, size)
+                chunks.append(run(start, stop))
+                bar.step(stop - start)
         out_structure, axes_of_out = chunks[0][1]
         columns = zip(*(out for out, _ in chunks), strict=True)
         return unflatten(
@@ -143,13 +168,14 @@ def vmap(
         "out_axes": out_axes,
         "chunk_size": chunk_size,
         "randomness": randomness,
+        "progress": progress,
     }
     return Transformed(vmap, f, options, mapped)
 
 
 def _size_error(name: str, error: Exception) -> BatchingError | None:
     """The BatchingError for a batched value in a shape, which NumPy refuses in its own words."""
-    if "single integer, got 'Batched(" not in str(error):
+    if "single integer, got 'Batched(" not in text_of(error):
         return None
     return BatchingError(
         f"{name}: expected sizes that are the same for all examples, got a batched value in a "

@@ -15,6 +15,7 @@ array([2., 2.])
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +54,11 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(f"{__name__}.{name}")
+    if name == "special" and "scipy.special" in sys.modules:
+        # The Array API's extension of this name, which SciPy asks for: SCIPY_ARRAY_API=1.
+        from importlib import import_module
+
+        return import_module("tapegrad.scipy.special")
     found = _lists.look_up(np, name)
     globals()[name] = found  # the next access finds it without this call
     return found

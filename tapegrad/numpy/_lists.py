@@ -17,7 +17,7 @@ import numpy as np
 from tapegrad._arrays.creation import gather, listed
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Function, Tree
-from tapegrad._core.values import holds_in_trace
+from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Traced, holds_in_trace
 
 # By module, the functions that take lists for arrays here.
 LIFTED: dict[str, frozenset[str]] = {
@@ -70,34 +70,75 @@ def look_up(module: types.ModuleType, name: str) -> Any:
 
 @functools.cache
 def _joining(function: Function) -> Function:
+    name = function.__name__
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if args:
-            return function(_list_of_arrays(args[0]), *args[1:], **kwargs)
-        return function(**{key: _list_of_arrays(value) for key, value in kwargs.items()})
+            return function(_list_of_arrays(args[0], name), *args[1:], **kwargs)
+        return function(**{key: _list_of_arrays(value, name) for key, value in kwargs.items()})
 
     call.__module__ = "tapegrad.numpy"
     return call
 
 
-def _list_of_arrays(value: Tree) -> Tree:
-    """An iterator or a dict's view as a list, also inside lists, as np.block takes them."""
+def _list_of_arrays(value: Tree, name: str) -> Tree:
+    """An iterator or a dict's view as a list, also inside lists, as np.block takes them.
+
+    To the others a list inside is an array.
+    """
     value = listed(value)
-    return [listed(part) for part in value] if type(value) is list else value
+    if type(value) is not list and (type(value) is not tuple or name == "block"):
+        return value
+    parts = [part if type(part) in _PLAIN else listed(part) for part in value]
+    return parts if name == "block" else [_lift(part, name) for part in parts]
+
+
+# Functions whose protocols see an array at any position: those of the others see the first one.
+# np.poly and np.roots hand their elements to the protocols, one by one.
+OF_SEVERAL = frozenset(
+    """
+    clip convolve correlate cross dot einsum inner interp kron matmul outer solve tensordot vdot
+    vecdot where
+    """.split()
+)
+OF_ELEMENTS = frozenset(("poly", "roots"))
+
+# What is no list, and holds nothing traced, by its type.
+_PLAIN = frozenset((*PYTHON_NUMBERS, np.ndarray, np.float64, str, type(None), type))
 
 
 @functools.cache
 def _lifting(function: Function, module: str) -> Function:
     name = function.__name__
+    sees_all, sees_none = name in OF_SEVERAL, name in OF_ELEMENTS
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        lifted = [_lift(arg, name) for arg in args]
-        named = {key: _lift(value, name) for key, value in kwargs.items()}
+        seen = False  # whether the protocols see a traced argument, and so the whole call
+        for value in args:
+            kind = type(value)
+            if kind in _PLAIN:
+                continue
+            if issubclass(kind, (Traced, Mapped)):
+                if not (seen or sees_all or value is args[0]) or sees_none:
+                    return lifted(args, kwargs)
+                seen = True
+            elif kind is not tuple or not _PLAIN.issuperset(map(type, value)):
+                return lifted(args, kwargs)  # a list, perhaps of traced values
+        for value in kwargs.values():
+            kind = type(value)
+            if kind not in _PLAIN and not (seen and issubclass(kind, (Traced, Mapped))):
+                return lifted(args, kwargs)
+        return function(*args, **kwargs)
+
+    def lifted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        args = tuple([_lift(arg, name) for arg in args])
+        kwargs = {key: _lift(value, name) for key, value in kwargs.items()}
         rule = REGISTRY.get(function)
-        if rule is None or rule.view or not any(map(holds_in_trace, (*lifted, *named.values()))):
-            return function(*lifted, **named)
-        return rule.apply(*lifted, **named)  # the protocols see some arguments only
+        if rule is None or rule.view or not any(map(holds_in_trace, (*args, *kwargs.values()))):
+            return function(*args, **kwargs)
+        return rule.apply(*args, **kwargs)  # the protocols see some arguments only
 
     call.__module__ = "tapegrad." + module  # the module where pickle finds it
     return call

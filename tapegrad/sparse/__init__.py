@@ -22,7 +22,9 @@ import numpy as np
 
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad._errors import InputError, describe, message, name_of
+from tapegrad._progress import Bar, Progress
 from tapegrad._transforms.reverse import grad
+from tapegrad._transforms.tracebacks import folding
 from tapegrad.sparse._arrays import as_pattern, as_scipy
 from tapegrad.sparse._colouring import colour_columns
 from tapegrad.sparse._measured import Measured
@@ -32,7 +34,12 @@ MODES = ("auto", "forward", "reverse")
 
 
 def jacobian(
-    f: Function, argnums: int | Sequence[int] = 0, *, pattern: Value = None, mode: str = "auto"
+    f: Function,
+    argnums: int | Sequence[int] = 0,
+    *,
+    pattern: Value = None,
+    mode: str = "auto",
+    progress: Progress = None,
 ) -> Function:
     """The Jacobian of f as a SciPy sparse array, a `csr_array`.
 
@@ -50,6 +57,9 @@ def jacobian(
     pattern misses an entry, and where the pattern is too dense to be of use; ShapeMismatchError
     where it has another shape; NotDifferentiableError inside another transform.
 
+    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
+    never (False), or a class like tqdm.
+
     >>> import tapegrad.sparse
     >>> tapegrad.sparse.jacobian(lambda x: x[1:] * x[:-1])(np.array([1.0, 2.0, 3.0])).toarray()
     array([[2., 1., 0.],
@@ -63,18 +73,29 @@ def jacobian(
     matrix = Matrix(call, pattern, mode, symmetric=False)
 
     @functools.wraps(f, updated=())
+    @folding
     def jacobian_of(*args: Tree, **kwargs: Any) -> Value:
-        return matrix.of(Measured(call, f, argnums, args, kwargs))
+        with Bar(call, progress):
+            return matrix.of(Measured(call, f, argnums, args, kwargs))
 
     return jacobian_of
 
 
-def hessian(f: Function, argnums: int | Sequence[int] = 0, *, pattern: Value = None) -> Function:
+def hessian(
+    f: Function,
+    argnums: int | Sequence[int] = 0,
+    *,
+    pattern: Value = None,
+    progress: Progress = None,
+) -> Function:
     """The Hessian of a real scalar function as a SciPy sparse array, a `csr_array`.
 
     It is the sparse Jacobian of the gradient, from Hessian-vector products: for `argnums`,
     `pattern` and what is raised see `jacobian`. A few full rows, as of a parameter that all terms
     share, are measured one by one, and symmetry gives their columns.
+
+    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
+    never (False), or a class like tqdm.
 
     >>> import tapegrad.sparse
     >>> tapegrad.sparse.hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0])).toarray()
@@ -86,27 +107,34 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0, *, pattern: Value = N
     gradient = grad(f, argnums)
 
     @functools.wraps(f, updated=())
+    @folding
     def hessian_of(*args: Tree, **kwargs: Any) -> Value:
-        measured = Measured(call, gradient, argnums, args, kwargs)
-        if measured.is_complex:
-            raise InputError(
-                message(
-                    call,
-                    "real inputs",
-                    ", ".join(map(describe, measured.inputs)),
-                    "Take real and imaginary parts as two inputs",
+        with Bar(call, progress):
+            measured = Measured(call, gradient, argnums, args, kwargs)
+            if measured.is_complex:
+                raise InputError(
+                    message(
+                        call,
+                        "real inputs",
+                        ", ".join(map(describe, measured.inputs)),
+                        "Take real and imaginary parts as two inputs",
+                    )
                 )
-            )
-        return matrix.of(measured)
+            return matrix.of(measured)
 
     return hessian_of
 
 
-def pattern(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+def pattern(
+    f: Function, argnums: int | Sequence[int] = 0, *, progress: Progress = None
+) -> Function:
     """Where the Jacobian of f can be other than zero: a `csr_array` of booleans.
 
     It is that of the program as it runs on these arguments: it holds wherever f takes the same
     branches. The pattern of a Hessian is `pattern(grad(f))`.
+
+    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
+    never (False), or a class like tqdm.
 
     >>> import tapegrad.sparse
     >>> tapegrad.sparse.pattern(lambda x: x[1:] * x[:-1])(np.zeros(3)).toarray()
@@ -116,25 +144,31 @@ def pattern(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     call = f"sparse.pattern({name_of(f)})"
 
     @functools.wraps(f, updated=())
+    @folding
     def pattern_of(*args: Tree, **kwargs: Any) -> Value:
-        found = Measured(call, f, argnums, args, kwargs).pattern()
+        with Bar(call, progress):
+            found = Measured(call, f, argnums, args, kwargs).pattern()
         return as_scipy(found, np.ones(found.columns.size, bool))
 
     return pattern_of
 
 
-def colour(pattern: Value) -> Value:
+def colour(pattern: Value, *, progress: Progress = None) -> Value:
     """A colour (0, 1, ...) for each column, different for columns that share a row.
 
     `pattern` is an array of booleans or a sparse array. One product per colour, with a vector
     of zeros and ones, gives all entries. For rows pass the transpose.
+
+    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
+    never (False), or a class like tqdm.
 
     >>> import tapegrad.sparse
     >>> tapegrad.sparse.colour(np.eye(4) + np.eye(4, k=1))
     array([0, 1, 0, 1])
     """
     given = as_pattern("sparse.colour", pattern)
-    return colour_columns(given.starts, given.columns, (given.shape[1],))
+    with Bar("sparse.colour", progress):
+        return colour_columns(given.starts, given.columns, (given.shape[1],))
 
 
 __all__ = ["colour", "hessian", "jacobian", "pattern"]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
+from tapegrad._progress import current
 
 WIDE = 64  # entries in a row above which no regular colouring is looked for
 KINDS = 4096  # distinct distances between columns above which none is looked for either
@@ -103,7 +104,9 @@ def _greedy(starts: Value, columns: Value, count: int) -> Value:
     by_column = rows[np.argsort(columns, kind="stable")].tolist()
     taken = [0] * (starts.size - 1)
     colours = [0] * count
-    for column in np.argsort(-neighbours, kind="stable").tolist():
+    bar = current()
+    bar.begin(count, "colours")
+    for column in bar.over(np.argsort(-neighbours, kind="stable").tolist()):
         here = by_column[firsts[column] : firsts[column + 1]]
         used = 0
         for row in here:

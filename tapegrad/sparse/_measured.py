@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value
 from tapegrad._core.values import cast, in_trace, is_recorded
 from tapegrad._errors import NotDifferentiableError, OutputError, describe, message, name_of
+from tapegrad._progress import current
 from tapegrad._transforms.forward import linearize
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection, as_cotangent
 from tapegrad._tree import flatten
@@ -94,7 +95,9 @@ class Measured:
         push, sets = self.pushforward, Sets(self.shape[1])
         labels = _split(sets.singles(), self.inputs)
         inputs = dict(zip(push.slots, labels, strict=True))
-        table = dependence(push.recording.entries, inputs, sets)
+        entries, bar = push.recording.entries, current()
+        bar.begin(len(entries), "pattern")
+        table = dependence(bar.over(entries), inputs, sets)
         rows = [
             np.zeros(math.prod(leaf.shape), np.int64)
             if slot is None or table.get(slot) is None

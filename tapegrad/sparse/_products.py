@@ -14,6 +14,7 @@ import numpy as np
 
 from tapegrad._core.types import Index, Value
 from tapegrad._core.values import lift_to_level_of
+from tapegrad._progress import current
 from tapegrad.sparse._colouring import colour_columns, heavy_rows, kept_entries, rows_of
 from tapegrad.sparse._scipy import scipy_sparse
 
@@ -83,12 +84,14 @@ class Plan:
         if not columns.size:
             return found
         order, ends, rows = self._places
-        for colour in range(self.count):
+        bar = current()
+        bar.begin(self.cost, "products")
+        for colour in bar.over(range(self.count)):
             total = product((self.colours == colour).astype(dtype))
             here = slice(ends[colour], ends[colour + 1])
             found = lift_to_level_of(found, total)
             found[order[here]] = total[rows[here]]
-        for row in self.heavy:
+        for row in bar.over(self.heavy):
             unit = np.zeros(pattern.shape[0], dtype)
             unit[row] = 1
             line = transposed(unit)

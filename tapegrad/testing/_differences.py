@@ -44,12 +44,24 @@ def widened(function: FlatFunction, leaves: Sequence[Value]) -> list[Value]:
     """
     for dtype in (np.longdouble, np.float64):
         wide = [leaf.astype(np.result_type(leaf.dtype, dtype)) for leaf in leaves]
-        try:
-            function(*wide)
-        except TypeError:  # LAPACK knows float32 and float64 only
+        outs = _tried(function, wide)
+        # LAPACK knows float32 and float64 only; some functions make float64 of what they get.
+        if outs is None or dtype is np.longdouble and not any(map(_is_wide, outs)):
             continue
         return wide
     return list(leaves)
+
+
+def _tried(function: FlatFunction, leaves: Sequence[Value]) -> Sequence[Value] | None:
+    """The results, or None if the function does not take such dtypes: each has its own error."""
+    try:
+        return function(*leaves)
+    except Exception:  # noqa: BLE001
+        return None
+
+
+def _is_wide(out: Value) -> bool:
+    return bool(np.result_type(out.dtype, np.longdouble) == out.dtype)
 
 
 def step_of(leaves: Sequence[Value], power: float) -> float:
@@ -59,7 +71,7 @@ def step_of(leaves: Sequence[Value], power: float) -> float:
 
 def direction(random: np.random.Generator, like: Value) -> Value:
     """A random array of the shape and dtype of another, with entries around 1."""
-    values = random.uniform(0.5, 1.5, like.shape) * random.choice([-1.0, 1.0], like.shape)
+    values = random.uniform(0.5, 1.5, like.shape) * (2 * random.integers(0, 2, like.shape) - 1)
     if like.dtype.kind == "c":
         values = values + 1j * random.uniform(-1.5, 1.5, like.shape)
     return np.asarray(values).astype(like.dtype)

@@ -8,17 +8,20 @@ import numpy as np
 
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._errors import InputError, describe, message, name_of
+from tapegrad._progress import Bar, Progress
 from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.inputs import as_input
 from tapegrad._transforms.reverse import vjp
+from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import Structure, flatten, unflatten
 from tapegrad.testing._differences import FlatFunction, direction
-from tapegrad.testing._laws import Exactness, Subject, check_first_order
+from tapegrad.testing._laws.first_order import Exactness, Subject, check_first_order
 from tapegrad.testing._promises import Promises
 
 MODES = ("fwd", "rev")
 
 
+@folding
 def check_grads(
     f: Function,
     args: Sequence[Tree],
@@ -28,6 +31,7 @@ def check_grads(
     rtol: float | None = None,
     atol: float | None = None,
     eps: float | None = None,
+    progress: Progress = None,
 ) -> None:
     """Check the derivatives of `f(*args)` up to an order, as `jax.test_util.check_grads` does.
 
@@ -42,6 +46,9 @@ def check_grads(
 
     `eps` is the step of the differences; `rtol` (relative to the largest element) and `atol` are
     what may differ. All three follow from the dtypes when left away, for values around 1.
+
+    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
+    never (False), or a class like tqdm.
 
     Raises AssertionError naming the check, the order and the argument, with what was expected and
     what came; InputError for modes other than "fwd" and "rev".
@@ -77,7 +84,9 @@ def check_grads(
 
     subject = Subject(call, of_leaves, tuple(leaves), tuple(names))
     exactness = Exactness(eps=eps, rtol=rtol, atol=atol)
-    _check_to_order(subject, 1, order, tuple(modes), exactness, np.random.default_rng(0))
+    checks = len(leaves) * sum(len(modes) ** k for k in range(max(order, 1)))
+    with Bar(call, progress, checks):
+        _check_to_order(subject, 1, order, tuple(modes), exactness, np.random.default_rng(0))
 
 
 def _leaf_name(position: int, i: int, leaf: Value, structure: Structure) -> str:

@@ -9,21 +9,30 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import Composite, Constant
-from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.rule import Rule, rule_of
 from tapegrad._core.types import Function, Params, Tree, Value
 from tapegrad._core.values import Traced, is_ndarray, is_numpy
 from tapegrad._errors import describe, name_of
+from tapegrad._progress import Bar
 from tapegrad._transforms.forward import jvp, linearize
 from tapegrad._transforms.reverse import vjp
+from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten, unflatten
 from tapegrad.testing._differences import FlatFunction, direction
 from tapegrad.testing._grads import MODES, derivatives, inexact_leaves
-from tapegrad.testing._laws import Exactness, Subject, check_close, check_first_order, fail
+from tapegrad.testing._laws.first_order import (
+    Exactness,
+    Subject,
+    check_close,
+    check_first_order,
+    fail,
+)
 from tapegrad.testing._tolerances import tolerance_of
 
 WIDE = Exactness(wide=True)
 
 
+@folding
 def check_rule(function_or_rule: Function | Rule, /, *args: Tree, **params: Any) -> None:
     """Check all laws of a rule at `function(*args, **params)`.
 
@@ -73,8 +82,11 @@ def check_rule(function_or_rule: Function | Rule, /, *args: Tree, **params: Any)
 def _rule_of(function: Any) -> Rule | None:
     if isinstance(function, Rule):
         return function
-    known: dict[Any, Rule] = REGISTRY
-    return known.get(function) if isinstance(function, Hashable) else None
+    return rule_of(function) if _is_hashable(function) else None
+
+
+def _is_hashable(function: object) -> bool:
+    return isinstance(function, Hashable)
 
 
 def _snapshot(leaf: Value) -> Any:
@@ -188,11 +200,14 @@ def _check_zero(subject: Subject) -> None:
 
 def _check_derivatives(subject: Subject) -> None:
     random = np.random.default_rng(0)
-    check_first_order(subject, MODES, WIDE, random)
-    _check_linearize(subject, random)
-    squared = subject._replace(call=f"{subject.call} squared", function=_square(subject.function))
-    for derived in derivatives(squared, MODES, random):
-        check_first_order(derived, MODES, WIDE, random)
+    with Bar(subject.call, total=len(subject.leaves) * (1 + len(MODES))):
+        check_first_order(subject, MODES, WIDE, random)
+        _check_linearize(subject, random)
+        squared = subject._replace(
+            call=f"{subject.call} squared", function=_square(subject.function)
+        )
+        for derived in derivatives(squared, MODES, random):
+            check_first_order(derived, MODES, WIDE, random)
 
 
 def _check_linearize(subject: Subject, random: np.random.Generator) -> None:

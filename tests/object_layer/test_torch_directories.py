@@ -19,7 +19,8 @@ MORE = {
         return_types serialization special testing utils""",
     "torch.autograd": """forward_ad function functional graph profiler profiler_legacy
         profiler_util""",
-    "torch.autograd.graph": "make_dot",  # of torchviz, which draws PyTorch's graphs
+    # make_dot: of torchviz, which draws PyTorch's graphs. tape: our own
+    "torch.autograd.graph": "make_dot tape",
     "torch.distributions": "constraint_registry constraints kl transforms",
     "torch.fft": "hfft2 hfftn ihfft2 ihfftn",
     "torch.nn": "functional init modules parallel parameter utils",

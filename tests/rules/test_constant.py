@@ -102,3 +102,15 @@ def test_lexsort_inside_vmap_refuses_axes_that_keys_lack(axis):
         np.lexsort(np.ones((2, 4)), axis)
     with pytest.raises(np.exceptions.AxisError):
         tapegrad.vmap(lambda keys: np.lexsort(keys, axis))(np.ones((3, 2, 4)))
+
+
+def test_whether_examples_are_equal():
+    x = np.array([[1.0, 2], [np.nan, 2], [1, 3]])
+    y = np.array([1.0, 2])
+    equal = tapegrad.vmap(lambda x: np.array_equal(x, y))
+    np.testing.assert_array_equal(equal(x), [True, False, False])
+    itself = tapegrad.vmap(lambda x: np.array_equal(x, x, equal_nan=True))
+    np.testing.assert_array_equal(itself(x), [True, True, True])
+    for function in (np.array_equal, np.array_equiv):
+        longer = tapegrad.vmap(lambda x, function=function: function(x, np.ones(3)))
+        np.testing.assert_array_equal(longer(x), [False, False, False])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from matrices import complex_, real
 
 import tapegrad
 from tapegrad import grad
 from tapegrad.rules.einsum import _contraction
-from tapegrad.testing import check_grads
+from tapegrad.testing import check_grads, check_rule
+from tapegrad.testing.strategies import dtypes, einsums
 
 EINSUMS = [
     ("ij,jk->ik", (2, 3), (3, 4)),
@@ -47,6 +48,13 @@ EINSUMS = [
 def test_einsum(subscripts, shapes, make):
     args = tuple(make(*shape) for shape in shapes)
     check_grads(lambda *xs: np.einsum(subscripts, *xs), args, order=2)
+
+
+@settings(max_examples=25)
+@given(einsums(dtypes(half=False)))
+def test_any_einsum(drawn):
+    subscripts, operands = drawn
+    check_rule(lambda *xs: np.einsum(subscripts, *xs), *operands)
 
 
 @pytest.mark.parametrize("optimize", [True, "greedy", "optimal"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tapegrad import grad, vjp
+from tapegrad import grad, vjp, vmap
 from tapegrad.testing import check_rule
 
 X = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.6]])
@@ -192,3 +192,34 @@ def test_many_positions_sum_their_cotangents(index):
     expected = np.zeros_like(x)
     np.add.at(expected, index, np.cos(x[index]))
     np.testing.assert_allclose(grad(lambda x: np.sum(np.sin(x[index])))(x), expected)
+
+
+@pytest.mark.parametrize("dtype", ["d", "f"])
+@pytest.mark.parametrize("first", [0, -30])
+def test_many_positions_along_an_axis(dtype, first):
+    rng = np.random.default_rng(0)
+    x, at = rng.normal(size=(40, 30)).astype(dtype), rng.integers(first, 30, size=(40, 30))
+    assert at.size >= 1 << 10  # from there on they are read by one index
+    expected = np.zeros_like(x)
+    np.add.at(expected, (np.arange(40)[:, None], at), np.cos(np.take_along_axis(x, at, 1)))
+    of_x = grad(lambda x: np.sum(np.sin(np.take_along_axis(x, at, 1))))
+    np.testing.assert_allclose(of_x(x), expected, rtol=1e-6)
+    np.testing.assert_allclose(of_x(2 * x / 2), expected, rtol=1e-6)  # the call is known by now
+    with pytest.raises(IndexError):
+        grad(lambda x: np.sum(np.take_along_axis(x, at + 30, 1)))(x)
+
+
+def test_positions_of_each_example_become_one_number():
+    x = np.random.default_rng(0).normal(size=(5, 3, 4))
+
+    def largest(x):
+        place = np.unravel_index(np.argmax(x), x.shape)
+        return np.ravel(x)[np.ravel_multi_index(place, x.shape)]
+
+    np.testing.assert_array_equal(vmap(largest)(x), x.max((1, 2)))
+
+
+@pytest.mark.parametrize("branches", [(None, 1), (1, None)])
+def test_a_branch_of_where_that_is_none(branches):
+    with pytest.raises(TypeError, match="expected two branches of numbers, got None for one"):
+        grad(lambda x: np.sum(np.where(x > 0, *(x if b else b for b in branches))))(X)

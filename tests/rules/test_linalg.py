@@ -345,3 +345,15 @@ def test_a_determinant_with_infinities_has_no_derivative():
         both = tapegrad.vjp(np.linalg.det, np.stack([a, np.eye(3)]))[1](np.ones(2))[0]
     assert np.isnan(both[0]).all()
     np.testing.assert_array_equal(both[1], np.eye(3))
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_the_third_order_of_det_at_a_singular_matrix(rank):
+    """What no inverse gives, and the expansion of low order no more."""
+    rng = np.random.default_rng(rank)
+    a = rng.normal(size=(4, rank)) @ rng.normal(size=(rank, 4))
+    b = rng.normal(size=(4, 4))
+    found = tapegrad.grad(tapegrad.grad(tapegrad.grad(lambda t: np.linalg.det(a + t * b))))(0.0)
+    points = np.arange(-2.0, 3.0)  # det is a polynomial of degree 4 in t
+    values = [np.linalg.det(a + t * b) for t in points]
+    np.testing.assert_allclose(found, 6 * np.polyfit(points, values, 4)[1], rtol=1e-9)

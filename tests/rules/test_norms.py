@@ -95,6 +95,7 @@ def test_hessian_at_zero_of_smooth_functions_of_a_norm(name):
     np.testing.assert_allclose(along, factor * direction)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 @pytest.mark.parametrize(
     ("function", "taylor"),

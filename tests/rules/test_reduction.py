@@ -230,3 +230,15 @@ def test_clipping_to_a_dtype_inside_vmap(options):
         np.testing.assert_array_equal(slopes, (X > -0.5) & (X < 1))
     with pytest.raises(TypeError, match="same_kind"):
         tapegrad.vmap(lambda x: np.clip(x, 0, 1, dtype=int))(X)
+
+
+@pytest.mark.parametrize("special", [None, np.nan])
+def test_clip_of_many_elements_shares_a_cotangent_at_its_bounds(special):
+    x = np.linspace(-2, 2, 2001)
+    x[[500, 1500]] = -1, 1
+    expected = np.where(np.abs(x) < 1, np.cos(np.clip(x, -1, 1)), 0)
+    expected[[500, 1500]] = np.cos(1) / 2
+    if special is not None:
+        x[7] = expected[7] = special
+    found = grad(lambda x: np.sum(np.sin(np.clip(x, -1.0, 1.0))))(x)
+    np.testing.assert_allclose(found, expected)

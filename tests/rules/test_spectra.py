@@ -133,6 +133,7 @@ def _two_functions(w, v):
     return np.sum(B * matrix(np.exp(w))) + np.sum(C * matrix(np.cos(w))) + np.sum(np.log1p(w * w))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEGENERATE)
 @pytest.mark.parametrize("function", SPECTRAL)
 def test_functions_of_a_matrix_with_equal_eigenvalues(function, name):
@@ -154,6 +155,7 @@ def odd(function, a):
     return np.matmul(u * function(s)[..., None, :], vh)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4)])
 @pytest.mark.parametrize("values", [(1.0, 1.0), (0.0, 0.0), (2.0, 0.0)])
 @MAKERS

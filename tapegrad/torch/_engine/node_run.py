@@ -144,7 +144,7 @@ def run_node(
         start = next_number()
         with mode.anomaly.around(node, nodes):
             parts = _pull(node, g, create)
-            mode.anomaly.check(node, parts, start)
+            mode.anomaly.check(node, g, parts, start)
     if node._posthooks:
         if needed is not None and not isinstance(node, FunctionNode):
             parents = parents_of(node._entry)

@@ -342,7 +342,7 @@ def add_inplace(
         if sources and elementwise:
             require_apart(self, sources, label)
         mode = modes.MODE.get()
-        start = next_number() if mode is not None else 0
+        start = begin_write(mode, self) if mode is not None else 0
         write(self, lambda array: compute(array, *arrays, **params), label, sources)
         if mode is not None:
             tell(mode, start, call.__name__, args, self)
@@ -358,6 +358,13 @@ def add_inplace(
 def class_for(backward: Label, args: tuple[Any, ...], kwargs: Params) -> type[Node]:
     """The class of the node of a call."""
     return node_class(backward if isinstance(backward, str) else backward(*args, **kwargs))
+
+
+def begin_write(mode: modes.Mode, tensor: Tensor) -> int:
+    """Tell anomaly mode that a tensor is about to be written; the node number for `tell`."""
+    if mode.anomaly is not None:
+        mode.anomaly.begin_write(tensor)
+    return next_number()
 
 
 def tell(mode: modes.Mode, start: int, name: str, args: Any, made: Tree) -> None:

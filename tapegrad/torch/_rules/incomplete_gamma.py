@@ -2,11 +2,12 @@
 
 Knows SciPy, which computes them fastest where it is installed, and methods with NumPy alone: the
 series below a + 1, the continued fraction above (W. Press and others, Numerical Recipes, 6.2).
+The derivative by the shape, which PyTorch refuses, is that of `tapegrad.scipy`, and needs SciPy.
 """
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,17 @@ LIMIT = 100_000  # terms; about the root of the larger argument is enough
 TINY = 1e-300
 
 
-def _unknown(word: str) -> Function:
-    def partial(_out: Value, _a: Value, _x: Value) -> NoReturn:
-        raise NotImplementedError(f"the derivative for '{word}: input' is not implemented.")
+def _by_shape(word: str) -> Function:
+    """The derivative of the lower function by a, to be refused as PyTorch does without SciPy."""
+
+    def partial(_out: Value, a: Value, x: Value) -> Value:
+        if scipy_function("gammainc") is None:
+            raise NotImplementedError(
+                f"the derivative for '{word}: input' is not implemented without SciPy. Install it."
+            )
+        from tapegrad.scipy.special._incomplete_gamma import gamma_by_shape
+
+        return gamma_by_shape(1)(a, x)
 
     return partial
 
@@ -30,14 +39,19 @@ def _density(a: Value, x: Value) -> Value:
     return np.exp((a - 1) * np.log(x) - x - lgamma(a))
 
 
-@elementwise("IgammaBackward0", _unknown("igamma"), lambda _out, a, x: _density(a, x), strong=True)
+@elementwise(
+    "IgammaBackward0", _by_shape("igamma"), lambda _out, a, x: _density(a, x), strong=True
+)
 def lower(a: Value, x: Value) -> Value:
     """The integral of t**(a - 1) exp(-t) from 0 to x, divided by that to infinity."""
     return _evaluate("gammainc", a, x)
 
 
 @elementwise(
-    "IgammacBackward0", _unknown("igammac"), lambda _out, a, x: -_density(a, x), strong=True
+    "IgammacBackward0",
+    lambda out, a, x: -_by_shape("igammac")(out, a, x),
+    lambda _out, a, x: -_density(a, x),
+    strong=True,
 )
 def upper(a: Value, x: Value) -> Value:
     """1 - lower(a, x), exact also where that is small."""

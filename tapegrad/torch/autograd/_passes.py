@@ -12,6 +12,7 @@ import numpy as np
 
 from tapegrad._core.entry import PROJECT
 from tapegrad._core.types import Cotangent, Tree
+from tapegrad._transforms.tracebacks import fold, folding
 from tapegrad._warning import warn
 from tapegrad.torch._engine.backward_pass import BackwardPass
 from tapegrad.torch._graph.node import AccumulateGrad, GradientEdge, Node, fresh_node
@@ -20,6 +21,7 @@ from tapegrad.torch._tensor.gradients import accumulate, as_gradient, root_of
 from tapegrad.torch._tensor.tensor import Tensor, node_of, of_value
 
 
+@folding
 def backward(
     tensors: Tree,
     grad_tensors: Tree = None,
@@ -84,20 +86,30 @@ def _backward(
     RuntimeError where there is no graph, where it was freed, or where a kept value was changed in
     place.
     """
-    if gradient is None and inputs is None and not create_graph and retain_variables is None:
-        node = node_of(self)  # the frequent case, as `backward` has it
-        if node is not None:
-            roots = [(node, root_of(self, None))]
-            BackwardPass(roots, None, keep=bool(retain_graph), create=False, accumulate=True).run()
-            return
-    backward(
-        self,
-        gradient,
-        retain_graph,
-        create_graph,
-        inputs=inputs,
-        retain_variables=retain_variables,
-    )
+    try:
+        if gradient is None and inputs is None and not create_graph and retain_variables is None:
+            node = node_of(self)  # the frequent case, as `backward` has it
+            if node is not None:
+                work = BackwardPass(
+                    [(node, root_of(self, None))],
+                    None,
+                    keep=bool(retain_graph),
+                    create=False,
+                    accumulate=True,
+                )
+                work.run()
+                return
+        backward(
+            self,
+            gradient,
+            retain_graph,
+            create_graph,
+            inputs=inputs,
+            retain_variables=retain_variables,
+        )
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def _accumulate_inner(inputs: Sequence[Tensor], work: BackwardPass) -> None:
@@ -108,6 +120,7 @@ def _accumulate_inner(inputs: Sequence[Tensor], work: BackwardPass) -> None:
             accumulate(x, work.captured[node], work.taken, create=work.create)
 
 
+@folding
 def grad(
     outputs: Tree,
     inputs: Tree,

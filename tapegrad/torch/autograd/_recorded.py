@@ -231,6 +231,8 @@ def _elsewhere(made: dict[int, Any], named: dict[tuple[ModuleType, str], Any]) -
     for module in list(sys.modules.values()):
         if type(module) is not ModuleType:
             continue
+        if made.keys().isdisjoint(map(id, list(vars(module).values()))):
+            continue  # as most modules, thousands of names in all
         for word, value in list(vars(module).items()):
             if type(value) is FunctionType and id(value) in made:
                 yield Place(module, word, named.get((module, word), made[id(value)]))

@@ -18,6 +18,10 @@ import numpy as np
 
 from tapegrad._core.types import Cotangent, Tree, Value
 from tapegrad._core.values import untraced
+from tapegrad._errors import add_note, mark
+from tapegrad._look.findings import arrays_of, error_of, is_bad
+from tapegrad._look.lines import Frame
+from tapegrad._look.searches import LAYERS
 from tapegrad._warning import is_ours, warn
 from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.node import Node, is_on_graph, made_since, title
@@ -89,6 +93,9 @@ class Anomaly:
             if node._trace is None:
                 node._trace = trace
 
+    def begin_write(self, tensor: Tensor) -> None:
+        """A call is about to write to a tensor."""
+
     # -- backward --------------------------------------------------------------------------------
 
     @contextmanager
@@ -98,33 +105,26 @@ class Anomaly:
         try:
             yield
         except Exception as error:
-            if not getattr(error, "_told", False):
+            if mark(error, "_told"):
                 text, *induced = _reports(node)
                 first = first_bad(nodes or [node])
                 if first is not None:
-                    text += f"\nThe first call with a NaN or an infinity in its result: {first}."
-                    error.add_note(
-                        f"The first call with a NaN or an infinity in its result: {first}."
-                    )
+                    where = f"The first call with a NaN or an infinity in its result: {first}."
+                    text += f"\n{where}"
+                    add_note(error, where)
                 for part in (text, *induced):
                     warn(part)
-                error._told = True  # type: ignore[attr-defined]
             raise
         finally:
             RUNNING.reset(token)
 
-    def check(self, node: Node, parts: Sequence[Cotangent], start: int) -> None:
+    def check(self, node: Node, g: Cotangent, parts: Sequence[Cotangent], start: int) -> None:
         """Raise RuntimeError for a NaN in the cotangents of a node's arguments.
 
-        start: a number from before the node ran; it made the nodes with later numbers.
+        g: the cotangent of its result. start: a number from before the node ran; it made the nodes
+        with later numbers.
         """
-        trace = None
-        for part in parts:
-            if is_on_graph(part) and isinstance(part.slot, Node):
-                for made in made_since([part.slot], start):
-                    if made._trace is None:
-                        trace = trace or Trace(type(node).__name__)
-                        made._trace = trace
+        self._trace_made(node, parts, start)
         if not self.check_nan:
             return
         for position, part in enumerate(parts):
@@ -132,6 +132,113 @@ class Anomaly:
                 raise RuntimeError(
                     f"Function '{title(node)}' returned nan values in its {position}th output."
                 )
+
+    def _trace_made(self, node: Node, parts: Sequence[Cotangent], start: int) -> None:
+        trace = None
+        for part in parts:
+            if is_on_graph(part) and isinstance(part.slot, Node):
+                for made in made_since([part.slot], start):
+                    if made._trace is None:
+                        trace = trace or Trace(type(node).__name__)
+                        made._trace = trace
+
+
+class _Search(Anomaly):
+    """Anomaly mode under `tapegrad.debug_nans`: what is not finite is an error, forward too."""
+
+    is_open = True  # whether its block has not ended
+    outer: Anomaly | None = None  # what was on when it began
+
+    def __init__(self, infinities: bool) -> None:
+        super().__init__(check_nan=True)
+        self.infinities = infinities
+        self.written: tuple[Any, list[Any]] = (None, [])  # a tensor, and what it was before
+
+    def begin_write(self, tensor: Tensor) -> None:
+        self.written = tensor, [array.copy() for array in arrays_of(_plain(tensor))]
+
+    def note(self, name: str, args: Iterable[object], made: Tree, nodes: Iterable[Node]) -> None:
+        given = [arg for arg in args if arrays_of(_plain(arg))]
+        super().note(name, given, made, nodes)
+        before = [array for arg in given for array in arrays_of(_plain(arg))]
+        if made is self.written[0]:
+            before = [*self.written[1], *before]
+            self.written = None, []
+        found = self._made(arrays_of(_plain(made)), before)
+        if found is not None:
+            site = _site(Trace(name))
+            raise error_of(
+                f"{name} made",
+                name,
+                found,
+                before,
+                site,
+                infinities=is_bad(found, infinities=True) and self.infinities,
+            )
+
+    def check(self, node: Node, g: Cotangent, parts: Sequence[Cotangent], start: int) -> None:
+        self._trace_made(node, parts, start)
+        for part in parts:
+            found = self._made(arrays_of(_plain(part)), arrays_of(_plain(g)))
+            if found is not None:
+                raise error_of(
+                    f"The derivative of {title(node)} made",
+                    title(node),
+                    found,
+                    (),
+                    _forward_site(node),
+                    infinities=self.infinities,
+                    backward=True,
+                )
+
+    def _made(self, arrays: Sequence[Any], before: Sequence[Any]) -> Any:
+        """The array that has a NaN or infinity which none of those before explains, or None."""
+        if any(is_bad(array, infinities=False) for array in before):
+            return None
+        infinities = self.infinities and not any(is_bad(a, infinities=True) for a in before)
+        return next((array for array in arrays if is_bad(array, infinities=infinities)), None)
+
+
+def _plain(value: object) -> Any:
+    """The arrays of tensors, also in lists and tuples."""
+    if type(value) in (list, tuple):
+        return [_plain(part) for part in value]  # type: ignore[attr-defined]
+    return untraced(value._value) if isinstance(value, Tensor) else value
+
+
+def _site(trace: Trace) -> tuple[Frame, ...]:
+    return tuple(Frame(file, line, name) for file, line, name, _ in reversed(trace.frames))
+
+
+def _forward_site(node: Node) -> tuple[Frame, ...]:
+    """Where the forward call was made: also for a node that a backward pass has made."""
+    while node._trace is not None and node._trace.parent is not None:
+        node = node._trace.parent
+    return () if node._trace is None else _site(node._trace)
+
+
+def _see(_name: str, _args: object) -> None:
+    """Watch operations: then those that no history logs take the way on which they are noted."""
+
+
+@contextmanager
+def _searching(infinities: bool) -> Iterator[None]:
+    search, now = _Search(infinities), _modes.current()
+    search.outer = now.anomaly
+    _modes.change(anomaly=search, watchers=(*now.watchers, _see))
+    try:
+        yield
+    finally:  # blocks of generators may end in another order than they began
+        search.is_open = False
+        found, watchers = _modes.current().anomaly, list(_modes.current().watchers)
+        while isinstance(found, _Search) and not found.is_open:
+            found = found.outer
+        if _see in watchers:
+            watchers.remove(_see)
+        _modes.change(anomaly=found, watchers=tuple(watchers))
+
+
+LAYERS.append(_searching)
 
 
 def _values(value: Value) -> Value:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad._core.entry import parents_of, spec_of
+from tapegrad._transforms.tracebacks import fold
 from tapegrad._warning import warn
 from tapegrad.torch._engine.function_call import Backward, VmapInfo, call
 from tapegrad.torch._engine.saved import TWICE, Saved, check_saveable
@@ -226,9 +227,13 @@ class Function(metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run the operation, logged as one node."""
-        if kwargs or cls._has_setup():
-            args = cls._bound(args, kwargs)
-        return call(cls, args)
+        try:
+            if kwargs or cls._has_setup():
+                args = cls._bound(args, kwargs)
+            return call(cls, args)
+        except BaseException as error:
+            fold(error)
+            raise
 
     @classmethod
     def _bound(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

@@ -17,6 +17,8 @@ import numpy as np
 
 import tapegrad
 from tapegrad._core.types import Function, Tree
+from tapegrad._progress import Bar, current
+from tapegrad._transforms.tracebacks import folding
 from tapegrad.torch._graph.modes import enable_grad
 from tapegrad.torch._tensor.tensor import Tensor, array_of, of_value
 from tapegrad.torch.autograd._arguments import (
@@ -49,6 +51,7 @@ def _one(like: Tensor) -> Tensor:
 # --- Products -----------------------------------------------------------------------------------
 
 
+@folding
 def vjp(
     func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tree, Tree]:
@@ -79,6 +82,7 @@ def vjp(
     return _finished(outputs, out_is_tuple, found, is_tuple, create_graph)
 
 
+@folding
 def jvp(
     func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tree, Tree]:
@@ -104,6 +108,7 @@ def jvp(
     return _finished(outputs, out_is_tuple, found, out_is_tuple, create_graph)
 
 
+@folding
 def vhp(
     func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tree, Tree]:
@@ -119,6 +124,7 @@ def vhp(
     return _finished((out,), False, found, is_tuple, create_graph)
 
 
+@folding
 def hvp(
     func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tree, Tree]:
@@ -193,6 +199,7 @@ def _finished(
 # --- Matrices -----------------------------------------------------------------------------------
 
 
+@folding
 def jacobian(
     func: Function,
     inputs: Tree,
@@ -240,10 +247,11 @@ def jacobian(
         if vectorize:
             found = _batched_jacobian_rows(outputs, leaves, create_graph=create_graph)
         else:
-            found = [
-                _jacobian_rows(y, leaves, strict, create_graph, number)
-                for number, y in enumerate(outputs)
-            ]
+            with Bar("jacobian", total=sum(y.numel() for y in outputs)):
+                found = [
+                    _jacobian_rows(y, leaves, strict, create_graph, number)
+                    for number, y in enumerate(outputs)
+                ]
     return _tuple_postprocess(
         _grad_postprocess(tuple(found), create_graph), (out_is_tuple, is_tuple)
     )
@@ -257,7 +265,7 @@ def _jacobian_rows(
 
     flat = out.reshape(-1)
     lists: list[list[Tensor]] = [[] for _ in inputs]
-    for position in range(out.numel()):
+    for position in current().over(range(out.numel())):
         basis = np.zeros(flat.shape, flat._value.dtype)
         basis[position] = 1
         if out.requires_grad:
@@ -345,6 +353,7 @@ def _jacfwd(func: Function, inputs: Tree, strict: bool = False, vectorize: bool 
     return _tuple_postprocess(found, (structures[0], is_tuple))
 
 
+@folding
 def hessian(
     func: Function,
     inputs: Tree,

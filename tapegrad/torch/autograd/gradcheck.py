@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Function, Index, Tree, Value
+from tapegrad._errors import name_of
+from tapegrad._progress import Bar, Progress, current
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import Size, of_numpy
 from tapegrad.torch._graph.node import AccumulateGrad, Node
@@ -43,6 +45,8 @@ def gradcheck(
     check_backward_ad: bool = True,
     fast_mode: bool = False,
     masked: bool | None = None,
+    progress: Progress = None,
+    blame: bool = False,
 ) -> bool:
     """Whether the derivatives of `func(*inputs)` agree with central differences.
 
@@ -54,6 +58,12 @@ def gradcheck(
 
     Each element moves on its own. A function that reads one triangle of a matrix, such as
     torch.linalg.cholesky or eigh, has a symmetric gradient: check it of `(a + a.mH) / 2`.
+
+    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
+    never (False), or a class like tqdm.
+
+    blame: add to the error which operation of func is wrong, by its name, the line that calls it,
+    the argument and the element. PyTorch's gradcheck has no such parameter.
 
     Raises GradcheckError (a RuntimeError) where they differ, or returns False with
     raise_exception=False. ValueError where no input requires grad.
@@ -79,22 +89,35 @@ def gradcheck(
     try:
         check.inputs_are_fit()
         outputs = check.outputs()
-        check.gradients_exist(outputs)
-        if check_backward_ad:
-            check.backward(outputs)
-        if check_forward_ad:
-            check.forward(outputs, batched=check_batched_forward_grad)
+        with Bar(f"gradcheck({name_of(func)})", progress) as bar:
+            bar.begin(check.partials(outputs, check_backward_ad, check_forward_ad))
+            check.gradients_exist(outputs)
+            if check_backward_ad:
+                check.backward(outputs)
+            if check_forward_ad:
+                check.forward(outputs, batched=check_batched_forward_grad)
         if check_backward_ad:
             if check_batched_grad:
                 check.batched(outputs)
             if check_grad_dtypes:
                 check.dtypes(outputs)
             check.zero_and_undefined(outputs, undefined=check_undefined_grad)
-    except GradcheckError:
-        if raise_exception:
-            raise
-        return False
+    except GradcheckError as error:
+        if not raise_exception:
+            return False
+        if blame:
+            raise _with_culprit(error, func, check.inputs, 1) from None
+        raise
     return True
+
+
+def _with_culprit(
+    error: GradcheckError, func: Function, inputs: Sequence[Any], order: int
+) -> GradcheckError:
+    """The error with the operation that is to blame, or that there is none."""
+    from tapegrad.torch.autograd._blame import text_of  # of operations, which import this package
+
+    return GradcheckError(f"{error}\n{text_of(func, inputs, order)}")
 
 
 def gradgradcheck(
@@ -115,6 +138,8 @@ def gradgradcheck(
     check_rev_over_rev: bool = True,
     fast_mode: bool = False,
     masked: bool = False,
+    progress: Progress = None,
+    blame: bool = False,
 ) -> bool:
     """Whether the second derivatives of `func(*inputs)` agree with differences of the first.
 
@@ -122,6 +147,9 @@ def gradgradcheck(
     check_rev_over_rev: differentiate the backward pass in forward mode, and by a backward pass;
     AssertionError where neither is asked for, or what only the second checks is asked for without
     it. The rest is as in `gradcheck`.
+
+    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
+    never (False), or a class like tqdm. blame: as in `gradcheck`.
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError(
@@ -152,22 +180,28 @@ def gradgradcheck(
         found: list[Any] = [*grad(out, wanted, vs, create_graph=True, allow_unused=True)]
         return tuple(g for g in found if g is not None)
 
-    return gradcheck(
-        first,
-        given + directions,
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        raise_exception=raise_exception,
-        nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad,
-        check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad,
-        check_forward_ad=check_fwd_over_rev,
-        check_backward_ad=check_rev_over_rev,
-        fast_mode=fast_mode,
-        masked=masked,
-    )
+    try:
+        return gradcheck(
+            first,
+            given + directions,
+            eps=eps,
+            atol=atol,
+            rtol=rtol,
+            raise_exception=raise_exception,
+            nondet_tol=nondet_tol,
+            check_undefined_grad=check_undefined_grad,
+            check_grad_dtypes=check_grad_dtypes,
+            check_batched_grad=check_batched_grad,
+            check_forward_ad=check_fwd_over_rev,
+            check_backward_ad=check_rev_over_rev,
+            fast_mode=fast_mode,
+            masked=masked,
+            progress=progress,
+        )
+    except GradcheckError as error:
+        if blame:
+            raise _with_culprit(error, func, given, 2) from None
+        raise
 
 
 # --- Inputs and outputs -------------------------------------------------------------------------
@@ -183,6 +217,11 @@ def _is_checked(x: object) -> bool:
 
 def _differentiable(outputs: Tree) -> tuple[Tensor, ...]:
     return tuple(out for out in _as_tuple(outputs) if _is_checked(out))
+
+
+def _axes(x: Tensor) -> int:
+    """How many real numbers it has."""
+    return x.numel() * (2 if x._value.dtype.kind == "c" else 1)
 
 
 def _random_like(out: Tensor, random: np.random.Generator, *, contiguous: bool) -> Tensor:
@@ -253,6 +292,13 @@ class _Check:
         """The outputs that can be differentiated, of a new run."""
         return _differentiable(self.func(*self.inputs))
 
+    def partials(self, outputs: tuple[Tensor, ...], backward: bool, forward: bool) -> int:
+        """How many directions are run along: by differences, backward twice, and forward."""
+        moved = sum(_axes(x) for x in self.checked)
+        if not outputs:
+            return moved * (1 + backward + 2 * forward)
+        return moved * (backward + 2 * forward) + 2 * backward * sum(map(_axes, outputs))
+
     def gradients_exist(self, outputs: tuple[Tensor, ...]) -> None:
         """A function without differentiable outputs must not change with its inputs."""
         if outputs:
@@ -321,7 +367,7 @@ class _Check:
             steps = (self.eps, 1j * self.eps)
         rows: list[list[np.ndarray[Any, Any]]] = []
         for step in steps:
-            for index in np.ndindex(x._value.shape):
+            for index in current().over(np.ndindex(x._value.shape)):
                 for position, slope in enumerate(self._slope(x, index, step)):
                     if position == len(rows):
                         rows.append([])
@@ -349,7 +395,7 @@ class _Check:
         units: tuple[complex, ...] = (1.0,) if out._value.dtype.kind != "c" else (1.0, 1j)
         columns: list[list[np.ndarray[Any, Any]]] = [[] for _ in self.checked]
         for unit in units:
-            for index in np.ndindex(out._value.shape):
+            for index in current().over(np.ndindex(out._value.shape)):
                 basis = np.zeros(out._value.shape, out._value.dtype)
                 basis[index] = unit
                 found = self._pull(out, of_value(basis))
@@ -415,7 +461,7 @@ class _Check:
             units: tuple[complex, ...] = (1.0,) if x._value.dtype.kind != "c" else (1.0, 1j)
             rows: list[list[Any]] = [[] for _ in numerical]
             for unit in units:
-                for index in np.ndindex(x._value.shape):
+                for index in current().over(np.ndindex(x._value.shape)):
                     tangent = np.zeros_like(x._value)
                     tangent[index] = unit
                     for parts, dot in zip(rows, self._pushed(x, tangent), strict=True):

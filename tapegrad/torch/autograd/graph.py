@@ -32,6 +32,7 @@ from tapegrad.torch._graph.versions import count_write, version_of
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, node_of, of_value
 from tapegrad.torch.autograd._picture import make_dot
 from tapegrad.torch.autograd._saving import Clones, Disk
+from tapegrad.torch.autograd._tape import tape
 
 # Whether allow_mutation_on_saved_tensors is on in this thread.
 ALLOWED: ContextVar[bool] = ContextVar("tapegrad_torch_mutation", default=False)
@@ -375,6 +376,7 @@ __all__ = [
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "tape",
 ]
 
 

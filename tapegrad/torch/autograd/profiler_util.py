@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from tapegrad._profile.events import BACKWARD, FUNCTION, Event
-from tapegrad._profile.trace import trace_of
+from tapegrad._profile.trace import stack_lines, trace_of
 from tapegrad.torch.autograd._profiler_table import (
     MEMORY_EVENT_NAME,
     build_table,
@@ -436,13 +436,9 @@ class EventList(list[Any]):
         """
         if metric not in METRICS:
             raise ValueError(f"metric should be one of: {METRICS}")
-        table = str.maketrans(" ;\t\n", "____")
+        stacks = [(event.stack, int(getattr(event, metric))) for event in self]
         with open(path, "w", encoding="utf-8") as file:
-            for event in self:
-                value = int(getattr(event, metric))
-                if event.stack and value > 0:
-                    frames = ";".join(entry.translate(table) for entry in reversed(event.stack))
-                    file.write(f"{frames} {value}\n")
+            file.writelines(f"{line}\n" for line in stack_lines(stacks))
 
     def key_averages(
         self,

@@ -16,6 +16,7 @@ from typing import Any
 
 import tapegrad
 from tapegrad._core.types import Function, Tree
+from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten, tree_map, unflatten
 from tapegrad.torch._graph.dual import tangent_of
 from tapegrad.torch._tensor.gradients import conjugated
@@ -69,6 +70,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
+    @folding
     def gradient(*args: Tree, **kwargs: Any) -> Any:
         found, value = both(*args, **kwargs)
         return (found, value[1]) if has_aux else found
@@ -82,6 +84,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
     checked = reverse(_checked(func, _checks.require_scalar, has_aux, call))
 
     @functools.wraps(func)
+    @folding
     def both(*args: Tree, **kwargs: Any) -> Any:
         given = _selected(args, argnums)
         with _checks.pytorch_errors():
@@ -95,6 +98,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 # --- Products -----------------------------------------------------------------------------------
 
 
+@folding
 def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> Tree:
     """`(out, pullback)`, or with has_aux `(out, pullback, aux)`.
 
@@ -112,6 +116,7 @@ def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> Tree:
         found = tapegrad.vjp(reverse(checked), *arrays(primals), has_aux=has_aux)
     out, pullback = tensors(found[0]), found[1]
 
+    @folding
     def pull(
         *cotangents: Tree, retain_graph: bool = True, create_graph: bool | None = None
     ) -> Tree:
@@ -143,6 +148,7 @@ def _check_cotangents(tree: Tree, out: Tree) -> None:
             )
 
 
+@folding
 def jvp(
     func: Function, primals: Tree, tangents: Tree, *, strict: bool = False, has_aux: bool = False
 ) -> Tree:
@@ -176,6 +182,7 @@ def _is_independent(out: Tensor) -> bool:
     return not hasattr(array, "slot") or tangent_of(array) is None
 
 
+@folding
 def linearize(func: Function, *primals: Tree) -> tuple[Tree, Function]:
     """`(out, pushforward)`: `pushforward(*tangents)` is the derivative in their direction.
 
@@ -204,6 +211,7 @@ def linearize(func: Function, *primals: Tree) -> tuple[Tree, Function]:
         filled = [next(found) if other is None else other[0] for other in others]
         return unflatten(structure, filled)
 
+    @folding
     def push(*tangents: Tree) -> Tree:
         _checks.check_push(primals, tangents)
         with _checks.pytorch_errors():
@@ -277,6 +285,7 @@ def _jacobian(
     checked = entered(_checked(func, check, has_aux, call))
 
     @functools.wraps(func)
+    @folding
     def jacobian(*args: Tree, **kwargs: Any) -> Any:
         given = _selected(args, argnums)
         positions = _checks.positions_of(argnums, len(args))

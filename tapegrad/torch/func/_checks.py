@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from tapegrad import InputError, ShapeMismatchError, TapegradError
+from tapegrad import InputError, NonFiniteError, ShapeMismatchError, TapegradError
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function, Tree
 from tapegrad._tree import Structure, flatten, flatten_prefix
@@ -23,7 +23,8 @@ Argnums = int | tuple[int, ...]
 def pytorch_errors(arguments: type[Exception] = RuntimeError) -> Iterator[None]:
     """Turn the core's errors into `arguments`, if they are about arguments, or RuntimeError.
 
-    Within another transform they stay as they are, because the core may handle them.
+    Within another transform they stay as they are, because the core may handle them; and so does
+    what `debug_nans` has found.
     """
     if CURRENT.get() is not None:
         yield
@@ -32,6 +33,8 @@ def pytorch_errors(arguments: type[Exception] = RuntimeError) -> Iterator[None]:
         yield
     except (InputError, ShapeMismatchError) as error:
         raise arguments(str(error)) from error
+    except NonFiniteError:
+        raise
     except TapegradError as error:
         raise RuntimeError(str(error)) from error
 

@@ -13,6 +13,7 @@ import numpy as np
 
 import tapegrad
 from tapegrad._core.types import Function, Tree
+from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten
 from tapegrad.torch._ops.create.generator import DRAWN
 from tapegrad.torch._tensor.tensor import of_array
@@ -58,6 +59,7 @@ def vmap(
     program = _without_draws(func) if randomness == "error" else func
 
     @functools.wraps(func)
+    @folding
     def mapped(*args: Tree, **kwargs: Any) -> Any:
         dims = _checks.check_in_dims(func, in_dims, args)
         leaves = flatten(args)[0]

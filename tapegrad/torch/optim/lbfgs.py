@@ -12,7 +12,6 @@ from tapegrad.torch._graph.modes import enable_grad, no_grad
 from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.optim._first_order import as_real, number_of, require_rate
-from tapegrad.torch.optim._strong_wolfe import strong_wolfe
 from tapegrad.torch.optim.optimizer import Optimizer, ParamsT
 
 
@@ -101,6 +100,9 @@ class LBFGS(Optimizer):
             if group["line_search_fn"] is not None:
                 if group["line_search_fn"] != "strong_wolfe":
                     raise RuntimeError("only 'strong_wolfe' is supported")
+                # Here, because the package is slow to import.
+                from tapegrad.optimize._strong_wolfe import strong_wolfe
+
                 loss, gradient, length, used = strong_wolfe(
                     self._evaluation(closure, direction),
                     length,

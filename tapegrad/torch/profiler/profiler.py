@@ -268,10 +268,10 @@ class profile:
 
     def start_trace(self) -> None:
         """Begin to keep what is recorded."""
-        earlier = self._earlier()
-        if self._running:
-            self.stop_trace()
-        self._open(earlier)
+        warmup = self.profiler if self._running else None
+        self._open(self._earlier())  # first, as functions stay switched while anything records
+        if warmup is not None:
+            warmup.__exit__(None, None, None)
 
     def _earlier(self) -> EventList:
         """The events of the cycles before, where they are kept."""

@@ -18,7 +18,7 @@ from tapegrad.torch._graph.modes import MODE, UNLOGGED
 from tapegrad.torch._graph.node import Node, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._ops.create.fill import filled_as
-from tapegrad.torch._ops.declare import register, tell
+from tapegrad.torch._ops.declare import begin_write, register, tell
 from tapegrad.torch._ops.fast import chosen, chosen_here
 from tapegrad.torch._ops.index.syntax import Parsed, parse
 from tapegrad.torch._ops.settled_views import Known, is_usual, known_view, remember
@@ -191,7 +191,7 @@ def _setitem(self: Tensor, index: types.Index, value: TensorLike) -> None:
         usual = part is not None and (isinstance(value, Tensor) or is_held(value, self))
         if usual and store_part(self, part, value, COPY_SLICES):
             return
-    start = next_number() if mode is not None else 0
+    start = begin_write(mode, self) if mode is not None else 0
     _assign(self, index, value)
     if mode is not None:
         tell(mode, start, "__setitem__", (index, value), self)

@@ -1,0 +1,130 @@
+"""`tapegrad.config`: the settings of the package.
+
+Knows their names, what each may be, and where a program sets them: as an attribute, for a block,
+by a variable of the environment. Must not know what follows from a setting: who needs one asks.
+
+To add a setting: a line in `SETTINGS`, a paragraph in the docstring of `Config`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NoReturn
+
+from tapegrad._errors import SettingError, message
+
+# What each setting may be; the first is what it is if nothing says otherwise.
+SETTINGS: dict[str, tuple[str, ...]] = {
+    "tracebacks": ("folded", "full"),
+    "progress": ("auto", "on", "off"),
+}
+# What else a variable of the environment may be.
+WORDS = {"0": "off", "false": "off", "no": "off", "1": "on", "true": "on", "yes": "on"}
+PREFIX = "TAPEGRAD_"  # of the variable of the environment: TAPEGRAD_TRACEBACKS
+
+_IN_BLOCK: ContextVar[dict[str, str] | None] = ContextVar("tapegrad_config", default=None)
+
+
+class Config:
+    """The settings of tapegrad: attributes of `tapegrad.config`.
+
+    An assignment, `tapegrad.config.tracebacks = "full"`, holds for all threads. The block `with
+    tapegrad.config(tracebacks="full"):` changes a setting for what runs inside it in the same
+    thread or task, and an assignment inside ends with it. A variable of the environment, read when
+    tapegrad is imported, says where a setting starts: `TAPEGRAD_TRACEBACKS`, and
+    `TAPEGRAD_PROGRESS`, which may be 0 or 1 as well. Another name, or another value, raises an
+    error that lists the known ones: an InputError that is an AttributeError too.
+    `print(tapegrad.config)` shows all settings.
+
+    **tracebacks**: what the traceback of an error shows that leaves a transform. "folded" (the
+    default): the program's frames, and a line in place of tapegrad's own. "full": all frames, for
+    who looks for an error in tapegrad itself.
+
+    **progress**: whether what takes longer than two seconds shows a bar, in calls that do not say
+    so themselves (`progress=`). "auto" (the default): where tqdm is installed, and a terminal or a
+    notebook is there. "on": wherever stderr leads to. "off": nowhere.
+
+    >>> import tapegrad
+    >>> tapegrad.config.tracebacks
+    'folded'
+    >>> with tapegrad.config(tracebacks="full"):
+    ...     print(tapegrad.config)
+    tapegrad.config(tracebacks='full', progress='auto')
+    """
+
+    __slots__ = ("_values",)
+
+    _values: dict[str, str]
+
+    def __init__(self) -> None:
+        values = {}
+        for name, known in SETTINGS.items():
+            variable = PREFIX + name.upper()
+            given = os.environ.get(variable, "").strip().lower()
+            if WORDS.get(given) in known:
+                given = WORDS[given]
+            values[name] = _checked(name, given, variable) if given else known[0]
+        object.__setattr__(self, "_values", values)
+
+    def __getattr__(self, name: str) -> str:
+        block = _IN_BLOCK.get()
+        if block is not None and name in block:
+            return block[name]
+        try:
+            return self._values[name]
+        except KeyError:
+            _refuse(name)
+
+    def __setattr__(self, name: str, value: str) -> None:
+        value = _checked(name, value, f"tapegrad.config.{name}")
+        block = _IN_BLOCK.get()
+        if block is not None:
+            _IN_BLOCK.set({**block, name: value})  # which the end of the block takes back
+        else:
+            self._values[name] = value
+
+    @contextmanager
+    def _block(self, settings: dict[str, str]) -> Iterator[Config]:
+        token = _IN_BLOCK.set({**(_IN_BLOCK.get() or {}), **settings})
+        try:
+            yield self
+        finally:
+            _IN_BLOCK.reset(token)
+
+    def __call__(self, **settings: str) -> Any:
+        """A block with other settings: `with tapegrad.config(tracebacks="full"):`."""
+        call = "tapegrad.config(...)"
+        return self._block({name: _checked(name, settings[name], call) for name in settings})
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *SETTINGS]
+
+    def __repr__(self) -> str:
+        return f"tapegrad.config({', '.join(f'{n}={getattr(self, n)!r}' for n in SETTINGS)})"
+
+
+def _checked(name: str, value: Any, call: str) -> str:
+    if name not in SETTINGS:
+        _refuse(name)
+    known = SETTINGS[name]
+    if value not in known:
+        allowed = " or ".join(map(repr, known))
+        raise SettingError(
+            message(call, f"{name} to be {allowed}", repr(value), f"{known[0]!r} is the default")
+        )
+    return str(value)
+
+
+def _refuse(name: str) -> NoReturn:
+    known = ", ".join(SETTINGS)
+    raise SettingError(
+        message("tapegrad.config", f"a setting among {known}", name, "See help(tapegrad.config)")
+    )
+
+
+config = Config()
+
+__all__ = ["SETTINGS", "config"]

@@ -1,0 +1,1 @@
+"""What a program did under a transform: the tape's rows, times, bytes, lines, and NaNs."""

@@ -1,0 +1,88 @@
+"""An open recording, by which the engine makes recorded arrays, and objects hold them.
+
+Knows objects by the attribute that holds their array, and where recorded values get their methods.
+Must not know how a call is logged.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._program import operators, own_functions, protocols
+from tapegrad._program.calls import called
+from tapegrad._program.program import own_copy
+from tapegrad._program.recorded import Recorded
+from tapegrad._program.recorder import Recorder
+
+assert operators, "recorded values get their operators and methods by importing these"
+assert own_functions
+assert protocols
+
+
+def adopted(value: Any, recorder: Recorder) -> Any:
+    """A plain array, or number of NumPy's, as one whose calls are recorded: a copy."""
+    kind = type(value)
+    if kind is not np.ndarray and not issubclass(kind, np.number):
+        return value
+    function: Any = own_copy if kind is np.ndarray else kind
+    copy = function(value)
+    return Recorded(copy, recorder.log(function, (value,), {}, copy), recorder)
+
+
+_OUTSIDE = "it writes into a tensor that is no argument, as into a buffer of a module: pass it"
+
+
+class Recording:
+    """An open recording, by which the engine makes recorded arrays: see `_core/recorded.py`."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.careful, self.suspicious = recorder.careful, recorder.suspicious
+        self.objects = False  # whether there are objects that hold recorded arrays
+        self.entered: list[tuple[Any, str, Any]] = []  # see `enter`
+        self.written: list[Any] = []  # references to objects whose plain arrays were written to
+
+    def hold(self, value: Recorded) -> Recorded:
+        """A value as an object holds it: an array, which can be written to."""
+        self.objects = True
+        return called(self.recorder, np.asarray, (value,), {}) if value.is_number() else value
+
+    def enter(self, holder: Any, name: str) -> None:
+        """Note that an object is about to get a recorded array in the place of a plain one."""
+        self.entered.append((weakref.ref(holder), name, getattr(holder, name)))
+
+    def put_back(self, results: list[Any], *, again: bool) -> None:
+        """Give the objects that are left their arrays back, with what has been written there.
+
+        But for the results. `again`: the function will be called again, and write itself.
+        """
+        kept = {id(None), *map(id, results)}
+        if any(id(reference()) not in kept for reference in self.written):
+            self.recorder.give_up(_OUTSIDE)
+        entered, self.entered = self.entered, []
+        for reference, name, array in entered:
+            holder = reference()
+            if holder is None or id(holder) in kept:
+                continue
+            value = getattr(holder, name)
+            if type(value) is Recorded:
+                if not again:
+                    np.copyto(array, value._value)
+                setattr(holder, name, array)
+                self.recorder.give_up(_OUTSIDE)
+
+    def adopt(self, value: Any) -> Any:
+        """A plain array, or number of NumPy's, as one whose calls are recorded: a copy."""
+        return adopted(value, self.recorder)
+
+    def made(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """What one of NumPy's functions makes of arguments."""
+        kwargs.pop("like", None)
+        return called(self.recorder, function, args, kwargs)
+
+
+__all__ = ["Recording", "adopted"]

@@ -1,0 +1,7 @@
+"""`scipy.linalg` with derivatives: `tapegrad.scipy.linalg` by another name."""
+
+from __future__ import annotations
+
+from tapegrad.autograd.scipy._names import namespace
+
+__getattr__, __dir__ = namespace("linalg")

@@ -1,0 +1,7 @@
+"""The methods of `scipy.stats.poisson`, with derivatives."""
+
+from __future__ import annotations
+
+from tapegrad.autograd.scipy._names import methods
+
+__getattr__, __dir__ = methods("poisson")

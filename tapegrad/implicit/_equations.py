@@ -1,0 +1,95 @@
+"""Linear systems whose matrix is a function, the product with a vector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Function
+from tapegrad._core.values import in_trace
+from tapegrad._errors import name_of
+from tapegrad._transforms.derived import jacfwd
+from tapegrad._transforms.tracebacks import folding
+from tapegrad._tree import tree_map
+from tapegrad.implicit._closures import Lifted
+from tapegrad.implicit._roots import as_args
+from tapegrad.implicit._systems import DenseMatrix, LinearSolver, closes_over
+from tapegrad.implicit._theorem import Problem
+from tapegrad.implicit._unknowns import as_vector
+
+
+@folding
+def solve(
+    matvec: Function,
+    b: Any,
+    args: Any = (),
+    *,
+    solver: str | Function = "auto",
+    symmetric: bool = False,
+    preconditioner: Function | None = None,
+    tol: float | None = None,
+    maxiter: int | None = None,
+) -> Any:
+    """The x with `matvec(x, *args) = b`, differentiable by b, args and what matvec closes over.
+
+    matvec: a linear function of a tree like b, which returns one. solver: "auto" (the matrix
+    itself up to 400 unknowns, made by products with all unit vectors at once; then GMRES, or CG
+    where symmetric), "lu", "cg", "gmres", "bicgstab", "minres" (SciPy's), or a function
+    `(matvec, b) -> x`. The same solves the systems of derivatives, reverse mode with the
+    transposed product, which tapegrad makes of matvec. symmetric: whether the matrix is its own
+    transpose (with "cg" it must be, and positive definite). preconditioner: a linear function that
+    about undoes matvec. tol: the residual that an iteration may leave, relative to b; by default
+    eps^0.75 (2e-12 in float64).
+
+    Raises NotDifferentiableError for a singular matrix, ConvergenceError where an iteration does
+    not arrive, RuleError where matvec depends on a traced value that is neither an argument nor in
+    its closure.
+
+    >>> import numpy as np, tapegrad
+    >>> def compliance(k):
+    ...     load = np.array([1.0, 2.0])
+    ...     return load @ solve(lambda x: k * x, load, symmetric=True)
+    >>> tapegrad.grad(compliance)(np.array([1.0, 4.0]))
+    array([-1.  , -0.25])
+    """
+    call = f"implicit.solve({name_of(matvec)})"
+    if solver in ("cg", "minres"):
+        symmetric = True
+    system = LinearSolver(
+        call,
+        solver,
+        symmetric=symmetric,
+        preconditioner=preconditioner,
+        tol=tol,
+        maxiter=maxiter,
+    )
+    lifted = Lifted(matvec)
+
+    def residual(x: Any, b: Any, args: tuple[Any, ...], values: list[Any]) -> Any:
+        image = lifted.with_values(values)(x, *args)
+        return tree_map(lambda image, b: image - b, image, b)
+
+    def find(_: Any, given: tuple[Any, ...]) -> Any:
+        b, args, values = given
+        unknowns = problem.unknowns
+        assert unknowns is not None
+        inner = lifted.with_values(values)
+
+        def product(v: Any) -> Any:
+            return as_vector(inner(unknowns.tree(v), *args))
+
+        right = np.asarray(unknowns.vector(b))
+        if system.is_dense(right.size):
+            matrix = jacfwd(product)(np.zeros_like(right))
+            if in_trace(matrix):
+                raise closes_over(call, "matvec")
+            return unknowns.tree(DenseMatrix(call, matrix).solve(right, transposed=False))
+        found = system.solve(product, right, False, unknowns.tree, unknowns.vector)
+        return unknowns.tree(found)
+
+    problem = Problem(call, residual, find, system, tol=tol and 100 * tol, like=b)
+    return problem.solve((), (b, as_args(args), lifted.values))
+
+
+__all__ = ["solve"]

@@ -1,0 +1,56 @@
+"""How a module of ours mirrors one of SciPy's: its functions as primitives, the rest as it is.
+
+Must not know single functions.
+"""
+
+from __future__ import annotations
+
+import importlib
+import types
+from collections.abc import Callable
+from typing import Any
+
+import scipy
+
+from tapegrad._errors import name_of
+from tapegrad._transforms.primitives import primitive
+
+OLDEST = (1, 17)  # before, linalg made vectors of what are batches since
+
+if tuple(map(int, scipy.__version__.split(".")[:2])) < OLDEST:
+    raise ImportError(
+        f"tapegrad.scipy: expected SciPy {OLDEST[0]}.{OLDEST[1]} or newer, got "
+        f"{scipy.__version__}. Install tapegrad[scipy]."
+    )
+
+
+def mirror(function: Callable[..., Any], module: str) -> primitive:
+    """A function of SciPy's as a primitive of ours, which `module` holds by the same name.
+
+    It is to be declared by a form of rules. Of plain values it is SciPy's function.
+
+    module: the public module that offers it, "tapegrad.scipy.linalg": where pickle finds it, and
+    what errors call it, without the "tapegrad."
+    """
+    made = primitive(function)
+    vars(made).update(__module__=module, __qualname__=name_of(function))
+    return made
+
+
+def namespace(own: str, theirs: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and the `__dir__` of a module: names that it lacks are SciPy's.
+
+    own, theirs: the modules' full names, `__name__` and "scipy.linalg"
+    """
+    found: types.ModuleType = importlib.import_module(theirs)
+
+    def look_up(name: str) -> Any:
+        try:
+            return getattr(found, name)
+        except AttributeError:
+            raise AttributeError(f"module {own!r} has no attribute {name!r}") from None
+
+    return look_up, lambda: dir(found)
+
+
+__all__ = ["mirror", "namespace"]

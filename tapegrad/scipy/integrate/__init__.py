@@ -1,0 +1,56 @@
+"""`scipy.integrate`: integrals and solutions of differential equations, with their derivatives.
+
+By the limits, the first state, the times, `args`, and whatever traced values the functions close
+over. Of plain values all are SciPy's own. Names that have no derivative here are SciPy's objects:
+`ode`, `complex_ode` and the classes of solvers are told by the caller to take each step, and hold
+state of their own; take `solve_ivp`.
+"""
+
+from __future__ import annotations
+
+from tapegrad.scipy._mirror import namespace
+from tapegrad.scipy.integrate._elements import nsum, tanhsinh
+from tapegrad.scipy.integrate._initial_value import odeint, solve_ivp
+from tapegrad.scipy.integrate._quadrature import (
+    cubature,
+    dblquad,
+    fixed_quad,
+    newton_cotes,
+    nquad,
+    qmc_quad,
+    quad,
+    quad_vec,
+    solve_bvp,
+    tplquad,
+)
+from tapegrad.scipy.integrate._samples import (
+    cumulative_simpson,
+    cumulative_trapezoid,
+    romb,
+    simpson,
+    trapezoid,
+)
+
+__getattr__, __dir__ = namespace(__name__, "scipy.integrate")
+
+__all__ = [
+    "cubature",
+    "cumulative_simpson",
+    "cumulative_trapezoid",
+    "dblquad",
+    "fixed_quad",
+    "newton_cotes",
+    "nquad",
+    "nsum",
+    "odeint",
+    "qmc_quad",
+    "quad",
+    "quad_vec",
+    "romb",
+    "simpson",
+    "solve_bvp",
+    "solve_ivp",
+    "tanhsinh",
+    "tplquad",
+    "trapezoid",
+]

@@ -1,0 +1,519 @@
+"""Integrals of functions: quad and its relatives, by limits, args and what functions close over.
+
+Knows SciPy's routines and their arguments. Of plain values each is SciPy's.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+
+from tapegrad._batched.batching_rules import call_one_by_one
+from tapegrad._core.forms import constant, unsupported
+from tapegrad._core.types import Function, Value
+from tapegrad._core.values import (
+    any_true,
+    in_trace,
+    innermost,
+    is_mapped,
+    lift,
+    raw_value,
+    untraced,
+)
+from tapegrad._errors import BatchingError, InputError, message
+from tapegrad._transforms.closures import Hoisted
+from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy.integrate._integral import Integrand, error, integral
+
+_MODULE = "tapegrad.scipy.integrate"
+_TOLERANCES = ("epsabs", "epsrel", "limit", "points")
+
+
+def holds_mapped(value: Any) -> bool:
+    """Whether a vmap maps over a value, at any depth."""
+    while in_trace(value):
+        if is_mapped(value):
+            return True
+        value = value._value
+    return False
+
+
+def as_float(x: Value) -> Any:
+    """A value as an array of floats or complex numbers."""
+    x = x if in_trace(x) else np.asarray(x)
+    return x if x.dtype.kind in "fc" else x.astype(float)
+
+
+def quad(
+    func: Function,
+    a: Any,
+    b: Any,
+    args: Any = (),
+    full_output: Any = 0,
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+    limit: int = 50,
+    points: Any = None,
+    weight: Any = None,
+    wvar: Any = None,
+    **options: Any,
+) -> Any:
+    """SciPy's quad, differentiable by the limits, args and what func closes over.
+
+    By Leibniz's rule: the derivative of the integrand is integrated to the same tolerances, the
+    limits count by the integrand there. An infinite limit does not move. The integrand is called
+    with plain numbers. With a `weight`, limits and wvar are constants: InputError of traced ones.
+    The estimate of the error, and the other outputs, are plain.
+
+    `points` may be traced: a jump of the integrand that moves with a parameter counts where it is
+    one of the points. A jump that is neither a limit nor a point adds nothing to the derivative,
+    as no value of the integrand's derivative tells of it.
+
+    >>> import numpy as np, tapegrad
+    >>> gamma = lambda z: quad(lambda t: t ** (z - 1) * np.exp(-t), 0, np.inf)[0]
+    >>> bool(np.isclose(tapegrad.grad(gamma)(3.0), 1.845568670197))
+    True
+    """
+    options |= {"epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": points}
+    options |= {"weight": weight, "wvar": wvar}
+    hoisted = Hoisted((func, args))
+    values = [a, b, *hoisted.values]
+    inner = innermost([*values, wvar, points])
+    if inner is None:
+        return scipy.integrate.quad(func, a, b, args, full_output, **options)
+    _refuse_traced("scipy.integrate.quad", wvar=wvar)
+    if in_trace(lift(points)):
+        return _between_points(func, a, b, args, full_output, options)
+    if weight is not None:
+        _refuse_traced("scipy.integrate.quad with a weight", a=a, b=b)
+    if is_mapped(inner):
+
+        def one(a: Value, b: Value, *rest: Value) -> Any:
+            func, args = hoisted.filled(rest)
+            return quad(func, a, b, args, **options)
+
+        return call_one_by_one(inner.vmap_level, one, tuple(values), {})
+    return _traced_quad(hoisted, a, b, full_output, options)
+
+
+def _between_points(
+    func: Function, a: Any, b: Any, args: Any, full_output: Any, options: dict[str, Any]
+) -> Any:
+    """An integral with points that move: those of the parts, whose limits they are."""
+    points = np.reshape(as_float(lift(options["points"])), (-1,))
+    if any(map(holds_mapped, [points, *Hoisted((func, a, b, args)).values])):
+        raise BatchingError("scipy.integrate.quad: points that move, under vmap. Use a loop.")
+    low, high = (float(raw_value(lift(end))) for end in (a, b))
+    if options["weight"] is not None or not np.isfinite(low + high):
+        raise InputError(
+            message(
+                "scipy.integrate.quad",
+                "finite limits and no weight where points are traced",
+                "a weight" if options["weight"] is not None else f"limits {low} and {high}",
+                "Hold the points constant, or integrate each part by a call of its own",
+            )
+        )
+    plain = raw_value(points)
+    order = np.argsort(plain if low < high else -plain, kind="stable")
+    inside = [k for k in order if min(low, high) < plain[k] < max(low, high)]
+    given = Hoisted((func, args))
+    still, fixed = given.filled([raw_value(x) for x in given.values])
+    found = scipy.integrate.quad(
+        still, low, high, fixed, full_output, **{**options, "points": plain}
+    )
+    ends = [a, *(points[k] for k in inside), b]
+    rest = {**options, "points": None}
+    parts = [
+        _traced_quad(given, *pair, 0, rest, sides=(i > 0, i < len(inside)))[0]
+        for i, pair in enumerate(itertools.pairwise(ends))
+    ]
+    return sum(parts[1:], parts[0]), *found[1:]
+
+
+def _refuse_traced(name: str, **values: Any) -> None:
+    for key, value in values.items():
+        if in_trace(lift(value)):
+            raise InputError(
+                message(name, f"a constant {key}", "a traced one", "It has no derivative here")
+            )
+
+
+def _traced_quad(
+    hoisted: Hoisted,
+    a: Any,
+    b: Any,
+    full_output: Any,
+    options: dict[str, Any],
+    sides: tuple[bool, bool] = (False, False),
+) -> Any:
+    """`sides`: the limits at which the integrand may jump."""
+
+    def bind(parameters: Sequence[Value]) -> Function:
+        func, args = hoisted.filled(parameters)
+        args = args if isinstance(args, tuple) else (args,)
+        return lambda u: lift(func(u, *args))
+
+    parameters = [as_float(x) for x in hoisted.values]
+    moves = in_trace(a), in_trace(b)
+    a, b = as_float(a), as_float(b)
+    arrays = (a, b, *parameters)
+    integrand = Integrand("scipy.integrate.quad", bind, _routine_of_quad(options), moves)
+    integrand.sides = sides
+    if any(map(holds_mapped, arrays)):
+        return integral(*arrays, integrand=integrand), error(*arrays, integrand=integrand)
+    plain = [raw_value(x) for x in arrays]
+    func, args = hoisted.filled([raw_value(x) for x in hoisted.values])
+    found = scipy.integrate.quad(
+        func, float(plain[0]), float(plain[1]), args, full_output, **options
+    )
+    integrand.known = plain, found[:2]
+    return integral(*arrays, integrand=integrand), *found[1:]
+
+
+def _routine_of_quad(options: dict[str, Any]) -> Function:
+    """How quad's integrals and those that its derivatives need are computed."""
+    tolerances = {name: options[name] for name in _TOLERANCES if options[name] is not None}
+
+    def one(f: Function, a: float, b: float) -> Any:
+        is_complex = np.iscomplexobj(f((a + b) / 2 if np.isfinite(a + b) else 0.5))
+        if not is_complex:
+            return scipy.integrate.quad(f, a, b, **options)[:2]
+        return scipy.integrate.quad(f, a, b, **{**options, "complex_func": True})[:2]
+
+    def routine(f: Function, a: Any, b: Any) -> Any:
+        a, b = float(a), float(b)
+        first = np.asarray(f(_inside(a, b)))
+        if first.ndim == 0:
+            return one(lambda u: np.reshape(f(u), ())[()], a, b)
+        if options["weight"] is None:
+            return scipy.integrate.quad_vec(f, a, b, norm="max", **tolerances)
+        flat = [one(lambda u, i=i: np.ravel(f(u))[i], a, b) for i in range(first.size)]
+        return np.reshape([x for x, _ in flat], first.shape), max(e for _, e in flat)
+
+    return routine
+
+
+def _inside(a: float, b: float) -> float:
+    """A point between two limits, either of which may be infinite; no middle, which is special."""
+    if np.isfinite(a) and np.isfinite(b):
+        return a + 0.3819660112501051 * (b - a)
+    if np.isfinite(a):
+        return a + 0.7 if b > 0 else a - 0.7
+    if np.isfinite(b):
+        return b + 0.7 if a > 0 else b - 0.7
+    return 0.7
+
+
+def quad_vec(
+    f: Function,
+    a: Any,
+    b: Any,
+    epsabs: float = 1e-200,
+    epsrel: float = 1e-8,
+    norm: str = "2",
+    cache_size: float = 100e6,
+    limit: int = 10000,
+    workers: Any = 1,
+    points: Any = None,
+    quadrature: Any = None,
+    full_output: bool = False,
+    *,
+    args: Any = (),
+) -> Any:
+    """SciPy's quad_vec, differentiable as `quad` is: by limits, args and what f closes over."""
+    options: dict[str, Any] = {"epsabs": epsabs, "epsrel": epsrel, "norm": norm, "limit": limit}
+    options |= {"cache_size": cache_size, "workers": workers}
+    options |= {"points": points, "quadrature": quadrature}
+    hoisted = Hoisted((f, args))
+    values = [a, b, *hoisted.values]
+    inner = innermost(values)
+    if inner is None:
+        return scipy.integrate.quad_vec(f, a, b, full_output=full_output, args=args, **options)
+    _refuse_traced("scipy.integrate.quad_vec", points=points)
+    if is_mapped(inner):
+
+        def one(a: Value, b: Value, *rest: Value) -> Any:
+            f, args = hoisted.filled(rest)
+            return quad_vec(f, a, b, args=args, **options)
+
+        return call_one_by_one(inner.vmap_level, one, tuple(values), {})
+
+    def bind(parameters: Sequence[Value]) -> Function:
+        f, args = hoisted.filled(parameters)
+        args = args if isinstance(args, tuple) else (args,)
+        return lambda u: as_float(lift(f(u, *args)))
+
+    def routine(f: Function, a: Any, b: Any) -> Any:
+        return scipy.integrate.quad_vec(f, float(a), float(b), **{**options, "workers": 1})
+
+    moves = in_trace(a), in_trace(b)
+    arrays = (as_float(a), as_float(b), *map(as_float, hoisted.values))
+    integrand = Integrand("scipy.integrate.quad_vec", bind, routine, moves)
+    if any(map(holds_mapped, arrays)):
+        return integral(*arrays, integrand=integrand), error(*arrays, integrand=integrand)
+    plain = [raw_value(x) for x in arrays]
+    f, args = hoisted.filled([raw_value(x) for x in hoisted.values])
+    found = scipy.integrate.quad_vec(
+        f, float(plain[0]), float(plain[1]), full_output=full_output, args=args, **options
+    )
+    integrand.known = plain, found[:2]
+    return integral(*arrays, integrand=integrand), *found[1:]
+
+
+# --- Several dimensions -------------------------------------------------------------------------
+
+
+def nquad(
+    func: Function, ranges: Any, args: Any = None, opts: Any = None, full_output: bool = False
+) -> Any:
+    """SciPy's nquad, differentiable by numbers in ranges, args and what functions close over.
+
+    As SciPy's, it is made of one integral within the other, each a `quad`. The estimate of the
+    error, and the other outputs, are plain.
+    """
+    hoisted = Hoisted((func, ranges, args, opts))
+    if not hoisted.values:
+        return scipy.integrate.nquad(func, ranges, args, opts, full_output)
+    inner = innermost(hoisted.values)
+    if is_mapped(inner):
+
+        def one(*values: Value) -> Any:
+            return nquad(*hoisted.filled(values))
+
+        return call_one_by_one(inner.vmap_level, one, tuple(hoisted.values), {})
+    rest = () if args is None else args if isinstance(args, tuple) else (args,)
+    limits = [one if callable(one) else _constantly(one) for one in ranges]
+    if opts is None or isinstance(opts, dict):
+        settings = [_constantly(opts or {})] * len(limits)
+    else:
+        settings = [one if callable(one) else _constantly(one) for one in opts]
+    value = _nested(func, limits, settings, rest)
+    if any(map(holds_mapped, hoisted.values)):
+        return value, np.nan
+    found = scipy.integrate.nquad(
+        *hoisted.filled([raw_value(x) for x in hoisted.values]), full_output
+    )
+    return value, *found[1:]
+
+
+def _constantly(value: Any) -> Function:
+    return lambda *_: value
+
+
+def _nested(func: Function, limits: Any, settings: Any, args: Any) -> Any:
+    """The integral over the last variable of the integral over the others."""
+    low, high = limits[-1](*args)
+    options = dict(settings[-1](*args))
+    if "points" in options:
+        options["points"] = [x for x in options["points"] if low <= x <= high]
+    if len(limits) == 1:
+        return quad(func, low, high, args, **options)[0]
+
+    def f(u: Any) -> Any:
+        return _nested(func, limits[:-1], settings[:-1], (u, *args))
+
+    return quad(f, low, high, **options)[0]
+
+
+def dblquad(
+    func: Function,
+    a: Any,
+    b: Any,
+    gfun: Any,
+    hfun: Any,
+    args: Any = (),
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+) -> Any:
+    """SciPy's dblquad, differentiable by a, b, gfun, hfun, args and what functions close over."""
+    given = (func, a, b, gfun, hfun, args)
+    if not Hoisted(given).values:
+        return scipy.integrate.dblquad(*given, epsabs, epsrel)
+
+    def across(*u: Any) -> Any:
+        return tuple(f(u[0]) if callable(f) else f for f in (gfun, hfun))
+
+    options = {"epsabs": epsabs, "epsrel": epsrel}
+    return nquad(func, [across, (a, b)], args, options)
+
+
+def tplquad(
+    func: Function,
+    a: Any,
+    b: Any,
+    gfun: Any,
+    hfun: Any,
+    qfun: Any,
+    rfun: Any,
+    args: Any = (),
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+) -> Any:
+    """SciPy's tplquad, differentiable by the limits, args and what functions close over."""
+    given = (func, a, b, gfun, hfun, qfun, rfun, args)
+    if not Hoisted(given).values:
+        return scipy.integrate.tplquad(*given, epsabs, epsrel)
+
+    def inmost(y: Any, x: Any, *_: Any) -> Any:
+        return tuple(f(x, y) if callable(f) else f for f in (qfun, rfun))
+
+    def middle(x: Any, *_: Any) -> Any:
+        return tuple(f(x) if callable(f) else f for f in (gfun, hfun))
+
+    return nquad(func, [inmost, middle, (a, b)], args, {"epsabs": epsabs, "epsrel": epsrel})
+
+
+def cubature(f: Function, a: Any, b: Any, *, args: Any = (), **options: Any) -> Any:
+    """SciPy's cubature, differentiable by the corners, args and what f closes over.
+
+    In its result the estimate is traced, the rest is plain. Corners that move are finite.
+    """
+    a, b = lift(a), lift(b)
+    hoisted = Hoisted((f, args))
+    inner = innermost([a, b, *hoisted.values])
+    if inner is None:
+        return scipy.integrate.cubature(f, a, b, args=args, **options)
+    if in_trace(a) or in_trace(b):
+        return _cubature_of_unit(f, a, b, args, options)
+    if any(map(holds_mapped, hoisted.values)):
+        raise BatchingError("scipy.integrate.cubature: not under vmap. Call it in a loop.")
+    options = {**options, "workers": 1}
+
+    def bind(parameters: Sequence[Value]) -> Function:
+        f, args = hoisted.filled(parameters)
+        args = args if isinstance(args, tuple) else (args,)
+        return lambda u: f(u[None], *args)[0]
+
+    def routine(f: Function, a: Any, b: Any) -> Any:
+        found = scipy.integrate.cubature(lambda x: np.stack([f(u) for u in x]), a, b, **options)
+        return found.estimate, found.error
+
+    parameters = [as_float(x) for x in hoisted.values]
+    f, args = hoisted.filled([raw_value(x) for x in hoisted.values])
+    found = scipy.integrate.cubature(f, a, b, args=args, **options)
+    corners = np.asarray(a), np.asarray(b)
+    known = [*corners, *map(raw_value, parameters)], (found.estimate, found.error)
+    integrand = Integrand("scipy.integrate.cubature", bind, routine, (False, False), known)
+    found.estimate = integral(*corners, *parameters, integrand=integrand)
+    return found
+
+
+def _cubature_of_unit(f: Function, a: Any, b: Any, args: Any, options: dict[str, Any]) -> Any:
+    """The same over the unit cube, where the corners are parameters of the integrand."""
+    a, b = as_float(a), as_float(b)
+    _refuse_traced("scipy.integrate.cubature with corners that move", points=options.get("points"))
+    plain = [raw_value(x) for x in (a, b)]
+    if options.get("points") is not None or not np.all(np.isfinite(plain)):
+        raise InputError(
+            message(
+                "scipy.integrate.cubature",
+                "finite corners and no points= where a corner is traced",
+                "infinite ones" if options.get("points") is None else "points=",
+                "Hold the corners constant, or transform the variables",
+            )
+        )
+    args = args if isinstance(args, tuple) else (args,)
+
+    def unit(s: Any) -> Any:
+        values = f(a + (b - a) * s, *args)
+        return values * np.prod(b - a)
+
+    return cubature(unit, np.zeros(a.shape), np.ones(a.shape), **options)
+
+
+def qmc_quad(func: Function, a: Any, b: Any, **options: Any) -> Any:
+    """SciPy's qmc_quad, differentiable by the corners and what func closes over.
+
+    The derivative is that of the estimate at the points drawn. The standard error is plain.
+    """
+    a, b = lift(a), lift(b)
+    hoisted = Hoisted(func)
+    values = hoisted.values
+    if innermost([a, b, *values]) is None:
+        return scipy.integrate.qmc_quad(func, a, b, **options)
+    if options.get("log"):
+        raise InputError(message("scipy.integrate.qmc_quad", "log=False", "log=True", ""))
+    if any(map(holds_mapped, [a, b, *values])):
+        raise BatchingError("scipy.integrate.qmc_quad: not under vmap. Call it in a loop.")
+    drawn: list[Any] = []
+    plain = hoisted.filled([raw_value(x) for x in values])
+
+    def noted(x: Any) -> Any:
+        drawn.append(np.array(x))
+        return plain(x)
+
+    low, high = (as_float(x) for x in np.broadcast_arrays(raw_value(a), raw_value(b)))
+    found = scipy.integrate.qmc_quad(noted, low, high, **options)
+    if np.any(low == high):
+        raise InputError(message("scipy.integrate.qmc_quad", "corners apart", "equal ones", ""))
+    low, high = (np.reshape(x, (-1, 1)) for x in (low, high))
+    a, b = (np.reshape(as_float(x), (-1, 1)) for x in (a, b))
+    count = options.get("n_estimates", 8)
+    if len(drawn) >= count and drawn[-1].ndim == 2 and drawn[-1].shape[0] == len(low):
+        means = [np.mean(func(a + (b - a) * ((x - low) / (high - low)))) for x in drawn[-count:]]
+    else:
+        points = options.get("n_points", 1024)
+        rows = drawn[-count * points :]
+        means = [func(_row(a + (b - a) * ((x[:, None] - low) / (high - low)))) for x in rows]
+    volume = np.prod((b - a) * np.ones_like(low))
+    value = np.mean(np.stack(means)) * volume
+    return type(found)(value, found.standard_error)
+
+
+def _row(x: Value) -> Value:
+    return x[:, 0]
+
+
+# --- Rules with fixed nodes ----------------------------------------------------------------------
+
+
+def fixed_quad(func: Function, a: Any, b: Any, args: Any = (), n: int = 5) -> Any:
+    """SciPy's fixed_quad, differentiable by the limits, args and what func closes over."""
+    if innermost([a, b, *Hoisted((func, args)).values]) is None:
+        return scipy.integrate.fixed_quad(func, a, b, args, n)
+    if any(any_true(np.isinf(untraced(end))) for end in (a, b)):
+        raise ValueError("Gaussian quadrature is only available for finite limits.")
+    from scipy.special import roots_legendre
+
+    nodes, weights = roots_legendre(n)
+    half = (b - a) / 2.0
+    values = lift(func(half * (nodes + 1) + a, *args))
+    return half * np.sum(weights * values, axis=-1), None
+
+
+# --- No derivative -------------------------------------------------------------------------------
+
+newton_cotes = mirror(scipy.integrate.newton_cotes, _MODULE)
+constant(newton_cotes)
+
+
+def _refused(name: str, reason: str) -> Any:
+    made = mirror(getattr(scipy.integrate, name), _MODULE)
+    unsupported(made, reason=reason)
+    return made
+
+
+solve_bvp = _refused(
+    "solve_bvp",
+    "its mesh and its Newton iteration are not followed; solve the collocation equations by "
+    "tapegrad.implicit.root, or shoot with solve_ivp",
+)
+
+__all__ = [
+    "as_float",
+    "cubature",
+    "dblquad",
+    "fixed_quad",
+    "holds_mapped",
+    "newton_cotes",
+    "nquad",
+    "qmc_quad",
+    "quad",
+    "quad_vec",
+    "solve_bvp",
+    "tplquad",
+]

@@ -1,0 +1,49 @@
+"""Functions that a solver calls very often: compiled after some calls, where that is possible.
+
+Knows tapegrad.compile. Must not know what the functions compute. A program that NumPy runs is what
+the function computes, to the last bit, so the switch cannot be seen.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from tapegrad._compile.compiled import compile as compiled
+from tapegrad._core.types import Function
+from tapegrad._core.values import in_trace
+from tapegrad._errors import EagerWarning, TapegradError
+
+_FEW = 60  # calls before a program pays
+
+
+class Quick:
+    """A function of arrays and numbers, which may become a program."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.calls = 0
+        self.program: Any = None
+
+    def __call__(self, *args: Any) -> Any:
+        self.calls += 1
+        if self.calls <= _FEW or self.program is False or any(map(in_trace, args)):
+            return self.function(*args)
+        if self.program is None:
+            self.program = compiled(self.function, backend="numpy")
+        if self.calls > _FEW + 5:
+            return self._run(args)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", EagerWarning)
+            return self._run(args)
+
+    def _run(self, args: Any) -> Any:
+        try:
+            return self.program(*args)
+        except (TapegradError, EagerWarning):
+            # It asks for what no program has; called as it is, it raises what is to be raised.
+            self.program = False
+            return self.function(*args)
+
+
+__all__ = ["Quick"]

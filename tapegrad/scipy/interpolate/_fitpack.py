@@ -1,0 +1,199 @@
+"""FITPACK's splines of one variable as (t, c, k), through data or fitted to it: splrep, splprep.
+
+A spline that passes through its data (s=0), or is fitted to it with knots that are given, is
+differentiable. One with s > 0 is not: FITPACK chooses its knots by the values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.interpolate
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import raw_value
+from tapegrad._errors import NotDifferentiableError
+from tapegrad.scipy.interpolate._basis import interpolating, not_a_knot
+from tapegrad.scipy.interpolate._bsplines import (
+    BSpline,
+)
+from tapegrad.scipy.interpolate._fits import make_lsq_spline
+from tapegrad.scipy.interpolate._mirrored import raw
+from tapegrad.scipy.interpolate._pieces import (
+    as_float,
+    is_plain,
+)
+
+
+def refuse_smoothing(name: str) -> None:
+    raise NotDifferentiableError(
+        f"scipy.interpolate.{name}: with s > 0 the knots depend on the values and jump with them, "
+        "so it has no derivative. Take s=0, or give the knots (LSQUnivariateSpline, "
+        "make_lsq_spline), or make_smoothing_spline with lam."
+    )
+
+
+def _ended(x: Value, k: int, first: Any, last: Any) -> Any:
+    """The knots of a spline through points, with its ends at first and last."""
+    t = not_a_knot(x, k)
+    low = t[: k + 1] if first is None else first + np.zeros(k + 1)
+    high = t[t.shape[0] - k - 1 :] if last is None else last + np.zeros(k + 1)
+    return np.concatenate([low, t[k + 1 : t.shape[0] - k - 1], high])
+
+
+def spline_through(x: Value, y: Value, w: Any, ends: Any, k: int, inner: Any) -> Any:
+    """(t, c) through points, or fitted with these inner knots."""
+    if inner is None:
+        t = _ended(x, k, *ends)
+        return t, interpolating(x, y, t, k, [], [])
+    low = (x[:1] if ends[0] is None else ends[0]) + np.zeros(k + 1)
+    high = (x[-1:] if ends[1] is None else ends[1]) + np.zeros(k + 1)
+    t = np.concatenate([low, as_float(inner), high])
+    return t, make_lsq_spline(x, y, t, k, w).c
+
+
+def splrep(
+    x: Any,
+    y: Any,
+    w: Any = None,
+    xb: Any = None,
+    xe: Any = None,
+    k: int = 3,
+    task: int = 0,
+    s: Any = None,
+    t: Any = None,
+    full_output: Any = 0,
+    per: Any = 0,
+    quiet: Any = 1,
+) -> Any:
+    """SciPy's splrep, differentiable by x, y (and w, t) where s is 0 or the knots t are given.
+
+    NotDifferentiableError of traced values with s > 0, per or full_output.
+    """
+    if is_plain(x, y, w, xb, xe, t):
+        return scipy.interpolate.splrep(x, y, w, xb, xe, k, task, s, t, full_output, per, quiet)
+    if full_output or per or task == 1:
+        raise NotDifferentiableError(
+            "scipy.interpolate.splrep: not differentiable with full_output, per or task=1. Take "
+            "make_interp_spline with bc_type='periodic' for a periodic spline."
+        )
+    if t is None and (s or (s is None and w is not None)):
+        refuse_smoothing("splrep")
+    x, y = as_float(x), as_float(y)
+    plain = raw(x, y, w, t)
+    if plain is not None:
+        ends = raw_value(xb), raw_value(xe)
+        task = -1 if t is not None else task
+        scipy.interpolate.splrep(*plain[:3], *ends, k, task, s, plain[3])
+    t, c = spline_through(x, y, w, (xb, xe), k, t)
+    return t, np.concatenate([c, np.zeros(k + 1)]), k
+
+
+def splprep(
+    x: Any,
+    w: Any = None,
+    u: Any = None,
+    ub: Any = None,
+    ue: Any = None,
+    k: int = 3,
+    task: int = 0,
+    s: Any = None,
+    t: Any = None,
+    **options: Any,
+) -> Any:
+    """SciPy's splprep, differentiable by x and u where s is 0.
+
+    Without u the parameters are the lengths of the chords. NotDifferentiableError of traced values
+    with s > 0 (or None), per, or task.
+    """
+    if is_plain(*x, w, u, t):
+        return scipy.interpolate.splprep(x, w, u, ub, ue, k, task, s, t, **options)
+    if task or options.get("per") or options.get("full_output"):
+        raise NotDifferentiableError(
+            "scipy.interpolate.splprep: not differentiable with task, per or full_output."
+        )
+    if s != 0:
+        refuse_smoothing("splprep")
+    parts = [as_float(one) for one in x]
+    points = np.stack(parts, axis=-1)
+    u = _chords(points) if u is None else as_float(u)
+    t = _ended(u, k, ub, ue)
+    c = interpolating(u, points, t, k, [], [])
+    return [t, [c[:, i] for i in range(len(parts))], k], u
+
+
+def _chords(points: Value) -> Any:
+    """The lengths of chords up to each point, from 0 to 1."""
+    steps = np.sqrt(np.sum((points[1:] - points[:-1]) ** 2, axis=1))
+    lengths = np.cumsum(steps)
+    return np.concatenate([np.zeros(1), lengths / lengths[-1]])
+
+
+def make_splrep(
+    x: Any,
+    y: Any,
+    *,
+    w: Any = None,
+    xb: Any = None,
+    xe: Any = None,
+    k: int = 3,
+    s: Any = 0,
+    t: Any = None,
+    **options: Any,
+) -> Any:
+    """SciPy's make_splrep, differentiable by x, y where s is 0 (or by w, t with knots given)."""
+    if is_plain(x, y, w, xb, xe, t):
+        found = scipy.interpolate.make_splrep(x, y, w=w, xb=xb, xe=xe, k=k, s=s, t=t, **options)
+        made = object.__new__(BSpline)
+        made._adopt(found)
+        return made
+    if options.get("bc_type") == "periodic":
+        raise NotDifferentiableError(
+            "scipy.interpolate.make_splrep: not differentiable where periodic. Take "
+            "make_interp_spline with bc_type='periodic'."
+        )
+    if s or t is not None:
+        refuse_smoothing("make_splrep")
+    x, y = as_float(x), as_float(y)
+    t, c = spline_through(x, y, w, (xb, xe), k, None)
+    return BSpline.construct_fast(t, c, k)
+
+
+def make_splprep(
+    x: Any,
+    *,
+    w: Any = None,
+    u: Any = None,
+    ub: Any = None,
+    ue: Any = None,
+    k: int = 3,
+    s: Any = 0,
+    t: Any = None,
+    **options: Any,
+) -> Any:
+    """SciPy's make_splprep, differentiable by x and u where s is 0."""
+    if is_plain(*x, w, u, ub, ue, t):
+        found, u = scipy.interpolate.make_splprep(
+            x, w=w, u=u, ub=ub, ue=ue, k=k, s=s, t=t, **options
+        )
+        made = object.__new__(BSpline)
+        made._adopt(found)
+        return made, u
+    if s or t is not None or options.get("bc_type") == "periodic":
+        refuse_smoothing("make_splprep")
+    points = np.stack([as_float(one) for one in x], axis=-1)
+    u = _chords(points) if u is None else as_float(u)
+    t = _ended(u, k, ub, ue)
+    c = interpolating(u, points, t, k, [], [])
+    return BSpline.construct_fast(t, c, k, axis=1), u
+
+
+__all__ = [
+    "make_splprep",
+    "make_splrep",
+    "refuse_smoothing",
+    "spline_through",
+    "splprep",
+    "splrep",
+]

@@ -1,0 +1,133 @@
+"""interp1d: values between samples of one variable, by lines, steps or splines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.interpolate
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import raw_value, untraced
+from tapegrad.scipy.interpolate._fits import make_interp_spline
+from tapegrad.scipy.interpolate._mirrored import Mirrored, raw
+from tapegrad.scipy.interpolate._pieces import (
+    as_float,
+    beside,
+    is_plain,
+    places,
+    rows,
+)
+
+_SPLINES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
+
+
+class interp1d(Mirrored):
+    """SciPy's interp1d, differentiable by points asked, x, y and fill_value.
+
+    Kinds linear, nearest, nearest-up, zero, slinear, quadratic, cubic, previous, next and degrees.
+    At a knot the derivative is that of the piece at its right.
+    """
+
+    _theirs = scipy.interpolate.interp1d
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        kind: Any = "linear",
+        axis: int = -1,
+        copy: bool = True,
+        bounds_error: Any = None,
+        fill_value: Any = np.nan,
+        assume_sorted: bool = False,
+    ) -> None:
+        fills = fill_value if isinstance(fill_value, tuple) else (fill_value,)
+        options = {"bounds_error": bounds_error, "assume_sorted": assume_sorted}
+        self._kind, self.axis = kind, axis
+        if is_plain(x, y, *fills):
+            self._plain = self._theirs(x, y, kind, axis, copy, fill_value=fill_value, **options)
+        x, y = as_float(x), as_float(y)
+        self._extrapolates = isinstance(fill_value, str)
+        self._fills = (np.nan,) if self._extrapolates else fills
+        self._bounds_error = bounds_error
+        if bounds_error is None:
+            is_default = len(fills) == 1 and is_plain(*fills) and not self._extrapolates
+            self._bounds_error = is_default and bool(np.all(np.isnan(fills[0])))
+        plain = raw(x, y)
+        if plain is not None and self._plain is None:
+            self._theirs(*plain, kind, axis, **options)
+        y = np.moveaxis(y, axis % y.ndim, 0)
+        if not assume_sorted:
+            order = np.argsort(untraced(x), kind="mergesort")
+            x, y = rows(x, order), rows(y, order)
+        self.x, self._y = x, y
+
+    @property
+    def y(self) -> Any:
+        """The values at the knots."""
+        return np.moveaxis(self._y, 0, self.axis % self._y.ndim)
+
+    def __call__(self, x: Any) -> Any:
+        """Values at points."""
+        if self._is_plain(x):
+            return self._plain(x)
+        x = as_float(x)
+        points = np.reshape(x, (-1,))
+        out = self._at(points)
+        rank = self._y.ndim - 1
+        if not self._extrapolates:
+            out = self._filled(points, out, rank)
+        out = np.reshape(out, (*x.shape, *self._y.shape[1:]))
+        axis = self.axis % self._y.ndim
+        if axis:
+            order, n = list(range(out.ndim)), x.ndim
+            order = order[n : n + axis] + order[:n] + order[n + axis :]
+            out = np.transpose(out, order)
+        return out
+
+    def _filled(self, points: Value, out: Value, rank: int) -> Any:
+        still, ends = untraced(points), (untraced(self.x[0]), untraced(self.x[-1]))
+        below, above = still < ends[0], still > ends[1]
+        if self._bounds_error and np.any(raw_value(below | above)):
+            raise ValueError("A value in x_new is outside of the interpolation range.")
+        fills = self._fills * 2 if len(self._fills) == 1 else self._fills
+        for where, fill in zip((below, above), fills, strict=True):
+            out = np.where(beside(where, rank), fill, out)
+        return out
+
+    def _at(self, points: Value) -> Any:
+        kind, x, y = self._kind, self.x, self._y
+        last = x.shape[0] - 1
+        if kind in _SPLINES or isinstance(kind, (int, np.integer)):
+            degree = _SPLINES[kind] if isinstance(kind, str) else int(kind)
+            if degree:
+                return make_interp_spline(x, y, degree)(points)
+            at = places(untraced(x), points, 0, last)  # left of the first knot too
+            return rows(y, at)
+        if kind == "linear":
+            at = places(x, points, 0, last - 1)
+            low, high = rows(x, at), rows(x, at + 1)
+            share = beside((points - low) / (high - low), y.ndim - 1)
+            return rows(y, at) + share * (rows(y, at + 1) - rows(y, at))
+        still = untraced(x)
+        if kind == "next":
+            at = last - places(-still[::-1], -untraced(points), -1, last)
+            outside = at > last
+        elif kind == "previous":
+            at = places(still, points, -1, last)
+            outside = at < 0
+        else:
+            middle = (still[1:] + still[:-1]) / 2
+            if kind == "nearest":  # a tie goes to the left, and with nearest-up to the right
+                at = last - 1 - places(-middle[::-1], -untraced(points), -1, last)
+            else:
+                at = places(middle, points, -1, last) + 1
+            outside = at < 0
+        found = rows(y, np.clip(at, 0, last))
+        return np.where(beside(outside, y.ndim - 1), np.nan, found)
+
+
+__all__ = [
+    "interp1d",
+]

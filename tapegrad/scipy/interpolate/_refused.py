@@ -1,0 +1,75 @@
+"""Classes and functions of scipy.interpolate that choose knots by the values: of plain ones alone.
+
+Splines that SciPy smooths, and those on a sphere. Of plain values they are SciPy's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import scipy.interpolate
+
+from tapegrad._errors import NotDifferentiableError
+from tapegrad.scipy.interpolate._mirrored import Mirrored
+from tapegrad.scipy.interpolate._pieces import is_plain
+
+_REASON = (
+    "FITPACK chooses its knots by the values, or fits on a sphere. Take RectBivariateSpline with "
+    "s=0, RegularGridInterpolator or RBFInterpolator"
+)
+_CLASSES = (
+    "BivariateSpline",
+    "LSQBivariateSpline",
+    "LSQSphereBivariateSpline",
+    "RectSphereBivariateSpline",
+    "SmoothBivariateSpline",
+    "SmoothSphereBivariateSpline",
+)
+_FUNCTIONS = ("bisplrep", "generate_knots")
+
+
+class _Refused(Mirrored):
+    """An object of SciPy's whose calls refuse values in a trace."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._require_plain(args, kwargs)
+        self._plain = self._theirs(*args, **kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """SciPy's values."""
+        self._require_plain(args, kwargs)
+        return self._plain(*args, **kwargs)
+
+    @classmethod
+    def _require_plain(cls, args: Any, kwargs: Any) -> None:
+        if not is_plain(*args, *kwargs.values()):
+            raise NotDifferentiableError(
+                f"scipy.interpolate.{cls.__name__}: not differentiable ({_REASON})."
+            )
+
+
+def _class(name: str) -> Any:
+    theirs = getattr(scipy.interpolate, name)
+    text = f"SciPy's {name}; NotDifferentiableError of traced values."
+    return type(name, (_Refused,), {"_theirs": theirs, "__doc__": text, "__module__": __name__})
+
+
+def _function(name: str) -> Any:
+    theirs = getattr(scipy.interpolate, name)
+
+    def refused(*args: Any, **kwargs: Any) -> Any:
+        if not is_plain(*args, *kwargs.values()):
+            raise NotDifferentiableError(
+                f"scipy.interpolate.{name}: not differentiable ({_REASON})."
+            )
+        return theirs(*args, **kwargs)
+
+    refused.__name__ = refused.__qualname__ = name
+    refused.__doc__ = f"SciPy's {name}; NotDifferentiableError of traced values."
+    return refused
+
+
+REFUSED = {name: _class(name) for name in _CLASSES if hasattr(scipy.interpolate, name)}
+REFUSED |= {name: _function(name) for name in _FUNCTIONS if hasattr(scipy.interpolate, name)}
+
+__all__ = ["REFUSED"]

@@ -1,0 +1,415 @@
+"""Interpolation of scattered points: radial basis functions, triangles, nearest neighbours."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import scipy.interpolate
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import decide, itself, lift, untraced
+from tapegrad._errors import BatchingError, NotDifferentiableError
+from tapegrad.scipy.interpolate._mirrored import Mirrored, asked, raw
+from tapegrad.scipy.interpolate._one_dimension import interp1d
+from tapegrad.scipy.interpolate._pieces import as_float, beside, is_plain, rows
+from tapegrad.scipy.interpolate._tensor_products import coordinates
+
+
+def _root(q: Value) -> Any:
+    """The square root, without the infinite slope where points meet: there it has slope zero."""
+    is_zero = untraced(q) == 0
+    return np.where(is_zero, 0.0, np.sqrt(np.where(is_zero, 1.0, q)))
+
+
+def _times_log(q: Value) -> Any:
+    is_zero = untraced(q) == 0
+    return np.where(is_zero, 0.0, 0.5 * q * np.log(np.where(is_zero, 1.0, q)))
+
+
+# Of the square of the scaled distance.
+_KERNELS: dict[str, Any] = {
+    "linear": lambda q: -_root(q),
+    "thin_plate_spline": _times_log,
+    "cubic": lambda q: q * _root(q),
+    "quintic": lambda q: -q * q * _root(q),
+    "multiquadric": lambda q: -np.sqrt(q + 1),
+    "inverse_multiquadric": lambda q: 1 / np.sqrt(q + 1),
+    "inverse_quadratic": lambda q: 1 / (q + 1),
+    "gaussian": lambda q: np.exp(-q),
+}
+_LEAST = {"multiquadric": 0, "linear": 0, "thin_plate_spline": 1, "cubic": 1, "quintic": 2}
+
+
+def _squares(x: Value, y: Value) -> Any:
+    """Squared distances of all pairs of rows."""
+    d = np.expand_dims(x, 1) - np.expand_dims(y, 0)
+    return np.sum(d * d, axis=-1)
+
+
+class RBFInterpolator(Mirrored):
+    """SciPy's RBFInterpolator, differentiable by x, y, d, smoothing and epsilon.
+
+    All kernels, and polynomials of any degree. NotDifferentiableError of traced values with
+    `neighbors`, which jump from point to point. Where points meet, kernels that have a kink there
+    (linear) have the derivative zero.
+
+    >>> import numpy as np, tapegrad
+    >>> y = np.array([[0.0], [1.0], [2.0]])
+    >>> grad = tapegrad.grad(lambda d: RBFInterpolator(y, d)(np.array([[0.5]]))[0])(np.ones(3))
+    >>> bool(np.isclose(np.sum(grad), 1))
+    True
+    """
+
+    _theirs = scipy.interpolate.RBFInterpolator
+
+    def __init__(
+        self,
+        y: Any,
+        d: Any,
+        neighbors: Any = None,
+        smoothing: Any = 0.0,
+        kernel: str = "thin_plate_spline",
+        epsilon: Any = None,
+        degree: Any = None,
+    ) -> None:
+        if is_plain(y, d, smoothing, epsilon):
+            self._plain = self._theirs(y, d, neighbors, smoothing, kernel, epsilon, degree)
+            if neighbors is not None:
+                self._refuses = True
+                return
+        elif neighbors is not None:
+            _refuse_neighbors()
+        y, d, smoothing = as_float(y), as_float(d), as_float(smoothing)
+        scale = None if epsilon is None else as_float(epsilon)
+        given = raw(y, d, smoothing, scale)
+        if given is not None and self._plain is None:
+            self._theirs(*given[:2], None, given[2], kernel, given[3], degree)
+        kernel = kernel.lower()
+        self.y, self.d, self.smoothing, self.kernel = y, d, smoothing, kernel
+        self.neighbors, self.epsilon = None, 1.0 if scale is None else scale
+        least = _LEAST.get(kernel, -1)
+        degree = max(least, 0) if degree is None else int(degree)
+        self.powers = _monomials(y.shape[1], degree)
+        self._refuses = False
+        # The middle and the half width of the points do not change the function.
+        still = untraced(y)
+        low, high = np.min(still, axis=0), np.max(still, axis=0)
+        self._shift, width = (low + high) / 2, (high - low) / 2
+        self._scale = np.where(width == 0, 1.0, width)
+        if self._plain is None:
+            self._coeffs = self._solved()
+
+    def _solved(self) -> Any:
+        count, extra = self.y.shape[0], len(self.powers)
+        kernel = _KERNELS[self.kernel](_squares(self.y, self.y) * self.epsilon**2)
+        kernel = kernel + np.eye(count) * np.reshape(self.smoothing + np.zeros(count), (1, count))
+        flat = np.reshape(self.d, (count, -1))
+        if extra:
+            p = self._monomials_at(self.y)
+            upper = np.concatenate([kernel, p], axis=1)
+            lower = np.concatenate([np.transpose(p), np.zeros((extra, extra))], axis=1)
+            kernel = np.concatenate([upper, lower])
+            flat = np.concatenate([flat, np.zeros((extra, flat.shape[1]))])
+        return np.linalg.solve(kernel, flat)
+
+    def _monomials_at(self, x: Value) -> Any:
+        x = (x - self._shift) / self._scale
+        columns = []
+        for powers in self.powers:
+            column = np.ones(x.shape[0])
+            for i, power in enumerate(powers):
+                for _ in range(power):
+                    column = column * x[:, i]
+            columns.append(column)
+        return np.stack(columns, axis=1)
+
+    def __call__(self, x: Any) -> Any:
+        """Values at points (count, ndim)."""
+        if self._is_plain(x):
+            return self._plain(x)
+        if self._refuses:
+            _refuse_neighbors()
+        x = as_float(x)
+        if x.ndim != 2:
+            raise ValueError("`x` must be a 2-dimensional array.")
+        if x.shape[1] != self.y.shape[1]:
+            raise ValueError(f"Expected the second axis of `x` to have length {self.y.shape[1]}.")
+        if self._plain is not None and "_coeffs" not in self.__dict__:
+            self._coeffs = self._solved()
+        values = _KERNELS[self.kernel](_squares(x, self.y) * self.epsilon**2)
+        if len(self.powers):
+            values = np.concatenate([values, self._monomials_at(x)], axis=1)
+        return np.reshape(values @ self._coeffs, (x.shape[0], *self.d.shape[1:]))
+
+
+def _refuse_neighbors() -> None:
+    raise NotDifferentiableError(
+        "scipy.interpolate.RBFInterpolator: with neighbors the value jumps where other points "
+        "become the nearest, so it has no derivative. Leave neighbors=None."
+    )
+
+
+def _monomials(ndim: int, degree: int) -> Any:
+    """The powers of all monomials up to a degree."""
+    found = [
+        [one.count(i) for i in range(ndim)]
+        for total in range(degree + 1)
+        for one in itertools.combinations_with_replacement(range(ndim), total)
+    ]
+    return np.array(found, dtype=int).reshape(-1, ndim)
+
+
+# Of the distance r and epsilon, by SciPy's older class.
+_OLD_KERNELS: dict[str, Any] = {
+    "multiquadric": lambda q, e: np.sqrt(q / e**2 + 1),
+    "inverse": lambda q, e: 1 / np.sqrt(q / e**2 + 1),
+    "inverse_multiquadric": lambda q, e: 1 / np.sqrt(q / e**2 + 1),
+    "gaussian": lambda q, e: np.exp(-q / e**2),
+    "linear": lambda q, _e: _root(q),
+    "cubic": lambda q, _e: q * _root(q),
+    "quintic": lambda q, _e: q * q * _root(q),
+    "thin_plate": lambda q, _e: _times_log(q),
+}
+
+
+class Rbf(Mirrored):
+    """SciPy's Rbf, differentiable by coordinates, values, smooth, epsilon and the points asked."""
+
+    _theirs = scipy.interpolate.Rbf
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if is_plain(*args, *kwargs.values()):
+            self._plain = self._theirs(*args, **kwargs)
+        function = kwargs.get("function", "multiquadric")
+        norm, mode = kwargs.get("norm", "euclidean"), kwargs.get("mode", "1-D")
+        known = isinstance(function, str) and norm == "euclidean"
+        self._refuses = not (known and function.replace(" ", "_").lower() in _OLD_KERNELS)
+        if self._refuses:
+            if self._plain is None:
+                self._refuse()
+            return
+        self.function, self.mode = function.replace(" ", "_").lower(), mode
+        *points, d = (as_float(x) for x in args)
+        points = [np.reshape(x, (-1,)) for x in points]
+        given = raw(*points, d, *kwargs.values())
+        if given is not None and self._plain is None:
+            values = dict(zip(kwargs, given[len(args) :], strict=True))
+            self._theirs(*given[: len(args)], **values)
+        self._points = np.stack(points, axis=-1)
+        self._d = d if mode == "N-D" else np.reshape(d, (-1, 1))
+        self._epsilon = self._width(kwargs.get("epsilon"))
+        q = _squares(self._points, self._points)
+        matrix = _OLD_KERNELS[self.function](q, self._epsilon)
+        matrix = matrix - np.eye(q.shape[0]) * kwargs.get("smooth", 0.0)
+        self._nodes = np.linalg.solve(matrix, self._d)
+
+    def _width(self, epsilon: Any) -> Any:
+        if epsilon is not None:
+            return epsilon
+        edges = np.max(self._points, axis=0) - np.min(self._points, axis=0)
+        is_wide = decide(itself, untraced(edges) != 0)
+        wide = np.flatnonzero(np.reshape(is_wide, (-1, edges.shape[0]))[0])
+        return np.prod(edges[wide] / self._points.shape[0] ** (1 / wide.size)) ** (1 / wide.size)
+
+    def _refuse(self) -> None:
+        raise NotDifferentiableError(
+            "scipy.interpolate.Rbf: differentiable with the Euclidean norm and the functions "
+            f"{sorted(_OLD_KERNELS)} alone."
+        )
+
+    def __call__(self, *args: Any) -> Any:
+        """Values at points, one array a coordinate."""
+        if self._is_plain(*args):
+            return self._plain(*args)
+        if self._refuses:
+            self._refuse()
+        parts = np.broadcast_arrays(*map(as_float, args))
+        shape = parts[0].shape
+        points = np.stack([np.reshape(x, (-1,)) for x in parts], axis=-1)
+        kernel = _OLD_KERNELS[self.function](_squares(points, self._points), self._epsilon)
+        out = kernel @ self._nodes
+        if self.mode == "N-D":
+            return np.reshape(out, (*shape, out.shape[-1]))
+        return np.reshape(out, shape)
+
+
+class LinearNDInterpolator(Mirrored):
+    """SciPy's LinearNDInterpolator, differentiable by points asked, values and data points.
+
+    The triangulation is constant: data points move their triangles along.
+    """
+
+    _theirs = scipy.interpolate.LinearNDInterpolator
+
+    def __init__(
+        self, points: Any, values: Any, fill_value: Any = np.nan, rescale: bool = False
+    ) -> None:
+        from scipy.spatial import Delaunay
+
+        self.fill_value = fill_value
+        given = points.points if isinstance(points, Delaunay) else points
+        parts = given if isinstance(given, tuple) else (given,)
+        if is_plain(*parts, values, fill_value):
+            self._plain = self._theirs(points, values, fill_value, rescale)
+            self.points, self.values = self._plain.points, self._plain.values
+        self._data = coordinates(given, 2) if isinstance(given, tuple) else as_float(given)
+        self._values = as_float(values)
+        plain = asked(self._data)
+        if plain is None:
+            raise BatchingError(
+                "scipy.interpolate.LinearNDInterpolator: under vmap the triangulations would "
+                "differ from example to example. Make it outside, of data that all share."
+            )
+        still = plain[0]
+        given = raw(self._values)
+        if self._plain is None and given is not None:
+            self._theirs(still, given[0], rescale=rescale)
+        self._shift, self._factor = np.zeros(still.shape[1]), np.ones(still.shape[1])
+        if rescale:
+            self._shift, self._factor = np.mean(still, axis=0), np.ptp(still, axis=0)
+            self._factor = np.where(self._factor == 0, 1.0, self._factor)
+        if isinstance(points, Delaunay) and not rescale:
+            self.tri = points
+        else:
+            self.tri = Delaunay((still - self._shift) / self._factor)
+
+    def __call__(self, *args: Any) -> Any:
+        """Values at points (..., ndim), or one array a coordinate."""
+        if self._is_plain(*[part for x in args for part in (x if isinstance(x, tuple) else (x,))]):
+            return self._plain(*args)
+        ndim = self._data.shape[1]
+        xi = coordinates(args[0] if len(args) == 1 else tuple(args), ndim)
+        points = np.reshape(xi, (-1, ndim))
+        still = decide(itself, points)
+        found = self.tri.find_simplex((still - self._shift) / self._factor)
+        if found.ndim != 1:
+            raise BatchingError(
+                "scipy.interpolate.LinearNDInterpolator: not under vmap; pass arrays of points."
+            )
+        corners = self.tri.simplices[np.maximum(found, 0)]
+        vertices = self._data[corners]
+        last = vertices[:, -1]
+        edges = np.swapaxes(vertices[:, :-1] - np.expand_dims(last, 1), 1, 2)
+        share = np.linalg.solve(edges, np.expand_dims(points - last, -1))[..., 0]
+        weights = np.concatenate([share, 1 - np.sum(share, axis=1, keepdims=True)], axis=1)
+        rank = self._values.ndim - 1
+        out = np.sum(beside(weights, rank) * self._values[corners], axis=1)
+        out = np.where(beside(found < 0, rank), self.fill_value, out)
+        return np.reshape(out, (*xi.shape[:-1], *self._values.shape[1:]))
+
+
+class NearestNDInterpolator(Mirrored):
+    """SciPy's NearestNDInterpolator, differentiable by values; by points it has slope zero."""
+
+    _theirs = scipy.interpolate.NearestNDInterpolator
+
+    def __init__(self, x: Any, y: Any, rescale: bool = False, tree_options: Any = None) -> None:
+        parts = x if isinstance(x, tuple) else (x,)
+        self.values = as_float(y)
+        if is_plain(*parts, y):
+            self._plain = self._theirs(x, y, rescale, tree_options)
+        data = coordinates(x, 2) if isinstance(x, tuple) else as_float(x)
+        plain = asked(data)
+        if plain is None:
+            raise BatchingError(
+                "scipy.interpolate.NearestNDInterpolator: not under vmap over the data points."
+            )
+        self._ndim = data.shape[1]
+        order = np.arange(data.shape[0])
+        self._numbers = self._theirs(plain[0], order, rescale, tree_options)
+
+    def __call__(self, *args: Any, **query_options: Any) -> Any:
+        """Values at points (..., ndim), or one array a coordinate."""
+        if self._is_plain(*[part for x in args for part in (x if isinstance(x, tuple) else (x,))]):
+            return self._plain(*args, **query_options)
+        xi = coordinates(args[0] if len(args) == 1 else tuple(args), self._ndim)
+        if raw(xi) is None:
+            raise BatchingError(
+                "scipy.interpolate.NearestNDInterpolator: not under vmap; pass arrays of points."
+            )
+        at = self._numbers(decide(itself, xi), **query_options)
+        is_known = np.isfinite(at)
+        out = rows(self.values, np.where(is_known, at, 0).astype(int))
+        return out if is_known.all() else np.where(is_known, out, np.nan)
+
+
+class CloughTocher2DInterpolator(Mirrored):
+    """SciPy's CloughTocher2DInterpolator; NotDifferentiableError of traced values and points.
+
+    The slopes at the data come of an iteration that stops at a tolerance.
+    """
+
+    _theirs = scipy.interpolate.CloughTocher2DInterpolator
+
+    def __init__(self, points: Any, values: Any, *args: Any, **options: Any) -> None:
+        parts = points if isinstance(points, tuple) else (points,)
+        if not is_plain(*parts, values):
+            _refuse_clough()
+        self._plain = self._theirs(points, values, *args, **options)
+
+    def __call__(self, *args: Any) -> Any:
+        """Values at points."""
+        if not is_plain(*[part for x in args for part in (x if isinstance(x, tuple) else (x,))]):
+            _refuse_clough()
+        return self._plain(*args)
+
+
+def _refuse_clough() -> None:
+    raise NotDifferentiableError(
+        "scipy.interpolate.CloughTocher2DInterpolator: not differentiable (its slopes come of an "
+        "iteration that stops at a tolerance). Take LinearNDInterpolator or RBFInterpolator."
+    )
+
+
+def griddata(
+    points: Any,
+    values: Any,
+    xi: Any,
+    method: str = "linear",
+    fill_value: Any = np.nan,
+    rescale: bool = False,
+) -> Any:
+    """SciPy's griddata: linear by all arguments, nearest by values, cubic in one dimension."""
+    parts = [lift(part) for x in (points, xi) for part in (x if isinstance(x, tuple) else (x,))]
+    if is_plain(*parts, values, fill_value):
+        return scipy.interpolate.griddata(points, values, xi, method, fill_value, rescale)
+    first = points[0] if isinstance(points, tuple) and len(points) == 1 else points
+    if not isinstance(first, tuple) and (lift(first).ndim < 2 or lift(first).shape[-1] == 1):
+        return _griddata_1d(first, values, xi, method, fill_value)
+    if method == "nearest":
+        return NearestNDInterpolator(points, values, rescale=rescale)(xi)
+    if method == "linear":
+        return LinearNDInterpolator(points, values, fill_value, rescale)(xi)
+    _refuse_clough()
+    return None
+
+
+def _griddata_1d(points: Any, values: Any, xi: Any, method: str, fill_value: Any) -> Any:
+    if isinstance(xi, tuple):
+        (xi,) = xi
+    points = np.reshape(as_float(points), (-1,))
+    order = decide(itself, np.argsort(untraced(points), axis=-1))
+    if order.ndim != 1:
+        raise BatchingError("scipy.interpolate.griddata: not under vmap over the data points.")
+    fill_value = "extrapolate" if method == "nearest" else fill_value
+    f = interp1d(
+        points[order],
+        as_float(values)[order],
+        kind=method,
+        axis=0,
+        bounds_error=False,
+        fill_value=fill_value,
+    )
+    return f(xi)
+
+
+__all__ = [
+    "CloughTocher2DInterpolator",
+    "LinearNDInterpolator",
+    "NearestNDInterpolator",
+    "RBFInterpolator",
+    "Rbf",
+    "griddata",
+]

@@ -1,0 +1,363 @@
+"""Splines and piecewise polynomials of several variables, each variable with knots of its own.
+
+RectBivariateSpline, bisplev, NdBSpline and NdPPoly: differentiable by the points asked, the values
+(or coefficients) and the knots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.interpolate
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import lift, untraced
+from tapegrad._errors import NotDifferentiableError
+from tapegrad.scipy.interpolate._basis import basis_at, interpolating, not_a_knot, spline_at
+from tapegrad.scipy.interpolate._bsplines import splantider
+from tapegrad.scipy.interpolate._mirrored import Mirrored, raw
+from tapegrad.scipy.interpolate._pieces import (
+    as_float,
+    beside,
+    differentiated,
+    evaluated,
+    horner,
+    integrated,
+    is_plain,
+    places,
+    rows,
+)
+from tapegrad.scipy.interpolate._polynomials import PPoly
+
+
+def coordinates(xi: Any, ndim: int) -> Any:
+    """Points (..., ndim) of an array or a tuple of arrays."""
+    if isinstance(xi, tuple):
+        parts = np.broadcast_arrays(*map(as_float, xi))
+        return np.stack(list(parts), axis=-1)
+    xi = as_float(xi)
+    if xi.ndim == 1:
+        return xi[:, None] if ndim == 1 else np.reshape(xi, (-1, ndim))
+    return xi
+
+
+def tensor_at(
+    knots: Sequence[Any], degrees: Sequence[int], c: Value, points: Value, nu: Sequence[int]
+) -> Any:
+    """Tensor product splines at points (count, ndim): (count, ...)."""
+    ndim = len(knots)
+    sizes, rest = c.shape[:ndim], c.shape[ndim:]
+    flat = np.reshape(c, (int(np.prod(sizes)), *rest))
+    index: Any = 0
+    weight: Any = 1.0
+    for i, (t, k) in enumerate(zip(knots, degrees, strict=True)):
+        values, ell = basis_at(t, sizes[i], k, points[:, i], nu[i])
+        shape = [-1, *[1] * ndim]
+        shape[i + 1] = k + 1
+        columns = np.expand_dims(ell, -1) + np.arange(-k, 1)
+        index = index * sizes[i] + np.reshape(columns, shape)
+        weight = weight * np.reshape(values, shape)
+    found = rows(flat, index)
+    return np.sum(beside(weight, len(rest)) * found, axis=tuple(range(1, ndim + 1)))
+
+
+def tensor_coefficients(
+    grid: Sequence[Any], values: Value, degrees: Sequence[int], knots: Sequence[Any]
+) -> Any:
+    """The coefficients of the tensor product spline through values on a grid."""
+    for i, (x, k, t) in enumerate(zip(grid, degrees, knots, strict=True)):
+        along = interpolating(x, np.moveaxis(values, i, 0), t, k, [], [])
+        values = np.moveaxis(along, 0, i)
+    return values
+
+
+class RectBivariateSpline(Mirrored):
+    """SciPy's RectBivariateSpline, differentiable by points asked, x, y and z where s is 0.
+
+    As in SciPy, points outside are moved to the border. NotDifferentiableError of traced values
+    with s > 0, which chooses knots by the values.
+    """
+
+    _theirs = scipy.interpolate.RectBivariateSpline
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        z: Any,
+        bbox: Any = (None, None, None, None),
+        kx: int = 3,
+        ky: int = 3,
+        s: float = 0,
+        **options: Any,
+    ) -> None:
+        if is_plain(x, y, z):
+            self._plain = self._theirs(x, y, z, list(bbox), kx, ky, s, **options)
+            self.tck, self.degrees = self._plain.tck, self._plain.degrees
+            return
+        if s != 0:
+            raise NotDifferentiableError(
+                "scipy.interpolate.RectBivariateSpline: with s > 0 the knots depend on the "
+                "values, and have no derivative. Take s=0."
+            )
+        x, y, z = as_float(x), as_float(y), as_float(z)
+        plain = raw(x, y, z)
+        if plain is not None:
+            self._theirs(*plain, list(bbox), kx, ky, s, **options)
+        knots = [
+            _boxed(v, k, bbox[2 * i : 2 * i + 2]) for i, (v, k) in enumerate([(x, kx), (y, ky)])
+        ]
+        c = tensor_coefficients([x, y], np.reshape(z, (x.shape[0], y.shape[0])), [kx, ky], knots)
+        self.tck, self.degrees = (*knots, np.reshape(c, (-1,))), (kx, ky)
+
+    @property
+    def _c(self) -> Any:
+        tx, ty, c = self.tck
+        kx, ky = self.degrees
+        return np.reshape(c, (tx.shape[0] - kx - 1, ty.shape[0] - ky - 1))
+
+    def _clipped(self, x: Value, at: int) -> Any:
+        t, k = self.tck[at], self.degrees[at]
+        return np.clip(x, t[k], t[t.shape[0] - k - 1])
+
+    def __call__(self, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
+        """Values, or derivatives, on the grid of x and y, or at points with `grid=False`."""
+        if self._is_plain(x, y):
+            return self._plain(x, y, dx, dy, grid)
+        x, y = as_float(x), as_float(y)
+        if not grid:
+            return self.ev(x, y, dx, dy)
+        plain = raw(x, y)
+        if plain is not None and any(np.any(np.diff(v) < 0) for v in plain):
+            raise ValueError("x and y must be sorted to `grid` them")
+        x, y = np.reshape(x, (-1,)), np.reshape(y, (-1,))
+        (tx, ty, _), (kx, ky) = self.tck, self.degrees
+        along = spline_at(tx, self._c, kx, self._clipped(x, 0), dx)
+        return np.transpose(spline_at(ty, np.transpose(along), ky, self._clipped(y, 1), dy))
+
+    def ev(self, xi: Any, yi: Any, dx: int = 0, dy: int = 0) -> Any:
+        """Values, or derivatives, at points."""
+        if self._is_plain(xi, yi):
+            return self._plain.ev(xi, yi, dx, dy)
+        x, y = np.broadcast_arrays(as_float(xi), as_float(yi))
+        shape = x.shape
+        parts = [self._clipped(np.reshape(v, (-1,)), i) for i, v in enumerate((x, y))]
+        points = np.stack(parts, axis=-1)
+        return np.reshape(tensor_at(self.tck[:2], self.degrees, self._c, points, [dx, dy]), shape)
+
+    def integral(self, xa: Any, xb: Any, ya: Any, yb: Any) -> Any:
+        """The integral over a rectangle, zero outside of the grid."""
+        if self._is_plain(xa, xb, ya, yb):
+            return self._plain.integral(xa, xb, ya, yb)
+        values = self._c
+        for at, (a, b) in enumerate([(xa, xb), (ya, yb)]):
+            t, k = self.tck[at], self.degrees[at]
+            t, c, k = splantider((as_float(t), values, k))
+            c = c[: t.shape[0] - k - 1]
+            first, last = (
+                spline_at(t, c, k, np.clip(as_float(v), t[k], t[t.shape[0] - k - 1]))
+                for v in (a, b)
+            )
+            values = last - first
+        return values
+
+    def get_knots(self) -> Any:
+        """Knots by x and by y."""
+        return tuple(self.tck[:2])
+
+    def get_coeffs(self) -> Any:
+        """Coefficients, in a row."""
+        return self.tck[2]
+
+
+def _boxed(x: Value, k: int, box: Any) -> Any:
+    """The knots of an interpolating spline over a box, as FITPACK places them."""
+    t = not_a_knot(x, k)
+    ends = [np.full(k + 1, end, dtype=float) if end is not None else None for end in box]
+    first = t[: k + 1] if ends[0] is None else ends[0]
+    last = t[t.shape[0] - k - 1 :] if ends[1] is None else ends[1]
+    return np.concatenate([first, t[k + 1 : t.shape[0] - k - 1], last])
+
+
+class NdPPoly(Mirrored):
+    """SciPy's NdPPoly: piecewise polynomials of several variables, by points, c and breaks."""
+
+    _theirs = scipy.interpolate.NdPPoly
+
+    def __init__(self, c: Any, x: Any, extrapolate: Any = None) -> None:
+        if is_plain(c, *x):
+            self._plain = self._theirs(c, x, extrapolate)
+            self.c, self.x = self._plain.c, self._plain.x
+            self.extrapolate = self._plain.extrapolate
+            return
+        self.c, self.x = as_float(c), tuple(map(as_float, x))
+        self.extrapolate = True if extrapolate is None else bool(extrapolate)
+        plain = raw(self.c, *self.x)
+        if plain is not None:
+            self._theirs(plain[0], plain[1:], extrapolate)
+
+    @classmethod
+    def construct_fast(cls, c: Any, x: Any, extrapolate: Any = None) -> Any:
+        """As SciPy's."""
+        return cls(c, x, extrapolate)
+
+    def __call__(self, x: Any, nu: Any = None, extrapolate: Any = None) -> Any:
+        """Values, or derivatives `nu`, at points (..., ndim)."""
+        if self._is_plain(x):
+            return self._plain(x, nu, extrapolate)
+        extrapolate = self.extrapolate if extrapolate is None else bool(extrapolate)
+        ndim = len(self.x)
+        x = coordinates(x, ndim)
+        points = np.reshape(x, (-1, ndim))
+        nu = [0] * ndim if nu is None else [int(n) for n in nu]
+        sizes, rest = self.c.shape[ndim : 2 * ndim], self.c.shape[2 * ndim :]
+        index: Any = 0
+        outside = np.zeros(points.shape[0], bool)
+        offsets, still = [], untraced(points)
+        for i, breaks in enumerate(self.x):
+            at = places(breaks, points[:, i], 0, sizes[i] - 1)
+            index = index * sizes[i] + at
+            offsets.append(points[:, i] - rows(breaks, at))
+            ends = untraced(breaks)
+            outside = outside | (still[:, i] < ends[0]) | (still[:, i] > ends[-1])
+        degrees = self.c.shape[:ndim]
+        order = (*range(ndim, 2 * ndim), *range(ndim), *range(2 * ndim, self.c.ndim))
+        by_cell = np.reshape(np.transpose(self.c, order), (-1, *degrees, *rest))
+        values = rows(by_cell, index)
+        for i in range(ndim):
+            parts = [values[:, j] for j in range(degrees[i])]
+            values = horner(parts, beside(offsets[i], parts[0].ndim - 1), nu[i])
+        if not extrapolate:
+            values = np.where(beside(outside, len(rest)), np.nan, values)
+        return np.reshape(values, (*x.shape[:-1], *rest))
+
+    def _along(self, axis: int, function: Any) -> Any:
+        """The coefficients after a function of those along one axis."""
+        ndim = len(self.x)
+        c = np.moveaxis(self.c, (axis, ndim + axis), (0, 1))
+        return np.moveaxis(function(c), (0, 1), (axis, ndim + axis))
+
+    def derivative(self, nu: Any) -> Any:
+        """The derivative, `nu[i]` times along axis i."""
+        return self._changed([int(n) for n in nu])
+
+    def antiderivative(self, nu: Any) -> Any:
+        """The integral, `nu[i]` times along axis i."""
+        return self._changed([-int(n) for n in nu])
+
+    def _changed(self, nu: list[int]) -> Any:
+        made = object.__new__(type(self))
+        if self._plain is not None:
+            made._plain = self._plain.derivative(nu)
+            made.c, made.x, made.extrapolate = made._plain.c, self.x, self.extrapolate
+            return made
+        made.c, made.x, made.extrapolate = self.c, self.x, self.extrapolate
+        for axis, n in enumerate(nu):
+            if n > 0:
+                made.c = made._along(axis, lambda c, n=n: differentiated(c, n))
+            for _ in range(-n):
+                made.c = made._along(axis, lambda c, i=axis: integrated(c, self.x[i]))
+        return made
+
+    def integrate_1d(self, a: Any, b: Any, axis: int, extrapolate: Any = None) -> Any:
+        """The integral along one axis: an NdPPoly of the others, or a PPoly of one."""
+        extrapolate = self.extrapolate if extrapolate is None else bool(extrapolate)
+        ndim = len(self.x)
+        axis = axis % ndim
+        c = np.moveaxis(as_float(self.c), (axis, ndim + axis), (0, 1))
+        breaks = as_float(self.x[axis])
+        whole = integrated(c, breaks)
+        ends = [evaluated(whole, breaks, as_float(v), 0, extrapolate) for v in (a, b)]
+        rest = tuple(x for i, x in enumerate(self.x) if i != axis)
+        if not rest:
+            return ends[1] - ends[0]
+        kind: Any = PPoly if len(rest) == 1 else NdPPoly
+        breaks = rest[0] if len(rest) == 1 else rest
+        return kind.construct_fast(ends[1] - ends[0], breaks, extrapolate)
+
+    def integrate(self, ranges: Any, extrapolate: Any = None) -> Any:
+        """The integral over a box."""
+        if self._is_plain(*[v for pair in ranges for v in map(lift, pair)]):
+            return self._plain.integrate(ranges, extrapolate)
+        extrapolate = self.extrapolate if extrapolate is None else bool(extrapolate)
+        c, ndim = as_float(self.c), len(self.x)
+        for i, (a, b) in enumerate(ranges):
+            left = ndim - i
+            moved = np.moveaxis(c, (0, left), (0, 1))
+            breaks = as_float(self.x[i])
+            whole = integrated(moved, breaks)
+            ends = [evaluated(whole, breaks, as_float(v), 0, extrapolate) for v in (a, b)]
+            c = ends[1] - ends[0]
+        return c
+
+
+class NdBSpline(Mirrored):
+    """SciPy's NdBSpline: tensor product splines, by points, knots and coefficients."""
+
+    _theirs: Any = getattr(scipy.interpolate, "NdBSpline", None)
+
+    def __init__(self, t: Any, c: Any, k: Any, *, extrapolate: Any = None) -> None:
+        self.extrapolate = True if extrapolate is None else bool(extrapolate)
+        if is_plain(*t, c):
+            self._plain = self._theirs(t, c, k, extrapolate=extrapolate)
+            self.t, self.c, self.k = self._plain.t, self._plain.c, self._plain.k
+            return
+        self.t, self.c = tuple(map(as_float, t)), as_float(c)
+        self.k = (k,) * len(self.t) if np.ndim(k) == 0 else tuple(k)
+        plain = raw(self.c, *self.t)
+        if plain is not None:
+            self._theirs(tuple(plain[1:]), plain[0], self.k, extrapolate=extrapolate)
+
+    def __call__(self, xi: Any, *, nu: Any = None, extrapolate: Any = None) -> Any:
+        """Values, or derivatives `nu`, at points (..., ndim)."""
+        if self._is_plain(xi):
+            return self._plain(xi, nu=nu, extrapolate=extrapolate)
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        ndim = len(self.t)
+        xi = as_float(xi)
+        points = np.reshape(xi, (-1, ndim))
+        orders = [0] * ndim if nu is None else [int(n) for n in nu]
+        knots, degrees = tuple(map(as_float, self.t)), tuple(int(k) for k in self.k)
+        sizes = [t.shape[0] - k - 1 for t, k in zip(knots, degrees, strict=True)]
+        c = as_float(self.c)[tuple(slice(size) for size in sizes)]
+        out = tensor_at(knots, degrees, c, points, orders)
+        if not extrapolate:
+            outside, still = np.zeros(points.shape[0], bool), untraced(points)
+            for i, (t, k, size) in enumerate(zip(knots, degrees, sizes, strict=True)):
+                low, high = untraced(t[k]), untraced(t[size])
+                outside = outside | (still[:, i] < low) | (still[:, i] > high)
+            out = np.where(beside(outside, out.ndim - 1), np.nan, out)
+        return np.reshape(out, (*xi.shape[:-1], *out.shape[1:]))
+
+
+def bisplev(x: Any, y: Any, tck: Any, dx: int = 0, dy: int = 0) -> Any:
+    """SciPy's bisplev: a spline (tx, ty, c, kx, ky) on a grid, differentiable by all of them."""
+    tx, ty, c, kx, ky = tck
+    if is_plain(x, y, tx, ty, c):
+        return scipy.interpolate.bisplev(x, y, tck, dx, dy)
+    shape = [1 if np.ndim(v) == 0 else len(v) for v in (x, y)]
+    knots = as_float(tx), as_float(ty)
+    axes = []
+    for v, t, k in zip((x, y), knots, (kx, ky), strict=True):
+        axes.append(np.clip(np.reshape(as_float(v), (-1,)), t[k], t[t.shape[0] - k - 1]))
+    pairs = np.broadcast_arrays(np.expand_dims(axes[0], 1), np.expand_dims(axes[1], 0))
+    points = np.stack([np.reshape(v, (-1,)) for v in pairs], axis=-1)
+    c = np.reshape(as_float(c), (knots[0].shape[0] - kx - 1, knots[1].shape[0] - ky - 1))
+    out = np.reshape(tensor_at(knots, [kx, ky], c, points, [dx, dy]), shape)
+    for axis in (1, 0):
+        if shape[axis] == 1:
+            out = np.reshape(out, (*out.shape[:axis], *out.shape[axis + 1 :]))
+    return out
+
+
+__all__ = [
+    "NdBSpline",
+    "NdPPoly",
+    "RectBivariateSpline",
+    "bisplev",
+    "coordinates",
+    "tensor_at",
+    "tensor_coefficients",
+]

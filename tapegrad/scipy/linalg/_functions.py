@@ -1,0 +1,333 @@
+"""Functions of matrices: exponentials, logarithms, roots, powers.
+
+They are analytic, and their Frechet derivative L(a, e) at a along e has the transpose
+g -> L(a^T, g): N. J. Higham, "Functions of matrices" (2008), section 3.2. L is found
+
+- of expm by A. H. Al-Mohy and N. J. Higham, "Computing the Frechet derivative of the matrix
+  exponential" (2009), which SciPy has;
+- of any other function by f([[a, e], [0, a]]) = [[f(a), L(a, e)], [0, f(a)]]: R. Mathias, "A chain
+  rule for matrix functions and applications" (1996). This holds for L itself too, to any order;
+- of roots and signs by the Sylvester equations that they satisfy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from tapegrad._core.types import Cotangent, Value
+from tapegrad._core.values import any_true, decide, itself, shown_value, untraced
+from tapegrad._errors import NotDifferentiableError
+from tapegrad.rules.matrices import adjoint, row, scalar, transposed
+from tapegrad.scipy.linalg._control import sylvester
+from tapegrad.scipy.linalg._inputs import array, arrays, checked, core, expressed, refuse
+
+# --- The exponential
+
+
+def _blocks(a: Value, b: Value) -> Value:
+    """[[a, b], [0, a]]"""
+    top = np.concatenate([a, b], -1)
+    return np.concatenate([top, np.concatenate([np.zeros_like(a), a], -1)], -2)
+
+
+def _both(a: Value, e: Value) -> tuple[Value, Value]:
+    """Two matrices in one dtype, of one shape."""
+    shape = np.broadcast_shapes(a.shape, e.shape)
+    kind = np.result_type(a.dtype, e.dtype)
+    return np.broadcast_to(a, shape).astype(kind), np.broadcast_to(e, shape).astype(kind)
+
+
+def _plain_frechet(a: Value, e: Value) -> Value:
+    if not a.size:
+        return np.zeros_like(e)
+    return scipy.linalg.expm_frechet(a, e, compute_expm=False, check_finite=False)
+
+
+def _frechet_a(g: Cotangent, _out: Value, a: Value, e: Value) -> Cotangent:
+    """The transpose of the derivative of expm of the blocks, of which L is the corner."""
+    a, e = _both(a, e)
+    count = a.shape[-1]
+    corner = np.concatenate(
+        [np.concatenate([np.zeros_like(a), g], -1), np.zeros_like(_blocks(a, a))[..., :count, :]],
+        -2,
+    )
+    found = frechet(transposed(_blocks(a, e)), corner)
+    return found[..., :count, :count] + found[..., count:, count:]
+
+
+def _frechet_e(g: Cotangent, _out: Value, a: Value, _e: Value) -> Cotangent:
+    return frechet(transposed(a), g)
+
+
+FRECHET = core(
+    _plain_frechet,
+    vjp=[_frechet_a, _frechet_e],
+    name="scipy.linalg.expm_frechet",
+    batch="(m,m),(m,m)",
+)
+
+
+def frechet(a: Value, e: Value) -> Any:
+    """The Frechet derivative of expm at a along e."""
+    return FRECHET.apply_bound(list(_both(a, e)), {})
+
+
+def _plain_expm(a: Value) -> Value:
+    return scipy.linalg.expm(a)
+
+
+EXPM = core(
+    _plain_expm,
+    vjp=[lambda g, _out, a: frechet(transposed(a), g)],
+    jvp=lambda dots, _out, a: frechet(a, dots[0]),
+    name="scipy.linalg.expm",
+    batch="(m,m)",
+)
+
+
+def exponential(a: Value) -> Any:
+    """expm of an array."""
+    return EXPM.apply_bound([a], {})
+
+
+def _expm_frechet(
+    A: Value,
+    E: Value,
+    method: str | None = None,
+    compute_expm: bool = True,
+    check_finite: bool = True,
+) -> Any:
+    a, e = arrays(A, E, check_finite=check_finite)
+    if method not in (None, "SPS", "blockEnlarge"):
+        raise ValueError(f"Unknown implementation {method}")
+    return (exponential(a), frechet(a, e)) if compute_expm else frechet(a, e)
+
+
+expm = expressed(scipy.linalg.expm, lambda A: exponential(array(A)))
+expm_frechet = expressed(scipy.linalg.expm_frechet, _expm_frechet)
+
+# --- Trigonometric functions, by the exponential as SciPy's
+
+
+def _cosm(a: Value) -> Value:
+    if a.dtype.kind == "c":
+        return (exponential(1j * a) + exponential(-1j * a)) / 2
+    return np.real(exponential(1j * a))
+
+
+def _sinm(a: Value) -> Value:
+    if a.dtype.kind == "c":
+        return (exponential(1j * a) - exponential(-1j * a)) * -0.5j
+    return np.imag(exponential(1j * a))
+
+
+def _coshm(a: Value) -> Value:
+    return (exponential(a) + exponential(-a)) / 2
+
+
+def _sinhm(a: Value) -> Value:
+    return (exponential(a) - exponential(-a)) / 2
+
+
+cosm = expressed(scipy.linalg.cosm, lambda A: _cosm(array(A)))
+sinm = expressed(scipy.linalg.sinm, lambda A: _sinm(array(A)))
+tanm = expressed(scipy.linalg.tanm, lambda A: np.linalg.solve(_cosm(array(A)), _sinm(array(A))))
+coshm = expressed(scipy.linalg.coshm, lambda A: _coshm(array(A)))
+sinhm = expressed(scipy.linalg.sinhm, lambda A: _sinhm(array(A)))
+tanhm = expressed(
+    scipy.linalg.tanhm, lambda A: np.linalg.solve(_coshm(array(A)), _sinhm(array(A)))
+)
+
+# --- By blocks
+
+
+def _along(function: Callable[[Value], Value], a: Value, e: Value) -> Value:
+    """The Frechet derivative of a function, by blocks of about one size."""
+    a, e = _both(a, e)
+    count = a.shape[-1]
+    if not count:
+        return e
+    sizes = [np.sqrt(np.sum(np.abs(untraced(x)) ** 2, axis=(-2, -1))) for x in (a, e)]
+    positive = (sizes[0] > 0) & (sizes[1] > 0)
+    scale = scalar(np.where(positive, sizes[1], 1) / np.where(positive, sizes[0], 1))
+    return function(_blocks(a, e / scale))[..., :count, count:] * scale
+
+
+def _plain_logm(a: Value) -> Value:
+    return scipy.linalg.logm(a)
+
+
+def _kind(x: Value) -> str:
+    return str(x.dtype.kind)
+
+
+def _settled(out: Value) -> Any:
+    """A result that is real or complex by its values: what is done with it depends on that."""
+    decide(_kind, out)
+    return out
+
+
+def logarithm(a: Value) -> Any:
+    """logm of an array."""
+    return _settled(LOGM.apply_bound([a], {}))
+
+
+def _logarithm_along(a: Value, e: Value) -> Any:
+    """The Frechet derivative of logm.
+
+    The blocks have each eigenvalue twice, which rounding parts. Where one lies near the branch cut
+    the matrix is turned away from it first: log(a) = log(exp(-i t) a) + i t.
+    """
+    angles = np.angle(np.linalg.eigvals(untraced(a)))
+    if not angles.shape[-1] or not any_true(np.abs(angles) > 3):
+        return _along(logarithm, a, e)
+    turn = (np.max(angles, axis=-1) + np.min(angles, axis=-1)) / 2
+    phase = scalar(np.exp(-1j * turn))
+    return _along(lambda x: logarithm(phase * x), a, e)
+
+
+LOGM = core(
+    _plain_logm,
+    vjp=[lambda g, _out, a: _logarithm_along(transposed(a), g)],
+    jvp=lambda dots, _out, a: _logarithm_along(a, dots[0]),
+    name="scipy.linalg.logm",
+    batch="(m,m)",
+)
+
+
+def _with_error(function: str, disp: Any) -> None:
+    if disp is False:
+        raise refuse(function, "disp=False", "Leave it away: the estimate has no derivative.")
+
+
+def _logm(A: Value, disp: Any = True) -> Value:
+    _with_error("logm", disp)
+    return logarithm(array(A))
+
+
+logm = expressed(scipy.linalg.logm, _logm)
+
+
+def _plain_power(a: Value, t: Value) -> Value:
+    found = scipy.linalg.fractional_matrix_power(a, float(t))
+    return found.copy() if found is a else found  # a recorded call has results of its own
+
+
+def _power(a: Value, t: Value) -> Any:
+    return _settled(POWER.apply_bound([a, t], {}))
+
+
+def _power_t(g: Cotangent, out: Value, a: Value, _t: Value) -> Cotangent:
+    log = logarithm(a)
+    if log.dtype.kind == "c" and out.dtype.kind == "f":
+        raise NotDifferentiableError(
+            "scipy.linalg.fractional_matrix_power: not differentiable by t at a whole number "
+            "where A has negative eigenvalues, as powers nearby are complex. Pass A + 0j."
+        )
+    return np.sum(g * np.matmul(log, out))
+
+
+def _power_a(g: Cotangent, _out: Value, a: Value, t: Value) -> Cotangent:
+    """As of expm(t logm(a)), more exact than by blocks; whole powers need no logarithm.
+
+    Where t is traced, a power of any other size is near, and its derivative is asked for.
+    """
+    flipped = transposed(a)
+    whole = decide(itself, t)
+    if shown_value(t) is t and np.ndim(whole) == 0 and whole == int(whole):
+        return _along(lambda x: np.linalg.matrix_power(x, int(whole)), flipped, g)
+    return _logarithm_along(flipped, t * frechet(t * logarithm(flipped), g))
+
+
+POWER = core(
+    _plain_power,
+    vjp=[_power_a, _power_t],
+    name="scipy.linalg.fractional_matrix_power",
+)
+fractional_matrix_power = expressed(
+    scipy.linalg.fractional_matrix_power, lambda A, t: _power(array(A), array(t))
+)
+
+# --- Roots and signs, by Sylvester equations: Higham (2008), sections 6.1 and 5.1
+
+
+def _plain_sqrtm(a: Value) -> Value:
+    return scipy.linalg.sqrtm(a)
+
+
+SQRTM = core(
+    _plain_sqrtm,
+    vjp=[lambda g, out, _a: sylvester(transposed(out), transposed(out), g)],
+    jvp=lambda dots, out, _a: sylvester(out, out, dots[0]),
+    name="scipy.linalg.sqrtm",
+    batch="(m,m)",
+)
+
+
+def _sqrtm(A: Value, disp: Any = True, blocksize: Any = None) -> Value:
+    _with_error("sqrtm", disp)
+    return _settled(SQRTM.apply_bound([array(A)], {}))
+
+
+def _plain_signm(a: Value) -> Value:
+    return scipy.linalg.signm(a)
+
+
+def _signm_vjp(g: Cotangent, out: Value, a: Value) -> Cotangent:
+    sign, root = transposed(out), transposed(np.matmul(out, a))
+    found = sylvester(root, root, g)
+    return found - np.matmul(np.matmul(sign, found), sign)
+
+
+SIGNM = core(_plain_signm, vjp=[_signm_vjp], name="scipy.linalg.signm", batch="(m,m)")
+
+
+def _signm(A: Value, disp: Any = True) -> Value:
+    _with_error("signm", disp)
+    return SIGNM.apply_bound([array(A)], {})
+
+
+sqrtm = expressed(scipy.linalg.sqrtm, _sqrtm)
+signm = expressed(scipy.linalg.signm, _signm)
+
+# --- Any function, by eigenvalues
+
+
+def _funm(A: Value, func: Callable[[Value], Value], disp: bool = True) -> Value:
+    """Of a Hermitian matrix (by promise, where it is one) or of one with enough eigenvectors."""
+    _with_error("funm", disp)
+    a = checked(A)
+    gap = untraced(a) - adjoint(untraced(a))
+    if not any_true(np.abs(gap) > 0):
+        w, v = np.linalg.eigh(a)
+        return np.matmul(v * row(func(w)), adjoint(v))
+    w, v = np.linalg.eig(a)
+    found = transposed(np.linalg.solve(transposed(v), transposed(v * row(func(w)))))
+    if a.dtype.kind == "c" or found.dtype.kind != "c":
+        return found
+    parts = untraced(found)
+    bound = 1e3 * np.finfo(a.dtype).eps * np.max(np.abs(parts), initial=0)
+    return found if any_true(np.abs(np.imag(parts)) > bound) else np.real(found)
+
+
+funm = expressed(scipy.linalg.funm, _funm)
+
+__all__ = [
+    "coshm",
+    "cosm",
+    "expm",
+    "expm_frechet",
+    "fractional_matrix_power",
+    "funm",
+    "logm",
+    "signm",
+    "sinhm",
+    "sinm",
+    "sqrtm",
+    "tanhm",
+    "tanm",
+]

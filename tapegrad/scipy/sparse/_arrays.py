@@ -1,0 +1,361 @@
+"""SparseArray: elements that may be traced, at positions that are constant.
+
+Knows how a sparse matrix is written in SciPy, and the products. It is a pytree of its elements:
+transforms take it as an input and return it as a gradient.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import in_trace, untraced
+from tapegrad._errors import NotDifferentiableError
+from tapegrad._tree import register as register_pytree
+from tapegrad.scipy.sparse._products import placed, product, summed, times
+
+
+class SparseArray:
+    """A sparse matrix whose stored elements may be traced; their positions are constants.
+
+    It is made by `csr_array` and its kin of `tapegrad.scipy.sparse`, and by arithmetic of SciPy's
+    sparse arrays with traced ones. Elements at equal positions add up, as in a `coo_array`.
+    `A.plain()` is SciPy's array of the present values.
+
+    >>> import numpy as np, tapegrad
+    >>> from tapegrad.scipy import sparse
+    >>> def f(data):
+    ...     a = sparse.csr_array((data, [0, 1, 1], [0, 1, 3]), shape=(2, 2))
+    ...     return np.sum(a @ np.array([1.0, 10.0]))
+    >>> tapegrad.grad(f)(np.ones(3))
+    array([ 1., 10., 10.])
+    """
+
+    __array_ufunc__ = None  # operators of arrays leave the call to those below
+
+    def __init__(
+        self, data: Value, rows: Any, columns: Any, shape: Any, format: str = "coo"
+    ) -> None:
+        self.data = data
+        self.row, self.col = rows, columns
+        self.shape = (int(shape[0]), int(shape[1]))
+        self.format = format
+
+    # -- what it is ------------------------------------------------------------------------------
+
+    ndim = 2
+
+    @property
+    def dtype(self) -> Any:
+        return self.data.dtype
+
+    @property
+    def nnz(self) -> int:
+        return len(self.row)
+
+    @property
+    def size(self) -> int:
+        return len(self.row)
+
+    @property
+    def coords(self) -> tuple[Any, Any]:
+        return self.row, self.col
+
+    def __repr__(self) -> str:
+        return (
+            f"<SparseArray of {self.nnz} elements of {self.data!r} "
+            f"in {self.shape[0]} x {self.shape[1]}>"
+        )
+
+    def plain(self) -> Any:
+        """SciPy's sparse array of the present values, in the format of this one."""
+        data = untraced(self.data)
+        if in_trace(data):
+            raise NotDifferentiableError(
+                "SparseArray.plain() inside vmap: expected one matrix, got one an example. Call "
+                "it outside of the vmap."
+            )
+        made = scipy.sparse.coo_array((data, (self.row, self.col)), shape=self.shape)
+        return made.asformat(self.format)
+
+    def toarray(self) -> Any:
+        """The dense array."""
+        return placed(self.data, self.row, self.col, self.shape)
+
+    todense = toarray
+
+    def _with(self, data: Value) -> SparseArray:
+        return SparseArray(data, self.row, self.col, self.shape, self.format)
+
+    def _merged(self) -> SparseArray:
+        """The same with one element a position, row by row."""
+        keys = self.row.astype(np.int64) * max(self.shape[1], 1) + self.col
+        found, places = np.unique(keys, return_inverse=True)
+        if len(found) == len(keys) and np.array_equal(places, np.arange(len(keys))):
+            return self
+        rows, columns = np.divmod(found, max(self.shape[1], 1))
+        data = summed(self.data, places.reshape(-1), len(found))
+        return SparseArray(data, rows, columns, self.shape, self.format)
+
+    def sum_duplicates(self) -> SparseArray:
+        """The same with one element a position (a new object)."""
+        return self._merged()
+
+    def asformat(self, format: str | None, copy: bool = False) -> SparseArray:
+        """The same under the name of another format."""
+        if format not in (None, "csr", "csc", "coo", "dia", "bsr", "lil", "dok"):
+            raise ValueError(f"Format {format} is unknown.")
+        return SparseArray(self.data, self.row, self.col, self.shape, format or self.format)
+
+    def tocsr(self, copy: bool = False) -> SparseArray:
+        return self.asformat("csr")
+
+    def tocsc(self, copy: bool = False) -> SparseArray:
+        return self.asformat("csc")
+
+    def tocoo(self, copy: bool = False) -> SparseArray:
+        return self.asformat("coo")
+
+    def copy(self) -> SparseArray:
+        return self._with(np.copy(self.data))
+
+    def astype(self, dtype: Any, copy: bool = True) -> SparseArray:
+        return self._with(self.data.astype(dtype))
+
+    # -- turned, in parts ------------------------------------------------------------------------
+
+    @property
+    def T(self) -> SparseArray:
+        turned = {"csr": "csc", "csc": "csr"}.get(self.format, self.format)
+        return SparseArray(self.data, self.col, self.row, self.shape[::-1], turned)
+
+    def transpose(self, axes: Any = None, copy: bool = False) -> SparseArray:
+        if axes not in (None, (1, 0)):
+            raise ValueError("Sparse matrices do not support an 'axes' parameter")
+        return self.T
+
+    def conj(self, copy: bool = True) -> SparseArray:
+        return self._with(np.conjugate(self.data))
+
+    conjugate = conj
+
+    @property
+    def real(self) -> SparseArray:
+        return self._with(np.real(self.data))
+
+    @property
+    def imag(self) -> SparseArray:
+        return self._with(np.imag(self.data))
+
+    def diagonal(self, k: int = 0) -> Any:
+        """The elements of the k-th diagonal, a dense vector."""
+        rows, columns = self.shape
+        count = max(0, min(rows + min(k, 0), columns - max(k, 0)))
+        on = np.flatnonzero(self.col - self.row == k)
+        return summed(self.data[on], self.row[on] - max(-k, 0), count)
+
+    def trace(self, offset: int = 0) -> Any:
+        return np.sum(self.diagonal(offset))
+
+    def __getitem__(self, index: Any) -> Any:
+        if (
+            isinstance(index, tuple)
+            and len(index) == 2
+            and all(isinstance(i, (int, np.integer)) for i in index)
+        ):
+            i, j = (int(i) % side for i, side in zip(index, self.shape, strict=True))
+            return np.sum(self.data[np.flatnonzero((self.row == i) & (self.col == j))])
+        raise NotDifferentiableError(
+            "SparseArray[...]: expected two integers. Index the dense array, A.toarray()[...], or "
+            "multiply by a sparse matrix that selects rows: S @ A."
+        )
+
+    # -- sums ------------------------------------------------------------------------------------
+
+    def sum(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+        """The sum, or the dense vector of sums along an axis."""
+        if dtype is not None or out is not None:
+            raise TypeError("SparseArray.sum: expected no dtype= and no out=")
+        if axis is None:
+            return np.sum(self.data)
+        if axis not in (0, 1, -1, -2):
+            raise ValueError(f"axis out of range: {axis}")
+        along_rows = axis in (0, -2)
+        places, count = (self.col, self.shape[1]) if along_rows else (self.row, self.shape[0])
+        return summed(self.data, places, count)
+
+    def mean(self, axis: int | None = None) -> Any:
+        count = self.shape[0] * self.shape[1] if axis is None else self.shape[axis]
+        return self.sum(axis) / count
+
+    # -- products --------------------------------------------------------------------------------
+
+    def __matmul__(self, other: Value) -> Any:
+        if isinstance(other, SparseArray) or scipy.sparse.issparse(other):
+            return _sparse_product(self, of(other))
+        x = _dense(other)
+        if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
+            raise ValueError(
+                f"matmul: dimension mismatch: a sparse matrix of shape {self.shape} times an "
+                f"array of shape {x.shape}"
+            )
+        if not in_trace(self.data):
+            return times(self.plain(), x) if in_trace(x) else self.plain() @ x
+        return product(self.data, x, self.row, self.col, self.shape)
+
+    def __rmatmul__(self, other: Value) -> Any:
+        if scipy.sparse.issparse(other):
+            return _sparse_product(of(other), self)
+        x = _dense(other)
+        found = self.T @ (x.T if x.ndim == 2 else x)
+        return found.T if x.ndim == 2 else found
+
+    def dot(self, other: Value) -> Any:
+        return self * other if np.ndim(other) == 0 else self @ other
+
+    def multiply(self, other: Value) -> SparseArray:
+        """The elementwise product, with a number, an array that broadcasts, or a sparse array."""
+        if isinstance(other, SparseArray) or scipy.sparse.issparse(other):
+            return _elementwise_product(self, of(other))
+        y = _dense(other)
+        if not y.ndim:
+            return self._with(self.data * y)
+        if np.broadcast_shapes(self.shape, y.shape) != self.shape:
+            raise ValueError(f"inconsistent shapes {self.shape} and {y.shape}")
+        rows = self.row if y.ndim == 2 and y.shape[0] != 1 else np.zeros_like(self.row)
+        columns = self.col if y.shape[-1] != 1 else np.zeros_like(self.col)
+        return self._with(self.data * (y[rows, columns] if y.ndim == 2 else y[columns]))
+
+    __mul__ = multiply
+    __rmul__ = multiply
+
+    def __truediv__(self, other: Value) -> SparseArray:
+        if isinstance(other, SparseArray) or scipy.sparse.issparse(other):
+            raise NotDifferentiableError(
+                "SparseArray / sparse: expected a number or an array. Divide dense arrays, "
+                "A.toarray() / B.toarray()."
+            )
+        return self.multiply(1 / _dense(other))
+
+    def __neg__(self) -> SparseArray:
+        return self._with(-self.data)
+
+    def __abs__(self) -> SparseArray:
+        merged = self._merged()
+        return merged._with(np.abs(merged.data))
+
+    def power(self, n: Any, dtype: Any = None) -> SparseArray:
+        """The elements to a power other than zero."""
+        merged = self._merged()
+        return merged._with(merged.data**n)
+
+    __pow__ = power
+
+    # -- sums with others ------------------------------------------------------------------------
+
+    def __add__(self, other: Value) -> Any:
+        if isinstance(other, SparseArray) or scipy.sparse.issparse(other):
+            b = of(other)
+            if b.shape != self.shape:
+                raise ValueError("inconsistent shapes")
+            return SparseArray(
+                np.concatenate([self.data, b.data]),
+                np.concatenate([self.row, b.row]),
+                np.concatenate([self.col, b.col]),
+                self.shape,
+                self.format,
+            )
+        y = _dense(other)
+        if not y.ndim:
+            if not in_trace(y) and y == 0:
+                return self
+            raise NotImplementedError("adding a nonzero scalar to a sparse array is not supported")
+        return self.toarray() + y
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Value) -> Any:
+        return self + -other
+
+    def __rsub__(self, other: Value) -> Any:
+        return -self + other
+
+
+class _Rest:
+    """What a SparseArray is beside its elements; equal for equal positions."""
+
+    def __init__(self, a: SparseArray) -> None:
+        self.parts = a.row, a.col, a.shape, a.format
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Rest):
+            return NotImplemented
+        return all(
+            x is y or np.array_equal(x, y) for x, y in zip(self.parts, other.parts, strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash((len(self.parts[0]), *self.parts[2:]))
+
+
+register_pytree(
+    SparseArray,
+    lambda a: ((a.data,), _Rest(a)),
+    lambda rest, leaves: SparseArray(*leaves, *rest.parts),
+)
+
+
+def _dense(x: Value) -> Any:
+    return x if hasattr(x, "shape") else np.asarray(x)
+
+
+def of(a: Any) -> SparseArray:
+    """Any matrix as a SparseArray: sparse ones of SciPy, dense ones with all of their elements."""
+    if isinstance(a, SparseArray):
+        return a
+    if scipy.sparse.issparse(a):
+        coo = a.tocoo()
+        if coo.ndim != 2:
+            raise ValueError(
+                f"expected a sparse matrix with two axes, got {coo.ndim}. A[[i]] keeps both where "
+                "A[i] has one."
+            )
+        return SparseArray(coo.data, coo.row, coo.col, coo.shape, a.format)
+    dense = _dense(a)
+    if dense.ndim != 2:
+        raise ValueError(f"expected a matrix with two axes, got {dense.ndim}")
+    rows, columns = (i.ravel() for i in np.indices(dense.shape))
+    return SparseArray(np.ravel(dense), rows, columns, dense.shape, "coo")
+
+
+def _sparse_product(a: SparseArray, b: SparseArray) -> SparseArray:
+    """Each element of a times those of the row of b that it meets."""
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"matmul: dimension mismatch: {a.shape} and {b.shape}")
+    order = np.argsort(b.row, kind="stable")
+    starts = np.searchsorted(b.row[order], np.arange(b.shape[0] + 1))
+    counts = (starts[1:] - starts[:-1])[a.col]
+    left = np.repeat(np.arange(a.nnz), counts)
+    offsets = np.arange(len(left)) - np.repeat(np.cumsum(counts) - counts, counts)
+    right = order[np.repeat(starts[a.col], counts) + offsets]
+    made = SparseArray(
+        a.data[left] * b.data[right], a.row[left], b.col[right], (a.shape[0], b.shape[1]), a.format
+    )
+    return made._merged()
+
+
+def _elementwise_product(a: SparseArray, b: SparseArray) -> SparseArray:
+    if a.shape != b.shape:
+        raise ValueError(f"inconsistent shapes {a.shape} and {b.shape}")
+    a, b = a._merged(), b._merged()
+    width = max(a.shape[1], 1)
+    keys = [x.row.astype(np.int64) * width + x.col for x in (a, b)]
+    common, left, right = np.intersect1d(keys[0], keys[1], assume_unique=True, return_indices=True)
+    rows, columns = np.divmod(common, width)
+    return SparseArray(a.data[left] * b.data[right], rows, columns, a.shape, a.format)
+
+
+__all__ = ["SparseArray", "of"]

@@ -1,0 +1,334 @@
+"""SciPy's constructors of sparse arrays, of traced elements at constant positions.
+
+Of plain arguments they are SciPy's own and return what SciPy returns.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from tapegrad._core.values import holds_in_trace, lift
+from tapegrad._errors import NotDifferentiableError
+from tapegrad.scipy.sparse._arrays import SparseArray, of
+
+
+def is_ours(*values: Any) -> bool:
+    """Whether one of some arguments, or a part of it, is traced or a SparseArray."""
+    for value in values:
+        if isinstance(value, SparseArray) or holds_in_trace(value):
+            return True
+        if isinstance(value, (list, tuple)) and any(map(is_ours, value)):
+            return True
+    return False
+
+
+def mirrored(theirs: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A function that is SciPy's unless an argument is ours."""
+
+    def decorate(definition: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(theirs, updated=())
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if is_ours(*args, *kwargs.values()):
+                return definition(*args, **kwargs)
+            return theirs(*args, **kwargs)
+
+        call.__module__ = definition.__module__.rpartition("._")[0]
+        return call
+
+    return decorate
+
+
+# --- One array
+
+
+def _sides(shape: Any, rows: Any, columns: Any) -> tuple[int, int]:
+    if shape is not None:
+        return int(shape[0]), int(shape[1])
+    return int(np.max(rows, initial=-1)) + 1, int(np.max(columns, initial=-1)) + 1
+
+
+def _compressed(format: str, parts: Any, shape: Any) -> SparseArray:
+    data, indices, indptr = parts
+    indices, indptr = np.asarray(indices), np.asarray(indptr)
+    major = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    rows, columns = (major, indices) if format == "csr" else (indices, major)
+    if shape is None:
+        first = len(indptr) - 1
+        other = int(np.max(indices, initial=-1)) + 1
+        shape = (first, other) if format == "csr" else (other, first)
+    return SparseArray(lift(data)[: indptr[-1]], rows, columns, shape, format)
+
+
+def _blocks(parts: Any, shape: Any) -> SparseArray:
+    data, indices, indptr = parts
+    data = lift(data)
+    skeleton = scipy.sparse.bsr_array(
+        (np.arange(1.0, data.size + 1).reshape(data.shape), indices, indptr), shape=shape
+    ).tocoo()
+    places = skeleton.data.astype(int) - 1
+    return SparseArray(np.ravel(data)[places], skeleton.row, skeleton.col, skeleton.shape, "bsr")
+
+
+def _diagonals(parts: Any, shape: Any) -> SparseArray:
+    data, offsets = np.atleast_2d(lift(parts[0])), np.atleast_1d(np.asarray(parts[1]))
+    if shape is None:
+        raise ValueError("expected a shape argument")
+    i, j = np.meshgrid(np.arange(len(offsets)), np.arange(data.shape[1]), indexing="ij")
+    rows, columns = j - offsets[i], j
+    inside = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
+    return SparseArray(data[i[inside], j[inside]], rows[inside], columns[inside], shape, "dia")
+
+
+def _made(format: str, arg: Any, shape: Any, dtype: Any) -> SparseArray:
+    if isinstance(arg, SparseArray):
+        made = arg.asformat(format)
+    elif isinstance(arg, tuple) and len(arg) == 3 and format in ("csr", "csc"):
+        made = _compressed(format, arg, shape)
+    elif isinstance(arg, tuple) and len(arg) == 3 and format == "bsr":
+        made = _blocks(arg, shape)
+    elif isinstance(arg, tuple) and len(arg) == 2 and format == "dia":
+        made = _diagonals(arg, shape)
+    elif (
+        isinstance(arg, tuple) and len(arg) == 2 and isinstance(arg[1], (tuple, list, np.ndarray))
+    ):
+        rows, columns = (np.asarray(part) for part in arg[1])
+        made = SparseArray(lift(arg[0]), rows, columns, _sides(shape, rows, columns), format)
+    else:
+        made = of(np.atleast_2d(lift(arg))).asformat(format)
+    if len(made.row) != made.data.shape[0]:
+        raise ValueError(
+            f"{format}_array: expected as many elements as positions, got {made.data.shape[0]} "
+            f"elements and {len(made.row)} positions"
+        )
+    return made if dtype is None else made.astype(dtype)
+
+
+def _constructor(name: str) -> Any:
+    theirs = getattr(scipy.sparse, name)
+    kind = name.partition("_")[0]
+
+    @mirrored(theirs)
+    def construct(
+        arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, **_: Any
+    ) -> SparseArray:
+        if kind in ("lil", "dok"):
+            raise NotDifferentiableError(
+                f"scipy.sparse.{name} of traced values: expected plain ones. Use "
+                "tapegrad.scipy.sparse.csr_array((data, (rows, columns)), shape=shape)."
+            )
+        return _made(kind, arg1, shape, dtype)
+
+    return construct
+
+
+csr_array, csc_array, coo_array = map(_constructor, ("csr_array", "csc_array", "coo_array"))
+bsr_array, dia_array = map(_constructor, ("bsr_array", "dia_array"))
+lil_array, dok_array = map(_constructor, ("lil_array", "dok_array"))
+csr_matrix, csc_matrix, coo_matrix = map(_constructor, ("csr_matrix", "csc_matrix", "coo_matrix"))
+bsr_matrix, dia_matrix = map(_constructor, ("bsr_matrix", "dia_matrix"))
+lil_matrix, dok_matrix = map(_constructor, ("lil_matrix", "dok_matrix"))
+
+# --- Diagonals
+
+
+@mirrored(scipy.sparse.diags_array)
+def diags_array(
+    diagonals: Any,
+    /,
+    *,
+    offsets: Any = 0,
+    shape: Any = None,
+    format: str | None = None,
+    dtype: Any = None,
+) -> SparseArray:
+    single = np.ndim(offsets) == 0
+    if single and (
+        hasattr(diagonals, "shape")
+        and len(diagonals.shape) == 1
+        or holds_in_trace(diagonals)
+        and all(np.ndim(part) == 0 for part in diagonals)
+    ):
+        diagonals = [diagonals]
+    steps = [int(offsets)] if single else [int(k) for k in offsets]
+    given = [np.atleast_1d(lift(part)) for part in diagonals]
+    if len(given) != len(steps):
+        raise ValueError("Different number of diagonals and offsets.")
+    if shape is None:
+        side = given[0].shape[0] + abs(steps[0])
+        shape = (side, side)
+    parts, rows, columns = [], [], []
+    for part, k in zip(given, steps, strict=True):
+        count = min(shape[0] + min(k, 0), shape[1] - max(k, 0))
+        if part.shape[0] not in (1, count) and part.shape[0] < count:
+            raise ValueError(
+                f"Diagonal length (index {k}: {part.shape[0]} at offset {k}) does not agree with "
+                f"array size ({shape[0]}, {shape[1]})."
+            )
+        parts.append(np.broadcast_to(part, (count,)) if part.shape[0] == 1 else part[:count])
+        rows.append(np.arange(count) - min(k, 0))
+        columns.append(np.arange(count) + max(k, 0))
+    made = SparseArray(
+        np.concatenate(parts), np.concatenate(rows), np.concatenate(columns), shape, "dia"
+    )
+    made = made.asformat(format)
+    return made if dtype is None else made.astype(dtype)
+
+
+@mirrored(scipy.sparse.diags)
+def diags(
+    diagonals: Any,
+    offsets: Any = 0,
+    shape: Any = None,
+    format: str | None = None,
+    dtype: Any = None,
+) -> SparseArray:
+    found: SparseArray = diags_array(
+        diagonals, offsets=offsets, shape=shape, format=format, dtype=dtype
+    )
+    return found
+
+
+@mirrored(scipy.sparse.spdiags)
+def spdiags(
+    data: Any, diags: Any, m: Any = None, n: Any = None, format: str | None = None
+) -> SparseArray:
+    shape = m if n is None else (m, n)
+    values = np.atleast_2d(lift(data))
+    shape = (values.shape[1], values.shape[1]) if shape is None else shape
+    return _diagonals((values, diags), shape).asformat(format)
+
+
+# --- Several arrays
+
+
+@mirrored(scipy.sparse.block_array)
+def block_array(
+    blocks: Sequence[Sequence[Any]], *, format: str | None = None, dtype: Any = None
+) -> SparseArray:
+    grid = [[None if block is None else of(block) for block in line] for line in blocks]
+    heights = [_side([b.shape[0] for b in line if b is not None], "row") for line in grid]
+    columns_of = zip(*grid, strict=True)
+    widths = [_side([b.shape[1] for b in col if b is not None], "column") for col in columns_of]
+    data, rows, columns = [], [], []
+    for i, line in enumerate(grid):
+        for j, block in enumerate(line):
+            if block is not None:
+                data.append(block.data)
+                rows.append(block.row + sum(heights[:i]))
+                columns.append(block.col + sum(widths[:j]))
+    shape = (sum(heights), sum(widths))
+    made = SparseArray(
+        np.concatenate(data), np.concatenate(rows), np.concatenate(columns), shape, format or "coo"
+    )
+    return made if dtype is None else made.astype(dtype)
+
+
+def _side(sides: list[int], what: str) -> int:
+    if len(set(sides)) != 1:
+        raise ValueError(f"blocks of one {what} have incompatible or no sizes: {sides}")
+    return sides[0]
+
+
+@mirrored(scipy.sparse.bmat)
+def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> SparseArray:
+    found: SparseArray = block_array(blocks, format=format, dtype=dtype)
+    return found
+
+
+@mirrored(scipy.sparse.hstack)
+def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> SparseArray:
+    found: SparseArray = block_array([list(blocks)], format=format, dtype=dtype)
+    return found
+
+
+@mirrored(scipy.sparse.vstack)
+def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> SparseArray:
+    found: SparseArray = block_array([[b] for b in blocks], format=format, dtype=dtype)
+    return found
+
+
+@mirrored(scipy.sparse.block_diag)
+def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> SparseArray:
+    given = [of(np.atleast_2d(m) if not hasattr(m, "tocsr") else m) for m in mats]
+    count = len(given)
+    grid: list[list[Any]] = [[None] * count for _ in range(count)]
+    for i, block in enumerate(given):
+        grid[i][i] = block
+    found: SparseArray = block_array(grid, format=format, dtype=dtype)
+    return found
+
+
+@mirrored(scipy.sparse.kron)
+def kron(A: Any, B: Any, format: str | None = None) -> SparseArray:
+    a, b = of(A), of(B)
+    return SparseArray(
+        np.ravel(np.expand_dims(a.data, 1) * b.data),
+        (a.row[:, None] * b.shape[0] + b.row).ravel(),
+        (a.col[:, None] * b.shape[1] + b.col).ravel(),
+        (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]),
+        format or "coo",
+    )
+
+
+@mirrored(scipy.sparse.kronsum)
+def kronsum(A: Any, B: Any, format: str | None = None) -> SparseArray:
+    a, b = of(A), of(B)
+    left = kron(scipy.sparse.eye_array(b.shape[0]), a)
+    return (left + kron(b, scipy.sparse.eye_array(a.shape[0]))).asformat(format)
+
+
+def _part(A: Any, keep: Callable[[Any, Any], Any], format: str | None) -> SparseArray:
+    a = of(A)
+    at = np.flatnonzero(keep(a.row, a.col))
+    return SparseArray(a.data[at], a.row[at], a.col[at], a.shape, format or a.format)
+
+
+@mirrored(scipy.sparse.tril)
+def tril(A: Any, k: int = 0, format: str | None = None) -> SparseArray:
+    return _part(A, lambda i, j: j <= i + k, format)
+
+
+@mirrored(scipy.sparse.triu)
+def triu(A: Any, k: int = 0, format: str | None = None) -> SparseArray:
+    return _part(A, lambda i, j: j >= i + k, format)
+
+
+def issparse(x: Any) -> bool:
+    """Whether x is a sparse array or matrix: SciPy's, or a SparseArray."""
+    return isinstance(x, SparseArray) or bool(scipy.sparse.issparse(x))
+
+
+__all__ = [
+    "block_array",
+    "block_diag",
+    "bmat",
+    "bsr_array",
+    "bsr_matrix",
+    "coo_array",
+    "coo_matrix",
+    "csc_array",
+    "csc_matrix",
+    "csr_array",
+    "csr_matrix",
+    "dia_array",
+    "dia_matrix",
+    "diags",
+    "diags_array",
+    "dok_array",
+    "dok_matrix",
+    "hstack",
+    "issparse",
+    "kron",
+    "kronsum",
+    "lil_array",
+    "lil_matrix",
+    "spdiags",
+    "tril",
+    "triu",
+    "vstack",
+]

@@ -1,0 +1,237 @@
+"""Rotations as unit quaternions (x, y, z, w), the last axis of an array.
+
+Near the identity the rotation vector and its quaternion are smooth functions of each other, which
+series compute where a quotient would be 0 / 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation as PlainRotation
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import in_trace, lift, untraced
+from tapegrad._errors import NotDifferentiableError
+
+_SMALL = 1e-3  # where the next term of a series is below the rounding
+
+
+def _as_array(x: Any) -> Any:
+    x = lift(x)
+    return (x if hasattr(x, "ndim") else np.asarray(x)) * 1.0
+
+
+def _safe(condition: Any, x: Value, other: float) -> Value:
+    return np.where(condition, other, x)
+
+
+class Rotation:
+    """Rotations in three dimensions, as `scipy.spatial.transform.Rotation`.
+
+    One rotation, or several along a first axis. Made by `from_quat`, `from_matrix`, `from_rotvec`,
+    `from_euler` or `identity`; raises ValueError for arrays of another shape.
+    """
+
+    def __init__(self, quaternion: Value) -> None:
+        self._quaternion = quaternion
+
+    # -- making ------------------------------------------------------------------------------
+
+    @classmethod
+    def from_quat(cls, quat: Value, *, scalar_first: bool = False) -> Rotation:
+        """Quaternions (x, y, z, w), or (w, x, y, z); they are normalised."""
+        q = _checked(_as_array(quat), 4)
+        if scalar_first:
+            q = np.concatenate([q[..., 1:], q[..., :1]], axis=-1)
+        return cls(q / np.linalg.norm(q, axis=-1, keepdims=True))
+
+    @classmethod
+    def from_rotvec(cls, rotvec: Value, degrees: bool = False) -> Rotation:
+        """Vectors along the axis, as long as the angle."""
+        v = _checked(_as_array(rotvec), 3)
+        v = np.deg2rad(v) if degrees else v
+        squares = np.sum(v * v, axis=-1, keepdims=True)
+        near = squares < _SMALL**2
+        angle = np.sqrt(_safe(near, squares, 1.0))
+        # sin(angle / 2) / angle and cos(angle / 2), by the first terms in the square of the angle
+        ratio = np.where(near, 0.5 - squares / 48 + squares**2 / 3840, np.sin(angle / 2) / angle)
+        scalar = np.where(near, 1 - squares / 8 + squares**2 / 384, np.cos(angle / 2))
+        return cls(np.concatenate([v * ratio, scalar], axis=-1))
+
+    @classmethod
+    def from_matrix(cls, matrix: Value) -> Rotation:
+        """Orthogonal matrices of determinant 1; taken as they are."""
+        m = _as_array(matrix)
+        if m.shape[-2:] != (3, 3):
+            raise ValueError(f"Rotation.from_matrix: expected shape (..., 3, 3), got {m.shape}.")
+        trace = m[..., 0, 0] + m[..., 1, 1] + m[..., 2, 2]
+        diagonal = np.stack([m[..., 0, 0], m[..., 1, 1], m[..., 2, 2], trace], axis=-1)
+        candidates = [_largest(m, trace, k) for k in range(4)]
+        # Each column of 4 q q^T is a multiple of q; the one with the greatest entry is divided by.
+        choice = np.argmax(untraced(diagonal), axis=-1)
+        q = candidates[0]
+        for k in range(1, 4):
+            q = np.where((choice == k)[..., None], candidates[k], q)
+        return cls(q / np.linalg.norm(q, axis=-1, keepdims=True))
+
+    @classmethod
+    def from_euler(cls, seq: str, angles: Value, degrees: bool = False) -> Rotation:
+        """Turns about axes one after another: fixed ones for "xyz", the body's own for "XYZ"."""
+        intrinsic, lower = seq.isupper(), seq.lower()
+        if not 1 <= len(seq) <= 3 or set(lower) - set("xyz") or not (seq.islower() or intrinsic):
+            raise ValueError(f"Rotation.from_euler: expected axes as 'xyz' or 'XYZ', got {seq!r}.")
+        a = _as_array(angles)
+        a = np.deg2rad(a) if degrees else a
+        if len(seq) == 1:
+            a = a[..., None] if a.ndim < 2 else a
+        if a.shape[-1] != len(seq):
+            raise ValueError(
+                f"Rotation.from_euler: expected {len(seq)} angles each, got shape {a.shape}."
+            )
+        total: Rotation | None = None
+        for k, name in enumerate(lower):
+            unit = np.eye(3)["xyz".index(name)]
+            turn = cls.from_rotvec(a[..., k, None] * unit)
+            total = turn if total is None else total * turn if intrinsic else turn * total
+        assert total is not None
+        return total
+
+    @classmethod
+    def identity(cls, num: int | None = None) -> Rotation:
+        """The rotation by nothing."""
+        one = np.array([0.0, 0.0, 0.0, 1.0])
+        return cls(one if num is None else np.tile(one, (num, 1)))
+
+    @classmethod
+    def concatenate(cls, rotations: Sequence[Rotation]) -> Rotation:
+        """All rotations along one first axis."""
+        return cls(np.concatenate([np.atleast_2d(r._quaternion) for r in rotations]))
+
+    # -- reading -----------------------------------------------------------------------------
+
+    def as_quat(self, canonical: bool = False, *, scalar_first: bool = False) -> Value:
+        """(x, y, z, w), or (w, x, y, z); canonical: of the two signs that with w >= 0."""
+        q = self._quaternion
+        if canonical:
+            plain = untraced(q)
+            sign = np.where(plain[..., 3:] < 0, -1.0, 1.0)
+            q = q * sign
+        return np.concatenate([q[..., 3:], q[..., :3]], axis=-1) if scalar_first else q
+
+    def as_matrix(self) -> Value:
+        """Matrices that turn column vectors."""
+        x, y, z, w = (self._quaternion[..., k] for k in range(4))
+        rows = [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+        return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+    def as_rotvec(self, degrees: bool = False) -> Value:
+        """Vectors along the axis, as long as the angle, which is at most pi."""
+        q = self.as_quat(canonical=True)
+        v, w = q[..., :3], q[..., 3:]
+        squares = np.sum(v * v, axis=-1, keepdims=True)
+        near = squares < _SMALL**2
+        sine = np.sqrt(_safe(near, squares, 1.0))
+        ratio = np.where(
+            near, 2 + squares / 3 + 3 * squares**2 / 20, 2 * np.arctan2(sine, w) / sine
+        )
+        return np.rad2deg(v * ratio) if degrees else v * ratio
+
+    def magnitude(self) -> Value:
+        """The angle, from 0 to pi; its slope at 0 is 0."""
+        return np.linalg.norm(self.as_rotvec(), axis=-1)
+
+    def as_euler(self, seq: str, degrees: bool = False) -> Any:
+        """Angles of plain rotations; of traced ones refused, for some rotations lock them."""
+        return self._plain("as_euler").as_euler(seq, degrees)
+
+    def _plain(self, name: str) -> PlainRotation:
+        """SciPy's rotation, for methods that have no derivative here."""
+        if in_trace(self._quaternion):
+            raise NotDifferentiableError(
+                f"scipy.spatial.transform.Rotation.{name}: not differentiable here. Compute with "
+                "as_matrix(), as_quat() or as_rotvec()."
+            )
+        return PlainRotation.from_quat(self._quaternion)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(PlainRotation, name):
+            raise AttributeError(f"'Rotation' object has no attribute {name!r}")
+        return getattr(self._plain(name), name)
+
+    # -- computing ---------------------------------------------------------------------------
+
+    def apply(self, vectors: Value, inverse: bool = False) -> Value:
+        """Turned vectors, the last axis of an array."""
+        v = _checked(_as_array(vectors), 3)
+        m = self.as_matrix()
+        return np.einsum("...ji,...j->...i" if inverse else "...ij,...j->...i", m, v)
+
+    def inv(self) -> Rotation:
+        """The rotation back."""
+        return Rotation(self._quaternion * np.array([-1.0, -1.0, -1.0, 1.0]))
+
+    def __mul__(self, other: Rotation) -> Rotation:
+        """First the other rotation, then this one."""
+        p, q = self._quaternion, other._quaternion
+        x, y, z, w = (p[..., k] for k in range(4))
+        a, b, c, d = (q[..., k] for k in range(4))
+        parts = [
+            w * a + x * d + y * c - z * b,
+            w * b - x * c + y * d + z * a,
+            w * c + x * b - y * a + z * d,
+            w * d - x * a - y * b - z * c,
+        ]
+        return Rotation(np.stack(parts, axis=-1))
+
+    def __pow__(self, exponent: Value) -> Rotation:
+        return Rotation.from_rotvec(self.as_rotvec() * exponent)
+
+    @property
+    def single(self) -> bool:
+        """Whether this is one rotation."""
+        return bool(self._quaternion.ndim == 1)
+
+    def __len__(self) -> int:
+        if self.single:
+            raise TypeError("Single rotation has no len().")
+        return int(self._quaternion.shape[0])
+
+    def __getitem__(self, index: Any) -> Rotation:
+        if self.single:
+            raise TypeError("Single rotation is not subscriptable.")
+        return Rotation(self._quaternion[index])
+
+
+def _checked(x: Value, count: int) -> Value:
+    if not x.ndim or x.shape[-1] != count:
+        raise ValueError(f"Rotation: expected shape (..., {count}), got {x.shape}.")
+    return x
+
+
+def _largest(m: Value, trace: Value, k: int) -> Value:
+    """Column k of 4 q q^T, from the elements of the matrix of q."""
+    if k == 3:
+        parts = [
+            m[..., 2, 1] - m[..., 1, 2],
+            m[..., 0, 2] - m[..., 2, 0],
+            m[..., 1, 0] - m[..., 0, 1],
+            1 + trace,
+        ]
+        return np.stack(parts, axis=-1)
+    i, j = (k + 1) % 3, (k + 2) % 3
+    parts = [trace] * 4
+    parts[k] = 1 - trace + 2 * m[..., k, k]
+    parts[i] = m[..., i, k] + m[..., k, i]
+    parts[j] = m[..., j, k] + m[..., k, j]
+    parts[3] = m[..., j, i] - m[..., i, j]
+    return np.stack(parts, axis=-1)
+
+
+__all__ = ["Rotation"]

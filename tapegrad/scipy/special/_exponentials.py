@@ -1,0 +1,76 @@
+"""Sums and shares of exponentials: logsumexp, softmax, log_softmax, softplus.
+
+They run in NumPy's functions on traced values. A maximum is subtracted as a constant; where it is
+infinite, the result is that maximum, and its derivative 0, as of SciPy's own code on traced values
+where its array namespaces are on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import untraced
+from tapegrad.scipy.special._expressed import expressed
+
+
+def _shift(x: Value, axis: Any) -> tuple[Value, Value]:
+    """The maximum of the real parts as a constant, 0 where it is infinite; and where it is not."""
+    top = np.max(np.real(untraced(x)), axis=axis, keepdims=True)
+    finite = np.isfinite(top)
+    return np.where(finite, top, 0), finite
+
+
+def _logsumexp(
+    a: Value,
+    axis: Any = None,
+    b: Value = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+) -> Any:
+    a = a * 1.0 if hasattr(a, "dtype") else np.asarray(a, float)
+    if b is not None:
+        a = np.where(untraced(b) == 0, -np.inf, a)  # of the shape of both
+    axis = tuple(range(np.ndim(a))) if axis is None else axis
+    shift, finite = _shift(a, axis)
+    terms = np.exp(np.where(finite, a, 0) - shift)
+    total = np.sum(terms if b is None else terms * b, axis=axis, keepdims=True)
+    is_complex = total.dtype.kind == "c"
+    if is_complex and not return_sign:
+        result = np.log(total) + shift
+    else:
+        result = np.log(np.abs(total)) + shift
+    highest = np.max(np.real(untraced(a)), axis=axis, keepdims=True)
+    result = np.where(finite, result, highest)
+    sign = np.sign(total)
+    if not return_sign and not is_complex:
+        result = np.where(untraced(sign) < 0, np.nan, result)
+    if not keepdims:
+        result, sign = np.squeeze(result, axis), np.squeeze(sign, axis)
+    return (result, sign) if return_sign else result
+
+
+def _softmax(x: Value, axis: Any = None) -> Value:
+    top = np.max(untraced(x), axis=axis, keepdims=True)
+    shares = np.exp(x - top)
+    return shares / np.sum(shares, axis=axis, keepdims=True)
+
+
+def _log_softmax(x: Value, axis: Any = None) -> Value:
+    shifted = x - _shift(x, axis)[0]
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+
+
+def _softplus(x: Value, **kwargs: Any) -> Value:
+    """log(1 + exp(x)); SciPy has it from 1.17 on, whose ufunc's keywords it takes."""
+    return np.logaddexp(0, x, **kwargs)
+
+
+logsumexp = expressed("logsumexp", _logsumexp)
+softmax = expressed("softmax", _softmax)
+log_softmax = expressed("log_softmax", _log_softmax)
+softplus = expressed("softplus", _softplus)
+
+__all__ = ["log_softmax", "logsumexp", "softmax", "softplus"]

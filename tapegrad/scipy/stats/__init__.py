@@ -1,0 +1,45 @@
+"""`scipy.stats`: distributions and statistics with derivatives.
+
+Distributions are objects with SciPy's names, parameters and methods, differentiable by points and
+parameters; statistics of samples are functions. Names without derivatives are SciPy's own objects.
+"""
+
+from __future__ import annotations
+
+import scipy.stats
+
+from tapegrad import composite, constant
+from tapegrad.scipy._mirror import mirror, namespace
+from tapegrad.scipy.stats import _averages, _estimates, _orders  # noqa: F401 - enter the table
+from tapegrad.scipy.stats._kernels import gaussian_kde
+from tapegrad.scipy.stats._multivariate import MULTIVARIATE
+from tapegrad.scipy.stats._sample import CONSTANT, DEFINITIONS
+from tapegrad.scipy.stats._univariate import DISTRIBUTIONS
+from tapegrad.scipy.stats._variables import VARIABLES, make_distribution
+
+_FUNCTIONS = {
+    name: mirror(getattr(scipy.stats, name), __name__)
+    for name in (*DEFINITIONS, *CONSTANT)
+    if hasattr(scipy.stats, name)
+}
+for _name, _function in _FUNCTIONS.items():
+    if _name in DEFINITIONS:
+        composite(_function, DEFINITIONS[_name])
+    else:
+        constant(_function, batch="loop")
+
+globals().update(DISTRIBUTIONS)
+globals().update(MULTIVARIATE)
+globals().update(_FUNCTIONS)
+globals().update(VARIABLES)
+
+__getattr__, __dir__ = namespace(__name__, "scipy.stats")
+
+__all__ = [  # noqa: PLE0604
+    "gaussian_kde",
+    "make_distribution",
+    *DISTRIBUTIONS,
+    *MULTIVARIATE,
+    *VARIABLES,
+    *_FUNCTIONS,
+]

@@ -1,0 +1,238 @@
+"""Laws whose distribution function has no closed form: its slopes are integrals.
+
+Densities that SciPy takes from special functions without derivatives by their orders are sums, or
+integrals, here. Noncentral laws: Johnson, Kotz and Balakrishnan, Continuous Univariate
+Distributions 2, chapters 29 to 31.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.stats
+
+from tapegrad import elementwise, primitive, stop_gradient
+from tapegrad.scipy import _special as sp
+from tapegrad.scipy.stats._laws import Law, plain, slope
+from tapegrad.scipy.stats._quadrature import (
+    ARCSINH,
+    LINE,
+    LOG,
+    LOG_1_X,
+    LOG_X,
+    LOGIT,
+    UNIT_WEIGHTS,
+    Coordinate,
+    column,
+    tails,
+)
+from tapegrad.scipy.stats._shared import LOG_2, LOG_2PI, LOG_PI
+
+
+def _log_sum(logs: Any) -> Any:
+    """log(sum(exp(logs))) along the last axis."""
+    top = stop_gradient(np.max(logs, axis=-1, keepdims=True))
+    return np.log(np.sum(np.exp(logs - top), axis=-1)) + top[..., 0]
+
+
+def _terms(peak: Any, spread: Any) -> Any:
+    """The numbers of the terms about the largest of a series, along a last axis."""
+    start = np.floor(np.maximum(peak - 9 * spread - 20, 0.0))
+    wide = float(np.max(np.nan_to_num(plain(spread)), initial=0.0))
+    return np.expand_dims(start, -1) + np.arange(int(min(18 * wide, _MOST)) + 80.0)
+
+
+_MOST = 1500.0  # terms; only points that are far off, where no density is left, want more
+
+
+def _log_hyp0f1(b: Any, z: Any) -> Any:
+    """The log of 0F1(b; z) / gamma(b), of z >= 0 (DLMF 16.2.1)."""
+    at, of = stop_gradient(z), stop_gradient(b)
+    peak = 2 * at / (of + np.sqrt(of * of + 4 * at))
+    j = _terms(peak, np.sqrt((peak + 1) / 2))
+    b, z = column(b, z)
+    return _log_sum(sp.xlogy(j, z) - sp.gammaln(j + 1) - sp.gammaln(b + j))
+
+
+def _log_hyp1f1(a: Any, b: Any, z: Any) -> Any:
+    """The log of 1F1(a; b; z), of a, b > 0 and z >= 0 (DLMF 13.2.2)."""
+    above, below, at = map(stop_gradient, (a, b, z))
+    half = (at - below - 1) / 2
+    peak = np.maximum(half + np.sqrt(np.maximum(half * half + above * at - below, 0.0)), 0.0)
+    j = _terms(peak, np.sqrt(peak + 1))
+    zero = sp.gammaln(b) - sp.gammaln(a)
+    a, b, z = column(a, b, z)
+    return zero + _log_sum(
+        sp.gammaln(a + j) - sp.gammaln(b + j) + sp.xlogy(j, z) - sp.gammaln(j + 1)
+    )
+
+
+def _ncx2_logpdf(y: Any, df: Any, nc: Any) -> Any:
+    half = df / 2
+    series = _log_hyp0f1(half, nc * y / 4)
+    return -half * LOG_2 - (y + nc) / 2 + sp.xlogy(half - 1, y) + series
+
+
+def _ncf_logpdf(y: Any, dfn: Any, dfd: Any, nc: Any) -> Any:
+    a, b = dfn / 2, dfd / 2
+    scaled = dfn * y
+    share = sp.expit(np.log(dfn) + np.log(y) - np.log(dfd))
+    series = _log_hyp1f1(a + b, a, nc / 2 * share)
+    density = sp.xlogy(a - 1, y) + a * np.log(dfn) + b * np.log(dfd)
+    return density - (a + b) * np.log(dfd + scaled) - sp.betaln(a, b) - nc / 2 + series
+
+
+# About a peak, in standard deviations: further to the left, where an integrand over a logarithm
+# falls like a power, of an exponent as small as 1.
+_STEP = 0.25
+_LEFT_AND_RIGHT = np.arange(-24.0, 9.0 + _STEP, _STEP)
+_STEPS = 4 * np.sinh(_LEFT_AND_RIGHT / 4)
+_STEP_WEIGHTS = _STEP * np.cosh(_LEFT_AND_RIGHT / 4)
+
+
+def _nct_logpdf(y: Any, df: Any, nc: Any) -> Any:
+    """By an integral over w > 0, in log w, about its peak."""
+    radius = df + y * y
+    s = nc * y / np.sqrt(radius)
+    height = (df * np.log(df) - LOG_PI - (df - 1) * LOG_2) / 2 - sp.gammaln(df / 2)
+    height = height - (df + 1) / 2 * np.log(radius) - df * nc * nc / (2 * radius)
+    df, s = column(df, s)
+    power, pull = stop_gradient(df) + 1, stop_gradient(s)
+    root = np.sqrt(pull * pull + 4 * power)
+    peak = np.where(pull > 0, (pull + root) / 2, 2 * power / (root - pull))
+    width = 1 / np.sqrt(2 * peak * peak - pull * peak)
+    v = np.log(peak) + width * _STEPS
+    w = np.exp(v)
+    return height + _log_sum((df + 1) * v - (w - s) ** 2 / 2 + np.log(width * _STEP_WEIGHTS))
+
+
+def _norminvgauss_logpdf(y: Any, a: Any, b: Any) -> Any:
+    radius = np.sqrt(1 + y * y)
+    z = a * radius
+    return np.log(a) - LOG_PI + np.sqrt(a * a - b * b) + b * y - np.log(radius) + _log_k1(z)
+
+
+def _log_k1(z: Any) -> Any:
+    return np.log(sp.k1e(z)) - z
+
+
+def _log_kv(order: Any, z: Any) -> Any:
+    """log K of any order, by an integral: K = 1/2 of exp(order t - z cosh t) over the line.
+
+    DLMF 10.32.9, about the peak of the integrand.
+    """
+    order, z = column(order, z)
+    p, at = stop_gradient(order), stop_gradient(z)
+    peak = np.arcsinh(p / at)
+    curvature = np.sqrt(p * p + at * at)
+    # the integrand falls like exp(-curvature t**2 / 2), then like exp(-z exp(t) / 2)
+    reach = np.arccosh(1 + 40 / curvature)
+    t = peak + reach * np.sinh(_KV_STEPS) / np.sinh(1.0)
+    weights = reach * np.cosh(_KV_STEPS) / np.sinh(1.0) * (_KV_STEPS[1] - _KV_STEPS[0])
+    return _log_sum(order * t - z * np.cosh(t) + np.log(weights)) - LOG_2
+
+
+_KV_STEPS = np.linspace(-1.25, 1.25, 121)
+
+
+def _genhyperbolic_logpdf(y: Any, p: Any, a: Any, b: Any) -> Any:
+    radius = np.sqrt(1 + y * y)
+    gamma = (a - b) * (a + b)
+    norm = p / 2 * np.log(gamma) - LOG_2PI / 2 - (p - 0.5) * np.log(a)
+    norm = norm - _log_kv(p, np.sqrt(gamma))
+    return norm + _log_kv(p - 0.5, a * radius) + b * y + (p - 0.5) * np.log(radius)
+
+
+def _geninvgauss_logpdf(y: Any, p: Any, b: Any) -> Any:
+    return (p - 1) * np.log(y) - b * (y + 1 / y) / 2 - LOG_2 - _log_kv(p, b)
+
+
+def _gausshyper_logpdf(y: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
+    def log_density(log_x: Any, log_1_x: Any, x: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
+        return (a - 1) * log_x + (b - 1) * log_1_x - c * np.log1p(z * x)
+
+    nodes = log_density(LOG_X, LOG_1_X, np.exp(LOG_X), *column(a, b, c, z))
+    norm = _log_sum(nodes + np.log(UNIT_WEIGHTS))
+    return log_density(np.log(y), np.log1p(-y), y, a, b, c, z) - norm
+
+
+def _breit_wigner_logpdf(y: Any, rho: Any) -> Any:
+    root = np.sqrt(1 + 1 / rho**2)
+    height = np.log(2 / np.pi) + (LOG_2 + 2 * np.log(root) - np.log1p(root)) / 2
+    return height - np.log1p(((y - rho) * (y + rho) / rho) ** 2)
+
+
+def _rice_logpdf(y: Any, b: Any) -> Any:
+    return np.log(y) - (y - b) ** 2 / 2 + np.log(sp.i0e(y * b))
+
+
+def _rice_by_shape(y: Any, b: Any) -> Any:
+    """The slope of Marcum's Q (Nuttall, 1975)."""
+    return -y * np.exp(-((y - b) ** 2) / 2) * sp.i1e(y * b)
+
+
+def _vonmises_logpdf(y: Any, kappa: Any) -> Any:
+    return -2 * kappa * np.sin(y / 2) ** 2 - LOG_2PI - np.log(sp.i0e(kappa))
+
+
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(80)
+_FAR = 9.0  # standard deviations
+
+
+def _vonmises_from_middle(y: Any, kappa: Any) -> Any:
+    """What lies between the middle and y, but for whole turns, by Gauss's quadrature."""
+    turned = y - 2 * np.pi * np.round(stop_gradient(y) / (2 * np.pi))
+    narrow = _FAR / np.sqrt(np.maximum(stop_gradient(kappa), 1e-300))
+    turned = np.where(
+        abs(turned) < narrow, turned, np.clip(stop_gradient(turned), -narrow, narrow)
+    )
+    half, kappa = column(turned / 2, kappa)
+    density = np.exp(_vonmises_logpdf(half * (1 + _POINTS), kappa))
+    return np.sum(half * density * _WEIGHTS, axis=-1)
+
+
+def _vonmises_cdf(theirs: Any) -> Any:
+    @primitive
+    def cdf(y: Any, kappa: Any) -> Any:
+        return theirs.cdf(y, kappa)
+
+    by_kappa = slope(_vonmises_from_middle, 1)
+    elementwise(
+        cdf,
+        lambda _out, y, kappa: np.exp(_vonmises_logpdf(y, kappa)),
+        lambda _out, y, kappa: by_kappa(y, kappa),
+    )
+    return cdf
+
+
+def _integrated(
+    name: str, logpdf: Any, count: int, coordinate: Coordinate, known: Any = None
+) -> dict[str, Law]:
+    theirs = getattr(scipy.stats, name, None)
+    if theirs is None:
+        return {}
+    return {name: Law(logpdf, **tails(logpdf, theirs, count, coordinate, known))}
+
+
+def _ncx2_by_nc(y: Any, df: Any, nc: Any) -> Any:
+    return -np.exp(_ncx2_logpdf(y, df + 2, nc))
+
+
+LAWS: dict[str, Law] = {
+    **_integrated("gausshyper", _gausshyper_logpdf, 4, LOGIT),
+    **_integrated("genhyperbolic", _genhyperbolic_logpdf, 3, LINE),
+    **_integrated("geninvgauss", _geninvgauss_logpdf, 2, LOG),
+    **_integrated("ncf", _ncf_logpdf, 3, LOG),
+    **_integrated("nct", _nct_logpdf, 2, ARCSINH),
+    **_integrated("ncx2", _ncx2_logpdf, 2, LOG, {2: _ncx2_by_nc}),
+    **_integrated("norminvgauss", _norminvgauss_logpdf, 2, LINE),
+    **_integrated("rel_breitwigner", _breit_wigner_logpdf, 1, LOG),
+    **_integrated("rice", _rice_logpdf, 1, LOG, {1: _rice_by_shape}),
+    "vonmises": Law(_vonmises_logpdf, cdf=_vonmises_cdf(scipy.stats.vonmises), even=True),
+    "vonmises_line": Law(
+        _vonmises_logpdf, cdf=_vonmises_cdf(scipy.stats.vonmises_line), even=True
+    ),
+}
+
+__all__ = ["LAWS"]

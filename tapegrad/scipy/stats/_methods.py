@@ -1,0 +1,447 @@
+"""The methods of SciPy's distributions as primitives, by the formulas of a law.
+
+A method is SciPy's own, called as SciPy calls it. Its derivatives are those of its formula at
+y = (x - loc) / scale; outside the support, and where an end of it lies at infinity, they are zero.
+Where SciPy answers nan, for parameters outside of their domain, so are the derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad import constant, elementwise, general, jvp, primitive, stop_gradient, unsupported
+from tapegrad.scipy._formula import by_formula
+from tapegrad.scipy.stats._laws import Formulas, Law
+from tapegrad.scipy.stats._quadrature import expectation
+
+DENSITIES = ("pdf", "logpdf")
+AREAS = ("cdf", "logcdf", "sf", "logsf")
+MOMENTS = ("mean", "var", "std", "entropy")
+
+_PLAIN = (np.ndarray, np.float64, np.bool)  # not batched
+
+
+def named(function: Callable[..., Any], distribution: str, method: str) -> primitive:
+    """A method of a distribution as a primitive."""
+    made = primitive(function)
+    vars(made).update(
+        __module__="tapegrad.scipy.stats",
+        __name__=f"{distribution}.{method}",
+        __qualname__=f"{distribution}.{method}",
+    )
+    return made
+
+
+def shapes_of(theirs: Any) -> tuple[str, ...]:
+    """The names of a distribution's shape parameters."""
+    return tuple(theirs.shapes.replace(" ", "").split(",")) if theirs.shapes else ()
+
+
+class Methods:
+    """What the methods of a distribution have in common: its law, and where it holds."""
+
+    def __init__(self, theirs: Any, law: Law) -> None:
+        self.theirs, self.law = theirs, law
+        self.name = theirs.name
+        self.shapes = shapes_of(theirs)
+        self.formulas = Formulas(law, len(self.shapes), self.is_continuous)
+        self.place = primitive(self._place)
+        self.inner_point = primitive(self._inner_point)
+        self.width = primitive(self._width)
+        self.moment = primitive(self._moment)
+        self.is_last = primitive(self._is_last)
+        self.end_slope = primitive(self._end_slope)
+        constants = (self.place, self.inner_point, self.width, self.moment, self.is_last)
+        for function in (*constants, self.end_slope):
+            constant(function)
+
+    is_continuous = True
+
+    def _support(self, shapes: tuple[Any, ...]) -> tuple[Any, Any]:
+        ends: tuple[Any, Any] = self.theirs.support(*shapes)
+        return ends
+
+    def _place(self, y: Any, scale: Any, *shapes: Any, method: str) -> Any:
+        """1 inside the support, 0 outside, nan where there is none.
+
+        An end where the density is zero, or the value minus infinity, counts as outside.
+        """
+        low, high = self._support(shapes)
+        known = ~(np.isnan(y) | np.isnan(low)) & (scale > 0)
+        inside = (y >= low) & (y <= high) & np.isfinite(y)
+        if not self.is_continuous:
+            inside &= y == np.floor(y)
+        elif np.any(inside & ((y == low) | (y == high))):
+            with np.errstate(all="ignore"):
+                of_end = getattr(self.theirs, method)(y, *shapes)
+                vanishes = (self.theirs.pdf(y, *shapes) == 0) | np.isneginf(of_end)
+            inside &= ~(((y == low) | (y == high)) & vanishes)
+        return np.where(known, inside * 1.0, np.nan)
+
+    def _inner_point(self, y: Any, *shapes: Any) -> Any:
+        """A point inside the support."""
+        low, high = self._support(shapes)
+        with np.errstate(invalid="ignore"):
+            inner = np.where(np.isfinite(high), (low + high) / 2, low + 1.0)
+        inner = np.where(np.isfinite(low), inner, np.where(np.isfinite(high), high - 1.0, 0.0))
+        if not self.is_continuous:
+            inner = np.where(np.isfinite(low), low, np.floor(inner))
+        return np.broadcast_to(inner, np.broadcast_shapes(np.shape(y), np.shape(inner))) + 0.0
+
+    def _is_last(self, y: Any, *shapes: Any) -> Any:
+        """Whether nothing of the support lies above."""
+        return np.greater_equal(y, self._support(shapes)[1])
+
+    def _width(self, *shapes: Any) -> Any:
+        """The width of the middle of the distribution."""
+        return self.theirs.ppf(0.75, *shapes) - self.theirs.ppf(0.25, *shapes)
+
+    def _end_slope(self, y: Any, *shapes: Any) -> Any:
+        """The slope of a quantile at an end of the support, where a formula has inf - inf."""
+        return np.where(np.isinf(y), np.inf, 1 / np.asarray(self.theirs.pdf(y, *shapes)))
+
+    def _moment(self, order: Any, *shapes: Any) -> Any:
+        """The mean (0), variance, skewness or kurtosis (3)."""
+        if order < 2:
+            return np.asarray(self.theirs.stats(*shapes, moments="mv")[order])
+        return np.asarray(self.theirs.stats(*shapes, moments="sk")[order - 2])
+
+    def inside(
+        self,
+        method: str,
+        formula: Callable[..., Any],
+        y: Any,
+        shapes: tuple[Any, ...],
+        scale: Any = 1.0,
+    ) -> Any:
+        """A formula `(y, *shapes, scale)` where it holds; elsewhere a constant, or nan."""
+        at, fixed = stop_gradient(y), tuple(map(stop_gradient, shapes))
+        place = self.place(at, stop_gradient(scale), *fixed, method=method)
+        if type(place) in _PLAIN and np.all(place == 1):
+            return formula(y, *shapes, scale)
+        inner, unknown = self.inner_point(at, *fixed), np.isnan(place)
+        found = np.where(place == 0, 0.0, formula(np.where(place == 1, y, inner), *shapes, scale))
+        return np.where(unknown, np.nan * (sum(shapes, y) + scale), found)
+
+    def signature(self, first: str, rest: str) -> str:
+        return ", ".join(filter(None, (first, *self.shapes, rest)))
+
+    def make(self, method: str) -> Any:
+        """The method of this name; None for one that is as SciPy has it."""
+        raise NotImplementedError
+
+    def refused(self, method: str, reason: str) -> primitive:
+        made = named(getattr(self.theirs, method), self.name, method)
+        unsupported(made, reason=reason)
+        return made
+
+
+class ContinuousMethods(Methods):
+    """Of a continuous distribution, of arrays `(x, *shapes, loc, scale)`."""
+
+    def make(self, method: str) -> Any:
+        if method in DENSITIES or method in AREAS:
+            return self._of_points(method)
+        if method in ("ppf", "isf"):
+            return self._of_levels(method)
+        if method == "rvs":
+            return self._of_draws()
+        if method in MOMENTS:
+            return self._of_parameters(method)
+        if method in ("_skewness", "_kurtosis"):
+            return self._standardized(method)
+        return None
+
+    def _of_points(self, method: str) -> primitive:
+        of_standard = getattr(self.formulas, method)
+
+        def scaled(y: Any, *rest: Any) -> Any:
+            *shapes, scale = rest
+            found = of_standard(y, *shapes)
+            if method == "pdf":
+                return found / scale
+            return found - np.log(scale) if method == "logpdf" else found
+
+        def formula(x: Any, *parameters: Any) -> Any:
+            *shapes, loc, scale = parameters
+            y = (x - loc) / scale
+            return self.inside(method, scaled, y, tuple(shapes), scale)
+
+        made = named(getattr(self.theirs, method), self.name, method)
+        by_formula(
+            made,
+            formula,
+            arrays=len(self.shapes) + 3,
+            signature=self.signature("x", "loc=0, scale=1"),
+            quick=self._quick if method == "logpdf" and self.law.score else None,
+        )
+        return made
+
+    def _quick(self, g: Any, args: Any, wanted: Any) -> list[Any] | None:
+        """The cotangents of a log density's arguments by the law's score, if all are inside."""
+        x, *shapes, loc, scale = args
+        if not np.all(np.greater(scale, 0)) or np.any(np.isnan(self._support(tuple(shapes))[0])):
+            return None
+        y = (x - loc) / scale
+        if not self._surely_inside(y):
+            return None
+        score = self.law.score
+        bar = score[0](y, *shapes) * g
+        bar /= scale
+        bars = [bar if wanted[0] else None]
+        for partial, want in zip(score[1:], wanted[1:], strict=False):
+            bars.append(partial(y, *shapes) * g if want else None)
+        by_loc, by_scale = wanted[-2:]
+        bars.append((-np.sum(bar) if np.ndim(loc) == 0 else -bar) if by_loc else None)
+        if not by_scale:
+            bars.append(None)
+        elif np.ndim(scale) == 0:
+            whole = np.broadcast_to(g, np.shape(bar))
+            bars.append(-(np.vdot(bar, np.broadcast_to(y, np.shape(bar))) + np.sum(whole) / scale))
+        else:
+            bars.append(-(bar * y + g / scale))
+        return bars
+
+    def _surely_inside(self, y: Any) -> bool:
+        """Whether all points are finite, and inside of a support that no shape moves."""
+        low, high = self.theirs.a, self.theirs.b
+        if not np.isfinite(np.sum(y)):
+            return False
+        return bool(
+            (np.isneginf(low) or np.min(y, initial=np.inf) > low)
+            and (np.isposinf(high) or np.max(y, initial=-np.inf) < high)
+        )
+
+    def _slopes(self) -> list[Callable[..., Any]]:
+        """How a quantile at a fixed level moves with each shape: of y, shapes."""
+        slopes = [
+            self.formulas.shape_slope(position) for position in range(1, len(self.shapes) + 1)
+        ]
+        support = self.law.support
+        logpdf = self.formulas.logpdf
+
+        def moved(at: int) -> Callable[..., Any]:
+            def by_shape(y: Any, *shapes: Any) -> Any:
+                with np.errstate(all="ignore"):
+                    change = -slopes[at](y, *shapes) * np.exp(-logpdf(y, *shapes))
+                    ends = self._ends(shapes)
+                    low, high = y == ends[0], y == ends[1]
+                    at_low, at_high = 0.0, 0.0
+                    if support is not None:
+                        at_low, at_high = _ends_slope(support, at, shapes)
+                    return np.where(low, at_low, np.where(high, at_high, change))
+
+            return by_shape
+
+        return [moved(at) for at in range(len(self.shapes))]
+
+    def _ends(self, shapes: tuple[Any, ...]) -> tuple[Any, Any]:
+        if self.law.support is None:
+            return self.theirs.a, self.theirs.b
+        low, high = self.law.support(*shapes)
+        return low, high
+
+    def _of_levels(self, method: str) -> primitive:
+        """By the implicit function theorem: cdf(quantile, shapes) = level."""
+        sign = 1.0 if method == "ppf" else -1.0
+        logpdf = self.formulas.logpdf
+
+        def by_level(out: Any, q: Any, *parameters: Any) -> Any:
+            *shapes, loc, scale = parameters
+            with np.errstate(all="ignore"):
+                y = (out - loc) / scale
+                slope = np.exp(-logpdf(y, *shapes))
+                level, found = stop_gradient(q), stop_gradient(slope)
+                unknown = np.isnan(found) & ((level == 0) | (level == 1))
+                if type(unknown) not in _PLAIN or np.any(unknown):
+                    ends = self.end_slope(stop_gradient(y), *map(stop_gradient, shapes))
+                    slope = np.where(unknown, ends, slope)
+                return sign * scale * np.where(np.isnan(out), np.nan, slope)
+
+        def at_shape(by_shape: Callable[..., Any]) -> Callable[..., Any]:
+            def partial(out: Any, _q: Any, *parameters: Any) -> Any:
+                *shapes, loc, scale = parameters
+                return scale * by_shape((out - loc) / scale, *shapes)
+
+            return partial
+
+        def by_scale(out: Any, _q: Any, *parameters: Any) -> Any:
+            *_, loc, scale = parameters
+            return (out - loc) / scale
+
+        made = named(getattr(self.theirs, method), self.name, method)
+        elementwise(
+            made,
+            by_level,
+            *map(at_shape, self._slopes()),
+            lambda out, *_rest: np.where(np.isnan(out), np.nan, 1.0),
+            by_scale,
+            strong=True,
+            signature=self.signature("q", "loc=0, scale=1"),
+        )
+        return made
+
+    def _of_draws(self) -> primitive:
+        """By the same theorem at the level that was drawn (Figurnov, Mohamed and Mnih, 2018)."""
+        slopes = self._slopes()
+
+        def partials(out: Any, parameters: tuple[Any, ...], wanted: list[bool]) -> list[Any]:
+            *shapes, loc, scale = parameters
+            y = (out - loc) / scale
+            found: list[Any] = [
+                scale * slope(y, *shapes) if want else None
+                for slope, want in zip(slopes, wanted, strict=False)
+            ]
+            return [*found, np.ones_like(out), y]
+
+        def vjp_at(at: int) -> Callable[..., Any]:
+            def vjp(g: Any, out: Any, *parameters: Any, **_options: Any) -> Any:
+                wanted = [i == at for i in range(len(parameters))]
+                return g * partials(out, parameters, wanted)[at]
+
+            return vjp
+
+        def tangent(dots: Any, out: Any, *parameters: Any, **_options: Any) -> Any:
+            wanted = [dot is not None for dot in dots]
+            terms = [
+                dot * partial
+                for dot, partial in zip(dots, partials(out, parameters, wanted), strict=True)
+                if dot is not None
+            ]
+            return sum(terms[1:], terms[0]) + np.zeros_like(out)
+
+        made = named(self.theirs.rvs, self.name, "rvs")
+        general(
+            made,
+            vjp=[vjp_at(at) for at in range(len(self.shapes) + 2)],
+            jvp=tangent,
+            signature=self.signature("", "loc=0, scale=1, size=1, random_state=None"),
+            arrays=len(self.shapes) + 2,
+        )
+        return made
+
+    def expected(self, function: Callable[..., Any], *shapes: Any) -> Any:
+        """The expectation of a function `(y, log_density)` in standard form."""
+        shapes = tuple(np.asarray(x) if type(x) in (int, float) else x for x in shapes)
+        stopped = tuple(map(stop_gradient, shapes))
+        low, high = self._ends(shapes)
+        width = self.width(*stopped)
+        like = stop_gradient(sum(shapes, np.zeros(())) * 0 if shapes else np.zeros(()))
+        kinks = self.law.kinks
+        inner = (self.inner_level(*stopped),) if kinks is None else kinks(*stopped)
+        return expectation(
+            function,
+            self.formulas.logpdf,
+            [point + like for point in (low, *inner, high)],
+            width,
+            tuple(x + like for x in shapes),
+        )
+
+    @property
+    def inner_level(self) -> primitive:
+        found = self.__dict__.get("_inner_level")
+        if found is None:
+
+            def median(*shapes: Any) -> Any:
+                return np.asarray(self.theirs.ppf(0.5, *shapes))
+
+            found = self.__dict__["_inner_level"] = primitive(median)
+            constant(found)
+        return found
+
+    def central(self, order: int, *shapes: Any) -> Any:
+        """The mean (1), or a central moment."""
+        law = self.law
+        known = self.moment(min(order, 2) - 1, *map(stop_gradient, shapes))
+        finite = np.where(np.isfinite(known), 1.0, np.nan)
+        if order == 1:
+            if law.mean is not None:
+                return law.mean(*shapes)
+            return self.expected(lambda y, _log: y, *shapes) * finite
+        if order == 2 and law.variance is not None:
+            return law.variance(*shapes)
+        mean = np.expand_dims(self.central(1, *shapes), -1)
+        return self.expected(lambda y, _log: (y - mean) ** order, *shapes) * finite
+
+    def entropy(self, *shapes: Any) -> Any:
+        """The entropy in standard form."""
+        if self.law.entropy is not None:
+            return self.law.entropy(*shapes)
+        return -self.expected(lambda _y, log_density: log_density, *shapes)
+
+    def _of_parameters(self, method: str) -> primitive:
+        def formula(*parameters: Any) -> Any:
+            *shapes, loc, scale = parameters
+            sound = _sound(scale)
+            if method == "mean":
+                return (loc + scale * self.central(1, *shapes)) * sound
+            if method == "var":
+                return scale**2 * self.central(2, *shapes) * sound
+            if method == "std":
+                return scale * np.sqrt(self.central(2, *shapes)) * sound
+            return (self.entropy(*shapes) + np.log(scale)) * sound
+
+        made = named(getattr(self.theirs, method), self.name, method)
+        by_formula(
+            made,
+            formula,
+            arrays=len(self.shapes) + 2,
+            signature=self.signature("", "loc=0, scale=1"),
+        )
+        return made
+
+    def _standardized(self, method: str) -> primitive:
+        letter, order = ("s", 3) if method == "_skewness" else ("k", 4)
+
+        def value(*parameters: Any) -> Any:
+            return np.asarray(self.theirs.stats(*parameters, moments=letter))
+
+        def formula(*parameters: Any) -> Any:
+            *shapes, loc, scale = parameters
+            known = self.moment(order - 1, *map(stop_gradient, shapes))
+            spread = np.sqrt(self.central(2, *shapes))
+            ratio = self.central(order, *shapes) / spread**order + 0 * (loc + scale)
+            return np.where(np.isfinite(known), ratio, np.nan * ratio)
+
+        made = named(value, self.name, "stats")
+        by_formula(
+            made,
+            formula,
+            arrays=len(self.shapes) + 2,
+            signature=self.signature("", "loc=0, scale=1"),
+        )
+        return made
+
+
+def _sound(scale: Any) -> Any:
+    """1, or nan where a scale is not positive."""
+    at = stop_gradient(scale)
+    if type(at) in (*_PLAIN, int, float) and np.all(at > 0):
+        return 1.0
+    return np.where(at > 0, 1.0, np.nan)
+
+
+def _ends_slope(support: Any, at: int, shapes: tuple[Any, ...]) -> tuple[Any, Any]:
+    """How the ends of a support move with a shape."""
+
+    def ends(value: Any) -> Any:
+        return support(*shapes[:at], value, *shapes[at + 1 :])
+
+    shape = np.broadcast_shapes(*map(np.shape, shapes))
+    point = np.broadcast_to(shapes[at], shape) + 0.0
+    changes: tuple[Any, Any] = jvp(ends, (point,), (np.ones(shape),))[1]
+    return changes
+
+
+__all__ = [
+    "AREAS",
+    "DENSITIES",
+    "MOMENTS",
+    "ContinuousMethods",
+    "Methods",
+    "named",
+    "shapes_of",
+]

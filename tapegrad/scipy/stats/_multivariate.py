@@ -1,0 +1,263 @@
+"""The distributions of vectors and matrices: objects with SciPy's names and methods."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.stats
+
+from tapegrad import general, primitive, unsupported
+from tapegrad._core.values import lift
+from tapegrad.scipy import _special as sp
+from tapegrad.scipy._formula import by_formula
+from tapegrad.scipy.stats import _matrices as m
+from tapegrad.scipy.stats import _vectors as v
+from tapegrad.scipy.stats._laws import slope
+from tapegrad.scipy.stats._univariate import is_traced
+
+
+def _exp(formula: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **kwargs: np.exp(formula(*args, **kwargs))
+
+
+def _densities(formula: Callable[..., Any], discrete: bool = False) -> dict[str, Any]:
+    names = ("logpmf", "pmf") if discrete else ("logpdf", "pdf")
+    return {names[0]: formula, names[1]: _exp(formula)}
+
+
+def _student_pdf(*args: Any, allow_singular: bool = False, **kwargs: Any) -> Any:
+    return np.exp(v.student_logpdf(*args, **kwargs))
+
+
+FORMULAS: dict[str, dict[str, Any]] = {
+    "dirichlet": {
+        **_densities(v.dirichlet_logpdf),
+        "mean": v.dirichlet_mean,
+        "var": v.dirichlet_var,
+        "cov": v.dirichlet_cov,
+        "entropy": v.dirichlet_entropy,
+    },
+    "dirichlet_multinomial": {
+        **_densities(v.dirichlet_multinomial_logpmf, discrete=True),
+        "mean": v.dirichlet_multinomial_mean,
+        "var": v.dirichlet_multinomial_var,
+        "cov": v.dirichlet_multinomial_cov,
+    },
+    "invwishart": {
+        **_densities(m.invwishart_logpdf),
+        "mean": m.invwishart_mean,
+        "mode": m.invwishart_mode,
+        "var": m.invwishart_var,
+        "entropy": m.invwishart_entropy,
+        "rvs": m.invwishart_rvs,
+    },
+    "matrix_normal": {
+        **_densities(m.matrix_normal_logpdf),
+        "entropy": m.matrix_normal_entropy,
+        "rvs": m.matrix_normal_rvs,
+    },
+    "matrix_t": _densities(m.matrix_t_logpdf),
+    "multinomial": {
+        **_densities(v.multinomial_logpmf, discrete=True),
+        "mean": v.multinomial_mean,
+        "cov": v.multinomial_cov,
+    },
+    "multivariate_hypergeom": {},
+    "multivariate_normal": {
+        **_densities(v.normal_logpdf),
+        "entropy": v.normal_entropy,
+        "rvs": v.normal_rvs,
+    },
+    "multivariate_t": {
+        "logpdf": v.student_logpdf,
+        "pdf": _student_pdf,
+        "entropy": v.student_entropy,
+        "rvs": v.student_rvs,
+    },
+    "normal_inverse_gamma": _densities(v.normal_inverse_gamma_logpdf),
+    "random_table": {},
+    "uniform_direction": {},
+    "vonmises_fisher": {**_densities(v.fisher_logpdf), "entropy": v.fisher_entropy},
+    "wishart": {
+        **_densities(m.wishart_logpdf),
+        "mean": m.wishart_mean,
+        "mode": m.wishart_mode,
+        "var": m.wishart_var,
+        "entropy": m.wishart_entropy,
+        "rvs": m.wishart_rvs,
+    },
+}
+
+_REASONS = {
+    "cdf": "an integral that SciPy estimates at random points",
+    "logcdf": "an integral that SciPy estimates at random points",
+    "fit": "an optimum that SciPy searches: minimise the negative of logpdf(...).sum()",
+    "rvs": "no path is known along which its draws move with the parameters",
+}
+_WHOLE = ("multivariate_hypergeom", "random_table", "uniform_direction")
+# What is no array among the arguments of the methods.
+_SETTINGS = ("allow_singular", "size", "random_state", "seed", "rng", "n", "method", "dimensions")
+
+
+class Multivariate:
+    """A distribution of vectors or matrices of SciPy's, with derivatives.
+
+    It is called as SciPy's object is: `multivariate_normal.logpdf(x, mean, cov)`, or frozen,
+    `multivariate_normal(mean, cov).logpdf(x)`. Of plain values every method is SciPy's own. The
+    densities have derivatives by points and parameters, the moments by parameters, and `rvs` of
+    normal, t, Dirichlet and Wishart distributions by parameters; another method, given traced
+    values, raises NotDifferentiableError. Matrices that are symmetric have symmetric gradients.
+
+    >>> import numpy as np, tapegrad
+    >>> from tapegrad.scipy import stats
+    >>> tapegrad.grad(stats.multivariate_normal.logpdf)(np.array([1.0, 0.0]), np.zeros(2), 2.0)
+    array([-0.5,  0. ])
+    """
+
+    def __init__(self, name: str, theirs: Any) -> None:
+        self._name, self._theirs = name, theirs
+        self.__doc__ = theirs.__doc__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        theirs = getattr(self._theirs, name)
+        if not inspect.ismethod(theirs):
+            return theirs
+        made = _method(self._name, name, theirs)
+        return vars(self).setdefault(name, made)
+
+    def __call__(self, *args: Any, **kwds: Any) -> Any:
+        if not is_traced(args, kwds):
+            return FrozenMultivariate(self, args, kwds, self._theirs(*args, **kwds))
+        return FrozenMultivariate(self, args, kwds, None)
+
+    def __reduce__(self) -> Any:
+        return _by_name, (self._name,)
+
+    def __repr__(self) -> str:
+        return f"<tapegrad.scipy.stats.{self._name}>"
+
+
+class FrozenMultivariate:
+    """A distribution with its parameters, which may be traced."""
+
+    def __init__(
+        self, dist: Multivariate, args: tuple[Any, ...], kwds: dict[str, Any], theirs: Any
+    ) -> None:
+        bound = inspect.signature(dist._theirs.__call__).bind(*args, **kwds).arguments
+        self._seed = bound.pop("seed", None)
+        self._dist, self._given, self._theirs = dist, bound, theirs
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        theirs = self._theirs
+        if theirs is not None and not callable(getattr(theirs, name)):
+            return getattr(theirs, name)
+        return functools.partial(self._call, name)
+
+    def _call(self, name: str, *args: Any, **kwds: Any) -> Any:
+        if self._theirs is not None and not is_traced(args, kwds):
+            return getattr(self._theirs, name)(*args, **kwds)
+        method = getattr(self._dist, name)
+        names = inspect.signature(getattr(self._dist._theirs, name)).parameters
+        given = {key: value for key, value in self._given.items() if key in names}
+        free = [key for key in names if key not in given]
+        if "random_state" in names and self._seed is not None:
+            kwds.setdefault("random_state", self._seed)
+        return method(**given, **dict(zip(free, args, strict=False)), **kwds)
+
+    def __repr__(self) -> str:
+        return f"<frozen {self._dist!r}>"
+
+
+def _method(owner: str, name: str, theirs: Any) -> Any:
+    """A method of a distribution, that of SciPy's for plain values."""
+    names = list(inspect.signature(theirs).parameters)
+    made = _declared(owner, name, theirs)
+
+    @functools.wraps(theirs)
+    def method(*args: Any, **kwds: Any) -> Any:
+        if not is_traced(args, kwds):
+            return theirs(*args, **kwds)
+        given = {**dict(zip(names, args, strict=False)), **kwds}
+        settings = {key: value for key, value in given.items() if _is_setting(key, value)}
+        arrays = {k: _array(x) for k, x in given.items() if k not in settings and x is not None}
+        return made(*arrays.values(), keys=" ".join(arrays), **settings)
+
+    return method
+
+
+def _array(x: Any) -> Any:
+    x = lift(x)
+    return np.asarray(x) if type(x) in (list, tuple) else x
+
+
+def _is_setting(key: str, value: Any) -> bool:
+    return key in _SETTINGS or isinstance(value, scipy.stats.Covariance)
+
+
+def _declared(owner: str, name: str, theirs: Any) -> primitive:
+    """The method as a primitive of the arrays among its arguments, named by `keys`."""
+
+    def call(*arrays: Any, keys: str, **settings: Any) -> Any:
+        # SciPy takes no array for a number, not even one of no dimension.
+        given = [x[()] if np.ndim(x) == 0 and hasattr(x, "dtype") else x for x in arrays]
+        return theirs(**dict(zip(keys.split(), given, strict=True)), **settings)
+
+    made = primitive(call)
+    vars(made).update(
+        __module__="tapegrad.scipy.stats",
+        __name__=f"{owner}.{name}",
+        __qualname__=f"{owner}.{name}",
+    )
+    formula = FORMULAS[owner].get(name)
+    if owner == "dirichlet" and name == "rvs":
+        general(made, vjp=_dirichlet_draws)
+    elif formula is None:
+        whole = owner in _WHOLE or (name == "rvs" and "multinomial" in owner)
+        reason = "it is a distribution of whole numbers" if whole else _REASONS.get(name)
+        unsupported(made, reason=reason or "tapegrad knows no formula for it")
+    else:
+        by_formula(made, _by_keys(formula), reads_out=name == "rvs", batch="loop")
+    return made
+
+
+def _by_keys(formula: Callable[..., Any]) -> Callable[..., Any]:
+    def named(*arrays: Any, keys: str, **settings: Any) -> Any:
+        names = keys.split()
+        count = len(arrays) - len(names)
+        given = dict(zip(names, arrays[count:], strict=True))
+        return formula(*arrays[:count], **given, **settings)
+
+    return named
+
+
+def _dirichlet_draws(g: Any, out: Any, alpha: Any, **_settings: Any) -> tuple[Any]:
+    """A share has a beta distribution, and the others keep their proportions to each other."""
+    rest = np.sum(alpha) - alpha
+    by_a = slope(sp.betainc, 0)(alpha, rest, out)
+    density = np.exp(
+        sp.xlogy(alpha - 1, out) + sp.xlog1py(rest - 1, -out) - sp.betaln(alpha, rest)
+    )
+    along = g - np.sum(g * out, axis=-1, keepdims=True)
+    return (-by_a / density / (1 - out) * along,)
+
+
+MULTIVARIATE: dict[str, Multivariate] = {
+    name: Multivariate(name, getattr(scipy.stats, name))
+    for name in FORMULAS
+    if hasattr(scipy.stats, name)
+}
+
+
+def _by_name(name: str) -> Multivariate:
+    return MULTIVARIATE[name]
+
+
+__all__ = ["MULTIVARIATE", "Multivariate"]

@@ -1,0 +1,387 @@
+"""Laws on the whole line, by the names of SciPy's distributions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.stats
+
+from tapegrad import elementwise, primitive, stop_gradient
+from tapegrad.scipy import _special as sp
+from tapegrad.scipy.stats._laws import Law
+from tapegrad.scipy.stats._shared import (
+    LOG_2,
+    LOG_2PI,
+    LOG_PI,
+    ROOT_2,
+    ROOT_2PI,
+    log1p_over,
+    log_difference,
+    log_gamma_density,
+    log_normal,
+)
+
+
+def _tails(upper: Any) -> dict[str, Any]:
+    """The distribution function of a symmetric law, from its upper tail at y >= 0."""
+
+    def cdf(y: Any, *shapes: Any) -> Any:
+        tail = upper(abs(y), *shapes)
+        return np.where(y > 0, 1 - tail, tail)
+
+    return {"cdf": cdf, "even": True}
+
+
+def _finite(df: Any) -> tuple[Any, Any]:
+    """Where degrees of freedom are finite; elsewhere Student's distribution is the normal one."""
+    finite = np.isfinite(df)
+    return finite, np.where(finite, df, 1.0)
+
+
+def _student_tail(y: Any, df: Any) -> Any:
+    finite, df = _finite(df)
+    return np.where(finite, sp.betainc(df / 2, 0.5, df / (df + y * y)) / 2, sp.ndtr(-y))
+
+
+def _student_logpdf(y: Any, df: Any) -> Any:
+    finite, df = _finite(df)
+    height = -sp.betaln(df / 2, 0.5) - np.log(df) / 2
+    return np.where(finite, height - (df + 1) / 2 * np.log1p(y * y / df), log_normal(y))
+
+
+def _student_score(y: Any, df: Any) -> Any:
+    if np.all(np.isfinite(df)):
+        return -(df + 1) * y / (df + y * y)
+    finite, df = _finite(df)
+    return np.where(finite, -(df + 1) * y / (df + y * y), -y)
+
+
+def _student_by_df(y: Any, df: Any) -> Any:
+    finite, df = _finite(df)
+    square = y * y
+    height = sp.digamma((df + 1) / 2) - sp.digamma(df / 2) - 1 / df
+    slope = (height - np.log1p(square / df) + (df + 1) * square / (df * (df + square))) / 2
+    return np.where(finite, slope, 0.0)
+
+
+def _crystal_norm(beta: Any, m: Any) -> tuple[Any, Any]:
+    """The mass of the power's tail and of the normal part, before they are normalised."""
+    tail = m / beta / (m - 1) * np.exp(-beta * beta / 2)
+    return tail, tail + ROOT_2PI * sp.ndtr(beta)
+
+
+def _crystal_power(y: Any, beta: Any, m: Any) -> tuple[Any, Any]:
+    """Whether y lies in the normal part; the log of the power's base, 0 there."""
+    inside = y > -beta
+    base = 1 - beta * (np.where(inside, -beta, y) + beta) / m
+    return inside, np.log(base)
+
+
+def _crystal_logpdf(y: Any, beta: Any, m: Any) -> Any:
+    inside, base = _crystal_power(y, beta, m)
+    shape = np.where(inside, -y * y / 2, -beta * beta / 2 - m * base)
+    return shape - np.log(_crystal_norm(beta, m)[1])
+
+
+def _crystal_cdf(y: Any, beta: Any, m: Any) -> Any:
+    inside, base = _crystal_power(y, beta, m)
+    tail, whole = _crystal_norm(beta, m)
+    part = ROOT_2PI * (sp.ndtr(y) - sp.ndtr(-beta))
+    return np.where(inside, tail + part, tail * np.exp((1 - m) * base)) / whole
+
+
+def _crystal_sf(y: Any, beta: Any, m: Any) -> Any:
+    inside, base = _crystal_power(y, beta, m)
+    tail, whole = _crystal_norm(beta, m)
+    below = whole - tail * np.exp((1 - m) * base)
+    return np.where(inside, ROOT_2PI * sp.ndtr(-y), below) / whole
+
+
+def _exponnorm_term(y: Any, k: Any) -> Any:
+    return 1 / (2 * k * k) - y / k + sp.log_ndtr(y - 1 / k)
+
+
+def _extreme(y: Any, c: Any) -> Any:
+    """-log(1 - c y) / c, which is y at c = 0: a Gumbel variable."""
+    return log1p_over(-c, y)
+
+
+def _extreme_ends(c: Any) -> tuple[Any, Any]:
+    end = 1 / np.where(stop_gradient(c) == 0, 1.0, c)
+    return np.where(c < 0, end, -np.inf), np.where(c > 0, end, np.inf)
+
+
+def _kappa4_terms(y: Any, h: Any, k: Any) -> tuple[Any, Any]:
+    s = log1p_over(-k, y)
+    return s, -log1p_over(-h, np.exp(-s))
+
+
+def _kappa4_logpdf(y: Any, h: Any, k: Any) -> Any:
+    s, logcdf = _kappa4_terms(y, h, k)
+    return -s + k * s + (1 - h) * logcdf
+
+
+def _laplace_asymmetric(y: Any, kappa: Any) -> tuple[Any, Any]:
+    rate = np.where(y >= 0, kappa, -1 / kappa)
+    return y * rate, np.where(y >= 0, 1 / kappa, kappa) / (kappa + 1 / kappa)
+
+
+def _laplace_asymmetric_cdf(y: Any, kappa: Any) -> Any:
+    fall, height = _laplace_asymmetric(y, kappa)
+    tail = height * np.exp(-fall)
+    return np.where(y >= 0, 1 - tail, tail)
+
+
+def _laplace_asymmetric_sf(y: Any, kappa: Any) -> Any:
+    fall, height = _laplace_asymmetric(y, kappa)
+    tail = height * np.exp(-fall)
+    return np.where(y >= 0, tail, 1 - tail)
+
+
+def _skew_t_parts(y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """(1 + z) / 2 and (1 - z) / 2 of z = y / sqrt(a + b + y * y), both without cancellation."""
+    square = a + b + y * y
+    root = np.sqrt(square)
+    left = stop_gradient(y) < 0
+    far = 1 + np.where(left, -y, y) / root
+    near = (a + b) / (square * far)
+    return np.where(left, near, far) / 2, np.where(left, far, near) / 2
+
+
+def _skew_t_logpdf(y: Any, a: Any, b: Any) -> Any:
+    upper, lower = _skew_t_parts(y, a, b)
+    height = sp.betaln(a, b) + np.log(a + b) / 2 - 2 * LOG_2
+    return (a + 0.5) * np.log(upper) + (b + 0.5) * np.log(lower) - height
+
+
+def _log_gamma_part(complement: bool) -> Any:
+    """A tail of loggamma's; where exp(y) underflows, the first term of its series in exp(y)."""
+
+    def tail(y: Any, c: Any) -> Any:
+        tiny = stop_gradient(y) < _UNDERFLOW
+        x = np.exp(np.where(tiny, 0.0, y))
+        first = np.exp(c * np.where(tiny, y, 0.0) - sp.gammaln(c + 1))
+        if complement:
+            return np.where(tiny, 1 - first, sp.gammaincc(c, x))
+        return np.where(tiny, first, sp.gammainc(c, x))
+
+    return tail
+
+
+_UNDERFLOW = -700.0  # of the logarithm of a point
+
+# Below it SciPy takes the normal distribution.
+_NO_SKEW = 1.6e-5
+
+
+def _pearson_terms(y: Any, skew: Any) -> tuple[Any, Any, Any, Any]:
+    flat = abs(skew) < _NO_SKEW
+    beta = 2 / np.where(flat, 1.0, skew)
+    return flat, beta, beta**2, beta * (np.where(flat, 0.0, y) + beta)
+
+
+def _pearson_ends(skew: Any) -> tuple[Any, Any]:
+    end = -2 / np.where(abs(skew) < _NO_SKEW, 1.0, skew)
+    low, high = skew >= _NO_SKEW, skew <= -_NO_SKEW
+    return np.where(low, end, -np.inf), np.where(high, end, np.inf)
+
+
+def _pearson_logpdf(y: Any, skew: Any) -> Any:
+    flat, beta, alpha, z = _pearson_terms(y, skew)
+    near = log_normal(y) + skew * (y**3 - 3 * y) / 6
+    return np.where(flat, near, np.log(abs(beta)) + log_gamma_density(z, alpha))
+
+
+def _pearson_cdf(y: Any, skew: Any) -> Any:
+    flat, beta, alpha, z = _pearson_terms(y, skew)
+    near = sp.ndtr(y) - skew * (y * y - 1) / 6 * np.exp(log_normal(y))
+    mass = np.where(beta > 0, sp.gammainc(alpha, z), sp.gammaincc(alpha, z))
+    return np.where(flat, near, mass)
+
+
+def _pearson_sf(y: Any, skew: Any) -> Any:
+    flat, beta, alpha, z = _pearson_terms(y, skew)
+    near = sp.ndtr(-y) + skew * (y * y - 1) / 6 * np.exp(log_normal(y))
+    mass = np.where(beta > 0, sp.gammaincc(alpha, z), sp.gammainc(alpha, z))
+    return np.where(flat, near, mass)
+
+
+def _skewcauchy_side(y: Any, a: Any) -> Any:
+    return 1 + a * np.sign(y)
+
+
+def _skewcauchy_cdf(y: Any, a: Any) -> Any:
+    side = _skewcauchy_side(y, a)
+    lower = (1 - a) / np.pi * np.arctan2(1.0, -y / side)
+    return np.where(y < 0, lower, (1 - a) / 2 + (1 + a) / np.pi * np.arctan(y / side))
+
+
+def _skewcauchy_sf(y: Any, a: Any) -> Any:
+    return _skewcauchy_cdf(-y, -a)
+
+
+@primitive
+def _tukey_cdf(y: Any, lam: Any) -> Any:
+    return scipy.stats.tukeylambda.cdf(y, lam)
+
+
+def _tukey_logpdf(y: Any, lam: Any) -> Any:
+    p = _tukey_cdf(y, lam)
+    return -np.log(p ** (lam - 1) + (1 - p) ** (lam - 1))
+
+
+def _power_over_slope(p: Any, lam: Any) -> Any:
+    """The derivative of (p**lam - 1) / lam by lam."""
+    log_p = np.log(p)
+    u = lam * log_p
+    near = abs(u) < 1e-2
+    small = np.where(near, u, 0.0)
+    series = 1 / 2 + small * (
+        1 / 3 + small * (1 / 8 + small * (1 / 30 + small * (1 / 144 + small / 840)))
+    )
+    safe = np.where(near, 1.0, lam)
+    power = np.exp(np.where(near, 0.0, u))
+    exact = (log_p * power - (power - 1) / safe) / safe
+    return np.where(near, log_p * log_p * series, exact)
+
+
+def _tukey_ends(lam: Any) -> tuple[Any, Any]:
+    end = np.where(lam > 0, 1 / np.where(lam > 0, lam, 1.0), np.inf)
+    return -end, end
+
+
+def _tukey_by_shape(out: Any, y: Any, lam: Any) -> Any:
+    """By the implicit function theorem: y = (p**lam - (1 - p)**lam) / lam."""
+    change = _power_over_slope(out, lam) - _power_over_slope(1 - out, lam)
+    return -change * np.exp(_tukey_logpdf(y, lam))
+
+
+elementwise(
+    _tukey_cdf,
+    lambda _out, y, lam: np.exp(_tukey_logpdf(y, lam)),
+    _tukey_by_shape,
+    strong=True,
+)
+
+LAWS: dict[str, Law] = {
+    "cauchy": Law(
+        lambda y: -LOG_PI - np.log1p(y * y),
+        cdf=lambda y: np.arctan2(1.0, -y) / np.pi,
+        even=True,
+    ),
+    "crystalball": Law(
+        _crystal_logpdf, cdf=_crystal_cdf, sf=_crystal_sf, kinks=lambda beta, m: (-beta,)
+    ),
+    "dgamma": Law(
+        lambda y, a: log_gamma_density(abs(y), a) - LOG_2,
+        **_tails(lambda y, a: sp.gammaincc(a, y) / 2),
+    ),
+    "dweibull": Law(
+        lambda y, c: np.log(c) - LOG_2 + sp.xlogy(c - 1, abs(y)) - abs(y) ** c,
+        **_tails(lambda y, c: np.exp(-(y**c)) / 2),
+    ),
+    "exponnorm": Law(
+        lambda y, k: -np.log(k) + _exponnorm_term(y, k),
+        logcdf=lambda y, k: log_difference(sp.log_ndtr(y), _exponnorm_term(y, k)),
+        logsf=lambda y, k: np.logaddexp(sp.log_ndtr(-y), _exponnorm_term(y, k)),
+    ),
+    "genextreme": Law(
+        lambda y, c: -np.exp(-_extreme(y, c)) - _extreme(y, c) + c * _extreme(y, c),
+        logcdf=lambda y, c: -np.exp(-_extreme(y, c)),
+        support=_extreme_ends,
+    ),
+    "genlogistic": Law(
+        lambda y, c: np.log(c) - y - (c + 1) * np.logaddexp(0.0, -y),
+        logcdf=lambda y, c: -c * np.logaddexp(0.0, -y),
+    ),
+    "gennorm": Law(
+        lambda y, beta: np.log(beta) - LOG_2 - sp.gammaln(1 / beta) - abs(y) ** beta,
+        **_tails(lambda y, beta: sp.gammaincc(1 / beta, y**beta) / 2),
+    ),
+    "gumbel_l": Law(lambda y: y - np.exp(y), logsf=lambda y: -np.exp(y)),
+    "gumbel_r": Law(lambda y: -y - np.exp(-y), logcdf=lambda y: -np.exp(-y)),
+    "hypsecant": Law(
+        lambda y: LOG_2 - LOG_PI - np.logaddexp(y, -y),
+        cdf=lambda y: 2 / np.pi * np.arctan(np.exp(y)),
+        even=True,
+    ),
+    "jf_skew_t": Law(
+        _skew_t_logpdf,
+        cdf=lambda y, a, b: sp.betainc(a, b, _skew_t_parts(y, a, b)[0]),
+        sf=lambda y, a, b: sp.betainc(b, a, _skew_t_parts(y, a, b)[1]),
+    ),
+    "johnsonsu": Law(
+        lambda y, a, b: np.log(b) - np.log1p(y * y) / 2 + log_normal(a + b * np.arcsinh(y)),
+        logcdf=lambda y, a, b: sp.log_ndtr(a + b * np.arcsinh(y)),
+        logsf=lambda y, a, b: sp.log_ndtr(-a - b * np.arcsinh(y)),
+    ),
+    "kappa4": Law(_kappa4_logpdf, logcdf=lambda y, h, k: _kappa4_terms(y, h, k)[1]),
+    "laplace": Law(lambda y: -abs(y) - LOG_2, **_tails(lambda y: np.exp(-y) / 2)),
+    "laplace_asymmetric": Law(
+        lambda y, kappa: -_laplace_asymmetric(y, kappa)[0] - np.log(kappa + 1 / kappa),
+        cdf=_laplace_asymmetric_cdf,
+        sf=_laplace_asymmetric_sf,
+        kinks=lambda kappa: (0 * kappa,),
+    ),
+    "loggamma": Law(
+        lambda y, c: c * y - np.exp(y) - sp.gammaln(c),
+        cdf=_log_gamma_part(complement=False),
+        sf=_log_gamma_part(complement=True),
+    ),
+    "logistic": Law(
+        lambda y: -abs(y) - 2 * np.log1p(np.exp(-abs(y))),
+        logcdf=lambda y: -np.logaddexp(0.0, -y),
+        even=True,
+        mean=lambda: 0.0,
+        variance=lambda: np.pi**2 / 3,
+        entropy=lambda: 2.0,
+    ),
+    "moyal": Law(
+        lambda y: log_normal(np.exp(-y / 2)) - y / 2,
+        logcdf=lambda y: LOG_2 + sp.log_ndtr(-np.exp(-y / 2)),
+        sf=lambda y: sp.erf(np.exp(-y / 2) / ROOT_2),
+    ),
+    "norm": Law(
+        log_normal,
+        cdf=sp.ndtr,
+        logcdf=sp.log_ndtr,
+        even=True,
+        score=(lambda y: -y,),
+        entropy=lambda: (1 + LOG_2PI) / 2,
+        mean=lambda: 0.0,
+        variance=lambda: 1.0,
+    ),
+    "pearson3": Law(
+        _pearson_logpdf,
+        cdf=_pearson_cdf,
+        sf=_pearson_sf,
+        support=_pearson_ends,
+        mean=lambda skew: 0 * skew,
+        variance=lambda skew: 1 + 0 * skew,
+    ),
+    "powernorm": Law(
+        lambda y, c: np.log(c) + log_normal(y) + (c - 1) * sp.log_ndtr(-y),
+        logsf=lambda y, c: c * sp.log_ndtr(-y),
+    ),
+    "skewcauchy": Law(
+        lambda y, a: -LOG_PI - np.log1p((y / _skewcauchy_side(y, a)) ** 2),
+        cdf=_skewcauchy_cdf,
+        sf=_skewcauchy_sf,
+        kinks=lambda a: (0 * a,),
+    ),
+    "skewnorm": Law(
+        lambda y, a: LOG_2 + log_normal(y) + sp.log_ndtr(a * y),
+        cdf=lambda y, a: sp.ndtr(y) - 2 * sp.owens_t(y, a),
+        sf=lambda y, a: sp.ndtr(-y) + 2 * sp.owens_t(y, a),
+    ),
+    "t": Law(_student_logpdf, **_tails(_student_tail), score=(_student_score, _student_by_df)),
+    "tukeylambda": Law(
+        _tukey_logpdf,
+        cdf=_tukey_cdf,
+        sf=lambda y, lam: _tukey_cdf(-y, lam),
+        support=_tukey_ends,
+    ),
+}
+
+__all__ = ["LAWS"]

@@ -1,0 +1,70 @@
+"""Terms that the formulas of several distributions share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.scipy import _special as sp
+
+LOG_2 = np.log(2.0)
+LOG_PI = np.log(np.pi)
+LOG_2PI = np.log(2 * np.pi)
+ROOT_2 = np.sqrt(2.0)
+ROOT_2PI = np.sqrt(2 * np.pi)
+
+_TERMS = 14
+_NEAR = 0.05
+
+
+def log_normal(z: Any) -> Any:
+    """The log density of the standard normal distribution."""
+    return -(LOG_2PI + z * z) / 2
+
+
+def log1p_over(c: Any, y: Any) -> Any:
+    """log(1 + c y) / c, which is y at c = 0, with its derivatives there."""
+    u = c * y
+    near = abs(u) < _NEAR
+    small = np.where(near, u, 0.0)
+    series: Any = 1 / _TERMS
+    for term in range(_TERMS - 1, 0, -1):
+        series = 1 / term - small * series
+    safe = np.where(near, 1.0, c)
+    return np.where(near, y * series, np.log1p(safe * np.where(near, 1.0, y)) / safe)
+
+
+def log_difference(a: Any, b: Any) -> Any:
+    """log(exp(a) - exp(b)) of a >= b."""
+    return a + np.log(-np.expm1(b - a))
+
+
+def log_normal_mass(a: Any, b: Any) -> Any:
+    """log(ndtr(b) - ndtr(a)) of a <= b, exact in both tails."""
+    right = a > 0
+    low, high = np.where(right, -b, a), np.where(right, -a, b)
+    return log_difference(sp.log_ndtr(high), sp.log_ndtr(low))
+
+
+def log_beta_density(y: Any, a: Any, b: Any) -> Any:
+    return sp.xlog1py(b - 1, -y) + sp.xlogy(a - 1, y) - sp.betaln(a, b)
+
+
+def log_gamma_density(y: Any, a: Any) -> Any:
+    return sp.xlogy(a - 1, y) - y - sp.gammaln(a)
+
+
+__all__ = [
+    "LOG_2",
+    "LOG_2PI",
+    "LOG_PI",
+    "ROOT_2",
+    "ROOT_2PI",
+    "log1p_over",
+    "log_beta_density",
+    "log_difference",
+    "log_gamma_density",
+    "log_normal",
+    "log_normal_mass",
+]

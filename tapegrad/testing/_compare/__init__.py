@@ -1,0 +1,1 @@
+"""One function under several libraries: values, gradients, errors, times."""

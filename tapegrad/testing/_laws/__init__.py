@@ -1,0 +1,1 @@
+"""Laws that a function and its derivatives keep, and how derivatives are measured."""

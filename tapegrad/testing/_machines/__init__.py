@@ -1,0 +1,1 @@
+"""State machines that grow a graph of values in a library, and hold it against a reference."""

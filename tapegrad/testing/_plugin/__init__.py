@@ -1,0 +1,1 @@
+"""The pytest plugin: options, a marker and fixtures, and what they do."""

@@ -1,0 +1,1 @@
+"""Random programs, as text: see README.md."""

@@ -1,0 +1,255 @@
+"""`programs`: a Hypothesis strategy for whole programs; the same from a seed, without Hypothesis.
+
+Knows which operations are allowed, and how arguments and rows of numbers become a program. A row
+stands by itself, whatever stands before it: so Hypothesis removes rows, and what is left reads
+what is left.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad._errors import InputError, message
+from tapegrad.testing._programs import elementwise, matrices, statements, structure
+from tapegrad.testing._programs.building import ARGUMENTS, Builder
+from tapegrad.testing._programs.operations import Operation
+from tapegrad.testing._programs.own import Own, operation_of
+from tapegrad.testing._programs.program import Program
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+ROW = 7  # numbers for one statement: which one, and its choices
+MOST = 255  # the largest of them
+SHAPES = ((), (2,), (3,), (2, 3), (3, 3), (2, 2), (1,), (3, 1), (1, 3), (2, 1, 3))
+DTYPES = ("float64",)
+SPARE = 1.5  # rows for each statement: some fit no variable
+
+Row = Sequence[int]
+
+
+class Rules(NamedTuple):
+    """What programs may be made of."""
+
+    most: int  # statements
+    allowed: tuple[Operation, ...]
+    given: dict[str, Any]
+    dtypes: tuple[np.dtype[Any], ...]
+    shapes: tuple[tuple[int, ...], ...]
+    inputs: int
+    kinks: bool
+    output: str
+
+    @property
+    def slots(self) -> int:
+        return int(self.most * SPARE) + 1
+
+
+@functools.cache
+def known_operations() -> tuple[Operation, ...]:
+    """Every operation that a program may have, the simplest first."""
+    rooms = (elementwise, structure, matrices, statements)
+    return tuple(operation for room in rooms for operation in room.operations())
+
+
+def rules_of(
+    count: int,
+    *,
+    operations: Iterable[str] | None,
+    own: Iterable[Own],
+    dtypes: Iterable[Any],
+    shapes: Iterable[tuple[int, ...]],
+    inputs: int,
+    nested: bool,
+    writes: bool,
+    kinks: bool,
+    output: str,
+) -> Rules:
+    if output not in ("scalar", "array", "any"):
+        _refuse('output="scalar", "array" or "any"', repr(output))
+    if not 1 <= inputs <= len(ARGUMENTS):
+        _refuse(f"inputs from 1 to {len(ARGUMENTS)}", repr(inputs))
+    found = known_operations()
+    if operations is not None:
+        names = tuple(operations)
+        strange = sorted(set(names) - {operation.name for operation in found})
+        if strange:
+            _refuse("names of operations, as program.operations has them", ", ".join(strange))
+        found = tuple(operation for operation in found if operation.name in names)
+    else:
+        left_out = {"nested": nested, "write": writes, "planted": kinks}
+        found = tuple(operation for operation in found if left_out.get(operation.kind, True))
+    mine = tuple(own)
+    found = (*map(operation_of, mine), *found)
+    kinds = tuple(np.dtype(dtype) for dtype in dtypes)
+    if not kinds or any(dtype.kind not in "fc" for dtype in kinds):
+        _refuse("floating or complex dtypes", repr([dtype.name for dtype in kinds]))
+    return Rules(
+        count,
+        found,
+        {one.name: one.function for one in mine},
+        kinds,
+        tuple(shapes),
+        inputs,
+        kinks,
+        output,
+    )
+
+
+def _refuse(expected: str, got: str) -> None:
+    raise InputError(message("programs", expected, got, "See its docstring"))
+
+
+def argument(rules: Rules, shape: int, dtype: int, seed: int) -> Value:
+    """An argument, with elements of two decimals; the seed 0 gives the simplest."""
+    sides = rules.shapes[shape % len(rules.shapes)]
+    kind = rules.dtypes[dtype % len(rules.dtypes)]
+    size = int(np.prod(sides, dtype=int))
+    if seed:
+        random = np.random.default_rng(seed)
+        values: Any = (random.permutation(300)[:size] - 147.5) / 100
+        imaginary: Any = (random.permutation(300)[:size] - 147.5) / 100
+    else:
+        values = 0.5 + 0.25 * np.arange(size)
+        imaginary = 0.25 * np.arange(size)
+    values = np.round(values, 2)
+    if kind.kind == "c":
+        values = values + 1j * np.round(imaginary, 2)
+    made = values.reshape(sides).astype(kind)
+    # Of float32 too the literal is short: what is printed is read back to the same number.
+    return made if sides else made[()]
+
+
+def build(rules: Rules, inputs: Sequence[Row], rows: Iterable[Row], last: Row) -> Program:
+    """The program of these numbers: the same numbers give the same one."""
+    args = [argument(rules, *row) for row in inputs]
+    builder = Builder(args, rules.kinks, rules.given)
+    for row in rows:
+        kind = row[0] % (len(rules.allowed) + 1)
+        if kind and len(builder.statements) < rules.most:
+            builder.add(rules.allowed[kind - 1], row[1:])
+    return builder.program(last, rules.output)
+
+
+def random_program(
+    seed: int, count: int = 10, *, including: str | None = None, **options: Any
+) -> Program:
+    """A program of about `count` statements from a seed, with the options of `programs`.
+
+    `including`: the name of an operation that is tried at a random place.
+    """
+    rules = rules_of(count, **{**DEFAULTS, **options})
+    random = np.random.default_rng(seed)
+    inputs = [
+        (int(random.integers(MOST)), int(random.integers(MOST)), 1 + int(random.integers(2**31)))
+        for _ in range(1 + int(random.integers(rules.inputs)))
+    ]
+    rows = random.integers(0, 2**31, (3 * count, ROW)).tolist()
+    if including is not None:
+        names = [operation.name for operation in rules.allowed]
+        for at in {int(random.integers(count)), int(random.integers(count))}:
+            rows[at][0] = 1 + names.index(including)
+    return build(rules, inputs, rows, random.integers(0, MOST, 4).tolist())
+
+
+DEFAULTS: dict[str, Any] = {
+    "operations": None,
+    "own": (),
+    "dtypes": DTYPES,
+    "shapes": SHAPES,
+    "inputs": 2,
+    "nested": True,
+    "writes": True,
+    "kinks": False,
+    "output": "scalar",
+}
+
+
+def programs(
+    count: int = 10,
+    *,
+    operations: Iterable[str] | None = None,
+    own: Iterable[Own] = (),
+    dtypes: Iterable[Any] = DTYPES,
+    shapes: Iterable[tuple[int, ...]] = SHAPES,
+    inputs: int = 2,
+    nested: bool = True,
+    writes: bool = True,
+    kinks: bool = False,
+    output: str = "scalar",
+) -> SearchStrategy[Program]:
+    """A strategy for random NumPy programs of up to `count` statements, fit for every transform.
+
+    A program is called as `program(*program.args)`; `program.source`, its repr, is Python to
+    paste. It has ufuncs, reductions, broadcasting, linear algebra, indexing, sorting, branches on
+    data, loops and helper functions; `writes` adds writes, in place and through views, and
+    `nested` adds transforms and custom rules within. All are kept inside their domains and away
+    from kinks at the arguments; with `kinks=True` they are not, and some kinks lie exactly there.
+
+    operations: names of those allowed, as `program.operations` has them ("np.tanh", "x[i] =",
+    "tapegrad.vmap"); all by default. own: functions of your own to be called as well, declared
+    by `own_operation`. dtypes, shapes: what arguments are drawn from, each argument by itself;
+    inputs: the most arguments. output: "scalar" (a real sum of all that no statement has used),
+    "array" (these themselves, a tuple of them where there are several) or "any".
+
+    A failing program shrinks: statements go, shapes and values become simple.
+
+    Raises InputError for options that do not exist, and ImportError, naming the extra to install,
+    where Hypothesis is missing.
+
+    >>> from hypothesis import given, settings
+    >>> from tapegrad.testing import check_grads
+    >>> @settings(max_examples=5, deadline=None)
+    ... @given(programs(4, operations=("np.sin", "np.multiply", "np.sum")))
+    ... def check(program):
+    ...     check_grads(program, program.args, order=1)
+    >>> check()
+    """
+    rules = rules_of(
+        count,
+        operations=operations,
+        own=own,
+        dtypes=dtypes,
+        shapes=shapes,
+        inputs=inputs,
+        nested=nested,
+        writes=writes,
+        kinks=kinks,
+        output=output,
+    )
+    st = _strategies()
+    number = st.integers(0, MOST)
+    kind = st.integers(0, len(rules.allowed))
+    row = st.tuples(kind, st.integers(0, (MOST + 1) ** (ROW - 1) - 1))
+    one_input = st.tuples(number, number, st.integers(0, 2**16))
+    # Lists of their own accord are short. One of a drawn least length is not, and when that has
+    # shrunk to 0, its elements go one by one.
+    least = st.sampled_from([0, rules.slots // 2, *[rules.slots] * 3])
+    made: SearchStrategy[Program] = st.builds(
+        lambda inputs, rows, last: build(rules, inputs, map(_unpacked, rows), (last,)),
+        st.lists(one_input, min_size=1, max_size=rules.inputs),
+        least.flatmap(lambda n: st.lists(row, min_size=n, max_size=rules.slots)),
+        number,
+    )
+    return made
+
+
+def _strategies() -> Any:
+    try:
+        import hypothesis.strategies
+    except ImportError as error:
+        raise ImportError(
+            "tapegrad.testing: its strategies need Hypothesis. Install tapegrad[test]."
+        ) from error
+    return hypothesis.strategies
+
+
+def _unpacked(row: tuple[int, int]) -> Row:
+    """The numbers of a row: Hypothesis needs one step to make zeros of all of them."""
+    kind, packed = row
+    return (kind, *packed.to_bytes(ROW - 1, "little"))

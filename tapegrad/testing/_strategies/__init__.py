@@ -1,0 +1,1 @@
+"""How arguments of functions are drawn: see README.md. `testing.strategies` has the names."""

@@ -1,0 +1,68 @@
+"""The laws of derivatives, one function each, with the arguments of `tapegrad.testing.check`.
+
+Each takes a function and a tuple of its arguments, raises `tapegrad.testing.LawError` where the
+law does not hold, and returns a `Report`. Options are those of `check`, by keyword.
+
+>>> import numpy as np
+>>> from tapegrad.testing import laws
+>>> laws.symmetric_hessian(lambda x: np.sum(x**3), (np.array([0.5, 1.5]),)).passed
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapegrad._core.types import Function, Tree
+from tapegrad.testing._laws.check import LAWS, check
+from tapegrad.testing._laws.report import Report
+
+Law = Callable[..., Report]
+
+
+def _law(name: str) -> Law:
+    def law(f: Function, args: Sequence[Tree], **options: Any) -> Report:
+        return check(f, args, name, **options)
+
+    law.__name__ = law.__qualname__ = name
+    words = " ".join((LAWS[name].__doc__ or "").split())
+    law.__doc__ = f"{words}\n\nOptions as of `check`. Raises LawError where it does not hold."
+    return law
+
+
+gradient = _law("gradient")
+jvp = _law("jvp")
+adjoint = _law("adjoint")
+linearity = _law("linearity")
+mixed_modes = _law("mixed_modes")
+symmetric_hessian = _law("symmetric_hessian")
+vmap = _law("vmap")
+checkpoint = _law("checkpoint")
+compile = _law("compile")  # noqa: A001 - the name of what it is about
+pickle = _law("pickle")
+chain_rule = _law("chain_rule")
+dtype_and_shape = _law("dtype_and_shape")
+unmutated = _law("unmutated")
+deterministic = _law("deterministic")
+threads = _law("threads")
+finite = _law("finite")
+
+__all__ = [
+    "adjoint",
+    "chain_rule",
+    "checkpoint",
+    "compile",
+    "deterministic",
+    "dtype_and_shape",
+    "finite",
+    "gradient",
+    "jvp",
+    "linearity",
+    "mixed_modes",
+    "pickle",
+    "symmetric_hessian",
+    "threads",
+    "unmutated",
+    "vmap",
+]

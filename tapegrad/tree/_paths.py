@@ -1,0 +1,83 @@
+"""Leaves with their paths: where in a tree each of them stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad import _tree
+from tapegrad._tree import Structure
+from tapegrad.tree._walks import IsLeaf, structure
+
+
+class Path(tuple[Any, ...]):
+    """The keys on the way to a leaf, a tuple: keys of dicts, positions, names of fields.
+
+    `str(path)` is the way as a program reads it.
+
+    >>> path = leaves_with_path({"hidden": [1.0, 2.0]})[1][0]
+    >>> path
+    Path("['hidden'][1]")
+    >>> path[0], path[-1], str(path)
+    ('hidden', 1, "['hidden'][1]")
+    """
+
+    text: str
+
+    @classmethod
+    def of(cls, keys: tuple[Any, ...], text: str) -> Path:
+        """The path of these keys, which a program reads as `text`."""
+        made = cls(keys)
+        made.text = text
+        return made
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Path({self.text!r})"
+
+
+def leaves_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> list[tuple[Path, Any]]:
+    """`(path, leaf)` for each leaf, from left to right.
+
+    >>> [(str(path), leaf) for path, leaf in leaves_with_path({"a": 1, "b": (2, [3])})]
+    [("['a']", 1), ("['b'][0]", 2), ("['b'][1][0]", 3)]
+    """
+    found: list[tuple[Path, Any]] = []
+
+    def walk(node: Any, keys: tuple[Any, ...], text: str) -> None:
+        parts = None if is_leaf is not None and is_leaf(node) else _tree.children_of(node)
+        if parts is None:
+            found.append((Path.of(keys, text), node))
+            return
+        for (key, written), child in zip(_tree.keys_of(node), parts[0], strict=False):
+            walk(child, (*keys, key), text + written)
+
+    walk(tree, (), "")
+    return found
+
+
+def flatten_with_path(
+    tree: Any, is_leaf: IsLeaf | None = None
+) -> tuple[list[tuple[Path, Any]], Structure]:
+    """`(pairs, structure)`: as `flatten`, with `(path, leaf)` for each leaf.
+
+    >>> flatten_with_path([5])[0]
+    [(Path('[0]'), 5)]
+    """
+    return leaves_with_path(tree, is_leaf), structure(tree, is_leaf)
+
+
+def map_with_path(
+    function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None
+) -> Any:
+    """As `map`, of a function that gets the path of the leaf first.
+
+    >>> map_with_path(lambda path, x: f"{path} = {x}", {"a": 1})
+    {'a': "['a'] = 1"}
+    """
+    pairs, found = flatten_with_path(tree, is_leaf)
+    others = [_tree.flatten_like(found, other, "tree.map_with_path") for other in rest]
+    columns = zip(pairs, *others, strict=True)
+    return _tree.unflatten(found, [function(*pair, *more) for pair, *more in columns])

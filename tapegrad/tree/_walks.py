@@ -1,0 +1,199 @@
+"""Trees apart and together: leaves, structures, and functions applied to leaves side by side.
+
+Knows `tapegrad._tree`. Must not know arrays.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tapegrad import _tree
+from tapegrad._errors import InputError, describe, message
+from tapegrad._tree import Structure
+
+IsLeaf = Callable[[Any], bool]
+
+
+class _Whole:
+    """A subtree that `is_leaf` takes for a leaf."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _closed(tree: Any, is_leaf: IsLeaf) -> Any:
+    """The tree with each subtree that is a leaf by `is_leaf` in a box."""
+    if is_leaf(tree):
+        return _Whole(tree)
+    found = _tree.children_of(tree)
+    if found is None:
+        return tree
+    children, aux = found
+    return _tree.rebuilt(type(tree), aux, [_closed(child, is_leaf) for child in children])
+
+
+def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Structure]:
+    """`(leaves, structure)`: the leaves from left to right, and the containers around them.
+
+    `is_leaf(subtree)` says where to stop: what it accepts is a leaf, a container or not.
+
+    >>> leaves, structure = flatten({"a": 1, "b": (2, None, [3])})
+    >>> leaves
+    [1, 2, 3]
+    >>> print(structure)
+    {'a': *, 'b': (*, None, [*])}
+    """
+    if is_leaf is None:
+        return _tree.flatten(tree)
+    found, structure = _tree.flatten(_closed(tree, is_leaf))
+    return [x.value if type(x) is _Whole else x for x in found], structure
+
+
+def leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
+    """The leaves of a tree from left to right; see `flatten`.
+
+    >>> leaves({"a": 1, "b": (2, None, [3])})
+    [1, 2, 3]
+    """
+    return flatten(tree, is_leaf)[0]
+
+
+def structure(tree: Any, is_leaf: IsLeaf | None = None) -> Structure:
+    """The containers of a tree without its leaves; structures are compared with `==`.
+
+    >>> structure((1, 2)) == structure(("x", "y"))
+    True
+    """
+    return flatten(tree, is_leaf)[1]
+
+
+def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
+    """The tree of a structure with these leaves.
+
+    Raises InputError if there are not as many as the structure has.
+
+    >>> unflatten(structure({"a": 1, "b": (2, 3)}), [10, 20, 30])
+    {'a': 10, 'b': (20, 30)}
+    """
+    if not isinstance(structure, Structure):
+        raise InputError(
+            message(
+                "tree.unflatten",
+                "a structure and its leaves",
+                describe(structure),
+                "Take one from tree.structure(tree) or tree.flatten(tree)",
+            )
+        )
+    given = list(leaves)
+    if len(given) != structure.leaf_count:
+        raise InputError(
+            message(
+                "tree.unflatten",
+                f"{structure.leaf_count} leaves, for {structure}",
+                str(len(given)),
+                "Pass one for each *",
+            )
+        )
+    return _tree.unflatten(structure, given)
+
+
+def map(  # noqa: A001 - JAX's name
+    function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None
+) -> Any:
+    """`function` applied to each leaf of `tree` and, side by side, to those of further trees.
+
+    The others must have the containers of the first, and may have any tree in place of its leaves.
+    InputError says where they differ.
+
+    >>> map(lambda x, y: x + y, {"a": 1, "b": (2,)}, {"b": (20,), "a": 10})
+    {'a': 11, 'b': (22,)}
+    """
+    first, found = flatten(tree, is_leaf)
+    others = [_tree.flatten_like(found, other, "tree.map") for other in rest]
+    return _tree.unflatten(found, builtins.map(function, first, *others))
+
+
+_MISSING: Any = object()
+
+
+def reduce(
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    initial: Any = _MISSING,
+    is_leaf: IsLeaf | None = None,
+) -> Any:
+    """The leaves from left to right joined by `function(so_far, leaf)`.
+
+    Without `initial` the first leaf is what it starts with.
+
+    >>> reduce(lambda total, x: total + x, {"a": 1, "b": (2, 3)}, 0)
+    6
+    """
+    given = leaves(tree, is_leaf)
+    if initial is not _MISSING:
+        return functools.reduce(function, given, initial)
+    if not given:
+        raise InputError(
+            message("tree.reduce", "at least one leaf", "a tree without leaves", "Pass initial=")
+        )
+    return functools.reduce(function, given)
+
+
+def all(tree: Any, is_leaf: IsLeaf | None = None) -> bool:  # noqa: A001 - JAX's name
+    """Whether all leaves are true, of arrays all elements; True for a tree without leaves.
+
+    >>> import numpy as np
+    >>> all({"a": np.array([True, True]), "b": 1})
+    True
+    """
+    return builtins.all(_truths(leaf, "all") for leaf in leaves(tree, is_leaf))
+
+
+def any(tree: Any, is_leaf: IsLeaf | None = None) -> bool:  # noqa: A001 - JAX's kin
+    """Whether some leaf is true, of an array some element.
+
+    >>> import numpy as np
+    >>> any({"a": np.array([False, False]), "b": 0})
+    False
+    """
+    return builtins.any(_truths(leaf, "any") for leaf in leaves(tree, is_leaf))
+
+
+def _truths(leaf: Any, which: str) -> bool:
+    found = getattr(leaf, which, None)
+    return bool(found() if callable(found) and hasattr(leaf, "shape") else leaf)
+
+
+def transpose(outer: Structure | Any, inner: Structure | Any, tree: Any) -> Any:
+    """A tree of trees turned inside out: `outer` around `inner` becomes `inner` around `outer`.
+
+    `outer` and `inner` are structures, or any trees that have them. None for `inner`: it is that
+    of the first of the inner trees.
+
+    >>> transpose(structure([0, 0]), None, [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
+    {'a': [1, 3], 'b': [2, 4]}
+    """
+    outside = outer if isinstance(outer, Structure) else structure(outer)
+    rows = _tree.flatten_like(outside, tree, "tree.transpose")
+    if not rows:
+        raise InputError(
+            message(
+                "tree.transpose",
+                "an outer structure with leaves",
+                str(outside),
+                "There is nothing to turn inside out",
+            )
+        )
+    if inner is None:
+        inside = structure(rows[0])
+    else:
+        inside = inner if isinstance(inner, Structure) else structure(inner)
+    columns = zip(
+        *(_tree.flatten_like(inside, row, "tree.transpose") for row in rows), strict=True
+    )
+    return _tree.unflatten(inside, [_tree.unflatten(outside, column) for column in columns])

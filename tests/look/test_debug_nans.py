@@ -1,0 +1,469 @@
+"""`tapegrad.debug_nans` finds the first operation that makes a NaN or an infinity."""
+
+import inspect
+import threading
+
+import numpy as np
+import planted
+import pytest
+
+import tapegrad
+from tapegrad import NonFiniteError
+
+# Of plain runs: jacobian looks at the result's size first, and infinities=False leaves them.
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+X = np.array([0.3, -0.8, 0.5, 1.2])
+TRANSFORMS = {
+    "grad": lambda f: tapegrad.grad(f)(X),
+    "vjp": lambda f: tapegrad.vjp(f, X)[1](1.0),
+    "jvp": lambda f: tapegrad.jvp(f, (X,), (np.cos(X),)),
+    "linearize": lambda f: tapegrad.linearize(f, X)[1](np.cos(X)),
+    "vmap": lambda f: tapegrad.vmap(tapegrad.grad(f))(np.stack([X, -X])),
+    "checkpoint": lambda f: tapegrad.grad(tapegrad.checkpoint(lambda x: f(x)))(X),
+    "jacobian": lambda f: tapegrad.jacobian(f)(X),
+}
+
+
+def line_of(function, words):
+    """The line of the file where a function has these words."""
+    lines, start = inspect.getsourcelines(function)
+    return start + next(i for i, line in enumerate(lines) if words in line)
+
+
+def check(seed, folder):
+    """Plant something in a program, and look for it through one of the transforms."""
+    kind = ("forward", "backward")[seed % 2]
+    f, line = planted.write(folder / f"program_{seed}.py", seed, kind)
+    names = list(TRANSFORMS)
+    name = names[seed // 2 % len(names)]
+    with tapegrad.debug_nans(), pytest.raises(NonFiniteError) as caught:
+        TRANSFORMS[name](f)
+    error = caught.value
+    assert (error.line, error.file) == (line, str(folder / f"program_{seed}.py")), (seed, name)
+    assert error.backward == (kind == "backward" and name not in ("jvp", "linearize")), (
+        seed,
+        name,
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_planted_is_found_at_its_line(seed, tmp_path):
+    check(seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(40, 200))
+def test_what_is_planted_is_found_at_its_line_in_200_programs(seed, tmp_path):
+    check(seed, tmp_path)
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_nothing_is_found_where_nothing_is_planted(name, tmp_path):
+    for seed in range(5):
+        f, _ = planted.write(tmp_path / f"program_{seed}.py", seed, None)
+        before = TRANSFORMS[name](f)
+        with tapegrad.debug_nans():
+            after = TRANSFORMS[name](f)
+        assert repr(after) == repr(before)
+
+
+def test_the_error_tells_range_and_element():
+    def f(x):
+        return np.sum(np.log(x - 1.0))
+
+    with tapegrad.debug_nans(), pytest.raises(NonFiniteError) as caught:
+        tapegrad.grad(f)(np.array([3.0, 0.5, 1.0]))
+    error = caught.value
+    assert (error.operation, error.index, error.backward) == ("np.log", (1,), False)
+    assert np.isnan(error.value)
+    assert error.line == line_of(f, "np.log")
+    assert "from -0.5 to 2, 1 zero, 1 negative, there -0.5" in str(error)
+    assert "return np.sum(np.log(x - 1.0))" in str(error)
+    assert isinstance(error, FloatingPointError)
+
+
+def test_a_branch_that_is_not_taken_is_no_error():
+    def f(x):
+        return np.sum(np.where(x > 0, np.sqrt(x), 0.0))
+
+    with tapegrad.debug_nans():
+        gradient = tapegrad.grad(f)(np.array([4.0, 0.0]))
+    assert np.array_equal(gradient, [0.25, 0.0])
+
+
+def test_infinities_count_by_default():
+    def f(x):
+        return np.sum(np.exp(-np.where(x > 0, -np.log(x), np.inf)))
+
+    x = np.array([0.0, 2.0])
+    with tapegrad.debug_nans(infinities=False):
+        tapegrad.grad(f)(x)
+    with tapegrad.debug_nans(), pytest.raises(NonFiniteError, match=r"np\.log made an infinity"):
+        tapegrad.grad(f)(x)
+
+
+def test_second_order():
+    def f(x):
+        y = x * x
+        return np.sum(y**1.5)
+
+    with tapegrad.debug_nans(), pytest.raises(NonFiniteError) as caught:
+        tapegrad.hessian(lambda x: np.sum((x * x) ** 0.75))(np.array([1.0, 0.0]))
+    assert caught.value.backward or "derivative" in str(caught.value)
+    with tapegrad.debug_nans():
+        tapegrad.hessian(f)(np.array([1.0, 2.0]))
+
+
+def test_a_nan_that_comes_in_is_made_by_no_operation():
+    missing = np.array([1.0, np.nan, 3.0])
+    with tapegrad.debug_nans():
+        tapegrad.grad(lambda x: np.nansum(x * np.array([1.0, np.nan, 2.0])))(np.ones(3))
+        assert np.isnan(tapegrad.grad(lambda x: np.sum(np.sin(x)))(missing)[1])
+
+
+def test_compiled_functions_are_searched_too():
+    fast = tapegrad.compile(tapegrad.grad(lambda x: np.sum(np.log(x))))
+    for _ in range(4):
+        fast(np.ones(3))
+    with tapegrad.debug_nans(), pytest.raises(NonFiniteError, match=r"np\.log"):
+        fast(np.array([1.0, 0.0, 2.0]))
+
+
+def test_a_pullback_from_before_the_block_has_no_line():
+    _, pullback = tapegrad.vjp(lambda x: np.sum(np.sqrt(x)), np.array([0.0, 1.0]))
+    with tapegrad.debug_nans(), pytest.raises(NonFiniteError) as caught:
+        pullback(1.0)
+    assert (caught.value.operation, caught.value.line) == ("np.sqrt", 0)
+
+
+def test_other_threads_are_searched():
+    found = []
+
+    def work():
+        try:
+            tapegrad.grad(lambda x: np.sum(np.log(x)))(np.zeros(2))
+        except NonFiniteError as error:
+            found.append(error.operation)
+
+    with tapegrad.debug_nans():
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert found == ["np.log"]
+
+
+def _filled_by_elements(x):
+    y = np.full_like(x, np.nan)
+    for i in range(x.size):
+        y[i] = 2.0 * x[i]
+    return np.sum(y)
+
+
+def _filled_where_finite(x):
+    y = np.full_like(x, np.nan)
+    np.log(x, out=y, where=x > 0)
+    return np.nansum(y)
+
+
+@tapegrad.custom_vjp
+def _product(f, a, b, c):
+    """The first argument is callable, as those of NumPy's protocols are."""
+    return a * b + c
+
+
+_product.defvjp(
+    lambda f, a, b, c: (a * b + c, (a, b)), lambda kept, g: (None, g * kept[1], g * kept[0], g)
+)
+
+
+def _added_at(x):
+    y = 1.0 * x
+    np.add.at(y, [0, 0], x[:2])
+    return np.sum(np.add.reduceat(y, [0, 1]))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        _filled_by_elements,
+        _filled_where_finite,
+        _added_at,
+        lambda x: np.sum(_product(np.sin, x, x, x)),
+        # derivatives of eigenvectors of a matrix with equal eigenvalues add rows at places
+        lambda x: np.trace(np.linalg.eigh(np.eye(3) * x[1])[1]),
+    ],
+)
+@pytest.mark.parametrize("transform", [tapegrad.grad, tapegrad.hessian])
+def test_nothing_is_found_where_what_was_there_explains_it(transform, f):
+    x = np.array([0.0, 1.0, 2.0])
+    expected = transform(f)(x)
+    with tapegrad.debug_nans():
+        assert np.array_equal(transform(f)(x), expected)
+
+
+def _divided_in_place(x):
+    y = 2.0 * x
+    y /= x  # bad
+    return np.sum(y)
+
+
+def _written_to_its_argument(x):
+    y = 2.0 * x
+    np.log(y, out=y)  # bad
+    return np.sum(y)
+
+
+def _divided_at(x):
+    y = 1.0 + x
+    np.divide.at(y, [0, 1], np.array([0.0, 1.0]))  # bad
+    return np.sum(y)
+
+
+@tapegrad.custom_vjp
+def _with_containers(p):
+    return {"out": np.log(p["a"])}
+
+
+_with_containers.defvjp(lambda p: (_with_containers(p), None), lambda _, g: ({"a": g["out"]},))
+
+
+def _in_a_dictionary(x):
+    return np.sum(_with_containers({"a": x})["out"])  # bad
+
+
+@pytest.mark.parametrize(
+    "f", [_divided_in_place, _written_to_its_argument, _divided_at, _in_a_dictionary]
+)
+def test_what_is_written_in_place_or_held_by_a_container_is_found(f):
+    x = np.array([0.0, 1.0, 2.0])
+    for run in (tapegrad.grad(f), lambda x: tapegrad.vmap(f)(np.stack([x, x]))):
+        with tapegrad.debug_nans(), pytest.raises(NonFiniteError) as caught:
+            run(x)
+        assert caught.value.line == line_of(f, "# bad")
+        assert not caught.value.backward
+
+
+def _masked(x):
+    y = np.zeros_like(x)
+    positive = x > 0
+    y[positive] = np.log(x[positive])
+    y[y > 1.0] *= 2.0
+    return np.sum(y)
+
+
+def _masked_badly(x):
+    y = 1.0 * x
+    small = x < 1.5
+    y[small] = np.log(x[small])  # bad
+    return np.sum(y)
+
+
+def test_elements_that_each_example_of_a_vmap_selects():
+    x = np.array([[0.0, 1.0, 2.0], [3.0, 1.0, 0.5]])
+    expected = tapegrad.vmap(tapegrad.grad(_masked))(x)
+    with tapegrad.debug_nans():
+        assert np.array_equal(tapegrad.vmap(tapegrad.grad(_masked))(x), expected)
+    with tapegrad.debug_nans(), pytest.raises(NonFiniteError, match=r"np\.log") as caught:
+        tapegrad.vmap(_masked_badly)(x)
+    assert caught.value.line == line_of(_masked_badly, "# bad")
+
+
+def test_the_element_is_the_nan_where_infinities_were_given():
+    def f(x):
+        return np.sum(np.array([np.inf, np.inf, 1.0]) * x + np.array([1.0, -np.inf, 1.0]))
+
+    with tapegrad.debug_nans(), pytest.raises(NonFiniteError, match="made a NaN") as caught:
+        tapegrad.grad(f)(np.ones(3))
+    assert caught.value.index == (1,)
+
+
+def test_blocks_may_be_nested_and_end_in_any_order():
+    overflow = tapegrad.grad(lambda x: np.sum(np.exp(x)))
+    before = dict(vars(tapegrad.Array))
+    nans, both = tapegrad.debug_nans(infinities=False), tapegrad.debug_nans()
+    nans.__enter__()
+    overflow(np.full(2, 1e3))
+    both.__enter__()
+    with pytest.raises(NonFiniteError):
+        overflow(np.full(2, 1e3))
+    nans.__exit__(None, None, None)  # as that of another thread may
+    with pytest.raises(NonFiniteError):
+        overflow(np.full(2, 1e3))
+    both.__exit__(None, None, None)
+    assert dict(vars(tapegrad.Array)) == before
+
+
+def test_a_block_may_begin_while_another_thread_replays():
+    """A replay that ends with a NaN has a second pass, which may be watched without the first."""
+    ready, go, failed = threading.Event(), threading.Event(), []
+
+    @tapegrad.custom_vjp
+    def waiting(x):
+        return 1.0 * x
+
+    def wait(_, g):
+        ready.set()
+        go.wait(10)
+        return (g * np.inf,)
+
+    waiting.defvjp(lambda x: (1.0 * x, None), wait)
+
+    def work():
+        try:
+            x = np.array([0.0, 1.0])
+            with np.errstate(all="ignore"):
+                tapegrad.grad(lambda x: np.sum(np.where(x > 0, waiting(x), 0.0)))(x)
+        except Exception as error:  # noqa: BLE001
+            failed.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    ready.wait(10)
+    with tapegrad.debug_nans():
+        go.set()
+        thread.join()
+    assert not failed
+
+
+def test_it_is_a_decorator_and_can_be_nested():
+    @tapegrad.debug_nans()
+    def gradient(x):
+        return tapegrad.grad(lambda x: np.sum(np.log(x)))(x)
+
+    for _ in range(2):
+        with pytest.raises(NonFiniteError):
+            gradient(np.zeros(2))
+    # A decorated function may be called by another one, and by several threads at once.
+    with tapegrad.debug_nans(), pytest.raises(NonFiniteError):
+        gradient(np.zeros(2))
+    assert np.all(gradient(np.ones(2)) == 1.0)
+
+
+def test_all_is_as_before_afterwards():
+    before = dict(vars(tapegrad.Array))
+    with pytest.raises(NonFiniteError), tapegrad.debug_nans():
+        tapegrad.grad(lambda x: np.sum(np.log(x)))(np.zeros(2))
+    assert dict(vars(tapegrad.Array)) == before
+    assert np.all(np.isinf(tapegrad.grad(lambda x: np.sum(np.log(x)))(np.zeros(2))))
+
+
+class TestTensors:
+    """The object layer."""
+
+    def test_a_result(self):
+        torch = pytest.importorskip("tapegrad.torch")
+        a = torch.tensor([0.5, -1.0], requires_grad=True)
+
+        def f():
+            return torch.log(a * 2.0).sum()
+
+        with tapegrad.debug_nans(), pytest.raises(NonFiniteError) as caught:
+            f()
+        assert caught.value.line == line_of(f, "torch.log")
+        assert not caught.value.backward
+
+    @pytest.mark.filterwarnings("ignore:Error detected")
+    def test_a_derivative(self):
+        torch = pytest.importorskip("tapegrad.torch")
+        a = torch.tensor([0.0, 1.0], requires_grad=True)
+
+        def f():
+            y = torch.sqrt(a)
+            return y.sum()
+
+        with tapegrad.debug_nans(), pytest.raises(NonFiniteError) as caught:
+            f().backward()
+        assert caught.value.line == line_of(f, "torch.sqrt")
+        assert caught.value.backward
+
+    def test_nothing_is_logged(self):
+        torch = pytest.importorskip("tapegrad.torch")
+        a = torch.tensor([0.5, -1.0], requires_grad=True)
+        with torch.no_grad(), pytest.raises(NonFiniteError), tapegrad.debug_nans():
+            a.log()
+        with pytest.raises(NonFiniteError), tapegrad.debug_nans(), torch.no_grad():
+            a.log()
+
+    def test_what_was_there_explains_it(self):
+        torch = pytest.importorskip("tapegrad.torch")
+        a = torch.tensor([1.0, 2.0], requires_grad=True)
+        with tapegrad.debug_nans():
+            x = torch.full((2,), float("nan"))
+            x += 1.0
+            x[0] = 1.0
+            x[1:] = 2.0
+            (x * a).sum().backward(torch.tensor(float("nan")))
+
+    @pytest.mark.filterwarnings("ignore::UserWarning")
+    def test_a_second_derivative_has_the_forward_line(self):
+        torch = pytest.importorskip("tapegrad.torch")
+        a = torch.tensor([0.0, 1.0], requires_grad=True)
+
+        def f():
+            y = a**1.5
+            (g,) = torch.autograd.grad(y.sum(), a, create_graph=True)
+            return g.sum()
+
+        with tapegrad.debug_nans(), pytest.raises(NonFiniteError) as caught:
+            f().backward()
+        assert (caught.value.line, caught.value.backward) == (line_of(f, "a**1.5"), True)
+
+    def test_transforms_of_tensors(self):
+        torch = pytest.importorskip("tapegrad.torch")
+        with tapegrad.debug_nans(), pytest.raises(NonFiniteError):
+            torch.func.grad(lambda a: a.log().sum())(torch.tensor([0.0, 1.0]))
+
+
+def writes_in_place(x):
+    y = x * 1.0
+    y /= x
+    return np.sum(y)
+
+
+def fills(x):
+    y = np.full_like(x, -np.inf)
+    y[0] = x[0]
+    y[1:] = x[1:]
+    y += 1.0
+    return np.sum(y[:1])
+
+
+def divides_into(x):
+    y = x * 1.0
+    np.divide(1.0, x, out=y)
+    return np.sum(y)
+
+
+def narrows(x):
+    y = np.zeros_like(x, dtype=np.float32)
+    y[0] = x[0] * 1e300
+    return np.sum(y)
+
+
+@pytest.mark.parametrize(
+    ("function", "operation"),
+    [(writes_in_place, "np.divide"), (divides_into, "np.divide"), (narrows, "x[...] =")],
+)
+def test_what_is_written_in_place_is_compared_with_what_was_there(function, operation):
+    with pytest.raises(tapegrad.NonFiniteError) as found, tapegrad.debug_nans():
+        tapegrad.grad(function)(np.array([1.0, 0.0]))
+    assert (found.value.operation, found.value.backward) == (operation, False)
+
+
+def test_writes_beside_an_infinity_that_was_there_are_no_findings():
+    with tapegrad.debug_nans():
+        assert np.array_equal(tapegrad.grad(fills)(np.array([1.0, 2.0])), [1.0, 0.0])
+
+
+def test_writes_into_tensors_are_compared_with_what_was_there():
+    torch = pytest.importorskip("tapegrad.torch")
+    x = torch.tensor([1.0, 0.0], requires_grad=True)
+    with tapegrad.debug_nans():
+        y = torch.full((2,), -np.inf)
+        y[0] = x[0]
+        y[1:] = x[1:]
+        y.mul_(2.0).sum().backward()
+        with pytest.raises(NonFiniteError) as found:
+            (x * 1.0).div_(x)
+    assert (found.value.operation, found.value.index) == ("div_", (1,))

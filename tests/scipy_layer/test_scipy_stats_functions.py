@@ -1,0 +1,389 @@
+"""scipy.stats: statistics of samples, distributions of vectors, kernel densities, decisions."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy")
+
+import scipy.stats as theirs
+
+from tapegrad import InputError, NotDifferentiableError, grad, vjp, vmap
+from tapegrad.scipy import stats
+from tapegrad.scipy.stats._multivariate import FORMULAS, MULTIVARIATE
+from tapegrad.scipy.stats._sample import CONSTANT, DEFINITIONS
+from tapegrad.scipy.stats._univariate import DISTRIBUTIONS
+from tapegrad.scipy.stats._variables import VARIABLES
+from tapegrad.testing import check_grads
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=9)
+Y = X + rng.normal(size=9)
+P = np.abs(X) + 0.5
+A = rng.normal(size=(5, 3))
+
+# Calls of each statistic; arrays, and the parameters in REAL, are differentiated.
+CALLS = {
+    "boxcox": [(P, 0.7)],
+    "boxcox_llf": [(0.7, P)],
+    "circmean": [(X,)],
+    "circstd": [(X,), (A, 3.0, -3.0, 1)],
+    "circvar": [(X,)],
+    "describe": [(X,)],
+    "differential_entropy": [(X,), (np.arange(12.0) ** 1.5,)],
+    "directional_stats": [(A,)],
+    "energy_distance": [(X, Y[:5])],
+    "entropy": [(P,), (P, P[::-1].copy(), 2)],
+    "gmean": [(P,), (np.abs(A) + 0.5, 1)],
+    "gstd": [(P,)],
+    "gzscore": [(P,)],
+    "hmean": [(P,)],
+    "iqr": [(X,), (A, 0)],
+    "kstat": [(X, 1), (X, 2), (X, 3), (X, 4)],
+    "kstatvar": [(X, 1), (X, 2)],
+    "kurtosis": [(X,), (A, 1, False), (X, 0, True, False)],
+    "linregress": [(X, Y)],
+    "lmoment": [(X,), (A, 2)],
+    "median_abs_deviation": [(X,)],
+    "moment": [(X, 2), (A, 3, 1)],
+    "pearsonr": [(X, Y)],
+    "pmean": [(P, 1.7)],
+    "scoreatpercentile": [(X, 30.0)],
+    "sem": [(A, None)],
+    "skew": [(X,), (A, 0, False)],
+    "tmax": [(X, 0.4)],
+    "tmean": [(X, (-0.5, 1.0))],
+    "tmin": [(X, -0.4)],
+    "trim1": [(X, 0.2)],
+    "trim_mean": [(X, 0.2)],
+    "trimboth": [(X, 0.2)],
+    "tsem": [(X, (-0.5, 1.0))],
+    "tstd": [(X, (-0.5, 1.0))],
+    "tvar": [(X, (-0.5, 1.0))],
+    "variation": [(P,)],
+    "wasserstein_distance": [(X, Y[:5])],
+    "yeojohnson": [(X, 0.7)],
+    "yeojohnson_llf": [(0.7, X)],
+    "zmap": [(X, Y), (A, A, None)],
+    "zscore": [(A, 1)],
+}
+REAL = {"boxcox", "boxcox_llf", "pmean", "scoreatpercentile", "yeojohnson", "yeojohnson_llf"}
+
+
+def arrays_of(result):
+    """The arrays in a result, which may be an object."""
+    if hasattr(result, "mean_direction"):
+        return [result.mean_direction, result.mean_resultant_length]
+    if isinstance(result, (tuple, list)):
+        more = [result.intercept_stderr] if hasattr(result, "intercept_stderr") else []
+        return [part for item in (*result, *more) for part in arrays_of(item)]
+    return [result]
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if hasattr(theirs, name)])
+def test_statistics(name):
+    for args in CALLS[name]:
+        expected = arrays_of(getattr(theirs, name)(*args))
+        found = arrays_of(DEFINITIONS[name](*args))
+        for ours, scipys in zip(found, expected, strict=True):
+            in_order = np.sort if name in ("trim1", "trimboth") else np.asarray
+            np.testing.assert_allclose(in_order(ours), in_order(scipys), rtol=1e-9, atol=1e-12)
+        active = [
+            at
+            for at, x in enumerate(args)
+            if isinstance(x, np.ndarray) or (name in REAL and isinstance(x, float))
+        ]
+
+        def call(*given, args=args, active=active):
+            whole = list(args)
+            for at, value in zip(active, given, strict=True):
+                whole[at] = value
+            parts = arrays_of(getattr(stats, name)(*whole))
+            return tuple(
+                part for part in parts if getattr(part, "dtype", np.dtype(int)).kind == "f"
+            )
+
+        check_grads(call, tuple(args[at] for at in active), order=1)
+
+
+def test_every_definition_is_tested():
+    assert set(CALLS) == set(DEFINITIONS)
+
+
+def test_results_unpack_as_scipys():
+    slope, intercept, r, p, error = stats.linregress(X, Y)
+    assert len(theirs.linregress(X, Y)) == 5
+    assert slope == theirs.linregress(X, Y).slope
+    found = grad(lambda x: stats.linregress(x, Y)[0])(X)
+    np.testing.assert_allclose(found, grad(lambda x: stats.linregress(x, Y).slope)(X))
+    assert grad(lambda x: stats.pearsonr(x, Y).correlation)(X).shape == X.shape
+    del intercept, r, p, error
+
+
+def test_ranks_and_counts_are_constants():
+    np.testing.assert_array_equal(
+        grad(lambda x: np.sum(x * stats.rankdata(x)))(X), stats.rankdata(X)
+    )
+    np.testing.assert_array_equal(vmap(stats.rankdata)(A), theirs.rankdata(A, axis=1))
+    np.testing.assert_allclose(vmap(stats.skew)(A), theirs.skew(A, axis=1))
+
+
+def test_what_statistics_refuse():
+    with pytest.raises(InputError, match="nan_policy"):
+        grad(lambda x: stats.skew(x, nan_policy="omit"))(X)
+    with pytest.raises(InputError, match="boxcox_llf"):
+        grad(lambda x: np.sum(stats.boxcox(x)[0]))(P)
+
+
+# --- vectors and matrices ---------------------------------------------------------------------
+
+
+def positive(n):
+    a = rng.normal(size=(n, n))
+    return a @ a.T + n * np.eye(n)
+
+
+M3, C3, R2, W3, M23 = X[:3], positive(3), positive(2), positive(3), A[:2]
+ALPHA, SHARES = np.array([1.5, 2.0, 0.7]), np.array([0.2, 0.5, 0.3])
+UNIT = np.array([0.6, 0.8, 0.0])
+
+OF_VECTORS = {
+    "dirichlet.cov": (ALPHA,),
+    "dirichlet.entropy": (ALPHA,),
+    "dirichlet.mean": (ALPHA,),
+    "dirichlet.var": (ALPHA,),
+    "invwishart.entropy": (5.5, C3),
+    "invwishart.logpdf": (W3, 5.5, C3),
+    "invwishart.mean": (5.5, C3),
+    "invwishart.mode": (5.5, C3),
+    "invwishart.var": (9.5, C3),
+    "matrix_normal.entropy": (R2, C3),
+    "matrix_normal.logpdf": (M23, M23 + 0.1, R2, C3),
+    "matrix_t.logpdf": (M23, M23 + 0.1, R2, C3, 4.5),
+    "multivariate_normal.entropy": (M3, C3),
+    "multivariate_normal.logpdf": (A, M3, C3),
+    "multivariate_normal.pdf": (A[0], M3, C3),
+    "multivariate_t.entropy": (M3, C3, 3.5),
+    "multivariate_t.logpdf": (A, M3, C3, 3.5),
+    "multivariate_t.pdf": (A[0], M3, C3, 3.5),
+    "normal_inverse_gamma.logpdf": (0.4, 1.3, 0.2, 1.1, 2.3, 0.7),
+    "wishart.entropy": (5.5, C3),
+    "wishart.logpdf": (W3, 5.5, C3),
+    "wishart.mean": (5.5, C3),
+    "wishart.mode": (5.5, C3),
+    "wishart.pdf": (W3, 5.5, C3),
+    "wishart.var": (5.5, C3),
+}
+
+
+@pytest.mark.parametrize("call", OF_VECTORS)
+def test_distributions_of_vectors(call):
+    name, method = call.split(".")
+    if not hasattr(theirs, name):
+        pytest.skip("this SciPy lacks it")
+    args, reference = OF_VECTORS[call], getattr(getattr(theirs, name), method)
+    np.testing.assert_allclose(FORMULAS[name][method](*args), reference(*args), rtol=1e-10)
+    own = getattr(getattr(stats, name), method)
+    np.testing.assert_array_equal(vjp(own, *args)[0], reference(*args))
+    check_grads(own, args, order=1)
+
+
+def test_points_on_a_simplex_or_a_sphere():
+    found = grad(stats.dirichlet.logpdf)(SHARES, ALPHA)
+    np.testing.assert_allclose(found, (ALPHA - 1) / SHARES)
+    check_grads(lambda a: stats.dirichlet.logpdf(SHARES, a), (ALPHA,))
+    check_grads(lambda a: stats.dirichlet_multinomial.logpmf([1, 2, 1], a, 4), (ALPHA,))
+    for method in ("mean", "var", "cov"):
+        check_grads(lambda a, m=method: getattr(stats.dirichlet_multinomial, m)(a, 4), (ALPHA,))
+
+    def of_logits(z):
+        return stats.multinomial.logpmf([1, 2, 1], 4, np.exp(z) / np.sum(np.exp(z)))
+
+    counts = np.array([1, 2, 1])
+    z = np.log(SHARES)
+    np.testing.assert_allclose(grad(of_logits)(z), counts - 4 * SHARES, rtol=1e-12)
+    found = grad(stats.vonmises_fisher.logpdf)(UNIT[::-1], UNIT, 2.5)
+    np.testing.assert_allclose(found, 2.5 * UNIT)
+    check_grads(lambda k: stats.vonmises_fisher.logpdf(UNIT[::-1], UNIT, k), (2.5,))
+    check_grads(lambda k: stats.vonmises_fisher.entropy(UNIT, k), (2.5,))
+
+
+def test_frozen_distributions_of_vectors():
+    def frozen(m, c):
+        return np.sum(stats.multivariate_normal(m, c).logpdf(A))
+
+    def free(m, c):
+        return np.sum(stats.multivariate_normal.logpdf(A, m, c))
+
+    for found, expected in zip(
+        grad(frozen, (0, 1))(M3, C3), grad(free, (0, 1))(M3, C3), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+    plain = stats.multivariate_normal(M3, cov=C3)
+    np.testing.assert_array_equal(plain.logpdf(A), theirs.multivariate_normal(M3, C3).logpdf(A))
+    np.testing.assert_array_equal(plain.mean, M3)
+    np.testing.assert_allclose(grad(plain.logpdf)(A[0]), -np.linalg.solve(C3, A[0] - M3))
+    found = vmap(grad(stats.multivariate_normal.logpdf), (0, None, None))(A, M3, C3)
+    np.testing.assert_allclose(found, -np.linalg.solve(C3, (A - M3).T).T)
+
+
+def test_covariances_in_other_forms():
+    x = A[0]
+    by_number = grad(lambda c: stats.multivariate_normal.logpdf(x, np.zeros(3), c))(2.0)
+    np.testing.assert_allclose(by_number, np.sum(x**2) / 8 - 3 / 4)
+    found = grad(lambda c: stats.multivariate_normal.logpdf(x, M3, c))(np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_allclose(found, ((x - M3) ** 2 / [1, 4, 9] - 1 / np.arange(1.0, 4)) / 2)
+    cov = theirs.Covariance.from_cholesky(np.linalg.cholesky(C3))
+    found = grad(lambda x: stats.multivariate_normal.logpdf(x, M3, cov))(x)
+    np.testing.assert_allclose(found, -np.linalg.solve(C3, x - M3))
+    flat = np.diag([1.0, 2.0, 0.0])
+
+    def call(x):
+        return stats.multivariate_normal.logpdf(x, None, flat, allow_singular=True)
+
+    np.testing.assert_allclose(grad(call)(np.array([1.0, 2.0, 0.0])), [-1, -1, 0])
+    assert np.all(grad(call)(np.array([1.0, 2.0, 1.0])) == 0)  # outside of the plane
+
+
+@pytest.mark.slow
+def test_gradients_of_expectations_along_draws():
+    """Of the mean of the squares of many draws, against its closed form."""
+    n, df = 40_000, 5.5
+
+    def slopes(name, args):
+        draw = getattr(stats, name).rvs
+        out, pull = vjp(lambda *p: draw(*p, size=n, random_state=1), *args)
+        plain = getattr(theirs, name).rvs(*args, size=n, random_state=1)
+        np.testing.assert_array_equal(out, plain)
+        return pull(2 * out / n)
+
+    mean, cov = slopes("multivariate_normal", (M3, C3))
+    np.testing.assert_allclose(mean, 2 * M3, atol=0.1)
+    np.testing.assert_allclose(cov, np.eye(3), atol=0.05)
+    loc, shape, by_df = slopes("multivariate_t", (M3, C3, df))
+    np.testing.assert_allclose(shape, np.eye(3) * df / (df - 2), atol=0.1)
+    np.testing.assert_allclose(by_df, -2 * np.trace(C3) / (df - 2) ** 2, rtol=0.1)
+
+    def of_shares(a):
+        return np.sum(a * (a + 1)) / (np.sum(a) * (np.sum(a) + 1))
+
+    np.testing.assert_allclose(slopes("dirichlet", (ALPHA,))[0], grad(of_shares)(ALPHA), atol=0.01)
+
+    def of_wishart(df, c):
+        d = np.diag(c)
+        return np.sum(df * (c**2 + np.outer(d, d)) + df**2 * c**2)
+
+    for found, expected in zip(
+        slopes("wishart", (df, C3)), grad(of_wishart, (0, 1))(df, C3), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=0.05, atol=0.02 * np.max(abs(expected)))
+
+
+def test_what_distributions_of_vectors_refuse():
+    with pytest.raises(NotDifferentiableError, match=r"multivariate_normal.cdf"):
+        grad(lambda x: stats.multivariate_normal.cdf(x, M3, C3))(A[0])
+    with pytest.raises(NotDifferentiableError, match=r"multinomial.rvs.*whole numbers"):
+        grad(lambda p: np.sum(stats.multinomial.rvs(4, p)))(SHARES)
+
+
+# --- kernel densities and random variables ----------------------------------------------------
+
+
+def test_kernel_densities():
+    data, points, weights = A.T, A[:2].T + 0.1, P[:5]
+    own, reference = stats.gaussian_kde, theirs.gaussian_kde
+    expected = reference(data, weights=weights).logpdf(points)
+    np.testing.assert_allclose(own(data, weights=weights)._log_density(points), expected)
+    np.testing.assert_array_equal(own(data, weights=weights).logpdf(points), expected)
+    np.testing.assert_array_equal(own(X, "silverman")(Y), reference(X, "silverman")(Y))
+    check_grads(lambda d, x, w: own(d, weights=w).logpdf(x), (data, points, weights), order=1)
+    check_grads(lambda d, x, b: own(d, b)(x), (X, Y[:2], 0.4))
+    assert own(X).integrate_box_1d(-1, 1) == reference(X).integrate_box_1d(-1, 1)
+    with pytest.raises(NotDifferentiableError, match="integrate_box_1d"):
+        grad(lambda d: own(d).integrate_box_1d(-1, 1))(X)
+
+
+@pytest.mark.skipif(not hasattr(theirs, "Normal"), reason="an older SciPy")
+def test_random_variables():
+    def normal(method):
+        return grad(lambda m, s: getattr(stats.Normal(mu=m, sigma=s), method)(1.0), (0, 1))
+
+    def classic(method):
+        return grad(lambda m, s: getattr(stats.norm, method)(1.0, m, s), (0, 1))
+
+    for new, old in (("logpdf", "logpdf"), ("cdf", "cdf"), ("logccdf", "logsf")):
+        assert normal(new)(0.2, 2.0) == classic(old)(0.2, 2.0)
+    assert grad(lambda b: stats.Uniform(a=0.0, b=b).variance())(3.0) == 0.5
+    assert grad(lambda b: stats.Uniform(a=0.0, b=b).icdf(0.25))(3.0) == 0.25
+    gamma = stats.make_distribution(stats.gamma)
+    np.testing.assert_allclose(grad(lambda a: gamma(a=a).kurtosis())(2.0), -1.5)
+    plain = stats.Normal(mu=1.0, sigma=2.0)
+    assert (plain * 2 + 1).mean() == 3
+    assert plain.pdf(0.5) == theirs.Normal(mu=1.0, sigma=2.0).pdf(0.5)
+    with pytest.raises(NotDifferentiableError, match=r"Normal.sample"):
+        grad(lambda m: np.sum(stats.Normal(mu=m).sample(3)))(0.0)
+    with pytest.raises(NotDifferentiableError, match="a product"):
+        grad(lambda m: (stats.Normal(mu=m) * 2).mean())(0.0)
+
+
+# --- decisions --------------------------------------------------------------------------------
+
+TESTS = """
+alexandergovern anderson anderson_ksamp ansari barnard_exact bartlett binomtest boschloo_exact
+brunnermunzel bws_test chi2_contingency chisquare combine_pvalues cramervonmises
+cramervonmises_2samp dunnett epps_singleton_2samp f_oneway false_discovery_control fisher_exact
+fligner friedmanchisquare goodness_of_fit jarque_bera kruskal ks_1samp ks_2samp kstest
+kurtosistest levene logrank mannwhitneyu median_test monte_carlo_test mood multiscale_graphcorr
+normaltest page_trend_test permutation_test poisson_means_test power power_divergence
+quantile_test ranksums shapiro skewtest ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel
+tukey_hsd wilcoxon
+""".split()
+# Names that are SciPy's own objects here, and why.
+OTHERS = {
+    "tests, whose result is a decision": TESTS,
+    "searches": """boxcox_normmax boxcox_normplot expectile fit ppcc_max ppcc_plot probplot
+        siegelslopes theilslopes yeojohnson_normmax yeojohnson_normplot""".split(),
+    "selections, bins and tables": """binned_statistic binned_statistic_2d binned_statistic_dd
+        ecdf estimated_cdf obrientransform sigmaclip random_table""".split(),
+    "draws and resampling": """bootstrap ortho_group random_correlation sobol_indices
+        special_ortho_group unitary_group""".split(),
+    "estimates of distributions, not numbers": ["bayes_mvs", "mvsdist"],
+    "np.quantile is the same": ["quantile"],
+    "others without a derivative": """pointbiserialr wasserstein_distance_nd""".split(),
+    "of variables of the new interface": "Mixture abs exp log order_statistic truncate".split(),
+    "classes and errors": """BootstrapMethod CensoredData ConstantInputWarning Covariance
+        DegenerateDataWarning FitError MonteCarloMethod NearConstantInputWarning
+        PermutationMethod rv_continuous rv_discrete rv_histogram""".split(),
+    "modules": """biasedurn contingency distributions kde morestats mstats mstats_basic
+        mstats_extras mvn qmc stats test""".split(),
+}
+
+
+def test_every_name_of_scipy_stats_is_decided():
+    own = {*DISTRIBUTIONS, *MULTIVARIATE, *VARIABLES, *DEFINITIONS, *CONSTANT}
+    own |= {"gaussian_kde", "make_distribution"}
+    others = [name for names in OTHERS.values() for name in names]
+    assert len(others) == len(set(others))
+    assert not own & (set(others) - {"random_table"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        public = {name for name in dir(theirs) if not name.startswith("_")}
+    assert public <= own | set(others), f"undecided: {sorted(public - own - set(others))}"
+    for name in public - own:
+        if name not in ("mvn", "biasedurn", "kde", "morestats", "mstats_basic", "mstats_extras"):
+            assert getattr(stats, name) is getattr(theirs, name)
+    for name in own & public:
+        assert getattr(stats, name) is not getattr(theirs, name)
+        assert name in stats.__all__
+
+
+def test_degrees_of_freedom_are_mapped_and_may_be_arrays_of_no_dimension():
+    dfs = np.array([2.5, 40.0, np.inf])
+    found = vmap(lambda df: stats.multivariate_t.logpdf(A, M3, C3, df))(dfs)
+    expected = [theirs.multivariate_t.logpdf(A, M3, C3, df) for df in dfs]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    by_df = [grad(lambda df: stats.wishart.entropy(df, C3))(df) for df in (4.5, np.array(4.5))]
+    assert by_df[0] == by_df[1]

@@ -1,0 +1,230 @@
+"""tapegrad.autograd against HIPS autograd itself: the same names, values and derivatives."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+
+hips = pytest.importorskip("autograd")
+pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
+
+import autograd.numpy as hips_np  # noqa: E402
+from autograd.differential_operators import grad_named as hips_grad_named  # noqa: E402
+
+import tapegrad.autograd as ours  # noqa: E402
+import tapegrad.autograd.numpy as our_np  # noqa: E402
+
+MODULES = """
+    builtins core differential_operators extend misc misc.fixed_points misc.flatten misc.optimizers
+    misc.tracers numpy numpy.fft numpy.linalg numpy.numpy_boxes numpy.numpy_jvps numpy.numpy_vjps
+    numpy.numpy_vspaces numpy.numpy_wrapper numpy.random scipy scipy.integrate scipy.linalg
+    scipy.signal scipy.special scipy.stats scipy.stats.beta scipy.stats.chi2 scipy.stats.dirichlet
+    scipy.stats.gamma scipy.stats.multivariate_normal scipy.stats.norm scipy.stats.poisson
+    scipy.stats.t test_util tracer util wrap_util
+    """.split()
+
+# Functions that make the rules of NumPy's and SciPy's functions, which are tapegrad's here.
+RULES = ("grad", "vjp", "jvp", "adjoint")
+# What these rules are made of, texts of warnings, and classes behind objects.
+PARTS = """
+    DictMeta ListMeta TupleMeta add2d c_class check_even_shape check_no_repeated_axes
+    compute_conv_size deprecated_defvjp_message deprecation_msg einsum_tensordot flipped_idxs
+    get_fft2_args get_fft_args get_fftn_args inv_root_pi make_rfft_factors method_name parse_axes
+    r_class reverse_axis root_pi truncate_pad unpermuter wrapped_reshape
+    """.split()
+PARTS += "beta digamma gamma generalized_outer_product psi solve".split()  # within scipy.stats
+
+
+def public(module):
+    """The names that a module defines, without those of rules."""
+    return {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and not inspect.ismodule(value)
+        and (
+            getattr(value, "__module__", None) in (None, module.__name__)
+            or hasattr(value, "_is_autograd_primitive")
+        )
+    }
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_names_of_a_module_are_here(name):
+    theirs = importlib.import_module(f"autograd.{name}")
+    mine = importlib.import_module(f"tapegrad.autograd.{name}")
+    missing = {found for found in public(theirs) if not hasattr(mine, found)}
+    assert not {found for found in missing if not any(rule in found for rule in RULES)} - {*PARTS}
+
+
+def test_operators_have_the_same_parameters():
+    for name in ("hessian_tensor_product", "make_ggnvp", "tensor_jacobian_product"):
+        theirs = inspect.signature(getattr(hips, name))
+        assert [*inspect.signature(getattr(ours, name)).parameters] == [*theirs.parameters]
+
+
+# -- Values and derivatives ----------------------------------------------------------------------
+
+RNG = np.random.default_rng(11)
+X, Y = RNG.uniform(0.3, 1.5, 4), RNG.uniform(0.3, 1.5, 4)
+A, B = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 4))
+S = A @ A.T + 3 * np.eye(3)
+Z = X + 1j * Y
+
+# Functions of one argument where HIPS is right, with NumPy's namespace as the first.
+ARRAYS = {
+    "sin": (lambda np, x: np.sin(x), X),
+    "tanh exp": (lambda np, x: np.tanh(np.exp(x)), X),
+    "power": (lambda np, x: x**2.5 + 2.0**x, X),
+    "divide": (lambda np, x: 1.0 / x - x / 3.0, X),
+    "maximum": (lambda np, x: np.maximum(x, 0.8), X),
+    "abs": (lambda np, x: np.abs(x - 0.9), X),
+    "arctan2": (lambda np, x: np.arctan2(x, 2.0), X),
+    "logaddexp": (lambda np, x: np.logaddexp(x, 0.3), X),
+    "where": (lambda np, x: np.where(x > 0.8, x**2, np.sin(x)), X),
+    "clip inside": (lambda np, x: np.clip(x, 0.0, 2.0), X),
+    "sum axis": (lambda np, x: np.sum(x, axis=1), B),
+    "mean": (lambda np, x: np.mean(x, axis=0, keepdims=True), B),
+    "prod": (lambda np, x: np.prod(x), X),
+    "var std": (lambda np, x: np.var(x) + np.std(x), X),
+    "max": (lambda np, x: np.max(x, axis=0), B),
+    "cumsum": (lambda np, x: np.cumsum(x), X),
+    "dot": (lambda np, x: np.dot(x, B), A),
+    "matmul": (lambda np, x: x @ B, A),
+    "einsum": (lambda np, x: np.einsum("ij,kj->ik", x, x), B),
+    "tensordot": (lambda np, x: np.tensordot(x, B, axes=([0], [0])), A),
+    "outer kron": (lambda np, x: np.kron(np.outer(x, x), np.eye(2)), X[:2]),
+    "index": (lambda np, x: x[[0, 0, 2]] * x[1:], X),
+    "slices": (lambda np, x: x[:, ::-1][1:], B),
+    "reshape": (lambda np, x: np.reshape(x, (4, 3), order="F"), B),
+    "transpose": (lambda np, x: np.transpose(x) * x.T, B),
+    "concatenate": (lambda np, x: np.concatenate([x, 2 * x]), X),
+    "stack": (lambda np, x: np.stack([x, x**2], axis=1), X),
+    "array": (lambda np, x: np.array([x[0], x[1] ** 2, 1.0]), X),
+    "hstack": (lambda np, x: np.hstack((x, np.ones(2))), X),
+    "vstack": (lambda np, x: np.vstack([x, x * x]), X),
+    "tile": (lambda np, x: np.tile(x, 2), X),
+    "repeat": (lambda np, x: np.repeat(x, 3), X),
+    "pad": (lambda np, x: np.pad(x, 2, "constant"), X),
+    "sort": (lambda np, x: np.sort(x), X),
+    "diff": (lambda np, x: np.diff(x, n=2), X),
+    "roll": (lambda np, x: np.roll(x, 1), X),
+    "trace": (lambda np, x: np.trace(x), A),
+    "diag": (lambda np, x: np.diag(x), A),
+    "triu": (lambda np, x: np.triu(x, 1), A),
+    "inv": (lambda np, x: np.linalg.inv(x), S),
+    "det": (lambda np, x: np.linalg.det(x), S),
+    "slogdet": (lambda np, x: np.linalg.slogdet(x)[1], S),
+    "solve": (lambda np, x: np.linalg.solve(x, B), S),
+    "norm": (lambda np, x: np.linalg.norm(x), B),
+    "eigh": (lambda np, x: np.linalg.eigh(x)[0], S),
+    "eigh upper": (lambda np, x: np.linalg.eigh(x, "U")[0], S),
+    "cholesky": (lambda np, x: np.linalg.cholesky((x + x.T) / 2), S),
+    "svd": (lambda np, x: np.linalg.svd(x, full_matrices=False)[1], B),
+    "fft": (lambda np, x: np.abs(np.fft.fft(x)), X),
+    "real imag": (lambda np, x: np.real(np.exp(1j * x)) + np.imag(x * 1j), X),
+    "complex input": (lambda np, z: np.abs(z) ** 2 + np.real(z**3), Z),
+    "angle": (lambda np, z: np.angle(z), Z),
+    "list": (lambda np, p: p[0] * np.sum(p[1]), [2.0, X]),
+    "tuple": (lambda np, p: p[0] * np.sum(p[1]), (2.0, X)),
+    "dict": (lambda np, p: p["a"] * np.sum(p["b"] ** 2), {"a": 2.0, "b": X}),
+    "nested": (lambda np, p: p["a"][0] * np.sum(p["a"][1]), {"a": (2.0, X)}),
+    "independent part": (lambda np, p: p[0] ** 2, (2.0, X)),
+}
+
+
+def same(a, b, where):
+    """Equal containers, shapes and dtypes, and nearly equal numbers."""
+    if isinstance(a, (list, tuple)):
+        assert type(a) is type(b), where
+        for left, right in zip(a, b, strict=True):
+            same(left, right, where)
+    elif isinstance(a, dict):
+        assert a.keys() == b.keys(), where
+        for key in a:
+            same(a[key], b[key], where)
+    else:
+        assert np.shape(a) == np.shape(b), (where, np.shape(a), np.shape(b))
+        assert np.result_type(a) == np.result_type(b), where
+        assert np.allclose(a, b, rtol=1e-10, atol=1e-12), (where, a, b)
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_values_and_derivatives_are_the_same(name):
+    function, x = ARRAYS[name]
+
+    def theirs(x):
+        return function(hips_np, x)
+
+    def mine(x):
+        return function(our_np, x)
+
+    same(theirs(x), mine(x), "value")
+    for operator in ("elementwise_grad", "value_and_grad", "jacobian", "make_vjp", "hessian"):
+        results = [_result(module, operator, f, x) for module, f in ((hips, theirs), (ours, mine))]
+        if not isinstance(results[0], Exception):
+            same(results[0], results[1], operator)
+
+
+def _result(module, operator, f, x):
+    """What an operator gives, or the error that HIPS raises where it does not apply."""
+    made = getattr(module, operator)(f)
+    if module is ours:
+        if operator in ("value_and_grad", "jacobian", "hessian"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return _attempt(made, x)
+        if operator == "make_vjp":
+            vjp, out = made(x)
+            return vjp(np.ones_like(out)), out
+        return made(x)
+    try:
+        if operator == "make_vjp":
+            vjp, out = made(x)
+            return vjp(np.ones_like(out)), out
+        return made(x)
+    except (TypeError, ValueError, NotImplementedError, AttributeError, AssertionError) as error:
+        return error
+
+
+def _attempt(made, x):
+    try:
+        return made(x)
+    except TypeError as error:
+        return error
+
+
+def test_optimizers_take_the_same_steps():
+    for name in ("sgd", "rmsprop", "adam"):
+        found = []
+        for library in ("autograd", "tapegrad.autograd"):
+            method = getattr(importlib.import_module(f"{library}.misc.optimizers"), name)
+            start = {"a": X, "b": [1.0, B]}
+            found.append(
+                method(lambda p, i: {"a": p["a"], "b": [i * p["b"][0], np.sin(p["b"][1])]}, start)
+            )
+        same(found[0], found[1], name)
+
+
+def test_flatten_has_the_same_order():
+    value = {"z": X, "a": (1.0, [B, {"y": 2.0, "x": 3.0}])}
+    found = []
+    for library in ("autograd", "tapegrad.autograd"):
+        flatten = importlib.import_module(f"{library}.misc.flatten").flatten
+        vector, unflatten = flatten(value)
+        found.append((vector, unflatten(vector**2)))
+    same(found[0], found[1], "flatten")
+
+
+def test_vspaces_have_the_same_sizes():
+    for value in (1.0, X, Z, [X, (1.0, 1j)], {"a": B}):
+        assert hips.extend.vspace(value).size == ours.extend.vspace(value).size
+
+
+def test_by_name():
+    assert hips_grad_named(lambda a, b: a * b, "b")(2.0, 3.0) == 2.0
+    assert ours.grad_named(lambda a, b: a * b, "b")(2.0, 3.0) == 2.0

@@ -333,6 +333,22 @@ def test_parameters_of_numpy_with_data_of_dask(loss):
     np.testing.assert_allclose(plain_of(dot), known.sum())
 
 
+@pytest.mark.parametrize("second", ["+=", "-=", "*=", "/=", "**="])
+@pytest.mark.parametrize("first", ["+=", "*="])
+def test_writes_of_dask_one_after_the_other(first, second):
+    """The cotangent `g[...]` of the value is g itself with Dask, and was cleared with it."""
+    _, rows, _, D, _ = dask_data()
+    w = np.array([0.3, 0.5, 0.7])
+    scope: dict[str, Any] = {"np": np}
+    lines = f"out = abs(D) * 0 + w[2]\n    out {first} abs(D)\n    out {second} w[1]"
+    exec(f"def loss(D, w):\n    {lines}\n    out *= D\n    return np.sum(out)", scope)
+    loss = scope["loss"]
+    known = grad(lambda w: loss(rows, w))(w)
+    np.testing.assert_allclose(plain_of(grad(lambda w: loss(D, w))(w)), known)
+    dot = jvp(lambda w: loss(D, w), (w,), (np.ones(3),))[1]
+    np.testing.assert_allclose(plain_of(dot), known.sum())
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import statistics
 import sys
 import threading
 from collections import Counter
@@ -181,9 +182,9 @@ def test_averages_are_of_the_calls_of_their_name(profiled, groups):
 
 def test_memory_is_that_of_the_result():
     # The process's memory is measured: what a first call remembers, a table that grows and another
-    # thread are in it. So the least of some turns is what belongs to the calls.
+    # thread are in it, in one turn or another. What most turns agree on belongs to the calls.
     turns = []
-    for _ in range(4):
+    for _ in range(5):
         gc.collect()
         with profile(profile_memory=True) as prof:
             x = torch.zeros(250, 500)  # 500,000 bytes
@@ -193,7 +194,7 @@ def test_memory_is_that_of_the_result():
         turns.append({event.name: event.cpu_memory_usage for event in prof.function_events})
         assert z.shape == (500,)
         del x, y, z
-    used = {name: min(turn[name] for turn in turns) for name in turns[0]}
+    used = {name: statistics.median(turn[name] for turn in turns) for name in turns[0]}
     assert used["aten::zeros"] == pytest.approx(500_000, abs=3000)
     assert used["aten::add"] == pytest.approx(500_000, abs=3000)
     assert used["aten::add_"] == pytest.approx(0, abs=3000)

@@ -31,6 +31,7 @@ from tapegrad import (
     value_and_grad,
     vhp,
     vjp,
+    vmap,
 )
 
 X = np.array([0.5, -1.25, 2.0])
@@ -753,6 +754,17 @@ def test_stop_gradient():
     kinds = []
     grad(lambda x: kinds.append(type(stop_gradient({"x": x})["x"])) or np.sum(x))(X)
     assert kinds == [np.ndarray]
+
+
+def test_stop_gradient_within_a_vmap_that_is_differentiated():
+    def f(x):
+        return np.sum(stop_gradient(x) * x)
+
+    points = np.stack([X, Y])
+    np.testing.assert_array_equal(grad(lambda p: np.sum(vmap(f)(p)))(points), points)
+    slope = grad(lambda x: f(x) * np.sum(x))
+    expected = vmap(grad(lambda x: np.sum(slope(x))))(points)
+    np.testing.assert_allclose(grad(lambda p: np.sum(vmap(slope)(p)))(points), expected)
 
 
 def test_stop_gradient_stops_every_level():

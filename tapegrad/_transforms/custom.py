@@ -39,7 +39,18 @@ def stop_gradient(x: Tree) -> Any:
     >>> tapegrad.grad(lambda x: x * stop_gradient(x))(3.0)
     np.float64(3.0)
     """
-    return tree_map(lambda leaf: untraced(leaf).copy() if isinstance(leaf, Traced) else leaf, x)
+    return tree_map(_stopped, x)
+
+
+def _stopped(leaf: Any) -> Any:
+    if isinstance(leaf, Traced):
+        value = untraced(leaf)
+        stopped = _stopped(value)
+        return value.copy() if stopped is value else stopped
+    if isinstance(leaf, Mapped) and not leaf.records:  # what is traced may lie within a vmap
+        inner = _stopped(leaf._value)
+        return leaf if inner is leaf._value else type(leaf)(inner, leaf.vmap_level)  # type: ignore[call-arg]
+    return leaf
 
 
 class CustomCall(General):

@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad.testing._machines.checks import slope_differs, value_differs
 from tapegrad.testing._machines.library import Library
 from tapegrad.testing._machines.reference import Reference, Slope, Value
-from tapegrad.testing._machines.texts import array_text
+from tapegrad.testing._machines.texts import numpy_text
 
 Array = Any
 Wrong = Callable[[Library, str], Exception]  # the error that says how a library differs
@@ -47,8 +47,10 @@ class FunctionCheck:
             return known[int(random.integers(len(known)))] if known else ""
 
         function = one_of(author.functions)
-        along = ", ".join(f"np.array({array_text(each)})" for each in self.directions)
-        settings = [f"cotangent = np.array({array_text(self.cotangent)})"]
+        along = ", ".join(numpy_text(each) for each in self.directions)
+        settings = [f"cotangent = {numpy_text(self.cotangent)}"]
+        if "lambda" in function:  # whose `f` is looked up when it is called
+            function = f"(lambda f: {function})(f)"
         settings += [] if function == "f" else [f"f = {function}"]
         ways = [(self._backward, one_of(author.vjp), settings)]
         settings = [*settings, f"directions = ({along},)"]

@@ -14,13 +14,12 @@ import numpy as np
 
 from tapegrad.testing._machines.checks import slope_differs, value_differs
 from tapegrad.testing._machines.functions import FunctionCheck
-from tapegrad.testing._machines.library import Library
+from tapegrad.testing._machines.library import NUMPY, Library
 from tapegrad.testing._machines.reference import Reference, Slope, Unfit, Value
 from tapegrad.testing._machines.shrinking import GraphError, Program, Step
 from tapegrad.testing._machines.texts import array_text, expression, statement
 
 Array = Any
-NUMPY = "import numpy as np"
 
 
 class Graph:
@@ -176,7 +175,8 @@ class Graph:
 
     def _backward(self, x: Value, cotangent: Array, retain: bool) -> bool:
         author = self.author
-        if "{cotangent}" not in author.backward and x.array.size != 1:
+        size = x.array.size
+        if not size or (size > 1 and "{cotangent}" not in author.backward):
             return False
         keeps = retain or "{retain}" not in author.backward
         _, visited = self.reference.pull(x, cotangent)

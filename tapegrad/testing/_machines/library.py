@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad.testing._machines.texts import array_text, indented, run_shown, scope_of
 
 Array = Any
+NUMPY = "import numpy as np"
 
 
 class Library:
@@ -20,7 +21,7 @@ class Library:
 
     def __init__(self, author: Any) -> None:
         self.author = author
-        self.scope = dict(scope_of(f"import numpy as np\n{author.imports}"))
+        self.scope = dict(scope_of(f"{NUMPY}\n{author.imports}"))
         self.lines: list[str] = []  # of the program that is printed
         self.leaves: list[str] = []
         self.derivation: list[str] = []  # what was last asked of the function
@@ -82,9 +83,6 @@ class Library:
 
     def program(self) -> str:
         """All that was done, to paste."""
-        imports = [
-            line
-            for line in f"import numpy as np\n{self.author.imports}".splitlines()
-            if line.strip()
-        ]
-        return "\n".join([*dict.fromkeys(imports), "", *self.lines, *self.derivation])
+        imports = self.author.imports.strip("\n").splitlines()
+        imports = [line for line in imports if line.strip() != NUMPY]
+        return "\n".join([NUMPY, *imports, "", *self.lines, *self.derivation])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from hypothesis import Phase, settings
+from hypothesis import Phase, Verbosity, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -126,9 +126,11 @@ class GraphMachine(RuleBasedStateMachine):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        # GraphError makes programs shorter itself, in a tenth of the runs, and to fewer steps.
+        # GraphError makes programs shorter itself, and prints them; what was drawn says nothing.
         phases = [Phase.explicit, Phase.reuse, Phase.generate]
-        cls.TestCase.settings = settings(cls.TestCase.settings, phases=phases)
+        cls.TestCase.settings = settings(
+            cls.TestCase.settings, phases=phases, verbosity=Verbosity.quiet
+        )
 
     def __init__(self) -> None:
         super().__init__()

@@ -20,7 +20,7 @@ Step = Callable[..., Any]
 Run = Callable[[Sequence[Array]], Array]
 
 # What NumPy raises for arguments that do not go together: such a step is not done.
-UNFIT = (ValueError, IndexError, TypeError, ArithmeticError)
+UNFIT = (ValueError, IndexError, TypeError, ArithmeticError, Warning)
 
 
 class Unfit(Exception):  # noqa: N818 - nothing has gone wrong

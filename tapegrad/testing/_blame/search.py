@@ -266,13 +266,13 @@ class _Search:
         parts = [part for made in watch.calls if made.own for part in made.calls]
         others = [made for made in watch.calls if not made.own]
         if registered:
-            parts = [made for made in parts if made.operation != call.operation]
+            parts = list(_but(call.operation, parts))
             others = [made for made in others if made.registered]
         for made in _all([*parts, *others]):
             made.site = call.site
         search = _Search(self.watch, self.seed, self.depth + 1)
         found = search.first([*parts, *others], 1)
-        return search.first(parts, 2) if found is None and registered else found
+        return search.first([*parts, *others], 2) if found is None and registered else found
 
     def _blame(self, call: Call, outcome: Outcome, suffix: str, order: int) -> Blame:
         blamed = blamed_for(call.operation, outcome, suffix, order, self.watch.site(call))
@@ -303,6 +303,15 @@ def _all(calls: Sequence[Call]) -> Iterator[Call]:
     for call in calls:
         yield call
         yield from _all(call.calls)
+
+
+def _but(operation: str, calls: Sequence[Call]) -> Iterator[Call]:
+    """The calls; those that an operation is made of in place of calls of the operation."""
+    for call in calls:
+        if call.operation == operation:
+            yield from _but(operation, call.calls)
+        else:
+            yield call
 
 
 def _subject(call: Call) -> Subject | None:

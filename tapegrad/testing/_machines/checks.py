@@ -25,15 +25,17 @@ def value_differs(text: str, found: Array, expected: Array, rtol: float) -> str:
     return _differing(text, found, expected, allowed)
 
 
-def slope_differs(text: str, found: Array, slope: Slope, rtol: float) -> str:
-    """How a derivative differs from the one that was measured: "" where it does not."""
-    flat = np.asarray(found).reshape(-1)
-    if flat.shape != slope.best.shape:
-        return f"{text} has {flat.size} elements, and its value {slope.best.size}"
-    allowed = rtol * (1.0 + slope.size) + 4.0 * slope.error
-    if np.all((np.abs(flat - slope.best) <= allowed) | np.isinf(allowed)):
+def slope_differs(
+    text: str, found: Array, slope: Slope, rtol: float, shape: tuple[int, ...] = ()
+) -> str:
+    """How a derivative of a shape differs from the one that was measured: "" where it does not."""
+    if np.shape(found) != shape:
+        return f"{text} has the shape {np.shape(found)}, and its value {shape}"
+    allowed = (rtol * (1.0 + slope.size) + 4.0 * slope.error).reshape(shape)
+    expected = slope.best.reshape(shape)
+    if np.all((np.abs(found - expected) <= allowed) | np.isinf(allowed)):
         return ""
-    return _differing(text, flat, slope.best, allowed)
+    return _differing(text, found, expected, allowed)
 
 
 def _differing(text: str, found: Array, expected: Array, allowed: Array) -> str:

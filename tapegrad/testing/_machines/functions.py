@@ -5,6 +5,7 @@ Knows which lines ask a library for a derivative. Must not know how programs gro
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -44,7 +45,7 @@ class FunctionCheck:
 
         def one_of(texts: str | Sequence[str]) -> str:
             known = [texts] if isinstance(texts, str) else texts
-            return known[int(random.integers(len(known)))] if known else ""
+            return inspect.cleandoc(known[int(random.integers(len(known)))]) if known else ""
 
         function = one_of(author.functions)
         along = ", ".join(numpy_text(each) for each in self.directions)
@@ -72,8 +73,9 @@ class FunctionCheck:
         count = len(scope["gradients"])
         if not said and count != len(self.slopes):
             return f"gradients has {count} entries, of {len(self.slopes)} leaves"
-        for i, slope in enumerate(self.slopes):
-            said = said or slope_differs(f"gradients[{i}]", scope["gradients"][i], slope, rtol)
+        for i, (leaf, slope) in enumerate(zip(self.leaves, self.slopes, strict=True)):
+            found, shape = np.asarray(scope["gradients"][i]), leaf.array.shape
+            said = said or slope_differs(f"gradients[{i}]", found, slope, rtol, shape)
         return said
 
     def _forward(self, scope: dict[str, Any], rtol: float) -> str:
@@ -82,7 +84,7 @@ class FunctionCheck:
             flat = along.reshape(-1)
             ways = np.sum(slope.ways * flat, axis=-1, keepdims=True)
             total = total.plus(Slope(ways, np.array([slope.size @ np.abs(flat)])))
-        found = np.array([np.sum(np.asarray(scope["slope"]) * self.cotangent)])
+        found = np.sum(np.asarray(scope["slope"]) * self.cotangent)
         said = value_differs("value", np.asarray(scope["value"]), self.x.array, rtol)
         return said or slope_differs("np.sum(slope * cotangent)", found, total, rtol)
 
@@ -93,4 +95,4 @@ class FunctionCheck:
         curvature = self.reference.curvature(self.x, self.cotangent, moved)
         if curvature is None:
             return ""
-        return slope_differs("curvature", scope["curvature"], curvature, rtol)
+        return slope_differs("curvature", np.asarray(scope["curvature"]), curvature, rtol)

@@ -7,6 +7,7 @@ Hypothesis: steps come one by one, as data, and the same steps make the same pro
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -246,16 +247,17 @@ class Graph:
                 text = library.author.value.format(value)
                 found = self._array(library, text)
                 self._hold(library, text, value_differs(text, found, value.array, rtol))
+            known = {value.name: value.array.shape for value in self.live}
             for name, slot in self.kept.items():
                 text = library.author.gradient.format(name)
                 found, slope = self._array(library, text), self.reference.gradients.get(slot)
                 if found is None and slope is None:
                     continue
                 if slope is None:
-                    slope = Slope.zeros(found.size)
+                    slope = Slope.zeros(math.prod(known[name]))
                 if found is None:
-                    found = np.zeros(slope.size.size)
-                self._hold(library, text, slope_differs(text, found, slope, rtol))
+                    found = np.zeros(known[name])
+                self._hold(library, text, slope_differs(text, found, slope, rtol, known[name]))
 
     def _array(self, library: Library, text: str) -> Array:
         try:

@@ -5,6 +5,7 @@ Knows the texts that a machine's author gave, and nothing of what is right.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +22,8 @@ class Library:
 
     def __init__(self, author: Any) -> None:
         self.author = author
-        self.scope = dict(scope_of(f"{NUMPY}\n{author.imports}"))
+        self.imports = f"{NUMPY}\n{inspect.cleandoc(author.imports)}"
+        self.scope = {**scope_of(self.imports), **author.names}
         self.lines: list[str] = []  # of the program that is printed
         self.leaves: list[str] = []
         self.derivation: list[str] = []  # what was last asked of the function
@@ -83,6 +85,7 @@ class Library:
 
     def program(self) -> str:
         """All that was done, to paste."""
-        imports = self.author.imports.strip("\n").splitlines()
-        imports = [line for line in imports if line.strip() != NUMPY]
-        return "\n".join([NUMPY, *imports, "", *self.lines, *self.derivation])
+        imports = self.imports.replace(f"{NUMPY}\n{NUMPY}\n", f"{NUMPY}\n", 1)
+        if self.author.names:
+            imports += f"\n# {', '.join(self.author.names)}: as in the machine's file"
+        return "\n".join([imports, "", *self.lines, *self.derivation])

@@ -5,6 +5,7 @@ Knows Hypothesis. What a step does is in `graph.py`; what is right, `reference.p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hypothesis import Phase, Verbosity, settings
@@ -37,7 +38,8 @@ class GraphMachine(RuleBasedStateMachine):
 
     In all texts `{0}`, `{1}`, `{2}` are values.
 
-    imports: lines that the program starts with; NumPy is `np`.
+    imports: lines that the program starts with; NumPy is `np`. names: what stands in the file of
+    the machine itself and cannot be imported, by its name.
     operations, views, writes: texts of steps; a mapping gives beside the library's text what NumPy
     calls it. Operations and views are expressions, writes are statements that change `{0}`.
     Results that do not share memory in NumPy are no views, as of `{0}.reshape(-1)`.
@@ -95,6 +97,7 @@ class GraphMachine(RuleBasedStateMachine):
     """
 
     imports: ClassVar[str] = ""
+    names: ClassVar[Mapping[str, Any]] = {}
     operations: ClassVar[Texts] = ()
     views: ClassVar[Texts] = ()
     writes: ClassVar[Texts] = ()

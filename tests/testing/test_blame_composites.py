@@ -21,7 +21,6 @@ MADE_OF = {
     "np.interp": (lambda: (of_interp, (X,)), (np.multiply, 1)),
     "np.linalg.cond": (lambda: (np.linalg.cond, (A,)), (np.divide, 1)),
     "np.gradient": (lambda: (lambda x: np.gradient(x, np.cumsum(x)), (X,)), (np.divide, 1)),
-    "np.trapezoid": (lambda: (lambda x: np.trapezoid(np.exp(x), x * x), (X,)), (np.multiply, 0)),
     "np.average": (lambda: (lambda x: np.average(x, weights=x * x), (X,)), (np.divide, 1)),
     "np.corrcoef": (lambda: (np.corrcoef, (A,)), (np.sqrt, 0)),
 }

@@ -221,7 +221,9 @@ def _of_function(
 
 
 def _of_own(call: Any, *args: Any, **kwargs: Any) -> Taken:
-    return name_of(call.function), lambda args, kw: call(*args, **kw), args, kwargs
+    rule = rule_of(call)
+    operation = name_of(call.function) if rule is None else rule.name
+    return operation, lambda args, kw: call(*args, **kw), args, kwargs
 
 
 def _of_rule(rule: Rule, *args: Any, **kwargs: Any) -> Taken:

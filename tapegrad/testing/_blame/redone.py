@@ -198,4 +198,12 @@ def argument_at(path: str) -> str:
     return rest[1:end] + rest[end + 1 :]
 
 
-__all__ = ["OpaqueError", "Redone", "argument_at", "copied", "is_followed", "laid_out", "unwrapped"]
+__all__ = [
+    "OpaqueError",
+    "Redone",
+    "argument_at",
+    "copied",
+    "is_followed",
+    "laid_out",
+    "unwrapped",
+]

@@ -146,7 +146,8 @@ def _run_on_client(
                 delayed.Delayed(out, whole), retries=where.retries, optimize_graph=False
             )
             if where.progress:
-                dask_module(step.call, "distributed").progress(future)
+                with client.as_current():
+                    dask_module(step.call, "distributed").progress(future)
             return future.result()
         except CancelledError:
             if attempt == ATTEMPTS:

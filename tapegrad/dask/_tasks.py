@@ -5,13 +5,15 @@ Knows tapegrad's transforms. Must not know Dask: these are plain functions, whic
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function
 from tapegrad._core.values import in_trace
 from tapegrad._errors import InputError, OutputError, RuleError, add_note, describe, message
@@ -75,17 +77,31 @@ class Step:
     form: Form | None = None  # of a Jacobian
 
 
+@contextlib.contextmanager
+def _task(step: Step, place: Place) -> Iterator[None]:
+    """What all tasks of a partition are: outside of any transform, and named in errors.
+
+    The context of a task may be a copy of the caller's, where a tape is open. Its thread must not
+    log there, nor may bits depend on it: a gradient within a transform rounds otherwise.
+    """
+    token = CURRENT.set(None)
+    try:
+        yield
+    except Exception as error:
+        add_note(error, f"{step.call}: in partition {place.index} of the data.")
+        raise
+    finally:
+        CURRENT.reset(token)
+
+
 def run_part(step: Step, blocks: list[Any], place: Place) -> Part | None:
     """The result of a partition, or None of one without rows."""
-    try:
-        found = None
+    found = None
+    with _task(step, place):
         for batch in step.source.batches(blocks, place.pieces):
             part = _part_of(step, batch, place)
             if part is not None:
                 found = part if found is None else _joined(step, [found, part])
-    except Exception as error:
-        add_note(error, f"{step.call}: in partition {place.index} of the data.")
-        raise
     return found
 
 
@@ -232,21 +248,18 @@ def _scaled(leaf: Any, factor: float) -> Any:
 
 def jacobian_part(step: Step, blocks: list[Any], place: Place) -> list[Any]:
     """Rows of the Jacobian: one array for each output and parameter, in the order of leaves."""
-    try:
+    form = step.form
+    assert form is not None
+    with _task(step, place):
         parts = [
             _jacobian_leaves(step, batch)
             for batch in step.source.batches(blocks, place.pieces)
             if step.source.rows(batch) != 0
         ]
-        form = step.form
-        assert form is not None
-        if not parts:
-            return [np.zeros((0, *shape), dtype) for shape, dtype in form.leaves]
-        columns = zip(*parts, strict=True)
-        return [column[0] if len(column) == 1 else np.concatenate(column) for column in columns]
-    except Exception as error:
-        add_note(error, f"{step.call}: in partition {place.index} of the data.")
-        raise
+    if not parts:
+        return [np.zeros((0, *shape), dtype) for shape, dtype in form.leaves]
+    columns = zip(*parts, strict=True)
+    return [column[0] if len(column) == 1 else np.concatenate(column) for column in columns]
 
 
 def _jacobian_leaves(step: Step, batch: Any) -> list[Any]:
@@ -283,17 +296,21 @@ def _rows_of(step: Step, batch: Any, rows: int | None, params: Any) -> Any:
 
 def jacobian_form(step: Step, blocks: list[Any], place: Place) -> Form | None:
     """What a Jacobian looks like, by one run of the function; None of a partition without rows."""
-    for batch in step.source.batches(blocks, place.pieces):
-        rows = step.source.rows(batch)
-        if rows == 0:
-            continue
-        leaves, structure = flatten(_rows_of(step, batch, rows, step.params))
-        params = [np.asarray(x) for x in flatten(step.params)[0]]
-        few = sum(x.size for x in params) < sum(leaf.size for leaf in leaves)
-        mode = "forward" if few else "reverse"
-        found = [((*y.shape[1:], *x.shape), _dtype(mode, y, x)) for y in leaves for x in params]
-        return Form(mode, found, unflatten(structure, list(range(len(leaves)))))
+    with _task(step, place):
+        for batch in step.source.batches(blocks, place.pieces):
+            rows = step.source.rows(batch)
+            if rows != 0:
+                return _form_of(step, _rows_of(step, batch, rows, step.params))
     return None
+
+
+def _form_of(step: Step, out: Any) -> Form:
+    leaves, structure = flatten(out)
+    params = [np.asarray(x) for x in flatten(step.params)[0]]
+    few = sum(x.size for x in params) < sum(leaf.size for leaf in leaves)
+    mode = "forward" if few else "reverse"
+    found = [((*y.shape[1:], *x.shape), _dtype(mode, y, x)) for y in leaves for x in params]
+    return Form(mode, found, unflatten(structure, list(range(len(leaves)))))
 
 
 def _dtype(mode: str, out: Any, param: Any) -> np.dtype[Any]:

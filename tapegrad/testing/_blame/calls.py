@@ -32,9 +32,10 @@ from tapegrad._look.forward_lines import _REPLAYS
 from tapegrad._look.lines import Site, Sites
 from tapegrad._look.nan_search import _run_all_steps, _run_once
 from tapegrad._profile.switch import Place, Switch
-from tapegrad._transforms.checkpoint import _CheckpointedCall, _Sequence
+from tapegrad._transforms.checkpoint import _CheckpointedCall
 from tapegrad._transforms.custom import CustomCall, _Custom
 from tapegrad._transforms.primitives import primitive
+from tapegrad._transforms.sequence import _Sequence
 from tapegrad._tree import flatten
 from tapegrad.testing._blame.redone import Apply, OpaqueError, Redone, is_followed
 

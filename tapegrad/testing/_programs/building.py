@@ -7,7 +7,7 @@ statements count for the result. Must not know Hypothesis, nor which operations 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from tapegrad.testing._programs.operations import (
     Draft,
     InapplicableError,
     Operation,
+    Test,
     Variable,
 )
 from tapegrad.testing._programs.program import Made, Program, Statement, source_of, space_of
@@ -39,9 +40,14 @@ class Builder:
         kinks: bool,
         given: dict[str, Any],
         names: Sequence[str] = ARGUMENTS,
+        spare: Sequence[Callable[[Test], Value | None]] = (),
     ) -> None:
         self.args = tuple(args)
         self.names = tuple(names[: len(self.args)])
+        self.present = len(self.args)  # whether they are read or not
+        # Makers of more arguments: one that passes a test, for a statement that nothing else fits.
+        # So a statement stays possible when those before it have gone.
+        self.spare = spare
         self.kinks = kinks
         self.given = given  # the users' own functions, by their names in the program
         self.statements: list[Statement] = []
@@ -53,11 +59,36 @@ class Builder:
         self.variables: list[Variable] = []
         self.helpers: set[str] = set()
         for at, (name, arg) in enumerate(zip(self.names, self.args, strict=True)):
-            value = arg.copy() if isinstance(arg, np.ndarray) else arg
-            self.space[name] = value
-            self.variables.append(Variable(name, np.asarray(value), -1 - at))
+            self._bind(at, name, arg)
         for statement in self.statements:
             self.run(statement)
+
+    def _bind(self, at: int, name: str, arg: Value) -> Variable:
+        """An argument as a variable; those of arguments come first."""
+        value = arg.copy() if isinstance(arg, np.ndarray) else arg
+        self.space[name] = value
+        variable = Variable(name, np.asarray(value), -1 - at)
+        self.variables.insert(at, variable)
+        return variable
+
+    def _new_argument(self, fits: Test) -> Variable | None:
+        """One more argument, that fits; None if none of those that may be made does."""
+        at = len(self.args)
+        if at == self.present + len(self.spare):
+            return None
+        made = self.spare[at - self.present](lambda value: fits(np.asarray(value)))
+        if made is None:
+            return None
+        self.args += (made,)
+        self.names = ARGUMENTS[: at + 1]
+        return self._bind(at, self.names[at], made)
+
+    def _forget_arguments(self, count: int) -> None:
+        """Take back what was made for a statement that was refused."""
+        for name in self.names[count:]:
+            del self.space[name]
+        del self.variables[count : len(self.args)]
+        self.args, self.names = self.args[:count], self.names[:count]
 
     def run(self, statement: Statement) -> None:
         """Run a statement, without a look at its values."""
@@ -93,7 +124,18 @@ class Builder:
 
     def add(self, operation: Operation, row: Sequence[int]) -> bool:
         """Append a statement of this kind; False if none fits."""
-        choose = Chooser(self.variables, row)
+        known = len(self.args)
+        added = self._add(operation, row)
+        if not added:
+            self._forget_arguments(known)
+        return added
+
+    def _chooser(self, row: Sequence[int]) -> Chooser:
+        room = len(self.args) < self.present + len(self.spare)
+        return Chooser(self.variables, row, self._new_argument if room else None)
+
+    def _add(self, operation: Operation, row: Sequence[int]) -> bool:
+        choose = self._chooser(row)
         try:
             draft = operation.draft(choose)
         except InapplicableError:
@@ -143,6 +185,8 @@ class Builder:
 
     def program(self, row: Sequence[int], output: str) -> Program:
         """The program whose result is of what no statement has used, without dead statements."""
+        if not self.variables:
+            self._new_argument(lambda _: True)
         returned, needed, scalar = self._result(row, output)
         live = self._live(needed)
         renamed: dict[str, str] = {}
@@ -153,12 +197,17 @@ class Builder:
             final.append(in_other_names(statement, renamed))
         lines = [line for statement in final for line in statement.lines]
         helpers = [h for statement in final for h in statement.helpers]
-        source = source_of(
-            self.names, lines, _renamed(returned, renamed), self.args, helpers, self.given
-        )
+        names, args = self._read({*needed, *(name for s in final for name in s.reads)})
+        source = source_of(names, lines, _renamed(returned, renamed), args, helpers, self.given)
         made = tuple(statement.operation for statement in final)
         kind = "scalar" if scalar else "array"
-        return Program(source, self.args, made, self.given, Made(self.names, tuple(final), kind))
+        return Program(source, args, made, self.given, Made(names, tuple(final), kind))
+
+    def _read(self, wanted: set[str]) -> tuple[tuple[str, ...], tuple[Value, ...]]:
+        """The arguments, without those that were made for statements that are dead."""
+        pairs = list(zip(self.names, self.args, strict=True))
+        kept = [pair for at, pair in enumerate(pairs) if at < self.present or pair[0] in wanted]
+        return tuple(name for name, _ in kept), tuple(arg for _, arg in kept)
 
     def _result(self, row: Sequence[int], output: str) -> tuple[str, list[str], bool]:
         """What is returned, the variables that it reads, and whether it is their sum."""

@@ -1,14 +1,14 @@
 """`programs`: a Hypothesis strategy for whole programs; the same from a seed, without Hypothesis.
 
 Knows which operations are allowed, and how arguments and rows of numbers become a program. A row
-stands by itself, whatever stands before it: so Hypothesis removes rows, and what is left reads
-what is left.
+stands by itself, whatever stands before it: what it reads is a variable that fits or else a new
+argument that does. So Hypothesis removes rows, many at a time, and those that stay still run.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from tapegrad._core.types import Value
 from tapegrad._errors import InputError, message
 from tapegrad.testing._programs import elementwise, matrices, statements, structure
 from tapegrad.testing._programs.building import ARGUMENTS, Builder
-from tapegrad.testing._programs.operations import Operation
+from tapegrad.testing._programs.operations import Operation, Test
 from tapegrad.testing._programs.own import Own, operation_of
 from tapegrad.testing._programs.program import Program
 
@@ -125,10 +125,35 @@ def argument(rules: Rules, shape: int, dtype: int, seed: int) -> Value:
     return made if sides else made[()]
 
 
-def build(rules: Rules, inputs: Sequence[Row], rows: Iterable[Row], last: Row) -> Program:
-    """The program of these numbers: the same numbers give the same one."""
+def argument_that_fits(rules: Rules, row: Row) -> Callable[[Test], Value | None]:
+    """Makes the argument of a row, of the next shape and dtype that passes a test."""
+    shape, dtype, seed = row
+
+    def make(fits: Test) -> Value | None:
+        for dtypes_on in range(len(rules.dtypes)):
+            for shapes_on in range(len(rules.shapes)):
+                made = argument(rules, shape + shapes_on, dtype + dtypes_on, seed)
+                if fits(made):
+                    return made
+        return None
+
+    return make
+
+
+def build(
+    rules: Rules,
+    inputs: Sequence[Row],
+    rows: Iterable[Row],
+    last: Row,
+    spare: Sequence[Row] = (),
+) -> Program:
+    """The program of these numbers: the same numbers give the same one.
+
+    `spare`: of arguments that are made when a statement needs them.
+    """
     args = [argument(rules, *row) for row in inputs]
-    builder = Builder(args, rules.kinks, rules.given)
+    makers = [argument_that_fits(rules, row) for row in spare]
+    builder = Builder(args, rules.kinks, rules.given, spare=makers)
     for row in rows:
         kind = row[0] % (len(rules.allowed) + 1)
         if kind and len(builder.statements) < rules.most:
@@ -222,21 +247,46 @@ def programs(
         kinks=kinks,
         output=output,
     )
-    st = _strategies()
-    number = st.integers(0, MOST)
-    kind = st.integers(0, len(rules.allowed))
-    row = st.tuples(kind, st.integers(0, (MOST + 1) ** (ROW - 1) - 1))
-    one_input = st.tuples(number, number, st.integers(0, 2**16))
-    # Lists of their own accord are short. One of a drawn least length is not, and when that has
-    # shrunk to 0, its elements go one by one.
-    least = st.sampled_from([0, rules.slots // 2, *[rules.slots] * 3])
-    made: SearchStrategy[Program] = st.builds(
-        lambda inputs, rows, last: build(rules, inputs, map(_unpacked, rows), (last,)),
-        st.lists(one_input, min_size=1, max_size=rules.inputs),
-        least.flatmap(lambda n: st.lists(row, min_size=n, max_size=rules.slots)),
-        number,
-    )
+    made: SearchStrategy[Program] = _drawn(rules)
     return made
+
+
+def _drawn(rules: Rules) -> Any:
+    """The strategy: all that is drawn, in an order in which Hypothesis can take parts of it out.
+
+    The arguments first, always as many. Then the rows, until one whose first two bytes are a small
+    number. A row is one choice of Hypothesis, so what it tries first, to take out five choices,
+    ten, twenty ... in turn, takes out as many statements.
+    """
+    st = _strategies()
+    row, one_input = _bytes(st, 2 + ROW), _bytes(st, 4)
+    count = len(rules.allowed)
+    ends = 2**16 // (4 * rules.slots)  # most programs have all their rows
+
+    @st.composite
+    def drawn(draw: Callable[[Any], Any]) -> Program:
+        inputs = [draw(one_input) for _ in range(rules.inputs)]
+        last = draw(row)
+        rows: list[Row] = []
+        while (kind := _sixteen_bits(made := draw(row))) >= ends:
+            rows.append((1 + (kind - ends) % count, *made[2:]))
+            if len(rows) == rules.slots:
+                # The end is a choice here too, of a type that no row has: when a row has been
+                # taken out, it is read as zeros, which end the program.
+                draw(st.booleans())
+                break
+        spare = [(shape, dtype, _sixteen_bits(seed)) for shape, dtype, *seed in inputs]
+        return build(rules, (), rows, last, spare)
+
+    return drawn()
+
+
+def _bytes(st: Any, size: int) -> Any:
+    return st.binary(min_size=size, max_size=size)
+
+
+def _sixteen_bits(made: Sequence[int]) -> int:
+    return 256 * made[0] + made[1]
 
 
 def _strategies() -> Any:
@@ -247,9 +297,3 @@ def _strategies() -> Any:
             "tapegrad.testing: its strategies need Hypothesis. Install tapegrad[test]."
         ) from error
     return hypothesis.strategies
-
-
-def _unpacked(row: tuple[int, int]) -> Row:
-    """The numbers of a row: Hypothesis needs one step to make zeros of all of them."""
-    kind, packed = row
-    return (kind, *packed.to_bytes(ROW - 1, "little"))

@@ -28,6 +28,7 @@ from tapegrad.testing._programs.program import Made, Program, Statement, source_
 
 GREAT = 50.0  # larger values are scaled down, or refused
 ARGUMENTS = ("x", "y", "z", "u", "v", "w")
+WHOLE = ("n", "m", "k")  # those of whole numbers, which come first
 REFUSED = (ValueError, TypeError, IndexError, np.linalg.LinAlgError, ArithmeticError)
 
 
@@ -41,7 +42,9 @@ class Builder:
         given: dict[str, Any],
         names: Sequence[str] = ARGUMENTS,
         spare: Sequence[Callable[[Test], Value | None]] = (),
+        empty: bool = False,
     ) -> None:
+        self.empty = empty  # whether values without elements are of use
         self.args = tuple(args)
         self.names = tuple(names[: len(self.args)])
         self.present = len(self.args)  # whether they are read or not
@@ -80,7 +83,7 @@ class Builder:
         if made is None:
             return None
         self.args += (made,)
-        self.names = ARGUMENTS[: at + 1]
+        self.names = (*self.names, ARGUMENTS[at - self.present])
         return self._bind(at, self.names[at], made)
 
     def _forget_arguments(self, count: int) -> None:
@@ -174,12 +177,21 @@ class Builder:
             return False
         if statement.name is None:
             assert statement.writes is not None
-            return all(_is_useful(self.space[v.name]) for v in self.variables)
+            return all(self._is_useful(self.space[v.name]) for v in self.variables if v.group >= 0)
         value = self.space[statement.name]
-        if not isinstance(value, (np.ndarray, np.generic)) or not _is_useful(value):
+        if not isinstance(value, (np.ndarray, np.generic)) or not self._is_useful(value):
             return False
         self._assign(statement)
         return True
+
+    def _is_useful(self, value: Value) -> bool:
+        """Floating, not too large, and finite."""
+        if value.dtype.kind not in "fc" or value.size > LARGEST:
+            return False
+        if not value.size:
+            return self.empty
+        greatest = np.max(np.abs(value))
+        return bool(np.isfinite(greatest) and greatest <= GREAT)
 
     # -- the end ---------------------------------------------------------------------------------
 
@@ -250,14 +262,6 @@ def _as_real_sum(variable: Variable) -> str:
     return f"np.sum({name})" if value.ndim else name
 
 
-def _is_useful(value: Value) -> bool:
-    """Floating, not too large, and finite."""
-    if value.dtype.kind not in "fc" or value.size > LARGEST or not value.size:
-        return False
-    greatest = np.max(np.abs(value))
-    return bool(np.isfinite(greatest) and greatest <= GREAT)
-
-
 _NAME = re.compile(r"\bv\d+\b")
 
 
@@ -279,4 +283,4 @@ def in_other_names(statement: Statement, names: dict[str, str]) -> Statement:
     )
 
 
-__all__ = ["ARGUMENTS", "Builder", "in_other_names"]
+__all__ = ["ARGUMENTS", "WHOLE", "Builder", "in_other_names"]

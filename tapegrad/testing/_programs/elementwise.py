@@ -155,9 +155,7 @@ def _planted(text: str) -> Callable[[Chooser], Draft]:
         if not choose.variables:
             choose.pick(is_real)
         names = [
-            v.name
-            for v in choose.variables
-            if v.group < 0 and is_real(v.value) and v.value.size
+            v.name for v in choose.variables if v.group < 0 and is_real(v.value) and v.value.size
         ]
         a = choose.one_of(names)
         choose.read.append(a)

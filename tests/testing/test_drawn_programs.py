@@ -16,6 +16,7 @@ from tapegrad.testing import own_operation, programs, shrink
 from tapegrad.testing._programs.drawing import known_operations, random_program
 
 DTYPES = ("float64", "float32", "complex128")
+ASKED_FOR = {"casts": True, "integers": 2, "flat": True, "empty": True}
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -56,6 +57,7 @@ def test_every_operation_is_drawn():
     seen = set()
     for seed in range(400):
         seen.update(random_program(seed, 20, kinks=True).operations)
+        seen.update(random_program(seed, 12, **ASKED_FOR).operations)
     assert {operation.name for operation in known_operations()} == seen
 
 

@@ -30,6 +30,7 @@ OPERATIONS = (
     "np.stack([{0}[..., 0], {0}[..., -1]], axis=-1)",
     "np.sum({0} * {1}, axis=-1, keepdims=True)",
     "np.concatenate([np.ravel({0}), np.ravel({1})])[:3]",
+    "np.concatenate([{0}, {0} * {1}], axis=-1)",
     "np.sqrt(np.square({0}) + 0.5, dtype=np.float64)",
     "{0}.astype(np.float64) * np.arange(1, 4)[: np.size({0})].sum()",
     "np.einsum('...i,...i->...', {0}, {1})",
@@ -105,21 +106,20 @@ class Empty(Programs):
     shapes = ((0,), (2, 0), (2,), ())
 
 
-MACHINES = pytest.mark.parametrize("machine", [Programs, Mapped, MapOfGradients, Empty])
+def checked(machine, examples, steps):
+    options = settings(machine.TestCase.settings, max_examples=examples, stateful_step_count=steps)
+    run_state_machine_as_test(machine, settings=options)
 
 
-@MACHINES
-def test_programs(machine):
-    run_state_machine_as_test(
-        machine,
-        settings=settings(machine.TestCase.settings, max_examples=20, stateful_step_count=15),
-    )
+MACHINES = {Programs: 50, Mapped: 15, MapOfGradients: 15, Empty: 15}
+
+
+@pytest.mark.parametrize(("machine", "examples"), MACHINES.items())
+def test_programs(machine, examples):
+    checked(machine, examples, 15)
 
 
 @pytest.mark.slow
-@MACHINES
+@pytest.mark.parametrize("machine", MACHINES)
 def test_many_programs(machine):
-    run_state_machine_as_test(
-        machine,
-        settings=settings(machine.TestCase.settings, max_examples=300, stateful_step_count=25),
-    )
+    checked(machine, 300, 25)

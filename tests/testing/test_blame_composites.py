@@ -75,3 +75,16 @@ def test_the_operation_within_is_named(name, order):
     assert found.operation == REGISTRY[function].name
     assert name in found.within
     assert found.order == order
+
+
+def test_a_primitive_of_scipy_is_named_once_as_users_write_it():
+    linalg = pytest.importorskip("tapegrad.scipy.linalg", reason="needs SciPy")
+    rule = next(
+        function
+        for function, rule in REGISTRY.items()
+        if rule.name == "scipy.linalg.solve_triangular" and rule.form == "general"
+    )
+    with changed(rule, pull_changed(tapegrad.stop_gradient)):
+        found = blame(lambda a: linalg.solve_triangular(np.triu(a), a[0]), (A,))
+    assert (found.operation, found.order) == ("scipy.linalg.solve_triangular", 2)
+    assert len(found.within) <= 1

@@ -57,6 +57,7 @@ class Call:
     def __init__(self, operation: str, site: int) -> None:
         self.operation, self.site = operation, site
         self.calls: list[Call] = []
+        self.count = 0  # of results
         self.inner = False  # an operation of the user's own, in a transform within f
         self.registered = True  # whether the operation is one of the registry's
 
@@ -144,6 +145,7 @@ class Watch:
                 at for at, x in enumerate(redone.variables) if _slot_of(x) is not slots[at]
             ]
             results = redone.results(result, redone.variables)
+            call.count = len(results)
         except Exception:  # noqa: BLE001 - a result of another kind
             call.redone = None
             return

@@ -36,6 +36,8 @@ DEEPEST = 12  # calls within calls that are followed
 # determined where these have a say, though that of the program is. Where a vector jumps to its
 # negative beside the point, elements that are zero there seem to have the other slope.
 UNDETERMINED = ("eigh", "svd", "schur", "orth", "null_space", "rsf2csf", "qz", "ordqz", "qr")
+# Made of a call that returns the vectors as well, under the same name.
+OF_VECTORS = ("eigvalsh", "svdvals")
 
 
 def blame(f: Function, args: Sequence[Tree], *, order: int = 2, seed: int = 0) -> Blame | None:
@@ -325,7 +327,8 @@ def _subject(call: Call) -> Subject | None:
 
 
 def _is_undetermined(call: Call) -> bool:
-    return call.operation.rpartition(".")[2] in UNDETERMINED
+    name = call.operation.rpartition(".")[2]
+    return name in UNDETERMINED or name in OF_VECTORS and call.count > 1
 
 
 def _derivatives(subject: Subject, seed: int) -> list[tuple[str, Subject]]:

@@ -11,13 +11,9 @@ import pytest
 from dask_oracle import bits, cut, example, network, network_with_aux, sequential
 
 import tapegrad
-from tapegrad import InputError, OutputError
+from tapegrad import InputError, OutputError, dask
 
 array = pytest.importorskip("dask.array")
-
-import tapegrad.dask
-
-dask = tapegrad.dask
 
 PARAMS, DATA = example()
 SIZES = (20, 0, 30, 11)

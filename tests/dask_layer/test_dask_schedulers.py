@@ -11,13 +11,12 @@ import pytest
 from dask_oracle import Fatal, Flaky, bits, cut, example, network, network_with_aux, sequential
 
 import tapegrad
+from tapegrad import dask, optimize
 
+library = pytest.importorskip("dask")
 array = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
-import dask as library
-
-from tapegrad import dask, optimize
 
 PARAMS, DATA = example(240)
 SIZES = (10,) * 24
@@ -207,13 +206,17 @@ def test_a_killed_worker_loses_nothing(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [2, 1])
-def test_twenty_killed_workers_lose_nothing(tmp_path, workers):
+@pytest.mark.parametrize(("workers", "times"), [(2, 20), (1, 3)])
+def test_killed_workers_lose_nothing(tmp_path, workers, times):
     """Of one worker nothing is left when it is gone, the parameters neither."""
     with cluster_of(tmp_path, True, workers) as cluster, client_of(cluster) as client:
         found = []
-        for i in range(20):
+        for i in range(times):
+            # Dask does not replace a worker that is killed while it still starts: the next one
+            # is killed when all are there and have done something.
+            client.wait_for_workers(workers, timeout=120)
+            dask.value(network, PARAMS, LAZY, client=client)
             folder = tmp_path / str(i)
             folder.mkdir()
             found.append(killed_once(client, folder))
-        assert found == [EXPECTED] * 20
+        assert found == [EXPECTED] * times

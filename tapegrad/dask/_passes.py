@@ -5,6 +5,7 @@ Knows Dask's schedulers and clients. Must not know what a task computes.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import uuid
 from collections.abc import Iterator
@@ -32,10 +33,14 @@ class Where(NamedTuple):
 def run_pass(step: Step, partitions: Partitions, places: list[Place], where: Where) -> Any:
     """`(leaves, aux)` of all partitions; leaves is None if none of them has rows."""
     client = client_of(step.call, where, partitions)
-    name = f"{step.kind}-{uuid.uuid4().hex}"
     if client is None:
-        return _run_locally(step, partitions, places, where, name)
-    return _run_on_client(step, partitions, places, where, name, client)
+        return _run_locally(step, partitions, places, where)
+    return _run_on_client(step, partitions, places, where, client)
+
+
+def _name(step: Step) -> str:
+    """For the tasks of one pass: a cluster may still hold those of another."""
+    return f"{step.kind}-{uuid.uuid4().hex}"
 
 
 def graph_of(
@@ -99,9 +104,8 @@ def client_of(call: str, where: Where, partitions: Partitions) -> Any:
 # --- On this machine ----------------------------------------------------------------------------
 
 
-def _run_locally(
-    step: Step, partitions: Partitions, places: list[Place], where: Where, name: str
-) -> Any:
+def _run_locally(step: Step, partitions: Partitions, places: list[Place], where: Where) -> Any:
+    name = _name(step)
     step_key = f"step-{name}"
     graph, out = graph_of(step_key, partitions, places, name, step.has_aux)
     whole = {**partitions.graph, **graph, step_key: step}
@@ -129,7 +133,7 @@ def _counted(bar: Bar, name: str) -> Iterator[None]:
 
 
 def _run_on_client(
-    step: Step, partitions: Partitions, places: list[Place], where: Where, name: str, client: Any
+    step: Step, partitions: Partitions, places: list[Place], where: Where, client: Any
 ) -> Any:
     """The pass with the parameters on every worker.
 
@@ -140,7 +144,7 @@ def _run_on_client(
     for attempt in range(1, ATTEMPTS + 1):
         try:
             sent = client.scatter(step, broadcast=True, hash=False)
-            graph, out = graph_of(sent.key, partitions, places, name, step.has_aux)
+            graph, out = graph_of(sent.key, partitions, places, _name(step), step.has_aux)
             whole = {**partitions.graph, **graph, sent.key: sent}
             future = client.compute(
                 delayed.Delayed(out, whole), retries=where.retries, optimize_graph=False
@@ -149,7 +153,7 @@ def _run_on_client(
                 with client.as_current():
                     dask_module(step.call, "distributed").progress(future)
             return future.result()
-        except CancelledError:
+        except (CancelledError, asyncio.CancelledError):
             if attempt == ATTEMPTS:
                 raise
     raise AssertionError("the last attempt returns or raises")

@@ -5,6 +5,7 @@ Worker processes import this module: it needs NumPy and tapegrad alone.
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 from pathlib import Path
@@ -78,9 +79,7 @@ def example(rows=61, columns=3, seed=0):
 def cut(data, sizes):
     """The batches of these numbers of rows."""
     ends = np.cumsum([0, *sizes])
-    return [
-        tree.map(lambda x, a=a, b=b: x[a:b], data) for a, b in zip(ends, ends[1:], strict=False)
-    ]
+    return [tree.map(lambda x, a=a, b=b: x[a:b], data) for a, b in itertools.pairwise(ends)]
 
 
 class Fatal:

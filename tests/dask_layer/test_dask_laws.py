@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad
-from tapegrad import tree
+from tapegrad import dask, tree
 
 array = pytest.importorskip("dask.array")
-
-from tapegrad import dask
 
 FUNCTIONS = {"sin": np.sin, "tanh": np.tanh, "square": np.square}
 DTYPES = (np.float64, np.float32, np.complex128, np.complex64)

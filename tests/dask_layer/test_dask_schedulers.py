@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import gc
 import threading
 import time
@@ -11,13 +12,12 @@ import pytest
 from dask_oracle import Fatal, Flaky, bits, cut, example, network, network_with_aux, sequential
 
 import tapegrad
+from tapegrad import dask, optimize
 
+library = pytest.importorskip("dask")
 array = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
-import dask as library
-
-from tapegrad import dask, optimize
 
 PARAMS, DATA = example(240)
 SIZES = (10,) * 24
@@ -207,13 +207,27 @@ def test_a_killed_worker_loses_nothing(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [2, 1])
-def test_twenty_killed_workers_lose_nothing(tmp_path, workers):
-    """Of one worker nothing is left when it is gone, the parameters neither."""
-    with cluster_of(tmp_path, True, workers) as cluster, client_of(cluster) as client:
-        found = []
-        for i in range(20):
-            folder = tmp_path / str(i)
-            folder.mkdir()
+def test_twenty_killed_workers_lose_nothing(tmp_path):
+    """Each of a cluster of its own: Dask may fail to replace a worker that is killed early."""
+    found = []
+    for i in range(20):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        with cluster_of(folder, True) as cluster, client_of(cluster) as client:
             found.append(killed_once(client, folder))
-        assert found == [EXPECTED] * 20
+    assert found == [EXPECTED] * 20
+
+
+def test_a_pass_is_repeated_when_the_parameters_are_lost(client, monkeypatch):
+    """As when all workers are lost that had them: Dask then cancels what depends on them."""
+    compute, names = client.compute, []
+
+    def lost_once(delayed, **options):
+        names.append(delayed.key)
+        if len(names) == 1:
+            raise concurrent.futures.CancelledError
+        return compute(delayed, **options)
+
+    monkeypatch.setattr(client, "compute", lost_once)
+    assert bits(dask.value_and_grad(network, PARAMS, LAZY, client=client)) == EXPECTED
+    assert len(set(names)) == 2  # the cluster may still know the tasks of the first attempt

@@ -1,19 +1,21 @@
-"""checkpoint and checkpoint_sequence: derivatives in less memory, at the price of more time.
+"""checkpoint: derivatives in less memory, at the price of more time.
 
-Knows vjp, jvp and how a custom function is logged. A checkpointed call keeps only its arguments,
-and a replay computes its intermediate values again.
+Knows vjp, jvp, how a custom function is logged, and that arguments may lie in files. A
+checkpointed call keeps only its arguments, and a replay computes its intermediate values again.
 """
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._batched.level import VmapLevel
-from tapegrad._core.tape import CURRENT
-from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
+from tapegrad._core.tape import CURRENT, Tape
+from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value, Wanted
 from tapegrad._core.values import (
     Traced,
     innermost,
@@ -23,17 +25,20 @@ from tapegrad._core.values import (
     snapshot,
     untraced,
 )
-from tapegrad._errors import RuleError, name_of
+from tapegrad._errors import InputError, RuleError, message, name_of
 from tapegrad._transforms.custom import CustomCall, check_closure
 from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.reverse import pull_once
+from tapegrad._transforms.state_files import StateFiles, StoredState
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import Structure, flatten, unflatten
 
 
-def checkpoint(f: Function) -> Function:
+def checkpoint(
+    f: Function, *, save: str = "memory", directory: str | os.PathLike[str] | None = None
+) -> Function:
     """f, of which a derivative keeps only the arguments, and which it runs again when it needs to.
 
     Arguments and results are pytrees. f may branch on its arguments, and may contain other
@@ -42,24 +47,49 @@ def checkpoint(f: Function) -> Function:
     random numbers: draw them outside), or if f closes over a traced value (pass it as an
     argument).
 
+    save: "memory", or "disk": a reverse derivative keeps the arguments of each call in a file of
+    `directory` (None: where the system has its temporary files) until it has been taken. What is
+    called within another derivative or a vmap keeps them in memory. InputError for another word,
+    and for arrays of objects; OSError (FileNotFoundError, PermissionError, ...) for what cannot be
+    written, before f runs.
+
     >>> import tapegrad
     >>> tapegrad.grad(checkpoint(lambda x: np.sin(x) ** 2))(0.5) == np.sin(1.0)
     np.True_
+    >>> block = checkpoint(np.tanh, save="disk")
+    >>> x = np.ones(1000)
+    >>> tapegrad.grad(lambda x: np.sum(block(block(x))))(x).shape
+    (1000,)
     """
+    if save not in ("memory", "disk") or (save == "memory" and directory is not None):
+        raise InputError(
+            message(
+                f"checkpoint({name_of(f)})",
+                'save="memory", or save="disk" with or without a directory',
+                f"save={save!r}, directory={directory!r}",
+                'Give save="disk" for files',
+            )
+        )
+    options: dict[str, Any] = {}
+    if save == "disk":
+        options = {"save": save, "directory": directory}
 
     @folding
     def checkpointed(*args: Tree, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         inner = innermost(leaves)
         if isinstance(inner, Traced):
-            return _CheckpointedCall(f, leaves, structure, inner).run()
+            call = _CheckpointedCall(f, leaves, structure, inner)
+            if save == "disk":
+                call.directory = tempfile.gettempdir() if directory is None else directory
+            return call.run()
         if _is_traced_below(leaves, inner):
             whole = _OfWholeArrays(f, inner.vmap_level, leaves)
             args, kwargs = unflatten(structure, whole.values(leaves))
-            return whole.examples(checkpoint(whole)(*args, **kwargs))
+            return whole.examples(checkpoint(whole, **options)(*args, **kwargs))
         return f(*args, **kwargs)
 
-    return Transformed(checkpoint, f, {}, checkpointed)
+    return Transformed(checkpoint, f, options, checkpointed)
 
 
 def _is_traced_below(leaves: list[Value], inner: Value) -> bool:
@@ -152,9 +182,12 @@ class _CheckpointedCall:
         self.out_structure: Structure | None = None
         self.fixed_outputs: list[Any] = []
         self.sums: list[Any] = []
+        self.directory: str | os.PathLike[str] | None = None  # None: the entry keeps arguments
+        self.files: StateFiles | None = None
+        self.stored: StoredState | None = None
 
     def run(self) -> Any:
-        rule = CustomCall(self.name, self._forward, self._pull, self._push)
+        rule = _Rule(self)
         parts = iter(rule.apply_bound(self.given.arrays(), {}))
         assert self.out_structure is not None
         return unflatten(
@@ -172,6 +205,7 @@ class _CheckpointedCall:
         return tuple(leaf for leaf in leaves if is_inexact(leaf))
 
     def _forward(self, *arrays: Value) -> tuple[Any, ...]:
+        self._store(arrays)
         # Each run gets copies, which show whether f writes into its arguments.
         given = [snapshot(_own_copy(x)) for x in arrays]
         out = self._outputs(given)
@@ -185,17 +219,56 @@ class _CheckpointedCall:
         self.sums = [_summary(part) for part in out]
         return out
 
+    def _store(self, arrays: Sequence[Value]) -> None:
+        """Write the arguments into a file, if they are to lie there and no other transform asks.
+
+        An outer derivative needs the arguments as it traces them, not their values.
+        """
+        alone = type(self.tape) is Tape and self.tape.parent is None
+        if self.directory is None or not alone or innermost(arrays) is not None:
+            return
+        self.files = StateFiles(self.name, self.directory)
+        try:
+            self.stored = self.files.write(arrays)
+        except BaseException:
+            self.files.close()
+            raise
+        self.given.leaves = []  # nothing reads them from here on
+
+    def _arguments(self, args: Sequence[Value]) -> Sequence[Value]:
+        """The arguments, from the file if they lie there."""
+        if self.stored is None:
+            return args
+        assert self.files is not None
+        return self.files.read(self.stored)
+
     def _recompute(self, *arrays: Value) -> tuple[Any, ...]:
         out = self._outputs([snapshot(x) for x in arrays])
         _require_same(self.name, out, self.sums)
         return out
 
     def _pull(self, g: list[Cotangent], args: Sequence[Value]) -> Sequence[Any]:
-        bars: Sequence[Any] = pull_once(self.name, self._recompute, args, g)
+        bars: Sequence[Any] = pull_once(self.name, self._recompute, self._arguments(args), g)
         return bars
 
     def _push(self, dots: Sequence[Tangent], args: Sequence[Value]) -> list[Any]:
-        return list(jvp(self._recompute, tuple(args), tuple(dots))[1])
+        return list(jvp(self._recompute, tuple(self._arguments(args)), tuple(dots))[1])
+
+
+class _Rule(CustomCall):
+    """The rule of such a call: its entry keeps no argument that lies in a file."""
+
+    def __init__(self, call: _CheckpointedCall) -> None:
+        super().__init__(call.name, call._forward, call._pull, call._push)
+        self.owner = call
+
+    @property
+    def in_files(self) -> bool:
+        """Whether the arguments lie in a file, so that the entry keeps shapes and dtypes alone."""
+        return self.owner.stored is not None
+
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
+        return [not self.in_files] * len(wanted), not self.in_files
 
 
 _DIFFERENTIABLE = object()  # the place of a differentiable output

@@ -241,7 +241,9 @@ class _Sequence:
 
     def _stepped(self, state: Tree, args: Sequence[Tree]) -> Any:
         differentiable, others = state
-        given = self._tree(([snapshot(_own_copy(x)) for x in differentiable], others))
+        given = self._tree(
+            ([snapshot(_own_copy(x)) for x in differentiable], list(map(_own_copy, others)))
+        )
         leaves, structure = flatten(self.step(given, *self.args.tree(args)))
         if structure != self.state.structure:
             raise RuleError(
@@ -390,7 +392,7 @@ class _Sequence:
             assert files is not None
             begin, stored = self.filed.pop()
             leaves = files.read(stored)
-            yield begin, (leaves[:count], [_own_copy(x) for x in leaves[count:]])
+            yield begin, (leaves[:count], leaves[count:])
             del leaves
             files.remove(stored)
 

@@ -20,7 +20,6 @@ from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Cotangents, Slot, Value
 from tapegrad._core.values import (
-    Mapped,
     Scatter,
     Traced,
     decide,
@@ -395,7 +394,7 @@ def _pull_write(bars: Cotangents, owned: set[int], g: Cotangent, entry: Entry, s
         g = lift_to_level_of_index(g, index)
     if v_slot >= start:
         v_bar = g[index]
-        if isinstance(v_bar, (np.ndarray, Traced, Mapped)):
+        if hasattr(v_bar, "copy"):  # of any library: Dask's `g[...]` is g itself
             v_bar = v_bar.copy()  # a view would be cleared with g below
         if not is_basic(index):
             v_bar = last_writers(v_bar, x.shape, index)

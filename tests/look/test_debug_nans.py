@@ -47,8 +47,8 @@ def check(program, seed, kind, name):
 def options(name):
     """Of programs that a transform takes.
 
-    jacobian runs a function as it is before it is traced, to see its result's size. Only transforms
-    within are looked at there: what they find may have come from before them.
+    jacobian runs a function as it is before it is traced, to see its result's size. Only
+    transforms within are looked at there: what they find may have come from before them.
     """
     return {"vmap": {"operations": BATCHED}, "jacobian": {"nested": False}}.get(name, {})
 

@@ -99,6 +99,22 @@ def test_what_is_left_out_is_not_drawn():
         programs(dtypes=("int64",))
 
 
+def test_other_arguments_have_the_same_shapes_and_dtypes():
+    for seed in range(10):
+        program = random_program(seed, 6, dtypes=DTYPES, kinks=True, **ASKED_FOR)
+        for special in (None, np.nan):
+            there = program.args_at(seed, special)
+            for one, other in zip(program.args, there, strict=True):
+                assert (one.shape, one.dtype) == (other.shape, other.dtype)
+                if one.dtype.kind in "fc" and one.size:
+                    assert np.sum(np.isnan(other)) == (special is not None)
+        kinds = [program.args[at].dtype.kind for at in program.argnums]
+        assert set(kinds) <= {"f", "c"}
+        assert len(program.args) == len(kinds) + 2
+    with pytest.raises(tapegrad.InputError, match="integers"):
+        programs(integers=4)
+
+
 def test_own_functions_are_called_inside_their_domains():
     seen = []
 

@@ -82,6 +82,7 @@ def checkpoint_sequence(
     disk; OSError (FileNotFoundError, PermissionError, ...) for a directory or file that cannot be
     written, before a step is run or the result is returned; and RuleError as `checkpoint` does.
 
+    >>> import numpy as np
     >>> import tapegrad
     >>> def decay(x, rate):
     ...     return checkpoint_sequence(lambda x, rate: x * rate, x, 100, rate, snapshots=5)

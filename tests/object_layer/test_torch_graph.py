@@ -133,7 +133,7 @@ def test_saved_tensors_that_cannot_be_written(
 
     monkeypatch.setattr(np, "savez", full)
     with (
-        pytest.raises(OSError, match="No space left on device. Free space, or give") as caught,
+        pytest.raises(OSError, match=r"No space left on device\. Free space, or give") as caught,
         graph.save_on_cpu(directory=tmp_path / "saved"),
     ):
         (x * x).exp()

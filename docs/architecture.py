@@ -46,6 +46,7 @@ WORDS = {
     "implicit": "roots, minima, fixed points",
     "scipy": "SciPy with derivatives",
     "optimize": "minimisers over pytrees",
+    "dask": "partitions, clusters",
     "testing": "checks of derivatives",
     "autograd": "HIPS autograd's names",
     "_cli": "demo, pictures",

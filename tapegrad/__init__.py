@@ -38,7 +38,7 @@ from tapegrad._errors import (
     StaleProgramError,
     TapegradError,
 )
-from tapegrad._transforms.checkpoint import checkpoint, checkpoint_sequence
+from tapegrad._transforms.checkpoint import checkpoint
 from tapegrad._transforms.custom import custom_jvp, custom_vjp, stop_gradient
 from tapegrad._transforms.derived import (
     elementwise_grad,
@@ -54,6 +54,7 @@ from tapegrad._transforms.derived import (
 from tapegrad._transforms.forward import jvp, linearize
 from tapegrad._transforms.primitives import primitive
 from tapegrad._transforms.reverse import IndependentOutputWarning, grad, value_and_grad, vjp
+from tapegrad._transforms.sequence import checkpoint_sequence
 from tapegrad._transforms.vmap import vmap
 from tapegrad._tree import register as register_pytree
 

@@ -9,6 +9,7 @@ To add a setting: a line in `SETTINGS`, a paragraph in the docstring of `Config`
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,15 +18,19 @@ from typing import Any, NoReturn
 from tapegrad._errors import SettingError, message
 
 # What each setting may be; the first is what it is if nothing says otherwise.
-SETTINGS: dict[str, tuple[str, ...]] = {
+SETTINGS: dict[str, tuple[Any, ...]] = {
     "tracebacks": ("folded", "full"),
     "progress": ("auto", "on", "off"),
+    "memory_budget": (1 << 30,),
 }
+# What is a number of bytes, and the units in which it may be given.
+BYTES = ("memory_budget",)
+UNITS = {"": 0, "b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 # What else a variable of the environment may be.
 WORDS = {"0": "off", "false": "off", "no": "off", "1": "on", "true": "on", "yes": "on"}
 PREFIX = "TAPEGRAD_"  # of the variable of the environment: TAPEGRAD_TRACEBACKS
 
-_IN_BLOCK: ContextVar[dict[str, str] | None] = ContextVar("tapegrad_config", default=None)
+_IN_BLOCK: ContextVar[dict[str, Any] | None] = ContextVar("tapegrad_config", default=None)
 
 
 class Config:
@@ -34,14 +39,19 @@ class Config:
     An assignment, `tapegrad.config.tracebacks = "full"`, holds for all threads. The block `with
     tapegrad.config(tracebacks="full"):` changes a setting for what runs inside it in the same
     thread or task, and an assignment inside ends with it. A variable of the environment, read when
-    tapegrad is imported, says where a setting starts: `TAPEGRAD_TRACEBACKS`, and
-    `TAPEGRAD_PROGRESS`, which may be 0 or 1 as well. Another name, or another value, raises an
-    error that lists the known ones: an InputError that is an AttributeError too.
-    `print(tapegrad.config)` shows all settings.
+    tapegrad is imported, says where a setting starts: `TAPEGRAD_TRACEBACKS`,
+    `TAPEGRAD_MEMORY_BUDGET`, and `TAPEGRAD_PROGRESS`, which may be 0 or 1 as well. Another name,
+    or another value, raises an error that lists the known ones: an InputError that is an
+    AttributeError too. `print(tapegrad.config)` shows all settings.
 
     **tracebacks**: what the traceback of an error shows that leaves a transform. "folded" (the
     default): the program's frames, and a line in place of tapegrad's own. "full": all frames, for
     who looks for an error in tapegrad itself.
+
+    **memory_budget**: how many bytes `chunk_size="auto"` may use at a time, beside inputs and
+    results: a positive integer, or text with a unit of powers of 1024 ("200 MB", "4 GiB"). The
+    default is 2**30, one GiB: a fixed number, so that the same program takes the same chunks on a
+    busy machine.
 
     **progress**: whether what takes longer than two seconds shows a bar, in calls that do not say
     so themselves (`progress=`). "auto" (the default): where tqdm is installed, and a terminal or a
@@ -52,12 +62,12 @@ class Config:
     'folded'
     >>> with tapegrad.config(tracebacks="full"):
     ...     print(tapegrad.config)
-    tapegrad.config(tracebacks='full', progress='auto')
+    tapegrad.config(tracebacks='full', progress='auto', memory_budget=1073741824)
     """
 
     __slots__ = ("_values",)
 
-    _values: dict[str, str]
+    _values: dict[str, Any]
 
     def __init__(self) -> None:
         values = {}
@@ -69,7 +79,7 @@ class Config:
             values[name] = _checked(name, given, variable) if given else known[0]
         object.__setattr__(self, "_values", values)
 
-    def __getattr__(self, name: str) -> str:
+    def __getattr__(self, name: str) -> Any:
         block = _IN_BLOCK.get()
         if block is not None and name in block:
             return block[name]
@@ -78,7 +88,7 @@ class Config:
         except KeyError:
             _refuse(name)
 
-    def __setattr__(self, name: str, value: str) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         value = _checked(name, value, f"tapegrad.config.{name}")
         block = _IN_BLOCK.get()
         if block is not None:
@@ -87,14 +97,14 @@ class Config:
             self._values[name] = value
 
     @contextmanager
-    def _block(self, settings: dict[str, str]) -> Iterator[Config]:
+    def _block(self, settings: dict[str, Any]) -> Iterator[Config]:
         token = _IN_BLOCK.set({**(_IN_BLOCK.get() or {}), **settings})
         try:
             yield self
         finally:
             _IN_BLOCK.reset(token)
 
-    def __call__(self, **settings: str) -> Any:
+    def __call__(self, **settings: Any) -> Any:
         """A block with other settings: `with tapegrad.config(tracebacks="full"):`."""
         call = "tapegrad.config(...)"
         return self._block({name: _checked(name, settings[name], call) for name in settings})
@@ -106,16 +116,34 @@ class Config:
         return f"tapegrad.config({', '.join(f'{n}={getattr(self, n)!r}' for n in SETTINGS)})"
 
 
-def _checked(name: str, value: Any, call: str) -> str:
+def _checked(name: str, value: Any, call: str) -> Any:
     if name not in SETTINGS:
         _refuse(name)
     known = SETTINGS[name]
+    if name in BYTES:
+        return _bytes(name, value, call)
     if value not in known:
         allowed = " or ".join(map(repr, known))
         raise SettingError(
             message(call, f"{name} to be {allowed}", repr(value), f"{known[0]!r} is the default")
         )
     return str(value)
+
+
+def _bytes(name: str, value: Any, call: str) -> int:
+    """A number of bytes: a positive integer, or text as "200 MB"."""
+    found = value
+    if isinstance(value, str):
+        given = re.fullmatch(r"([0-9.]+)\s*([kmgt]?)(i?b)?", value.strip().lower())
+        try:
+            found = int(float(given[1]) * 1024 ** UNITS[given[2]]) if given else 0
+        except ValueError:
+            found = 0
+    if isinstance(found, bool) or not hasattr(found, "__index__") or found.__index__() < 1:
+        expected = f"{name} to be a positive number of bytes"
+        advice = 'Pass an integer, or text with a unit, such as "200 MB"'
+        raise SettingError(message(call, expected, repr(value), advice))
+    return int(found.__index__())
 
 
 def _refuse(name: str) -> NoReturn:

@@ -53,12 +53,14 @@ def _dask() -> Library:
     return Library(lambda a: array.from_array(a, chunks=2))
 
 
-def _xarray() -> Library:
+def _xarray(data: Callable[[Any], Any] = lambda array: array) -> Library:
+    """Labelled arrays around what `data` makes of the elements."""
     xarray = importlib.import_module("xarray")
 
     def make(a):
         dims = ["i", "j"][: a.ndim]
-        return xarray.DataArray(a, dims=dims, coords={"i": np.arange(len(a)) * 10} if dims else {})
+        coords = {"i": np.arange(len(a)) * 10} if dims else {}
+        return xarray.DataArray(data(a), dims=dims, coords=coords)
 
     return Library(make, lambda value: value.data, (xarray.DataArray,))
 
@@ -115,6 +117,7 @@ def _uncertain() -> Library:
 LIBRARIES: dict[str, Callable[[], Library]] = {
     "dask": _dask,
     "xarray": _xarray,
+    "xarray on Dask": lambda: _xarray(_dask().make),
     "xarray.Variable": _variable,
     "pandas": _series,
     "pandas.Index": _index,

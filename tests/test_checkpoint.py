@@ -33,7 +33,7 @@ from tapegrad import (
     vjp,
     vmap,
 )
-from tapegrad._transforms.checkpoint import first_jump
+from tapegrad._transforms.schedule import first_jump
 from tapegrad._tree import flatten
 
 X = np.array([0.5, -1.25, 2.0])

@@ -9,8 +9,6 @@ import warnings
 
 import numpy as np
 import pytest
-from compiled import same
-from drawn_programs import BOTH, Drawn
 
 import tapegrad
 from tapegrad import EagerWarning, StaleProgramError, _tree
@@ -563,11 +561,6 @@ def test_copies_of_numbers_are_numbers():
     check(tapegrad.grad(f), lambda n: np.asarray(points[n]))
 
 
-def test_recorded_calls_with_a_nan_are_the_functions_own():
-    program = Drawn(100511)  # one that computes tangents again where they have a NaN
-    assert program.differences("numpy", same) is None
-
-
 @pytest.mark.parametrize("n", [4, 40])
 def test_cotangents_are_added_as_the_size_of_the_arguments_has_it(n):
     """From some hundred elements on in place; a part then keeps the zeros' signs of the rest."""
@@ -579,24 +572,3 @@ def test_cotangents_are_added_as_the_size_of_the_arguments_has_it(n):
 
     points = np.random.default_rng(0).standard_normal((6, n, n + 4))
     check(tapegrad.grad(f), lambda i: points[i])
-
-
-@pytest.mark.parametrize("seed", [780, 3051, 3673])
-def test_strong_tangents_are_recorded_as_they_are_pushed(seed):
-    assert Drawn(seed).differences("numpy", same) is None  # sums of tangents beside NaNs
-
-
-# --- Drawn programs -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("seed", range(12))
-def test_drawn_programs(seed, backend):
-    assert Drawn(seed).differences(backend, same) is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("hundred", range(100))
-def test_many_drawn_programs(hundred):
-    for seed in range(100 * hundred, 100 * hundred + 100):
-        assert Drawn(seed).differences(BOTH, same) is None

@@ -48,6 +48,7 @@ ELEMENTWISE = {**OPERATORS, **public_ufuncs()}
 # The packages of the rows whose name is not that of a package.
 PACKAGES = {
     "pint, no unit": "pint",
+    "xarray on Dask": "xarray",
     "np.ma": "numpy",
     "np.matrix": "numpy",
     "np.recarray": "numpy",
@@ -61,6 +62,8 @@ PACKAGES = {
 
 def library(name: str) -> Library:
     package = PACKAGES.get(name, name.split(".", maxsplit=1)[0])
+    if name == "xarray on Dask":
+        pytest.importorskip("dask.array", reason="needs Dask")
     pytest.importorskip(package, reason=f"needs {package}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of an import
@@ -161,9 +164,9 @@ def says_why(error: Exception, name: str) -> bool:
     ):
         return True
     files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-    package = name.split(",", maxsplit=1)[0].split(".", maxsplit=1)[0]
+    packages = [name.split(word, maxsplit=1)[0] for word in (",", ".", " ")]
     return (
-        any(f"/{package}/" in file for file in files)
+        any(f"/{package}/" in file for file in files for package in packages)
         or isinstance(error, (TypeError, ValueError))  # NumPy's, of a dtype, a shape, a class
         or (isinstance(error, AttributeError) and "numpy" in files[-1])
     )

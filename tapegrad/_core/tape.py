@@ -418,7 +418,8 @@ class Tape:
         slots: Slot,
         params: Params,
     ) -> Any:
-        parts = Outputs(out)
+        # A rule whose arguments lie in files reads no output either.
+        parts = Outputs(map(_spec_or_value, out) if getattr(rule, "in_files", False) else out)
         parts.slots = tuple(self.fresh() if is_inexact(part) else -1 for part in out)
         self.log((slot, rule, parts, args, params, slots, None))
         for position, part_slot in enumerate(parts.slots):

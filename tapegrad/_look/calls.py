@@ -20,9 +20,10 @@ from tapegrad._batched.array import Batched
 from tapegrad._core.rule import rule_of
 from tapegrad._errors import name_of
 from tapegrad._profile.switch import Place, Switch
-from tapegrad._transforms.checkpoint import _CheckpointedCall, _Sequence
+from tapegrad._transforms.checkpoint import _CheckpointedCall
 from tapegrad._transforms.custom import _Custom
 from tapegrad._transforms.primitives import primitive
+from tapegrad._transforms.sequence import _Sequence
 
 Function = Callable[..., Any]
 

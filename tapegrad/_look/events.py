@@ -37,9 +37,10 @@ from tapegrad._profile.events import (
 from tapegrad._profile.recorder import Recorder
 from tapegrad._profile.switch import Place, Switch
 from tapegrad._transforms import forward, vmap
-from tapegrad._transforms.checkpoint import _CheckpointedCall, _Sequence
+from tapegrad._transforms.checkpoint import _CheckpointedCall
 from tapegrad._transforms.inputs import Inputs
 from tapegrad._transforms.recording import Recording
+from tapegrad._transforms.sequence import _Sequence
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._warning import is_ours
 

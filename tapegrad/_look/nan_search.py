@@ -27,8 +27,9 @@ from tapegrad._look.rows import operation_of
 from tapegrad._look.searches import LAYERS
 from tapegrad._profile.switch import Place, Switch
 from tapegrad._transforms import forward
-from tapegrad._transforms.checkpoint import _CheckpointedCall, _Sequence
+from tapegrad._transforms.checkpoint import _CheckpointedCall
 from tapegrad._transforms.recording import Recording
+from tapegrad._transforms.sequence import _Sequence
 
 
 class _Pass:

@@ -6,8 +6,7 @@ Knows the other transforms. Must not know tapes beyond the sizes of entries' res
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,16 @@ from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import is_array, is_plain_number, is_recorded_number, raw_value
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
 from tapegrad._progress import Bar, Progress
+from tapegrad._transforms.chunks import (
+    ALL,
+    Chosen,
+    ChunkSize,
+    Joined,
+    bytes_kept,
+    in_budget,
+    measures,
+    require_chunk_size,
+)
 from tapegrad._transforms.forward import Pushforward, jvp, require_one_each, require_tuple
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection
 from tapegrad._transforms.outputs import require_known
@@ -32,16 +41,17 @@ def jacrev(
     argnums: Argnums = None,
     *,
     has_aux: bool = False,
-    chunk_size: int | None = None,
+    chunk_size: ChunkSize = None,
     progress: Progress = None,
 ) -> Function:
     """The Jacobian by reverse mode: all elements of the output in batched replays.
 
     For an output of shape o and an input of shape i the result has shape o + i; for pytrees, the
     output's containers hold the inputs' containers. `chunk_size` bounds how many elements are
-    replayed at once, and with it the memory; by default their tangents fit into the cache. The
-    other options are those of `grad`. Raises OutputError for an output that is not floating or
-    complex.
+    replayed at once, and with it the memory; by default their tangents fit into the cache, and
+    "auto" takes fewer where the tape and what the replay allocates would be more than
+    `tapegrad.config.memory_budget` (the result is not counted). The other options are those of
+    `grad`. Raises OutputError for an output that is not floating or complex.
 
     progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
     never (False), or a class like tqdm.
@@ -55,6 +65,7 @@ def jacrev(
 
 def _jacrev(f: Function, asked: _Asked) -> Function:
     selection = Selection(f"jacrev({name_of(f)})", asked.argnums)
+    require_chunk_size(f"{asked.name}({name_of(f)})", asked.chunk_size)
     has_aux, chunk_size = asked.has_aux, asked.chunk_size
 
     @folding
@@ -69,22 +80,32 @@ def _jacrev(f: Function, asked: _Asked) -> Function:
         leaves, structure = flatten(out)
         _check_outputs(selection.call, out, leaves)
         shown.begin(_elements(leaves))
-        blocks = []
-        for position, leaf in enumerate(leaves):
 
-            def pulled(bar: Cotangent, position: int = position) -> Any:
+        def pulled_at(position: int) -> Function:
+            def pulled(bar: Cotangent) -> Any:
                 bars = [np.zeros_like(other) for other in leaves]
                 bars[position] = bar
                 return pullback(unflatten(structure, bars))
 
-            at_once = chunk_size or _at_once(pullback, inputs.leaves)
-            row_blocks = vmap(pulled, chunk_size=chunk_size)
-            rows = _jacobian_rows(row_blocks, leaf, inputs.leaves, at_once, shown)
-            shaped = [
-                np.reshape(row, leaf.shape + np.shape(x))
-                for row, x in zip(rows, inputs.leaves, strict=True)
-            ]
-            blocks.append(_by_input(inputs, shaped))
+            return pulled
+
+        def blocks_of(size: int | None) -> list[Any]:
+            at_once = size or _at_once(pullback, inputs.leaves)
+            blocks = []
+            for position, leaf in enumerate(leaves):
+                row_blocks = vmap(pulled_at(position), chunk_size=size)
+                rows = _jacobian_rows(row_blocks, leaf, inputs.leaves, at_once, shown)
+                shaped = [
+                    np.reshape(row, leaf.shape + np.shape(x))
+                    for row, x in zip(rows, inputs.leaves, strict=True)
+                ]
+                blocks.append(_by_input(inputs, shaped))
+            return blocks
+
+        def probe(position: int, basis: Tangent) -> Any:
+            return _rows_along(vmap(pulled_at(position)), basis, inputs.leaves)
+
+        blocks = _in_chunks(chunk_size, blocks_of, probe, leaves, pullback, inputs.leaves)
         result = unflatten(structure, blocks)
         return (result, *aux) if has_aux else result
 
@@ -96,7 +117,7 @@ def jacfwd(
     argnums: Argnums = None,
     *,
     has_aux: bool = False,
-    chunk_size: int | None = None,
+    chunk_size: ChunkSize = None,
     progress: Progress = None,
 ) -> Function:
     """The Jacobian by forward mode: all elements of an input in batched replays.
@@ -115,6 +136,7 @@ def jacfwd(
 
 def _jacfwd(f: Function, asked: _Asked) -> Function:
     selection = Selection(f"jacfwd({name_of(f)})", asked.argnums)
+    require_chunk_size(f"{asked.name}({name_of(f)})", asked.chunk_size)
     has_aux, chunk_size = asked.has_aux, asked.chunk_size
 
     @folding
@@ -129,10 +151,17 @@ def _jacfwd(f: Function, asked: _Asked) -> Function:
         leaves, structure = flatten(out)
         _check_outputs(selection.call, out, leaves)
         shown.begin(_elements(inputs.leaves))
-        by_input = [
-            _columns(pushforward, inputs.leaves, i, chunk_size, shown)
-            for i in range(len(inputs.leaves))
-        ]
+
+        def columns_at(size: int | None) -> list[Any]:
+            every = range(len(inputs.leaves))
+            return [_columns(pushforward, inputs.leaves, i, size, shown) for i in every]
+
+        def probe(position: int, basis: Tangent) -> Any:
+            return vmap(_pushed(pushforward, inputs.leaves, position), out_axes=-1)(basis)
+
+        by_input = _in_chunks(
+            chunk_size, columns_at, probe, inputs.leaves, pushforward, inputs.leaves
+        )
         blocks = [
             _by_input(
                 inputs,
@@ -150,23 +179,25 @@ def _jacfwd(f: Function, asked: _Asked) -> Function:
 
 
 def _columns(
-    pushforward: Function,
-    leaves: list[Value],
-    position: int,
-    chunk_size: int | None,
-    shown: Bar,
+    pushforward: Function, leaves: list[Value], position: int, size: int | None, shown: Bar
 ) -> list[Any]:
     """The tangents of each output, along the last axis, for all unit tangents of one input."""
+    columns = vmap(_pushed(pushforward, leaves, position), out_axes=-1, chunk_size=size)
+    at_once = size or _at_once(pushforward, leaves)
     like = leaves[position]
+    parts = (columns(basis) for basis in _bases(like, at_once, shown))
+    return _joined(parts, -1, math.prod(like.shape))
+
+
+def _pushed(pushforward: Function, leaves: list[Value], position: int) -> Function:
+    """The outputs' tangents, as a function of the tangent of one input."""
 
     def pushed(basis: Tangent) -> Any:
         dots = [np.zeros_like(leaf) for leaf in leaves]
         dots[position] = basis
         return flatten(pushforward(*dots))[0]
 
-    columns = vmap(pushed, out_axes=-1, chunk_size=chunk_size)
-    at_once = chunk_size or _at_once(pushforward, leaves)
-    return _joined([columns(basis) for basis in _bases(like, at_once, shown)], -1)
+    return pushed
 
 
 def jacobian(
@@ -175,7 +206,7 @@ def jacobian(
     mode: str = "auto",
     *,
     has_aux: bool = False,
-    chunk_size: int | None = None,
+    chunk_size: ChunkSize = None,
     progress: Progress = None,
 ) -> Function:
     """The Jacobian of an array function; `mode` is "reverse", "forward" or "auto".
@@ -232,7 +263,7 @@ def hessian(
     argnums: Argnums = None,
     *,
     has_aux: bool = False,
-    chunk_size: int | None = None,
+    chunk_size: ChunkSize = None,
     progress: Progress = None,
 ) -> Function:
     """The matrix of second derivatives of a real scalar function, forward over reverse.
@@ -460,7 +491,7 @@ class _Asked(NamedTuple):
     name: str
     argnums: Argnums
     has_aux: bool
-    chunk_size: int | None
+    chunk_size: ChunkSize
     progress: Progress
 
     def bar(self, f: Function) -> Bar:
@@ -493,8 +524,8 @@ def _jacobian_rows(
     pulled: Function, leaf: Value, leaves: list[Value], at_once: int, shown: Bar
 ) -> list[Any]:
     """The derivatives of each element of an output, along axis 0, by each input."""
-    parts = [_rows_along(pulled, basis, leaves) for basis in _bases(leaf, at_once, shown)]
-    return _joined(parts, 0)
+    parts = (_rows_along(pulled, basis, leaves) for basis in _bases(leaf, at_once, shown))
+    return _joined(parts, 0, math.prod(leaf.shape))
 
 
 def _rows_along(pulled: Function, basis: Tangent, leaves: list[Value]) -> list[Any]:
@@ -530,7 +561,6 @@ def _check_outputs(call: str, out: Tree, leaves: list[Value]) -> None:
 # cache; and how many basis vectors at least, so that calls cost little beside elements.
 CACHED_BYTES = 1 << 19
 FEWEST_AT_ONCE = 32
-ALL = sys.maxsize
 
 
 def _at_once(replayed: Any, leaves: list[Value]) -> int:
@@ -561,11 +591,44 @@ def _bases(like: Value, at_once: int, shown: Bar) -> Iterator[Any]:
         shown.step(count)
 
 
-def _joined(parts: list[list[Value]], axis: int) -> list[Any]:
-    """Concatenate the results for each part of a basis."""
-    if len(parts) == 1:
-        return list(parts[0])
-    return [np.concatenate(column, axis) for column in zip(*parts, strict=True)]
+def _joined(parts: Iterable[list[Value]], axis: int, total: int) -> list[Any]:
+    """Put together the results for each part of a basis."""
+    wholes: list[Joined] = []
+    for columns in parts:
+        wholes = wholes or [Joined(axis, total) for _ in columns]
+        for at, whole in enumerate(wholes):
+            whole.add(columns[at])
+        del columns  # the next part needs the memory
+    return [whole.result() for whole in wholes]
+
+
+def _in_chunks(
+    chunk_size: ChunkSize,
+    blocks_of: Callable[[int | None], list[Any]],
+    probe: Callable[[int, Tangent], Any],
+    mapped: list[Value],
+    replayed: Any,
+    leaves: list[Value],
+) -> list[Any]:
+    """`blocks_of` of the chunk size that is meant. `mapped`: what has the basis vectors.
+
+    "auto" is never more than what takes the least time.
+    """
+    if not isinstance(chunk_size, str):
+        return blocks_of(chunk_size)
+    if not measures() or not any(math.prod(leaf.shape) for leaf in mapped):
+        return blocks_of(None)
+    sizes = [math.prod(leaf.shape) for leaf in mapped]
+    largest = sizes.index(max(sizes))  # whose vectors need about what those of others need
+    like = mapped[largest]
+
+    def run(count: int) -> Any:
+        basis = np.eye(count, sizes[largest], 0, like.dtype)
+        return probe(largest, np.reshape(basis, (count, *like.shape)))
+
+    kept = bytes_kept(replayed.recording.entries)
+    chosen = Chosen(run, min(_at_once(replayed, leaves), sizes[largest]), kept)
+    return in_budget(chosen, blocks_of)
 
 
 __all__ = [

@@ -27,6 +27,15 @@ from tapegrad._errors import (
     text_of,
 )
 from tapegrad._progress import Bar, Progress
+from tapegrad._transforms.chunks import (
+    AUTO,
+    Chosen,
+    ChunkSize,
+    Joined,
+    in_budget,
+    measures,
+    require_chunk_size,
+)
 from tapegrad._transforms.draws import RandomnessCheck
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.tracebacks import fold
@@ -43,7 +52,7 @@ def vmap(
     f: Function,
     in_axes: Any = 0,
     out_axes: Any = 0,
-    chunk_size: int | None = None,
+    chunk_size: ChunkSize = None,
     *,
     randomness: str = "error",
     progress: Progress = None,
@@ -54,7 +63,10 @@ def vmap(
     arguments, or a tuple with an entry for each argument, which is an integer, None (the same for
     every example) or a pytree of these. Keyword arguments are mapped over axis 0. `out_axes` says
     the same of the outputs; None is for an output that is the same for all examples. `chunk_size`
-    bounds how many examples run at once, and with it the memory.
+    bounds how many examples run at once, and with it the memory. "auto" takes as many as fit into
+    `tapegrad.config.memory_budget`: f runs on a few examples first, to see what they need, and
+    again from the start with half as many after a MemoryError; the results are those of that
+    number. Inside another transform "auto" means all, for the tape keeps what they make.
 
     progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
     never (False), or a class like tqdm.
@@ -73,31 +85,8 @@ def vmap(
     array([3., 4.])
     """
     name = f"vmap({name_of(f)})"
-    if is_array(in_axes) and in_axes.shape:
-        raise InputError(
-            message(
-                name,
-                "in_axes of integers or None",
-                describe(in_axes),
-                "Pass 0, or one an argument; the arguments of the function come in a second call, "
-                "vmap(f)(x)",
-            )
-        )
-    if chunk_size is not None and chunk_size < 1:
-        raise InputError(
-            message(name, "a chunk_size of at least 1", str(chunk_size), "Leave it away for all")
-        )
-
-    if randomness not in ("error", "same", "different"):
-        raise InputError(
-            message(
-                name,
-                'randomness "error", "same" or "different"',
-                repr(randomness),
-                'Draws of each example\'s own are "different", or numbers passed as an argument',
-            )
-        )
-    at_once = 1 if randomness == "different" else chunk_size
+    _require_options(name, in_axes, chunk_size, randomness)
+    at_once: ChunkSize = 1 if randomness == "different" else chunk_size
 
     def mapped(*args: Tree, **kwargs: Any) -> Any:
         try:
@@ -143,25 +132,17 @@ def vmap(
                 CURRENT.reset(token)
                 vmap_level.open = False
 
-        count = size if at_once is None else at_once
+        def whole(count: int, first: Function = run) -> Any:
+            with Bar(name, progress, size) as bar:
+                return _in_chunks(run, first, size, count, bar)
+
+        if at_once == AUTO and measures():
+            return _in_budget(run, size, whole)
+        count = size if at_once is None or at_once == AUTO else int(at_once)
         if count >= size and not progress:
             out, (out_structure, _) = run(0, size)
             return unflatten(out_structure, out)
-        chunks = []
-        with Bar(name, progress, size) as bar:
-            for start in range(0, size or 1, count or 1):
-                stop = min(start + count, size)
-                chunks.append(run(start, stop))
-                bar.step(stop - start)
-        out_structure, axes_of_out = chunks[0][1]
-        columns = zip(*(out for out, _ in chunks), strict=True)
-        return unflatten(
-            out_structure,
-            [
-                parts[0] if axis is None else np.concatenate(parts, axis=axis)
-                for parts, axis in zip(columns, axes_of_out, strict=True)
-            ],
-        )
+        return whole(count)
 
     options = {
         "in_axes": in_axes,
@@ -171,6 +152,75 @@ def vmap(
         "progress": progress,
     }
     return Transformed(vmap, f, options, mapped)
+
+
+def _require_options(name: str, in_axes: Any, chunk_size: Any, randomness: str) -> None:
+    """Raise InputError for options that are none."""
+    if is_array(in_axes) and in_axes.shape:
+        raise InputError(
+            message(
+                name,
+                "in_axes of integers or None",
+                describe(in_axes),
+                "Pass 0, or one an argument; the arguments of the function come in a second call, "
+                "vmap(f)(x)",
+            )
+        )
+    require_chunk_size(name, chunk_size)
+    if randomness not in ("error", "same", "different"):
+        raise InputError(
+            message(
+                name,
+                'randomness "error", "same" or "different"',
+                repr(randomness),
+                'Draws of each example\'s own are "different", or numbers passed as an argument',
+            )
+        )
+    if randomness == "same" and chunk_size == AUTO:
+        raise InputError(
+            message(
+                name,
+                'a number or None for chunk_size, with randomness="same"',
+                '"auto"',
+                "To measure a chunk is to run it, which would draw numbers",
+            )
+        )
+
+
+def _in_chunks(run: Function, first: Function, size: int, count: int, bar: Bar) -> Any:
+    """The outputs of `run(start, stop)` for all examples, at most `count` at once.
+
+    `first` runs the first chunk.
+    """
+    wholes: list[Joined | None] = []
+    same: list[Any] = []
+    structure: Any = None
+    for start in range(0, size or 1, count or 1):
+        stop = min(start + count, size)
+        out, (structure, axes) = (run if start else first)(start, stop)
+        if not start:
+            wholes = [None if axis is None else Joined(axis, size) for axis in axes]
+            same = [x if axis is None else None for x, axis in zip(out, axes, strict=True)]
+        for at, whole in enumerate(wholes):
+            if whole is not None:
+                whole.add(out[at])
+        del out  # the next chunk needs the memory
+        bar.step(stop - start)
+    joined = zip(wholes, same, strict=True)
+    return unflatten(structure, [x if whole is None else whole.result() for whole, x in joined])
+
+
+def _in_budget(run: Function, size: int, whole: Function) -> Any:
+    """`whole(count, first)` with as many examples at once as fit into the budget of memory."""
+    chosen = Chosen(lambda count: run(0, count), size)
+
+    def first(start: int, stop: int) -> Any:
+        out = chosen.measured(stop - start, run, start, stop)
+        if chosen.is_over and stop - start > 1:
+            raise MemoryError  # which begins again with fewer
+        return out
+
+    return in_budget(chosen, lambda count: whole(count, first))
 
 
 def _size_error(name: str, error: Exception) -> BatchingError | None:

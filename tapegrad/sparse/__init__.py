@@ -29,6 +29,7 @@ from tapegrad.sparse._arrays import as_pattern, as_scipy
 from tapegrad.sparse._colouring import colour_columns
 from tapegrad.sparse._measured import Measured
 from tapegrad.sparse._recovery import Matrix
+from tapegrad.sparse._spread import Scheduler, require_scheduler
 
 MODES = ("auto", "forward", "reverse")
 
@@ -39,6 +40,7 @@ def jacobian(
     *,
     pattern: Value = None,
     mode: str = "auto",
+    scheduler: Scheduler = None,
     progress: Progress = None,
 ) -> Function:
     """The Jacobian of f as a SciPy sparse array, a `csr_array`.
@@ -52,6 +54,11 @@ def jacobian(
     `mode`: "forward" measures columns, "reverse" rows, "auto" what takes fewer products; it may
     measure the fullest rows (or columns) one by one. Complex inputs or outputs go forward
     only, as in `jacfwd`.
+
+    scheduler: Dask computes the products: "threads", "processes", "synchronous", a Client of
+    `dask.distributed`, or a get function of Dask. Each task runs f once more where it is computed,
+    and takes a share of the products; the result is the same to the bit. Needs `tapegrad[dask]`
+    (ImportError).
 
     Entries of the pattern that are zero at this x are stored. Raises InputError where a given
     pattern misses an entry, and where the pattern is too dense to be of use; ShapeMismatchError
@@ -70,13 +77,14 @@ def jacobian(
         raise InputError(
             message(call, 'mode "auto", "forward" or "reverse"', repr(mode), "Leave it away")
         )
+    require_scheduler(call, scheduler)
     matrix = Matrix(call, pattern, mode, symmetric=False)
 
     @functools.wraps(f, updated=())
     @folding
     def jacobian_of(*args: Tree, **kwargs: Any) -> Value:
         with Bar(call, progress):
-            return matrix.of(Measured(call, f, argnums, args, kwargs))
+            return matrix.of(Measured(call, f, argnums, args, kwargs, scheduler))
 
     return jacobian_of
 
@@ -86,13 +94,14 @@ def hessian(
     argnums: int | Sequence[int] = 0,
     *,
     pattern: Value = None,
+    scheduler: Scheduler = None,
     progress: Progress = None,
 ) -> Function:
     """The Hessian of a real scalar function as a SciPy sparse array, a `csr_array`.
 
     It is the sparse Jacobian of the gradient, from Hessian-vector products: for `argnums`,
-    `pattern` and what is raised see `jacobian`. A few full rows, as of a parameter that all terms
-    share, are measured one by one, and symmetry gives their columns.
+    `pattern`, `scheduler` and what is raised see `jacobian`. A few full rows, as
+    of a parameter that all terms share, are measured one by one, and symmetry gives their columns.
 
     progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
     never (False), or a class like tqdm.
@@ -103,6 +112,7 @@ def hessian(
            [ 0., 12.]])
     """
     call = f"sparse.hessian({name_of(f)})"
+    require_scheduler(call, scheduler)
     matrix = Matrix(call, pattern, "forward", symmetric=True)
     gradient = grad(f, argnums)
 
@@ -110,7 +120,7 @@ def hessian(
     @folding
     def hessian_of(*args: Tree, **kwargs: Any) -> Value:
         with Bar(call, progress):
-            measured = Measured(call, gradient, argnums, args, kwargs)
+            measured = Measured(call, gradient, argnums, args, kwargs, scheduler)
             if measured.is_complex:
                 raise InputError(
                     message(

@@ -5,30 +5,48 @@ Knows how `linearize` keeps a recording. Must not know colourings or SciPy.
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tapegrad._core.recorded import is_recording
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value
 from tapegrad._core.values import cast, in_trace, is_recorded
-from tapegrad._errors import NotDifferentiableError, OutputError, describe, message, name_of
+from tapegrad._errors import (
+    InputError,
+    NotDifferentiableError,
+    OutputError,
+    describe,
+    message,
+    name_of,
+)
 from tapegrad._progress import current
 from tapegrad._transforms.forward import linearize
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection, as_cotangent
 from tapegrad._tree import flatten
 from tapegrad.sparse._dependence import dependence, live
-from tapegrad.sparse._products import Pattern
+from tapegrad.sparse._products import Part, Pattern
 from tapegrad.sparse._sets import Sets
+from tapegrad.sparse._spread import Scheduler, spread
 
 
 class Measured:
     """f at some arguments, as a map from all elements of the chosen inputs to those of outputs."""
 
     def __init__(
-        self, call: str, f: Function, argnums: Argnums, args: tuple[Tree, ...], kwargs: Params
+        self,
+        call: str,
+        f: Function,
+        argnums: Argnums,
+        args: tuple[Tree, ...],
+        kwargs: Params,
+        scheduler: Scheduler = None,
     ) -> None:
-        self.call = call
+        self.call, self.scheduler = call, scheduler
+        self.again = functools.partial(Measured, call, f, argnums, args, kwargs)
         inputs = Inputs(Selection(call, argnums), args, kwargs)
         self.inputs = inputs.leaves
         _require_plain(call, self.inputs)
@@ -70,6 +88,21 @@ class Measured:
         return any(leaf.dtype.kind == "c" for leaf in (*self.inputs, *self.outputs))
 
     # -- products --------------------------------------------------------------------------------
+
+    def products(self, parts: Sequence[Part]) -> Iterable[Value]:
+        """The needed elements of each product, here or by the scheduler."""
+        if self.scheduler is None:
+            return (getattr(self, name)(vector())[needed] for name, vector, needed in parts)
+        if is_recording():
+            raise InputError(
+                message(
+                    self.call,
+                    "no scheduler within tapegrad.compile, which records the products here",
+                    "one",
+                    "Leave scheduler= away, or call it outside",
+                )
+            )
+        return spread(self.call, self.scheduler, self.again, parts)
 
     def forward(self, vector: Tangent) -> Tangent:
         """The Jacobian times a vector."""

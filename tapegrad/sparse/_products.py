@@ -6,9 +6,9 @@ Knows plans and how a plan's products give the entries. Must not know tapes or r
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,16 @@ from tapegrad._progress import current
 from tapegrad.sparse._colouring import colour_columns, heavy_rows, kept_entries, rows_of
 from tapegrad.sparse._scipy import scipy_sparse
 
-Product = Callable[[Any], Any]  # a vector times the matrix, or its transpose
+
+class Part(NamedTuple):
+    """One product: "forward" or "reverse", its vector, and which elements of it are needed."""
+
+    name: str
+    vector: Callable[[], Value]
+    needed: Index
+
+
+Products = Callable[[Sequence[Part]], Iterable[Value]]
 
 
 @dataclass(frozen=True)
@@ -77,24 +86,34 @@ class Plan:
         ends = np.cumsum(np.bincount(colours + 1, minlength=self.count + 1))
         return order, ends, rows_of(self.pattern.starts)[order]
 
-    def entries(self, product: Product, transposed: Product, dtype: Any) -> Value:
-        """The matrix's entries, in the pattern's order."""
+    def entries(self, products: Products, product: str, transposed: str, dtype: Any) -> Value:
+        """The matrix's entries, in the pattern's order.
+
+        products: computes parts, one after the other or by a scheduler. product, transposed: the
+        names of the product with the matrix, and with its transpose.
+        """
         pattern, columns = self.pattern, self.pattern.columns
         found = np.zeros(columns.size, dtype)
         if not columns.size:
             return found
         order, ends, rows = self._places
+        places = [slice(ends[colour], ends[colour + 1]) for colour in range(self.count)]
+        parts = [
+            Part(product, functools.partial(self._colour, colour, dtype), rows[here])
+            for colour, here in enumerate(places)
+        ]
+        parts += [
+            Part(transposed, functools.partial(_unit, pattern.shape[0], row, dtype), slice(None))
+            for row in self.heavy
+        ]
         bar = current()
         bar.begin(self.cost, "products")
-        for colour in bar.over(range(self.count)):
-            total = product((self.colours == colour).astype(dtype))
-            here = slice(ends[colour], ends[colour + 1])
+        results = iter(bar.over(products(parts)))
+        for here in places:
+            total = next(results)
             found = lift_to_level_of(found, total)
-            found[order[here]] = total[rows[here]]
-        for row in bar.over(self.heavy):
-            unit = np.zeros(pattern.shape[0], dtype)
-            unit[row] = 1
-            line = transposed(unit)
+            found[order[here]] = total
+        for row, line in zip(self.heavy, results, strict=True):
             found = lift_to_level_of(found, line)
             if self.symmetric:
                 below = np.flatnonzero(columns == row)
@@ -102,6 +121,16 @@ class Plan:
             here = slice(pattern.starts[row], pattern.starts[row + 1])
             found[here] = line[columns[here]]
         return found
+
+    def _colour(self, colour: int, dtype: Any) -> Value:
+        """The sum of the unit vectors of a colour's columns."""
+        return (self.colours == colour).astype(dtype)
+
+
+def _unit(size: int, row: int, dtype: Any) -> Value:
+    unit = np.zeros(size, dtype)
+    unit[row] = 1
+    return unit
 
 
 def plan_columns(

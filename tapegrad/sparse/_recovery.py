@@ -66,12 +66,12 @@ class _Route:
         self.plan, self.order = plan, order
 
     def entries(self, measured: Measured) -> Value:
-        plan, dtype = self.plan, measured.dtype
+        plan, dtype, products = self.plan, measured.dtype, measured.products
         if plan.symmetric:
-            return plan.entries(measured.forward, measured.forward, dtype)
+            return plan.entries(products, "forward", "forward", dtype)
         if self.order is None:
-            return plan.entries(measured.forward, measured.reverse, dtype)
-        found = plan.entries(measured.reverse, measured.forward, dtype)
+            return plan.entries(products, "forward", "reverse", dtype)
+        found = plan.entries(products, "reverse", "forward", dtype)
         entries = np.empty_like(found)
         entries[self.order] = found
         return entries

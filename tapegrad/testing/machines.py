@@ -14,9 +14,20 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tapegrad.testing._machines.machine import GraphError, GraphMachine
+from tapegrad.testing._machines.machine import GraphMachine
+from tapegrad.testing._machines.shrinking import GraphError
 
 __all__ = ["GraphError", "GraphMachine", "TapegradMachine", "TorchMachine"]
+
+
+PRODUCT = """\
+g = lambda leaves: np.sum(f(*leaves) * cotangent)
+found = tapegrad.{0}(g, (leaves,), (directions,))
+curvature = sum(np.sum(along * part) for along, part in zip(directions, found))"""
+FORWARD_TWICE = """\
+g = lambda *leaves: np.sum(f(*leaves) * cotangent)
+slope = lambda *leaves: tapegrad.jvp(g, leaves, directions)[1]
+curvature = tapegrad.jvp(slope, leaves, directions)[1]"""
 
 
 class TapegradMachine(GraphMachine):
@@ -52,8 +63,9 @@ class TapegradMachine(GraphMachine):
         },
         # Transforms within the program, and what they are in closed form.
         "tapegrad.grad(lambda y: np.sum(np.sin(y)))({0})": "np.cos({0})",
-        "tapegrad.hvp(lambda y: np.sum(y * y * y), ({0},), ({1},))": "6.0 * {0} * "
-        "{1}.reshape({0}.shape)",
+        "tapegrad.hvp(lambda y: np.sum(y * y * y), ({0},), ({1}.reshape({0}.shape),))": (
+            "6.0 * {0} * {1}.reshape({0}.shape)"
+        ),
         "tapegrad.checkpoint(lambda y: np.sin(y) * y)({0})": "np.sin({0}) * {0}",
         "tapegrad.jvp(np.tanh, ({0},), ({0},))[1]": "(1.0 - np.tanh({0}) ** 2) * {0}",
         "tapegrad.vmap(lambda y: np.sin(y) * np.sum(y))({0})": "np.stack([np.sin(y) * np.sum(y) "
@@ -86,7 +98,11 @@ class TapegradMachine(GraphMachine):
     write_constants = False  # a plain array cannot carry a derivative
     overlapping_writes = True
     vjp = "value, pull = tapegrad.vjp(f, *leaves)\ngradients = pull(cotangent)"
-    jvp = "value, slope = tapegrad.jvp(f, leaves, directions)"
+    jvp = (
+        "value, slope = tapegrad.jvp(f, leaves, directions)",
+        "value, push = tapegrad.linearize(f, *leaves)\nslope = push(*directions)",
+    )
+    second = (*(PRODUCT.format(name) for name in ("hvp", "vhp")), FORWARD_TWICE)
     functions = ("f", "tapegrad.checkpoint(f)")
 
 

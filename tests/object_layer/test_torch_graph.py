@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +111,33 @@ def test_saved_tensors_lie_in_files(tmp_path: Path, compressed: bool) -> None:
     (found,) = torch.autograd.grad(y[:5].sum(), x)
     assert torch.allclose(found[:5], 2 * x[:5])
     del y
+    assert not list((tmp_path / "saved").iterdir())
+
+
+def test_saved_tensors_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = torch.ones(1000, requires_grad=True)
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(
+            OSError, match=r"save_on_cpu: expected to write a saved tensor of \d+ bytes"
+        ),
+        graph.save_on_cpu(directory=tmp_path / "file"),
+    ):
+        (x * x).exp()
+
+    def full(file: Any, **_: Any) -> None:
+        file.write(b"a part")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(np, "savez", full)
+    with (
+        pytest.raises(OSError, match=r"No space left on device\. Free space, or give") as caught,
+        graph.save_on_cpu(directory=tmp_path / "saved"),
+    ):
+        (x * x).exp()
+    assert caught.value.errno == errno.ENOSPC
     assert not list((tmp_path / "saved").iterdir())
 
 

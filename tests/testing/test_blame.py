@@ -293,6 +293,9 @@ def test_gradcheck_says_so_where_no_operation_is_wrong():
         # The vectors of a diagonal matrix jump to their negatives beside it.
         lambda x: np.linalg.eigh(np.diag(np.floor(x) + x * np.arange(3)))[1] ** 2,
         lambda x: np.linalg.qr(np.diag(x))[0] * x,
+        # As do those that these two are made of.
+        lambda x: np.linalg.svdvals(np.outer(x, 1j * x[::-1] + 1) + np.diag(x)),
+        lambda x: np.linalg.eigvalsh(np.outer(x, 1j * x) - 1j * np.outer(x, x) + np.diag(x)),
         lambda x: np.cross(x * (1 + 2j), x * (1 + 2j)),  # zero but for rounding
         lambda x: np.linalg.eigh(np.outer(x, 1j * x) - 1j * np.outer(x, x) + np.diag(x))[1],
     ],

@@ -16,6 +16,7 @@ from tapegrad.testing import own_operation, programs, shrink
 from tapegrad.testing._programs.drawing import known_operations, random_program
 
 DTYPES = ("float64", "float32", "complex128")
+ASKED_FOR = {"casts": True, "integers": 2, "flat": True, "empty": True}
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -56,6 +57,8 @@ def test_every_operation_is_drawn():
     seen = set()
     for seed in range(400):
         seen.update(random_program(seed, 20, kinks=True).operations)
+        if seed < 200:
+            seen.update(random_program(seed, 12, **ASKED_FOR).operations)
     assert {operation.name for operation in known_operations()} == seen
 
 
@@ -96,6 +99,22 @@ def test_what_is_left_out_is_not_drawn():
         programs(dtypes=("int64",))
 
 
+def test_other_arguments_have_the_same_shapes_and_dtypes():
+    for seed in range(10):
+        program = random_program(seed, 6, dtypes=DTYPES, kinks=True, **ASKED_FOR)
+        for special in (None, np.nan):
+            there = program.args_at(seed, special)
+            for one, other in zip(program.args, there, strict=True):
+                assert (one.shape, one.dtype) == (other.shape, other.dtype)
+                if one.dtype.kind in "fc" and one.size:
+                    assert np.sum(np.isnan(other)) == (special is not None)
+        kinds = [program.args[at].dtype.kind for at in program.argnums]
+        assert set(kinds) <= {"f", "c"}
+        assert len(program.args) == len(kinds) + 2
+    with pytest.raises(tapegrad.InputError, match="integers"):
+        programs(integers=4)
+
+
 def test_own_functions_are_called_inside_their_domains():
     seen = []
 
@@ -115,16 +134,60 @@ def test_own_functions_are_called_inside_their_domains():
         own_operation(within, "m,n")
 
 
-@pytest.mark.parametrize(
-    # Hypothesis takes minutes for others ("x[slice] ="); `shrink` below does not.
-    "wanted",
-    [{"np.tanh"}],
+def found_by_hypothesis(wanted, **options):
+    """The smallest program of those operations that Hypothesis finds, and its calls to shrink."""
+    quick = settings(
+        max_examples=5000,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    failed = []
+
+    def fails(program):
+        if wanted <= set(program.operations):
+            failed.append(len(program.operations))
+        elif failed:
+            failed.append(0)
+        return wanted <= set(program.operations)
+
+    return find(programs(30, **options), fails, settings=quick), failed
+
+
+def holds_to_few(wanted, **options):
+    small, failed = found_by_hypothesis(wanted, **options)
+    assert wanted <= set(small.operations)
+    assert len(small.operations) <= len(wanted) + 1  # np.where of two that differ, of one argument
+    assert len(failed) <= 400 * len(wanted)
+    assert np.all(np.isfinite(small(*small.args)))
+
+
+@pytest.mark.parametrize("name", ["np.tanh", "x[slice] =", "tapegrad.vmap"])
+def test_a_failing_program_of_30_operations_ends_with_one(name):
+    holds_to_few({name})
+
+
+KINDS = (
+    *("np.log", "*", "np.where", "np.clip", "np.sum", "np.std", "np.max", "np.sort", "np.cumprod"),
+    *("x[i] =", "x *=", "out=", "np.add.at", "view *=", "np.transpose", "np.reshape", "x[list]"),
+    *("if", "while", "for row", "x[argmax]", "tapegrad.grad", "grad of grad", "vmap of grad"),
+    *("steep", "@", "np.einsum", "np.linalg.solve", "np.linalg.eigh", "np.linalg.svd"),
 )
+
+
 @pytest.mark.slow
-def test_a_failing_program_of_30_operations_ends_with_at_most_3(wanted):
-    quick = settings(max_examples=2000, database=None, suppress_health_check=list(HealthCheck))
-    found = find(programs(30), lambda p: wanted <= set(p.operations), settings=quick)
-    assert len(found.operations) <= 3
+@pytest.mark.parametrize("name", KINDS)
+def test_failing_programs_of_every_kind_end_with_one_operation(name):
+    holds_to_few({name})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "wanted", [{"np.exp", "np.linalg.solve"}, {"x *=", "np.add.at"}, {"tapegrad.vmap", "if"}]
+)
+def test_failures_that_need_two_operations_end_with_two(wanted):
+    some = ("np.sin", "*", "np.sum", "np.sort", "x[i]", "np.transpose", "np.stack", *wanted)
+    holds_to_few(wanted, operations=some)
 
 
 FAILURES = (

@@ -172,6 +172,44 @@ def test_a_pytest_that_keeps_its_names_elsewhere(hook):
 def test_a_wrong_keyword_of_the_marker_is_an_error(run):
     printed = run("@pytest.mark.tapegrad(compile=True)\ndef test_it(): pass\n", "-q")
     assert "expected keywords among compiled, vmap, debug_nans, got compile" in printed
+    printed = run("@pytest.mark.tapegrad\ndef test_it(): pass\n", "-q")
+    assert "expected keywords among compiled, vmap, debug_nans, got none" in printed
+
+
+NEAREST = """
+import unittest
+
+@pytest.mark.tapegrad(vmap=True)
+class TestClass:
+    @pytest.mark.tapegrad(compiled=True)
+    def test_both(self):
+        pass
+
+    @pytest.mark.tapegrad(vmap=False, debug_nans=True)
+    def test_none(self):
+        with pytest.raises(tapegrad.NonFiniteError):
+            grad(lambda x: np.sum(np.log(x)))(np.array([0.0]))
+
+class TestCase(unittest.TestCase):
+    @pytest.mark.tapegrad(debug_nans=True)
+    def test_once(self):
+        with pytest.raises(tapegrad.NonFiniteError):
+            grad(lambda x: np.sum(np.log(x)))(np.array([0.0]))
+
+    @pytest.mark.tapegrad(compiled=True)
+    def test_several_times(self):
+        pass
+"""
+
+
+@pytest.mark.slow
+def test_markers_of_classes_and_test_cases(run):
+    printed = run(NEAREST, "-q", "-rA")
+    for name in ("both[plain]", "both[compiled]", "both[vmap]", "none"):
+        assert f"PASSED test_it.py::TestClass::test_{name}" in printed, printed
+    assert "PASSED test_it.py::TestCase::test_once" in printed
+    assert "expected a test that pytest can run several times, got test_several_times" in printed
+    assert "5 passed, 1 error" in printed
 
 
 CHECKS = """
@@ -195,6 +233,7 @@ def test_a_failed_check_is_told_in_one_screen(run):
     assert "check(<lambda>): gradient: the gradient by argument 0" in failure
     assert "check_laws: laws all, seed 11; again with --tapegrad-seed=11" in failure
     assert "tapegrad/testing" not in printed
+    assert "FAILED test_it.py::test_wrong_law - tapegrad.testing.LawError: check" in printed
     assert "frames_of_tapegrad" not in printed
 
 

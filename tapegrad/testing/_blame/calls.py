@@ -32,9 +32,10 @@ from tapegrad._look.forward_lines import _REPLAYS
 from tapegrad._look.lines import Site, Sites
 from tapegrad._look.nan_search import _run_all_steps, _run_once
 from tapegrad._profile.switch import Place, Switch
-from tapegrad._transforms.checkpoint import _CheckpointedCall, _Sequence
+from tapegrad._transforms.checkpoint import _CheckpointedCall
 from tapegrad._transforms.custom import CustomCall, _Custom
 from tapegrad._transforms.primitives import primitive
+from tapegrad._transforms.sequence import _Sequence
 from tapegrad._tree import flatten
 from tapegrad.testing._blame.redone import Apply, OpaqueError, Redone, is_followed
 
@@ -56,6 +57,7 @@ class Call:
     def __init__(self, operation: str, site: int) -> None:
         self.operation, self.site = operation, site
         self.calls: list[Call] = []
+        self.count = 0  # of results
         self.inner = False  # an operation of the user's own, in a transform within f
         self.registered = True  # whether the operation is one of the registry's
 
@@ -143,6 +145,7 @@ class Watch:
                 at for at, x in enumerate(redone.variables) if _slot_of(x) is not slots[at]
             ]
             results = redone.results(result, redone.variables)
+            call.count = len(results)
         except Exception:  # noqa: BLE001 - a result of another kind
             call.redone = None
             return
@@ -221,7 +224,9 @@ def _of_function(
 
 
 def _of_own(call: Any, *args: Any, **kwargs: Any) -> Taken:
-    return name_of(call.function), lambda args, kw: call(*args, **kw), args, kwargs
+    rule = rule_of(call)
+    operation = name_of(call.function) if rule is None else rule.name
+    return operation, lambda args, kw: call(*args, **kw), args, kwargs
 
 
 def _of_rule(rule: Rule, *args: Any, **kwargs: Any) -> Taken:

@@ -114,7 +114,10 @@ class Redone:
         outs: list[Any] = []
         count = len(self.variables)
         for n, example in enumerate(self.examples):
-            given = [copied(leaf) for leaf in leaves[n * count : (n + 1) * count]]
+            given = [
+                _as_given(leaf, self.leaves[n * count + at], writes=at in self.written)
+                for at, leaf in enumerate(leaves[n * count : (n + 1) * count])
+            ]
             filled = [
                 given[self.variable_of[at]]
                 if at in self.variable_of
@@ -133,23 +136,51 @@ class Redone:
 
 
 def copied(leaf: Any) -> Any:
-    """A copy of a plain array, into which a call may write, laid out in memory as it is."""
+    """A copy of a plain array, laid out in memory as it is, and read-only where it is."""
     if type(leaf) is not np.ndarray:
         return leaf
-    dense = leaf.copy(order="K")
-    if dense.strides == leaf.strides or not leaf.size:
+    copy = laid_out(leaf, leaf)
+    copy.flags.writeable = leaf.flags.writeable
+    return copy
+
+
+def laid_out(values: Any, like: Any) -> Any:
+    """A copy of an array in memory laid out as another's: strided, reversed, with overlaps.
+
+    Where the values differ in what the other has at one place of memory, they are laid out apart.
+    """
+    dense = values.copy(order="K")
+    strides = like.strides
+    if dense.strides == strides or not values.size or values.dtype != like.dtype:
         return dense
-    ends = [(n - 1) * stride for n, stride in zip(leaf.shape, leaf.strides, strict=True)]
+    ends = [(n - 1) * stride for n, stride in zip(values.shape, strides, strict=True)]
     before = -sum(end for end in ends if end < 0)
-    extent = before + sum(end for end in ends if end > 0) + leaf.itemsize
-    if any(n > 1 and not s for n, s in zip(leaf.shape, leaf.strides, strict=True)) or (
-        extent > 16 * leaf.nbytes
-    ):
-        return dense  # one number in many places, or few numbers far apart
-    memory = bytearray(extent)
-    spread: Any = np.ndarray(leaf.shape, leaf.dtype, memory, before, leaf.strides)
-    spread[...] = leaf
-    return spread if np.array_equal(spread, leaf, equal_nan=True) else dense  # windows overlap
+    extent = before + sum(end for end in ends if end > 0) + values.itemsize
+    if extent > 16 * values.nbytes:
+        return dense  # few numbers far apart
+    spread: Any = np.ndarray(values.shape, values.dtype, bytearray(extent), before, strides)
+    spread[...] = values
+    return spread if np.array_equal(spread, values, equal_nan=True) else dense
+
+
+def _as_given(leaf: Any, like: Any, *, writes: bool) -> Any:
+    """A leaf, plain or traced, laid out as what the call was given: transforms copy their inputs.
+
+    A call that writes gets a copy of its own.
+    """
+    if isinstance(leaf, Traced):
+        value = leaf._value
+        made = _as_given(value, like, writes=writes)
+        return leaf if made is value else leaf.tape.wrap(made, leaf.slot)
+    if type(leaf) is not np.ndarray or type(like) is not np.ndarray or leaf.shape != like.shape:
+        return leaf
+    kept = like.flags.writeable or writes
+    same = leaf.strides == like.strides and leaf.flags.writeable == kept
+    if same and not writes:
+        return leaf
+    made = laid_out(leaf, like)
+    made.flags.writeable = kept
+    return made
 
 
 def _identity(leaf: Any) -> Any:
@@ -167,4 +198,12 @@ def argument_at(path: str) -> str:
     return rest[1:end] + rest[end + 1 :]
 
 
-__all__ = ["OpaqueError", "Redone", "argument_at", "copied", "is_followed", "unwrapped"]
+__all__ = [
+    "OpaqueError",
+    "Redone",
+    "argument_at",
+    "copied",
+    "is_followed",
+    "laid_out",
+    "unwrapped",
+]

@@ -36,6 +36,8 @@ DEEPEST = 12  # calls within calls that are followed
 # determined where these have a say, though that of the program is. Where a vector jumps to its
 # negative beside the point, elements that are zero there seem to have the other slope.
 UNDETERMINED = ("eigh", "svd", "schur", "orth", "null_space", "rsf2csf", "qz", "ordqz", "qr")
+# Made of a call that returns the vectors as well, under the same name.
+OF_VECTORS = ("eigvalsh", "svdvals")
 
 
 def blame(f: Function, args: Sequence[Tree], *, order: int = 2, seed: int = 0) -> Blame | None:
@@ -266,13 +268,13 @@ class _Search:
         parts = [part for made in watch.calls if made.own for part in made.calls]
         others = [made for made in watch.calls if not made.own]
         if registered:
-            parts = [made for made in parts if made.operation != call.operation]
+            parts = list(_but(call.operation, parts))
             others = [made for made in others if made.registered]
         for made in _all([*parts, *others]):
             made.site = call.site
         search = _Search(self.watch, self.seed, self.depth + 1)
         found = search.first([*parts, *others], 1)
-        return search.first(parts, 2) if found is None and registered else found
+        return search.first([*parts, *others], 2) if found is None and registered else found
 
     def _blame(self, call: Call, outcome: Outcome, suffix: str, order: int) -> Blame:
         blamed = blamed_for(call.operation, outcome, suffix, order, self.watch.site(call))
@@ -305,6 +307,15 @@ def _all(calls: Sequence[Call]) -> Iterator[Call]:
         yield from _all(call.calls)
 
 
+def _but(operation: str, calls: Sequence[Call]) -> Iterator[Call]:
+    """The calls; those that an operation is made of in place of calls of the operation."""
+    for call in calls:
+        if call.operation == operation:
+            yield from _but(operation, call.calls)
+        else:
+            yield call
+
+
 def _subject(call: Call) -> Subject | None:
     redone = call.redone
     if redone is None or not redone.leaves:
@@ -316,7 +327,8 @@ def _subject(call: Call) -> Subject | None:
 
 
 def _is_undetermined(call: Call) -> bool:
-    return call.operation.rpartition(".")[2] in UNDETERMINED
+    name = call.operation.rpartition(".")[2]
+    return name in UNDETERMINED or name in OF_VECTORS and call.count > 1
 
 
 def _derivatives(subject: Subject, seed: int) -> list[tuple[str, Subject]]:

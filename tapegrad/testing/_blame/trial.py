@@ -15,7 +15,7 @@ from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._errors import describe
 from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.reverse import vjp
-from tapegrad.testing._blame.redone import copied
+from tapegrad.testing._blame.redone import copied, laid_out
 from tapegrad.testing._blame.slopes import Differences, Slope, sized_direction
 from tapegrad.testing._differences import FlatFunction, direction
 from tapegrad.testing._promises import Promises
@@ -169,10 +169,13 @@ class Trial:
         near = []
         for x in self.subject.leaves:
             moved = x * (1 + 4 * np.finfo(x.dtype).eps * direction(self.random, x).real)
-            other = copied(x)  # laid out as x is: a derivative may depend on that
-            if type(x) is np.ndarray:
-                other[...] = moved
-            near.append(other if type(x) is np.ndarray else moved.astype(x.dtype))
+            if type(x) is not np.ndarray:
+                near.append(moved.astype(x.dtype))
+                continue
+            other = laid_out(x, x)  # a derivative may depend on that; what overlaps moves as one
+            other[...] = moved
+            other.flags.writeable = x.flags.writeable
+            near.append(other)
         return near
 
     def _pull_departs(

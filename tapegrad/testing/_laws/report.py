@@ -104,6 +104,8 @@ class LawError(AssertionError):
     wrong, or None. report: the whole `Report`.
     """
 
+    __module__ = "tapegrad.testing"  # as the summaries of pytest name it
+
     def __init__(self, report: Report, blame: Any = None, cause: str = "") -> None:
         self.report = report
         self.findings = report.findings

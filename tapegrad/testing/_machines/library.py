@@ -5,6 +5,7 @@ Knows the texts that a machine's author gave, and nothing of what is right.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from tapegrad.testing._machines.texts import array_text, indented, run_shown, scope_of
 
 Array = Any
+NUMPY = "import numpy as np"
 
 
 class Library:
@@ -20,7 +22,8 @@ class Library:
 
     def __init__(self, author: Any) -> None:
         self.author = author
-        self.scope = dict(scope_of(f"import numpy as np\n{author.imports}"))
+        self.imports = f"{NUMPY}\n{inspect.cleandoc(author.imports)}"
+        self.scope = {**scope_of(self.imports), **author.names}
         self.lines: list[str] = []  # of the program that is printed
         self.leaves: list[str] = []
         self.derivation: list[str] = []  # what was last asked of the function
@@ -82,9 +85,7 @@ class Library:
 
     def program(self) -> str:
         """All that was done, to paste."""
-        imports = [
-            line
-            for line in f"import numpy as np\n{self.author.imports}".splitlines()
-            if line.strip()
-        ]
-        return "\n".join([*dict.fromkeys(imports), "", *self.lines, *self.derivation])
+        imports = self.imports.replace(f"{NUMPY}\n{NUMPY}\n", f"{NUMPY}\n", 1)
+        if self.author.names:
+            imports += f"\n# {', '.join(self.author.names)}: as in the machine's file"
+        return "\n".join([imports, "", *self.lines, *self.derivation])

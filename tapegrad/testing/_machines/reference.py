@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.testing._machines.slopes import WAYS, partials
+from tapegrad.testing._machines.slopes import WAYS, bend, partials
 
 Array = Any
 Step = Callable[..., Any]
+Run = Callable[[Sequence[Array]], Array]
 
 # What NumPy raises for arguments that do not go together: such a step is not done.
-UNFIT = (ValueError, IndexError, TypeError, ArithmeticError)
+UNFIT = (ValueError, IndexError, TypeError, ArithmeticError, Warning)
 
 
 class Unfit(Exception):  # noqa: N818 - nothing has gone wrong
@@ -43,6 +44,7 @@ class Value:
     ) -> None:
         self.name = name
         self.memory = memory
+        self.slot = memory.slot  # what a leaf was made with
         self.views = views
         self.constant = constant
 
@@ -64,8 +66,11 @@ class Value:
 class Entry:
     """A step with a derivative."""
 
-    def __init__(self, out: int, parts: list[tuple[int, Array]], reads: list[Memory]) -> None:
+    def __init__(
+        self, out: int, run: Run, parts: list[tuple[int, Array]], reads: list[Memory]
+    ) -> None:
         self.out = out
+        self.run = run  # the step as a function of what the slots in `parts` hold
         self.parts = parts  # (slot, partials: (ways, out, in))
         self.reads = [(memory, memory.writes) for memory in reads]
         self.is_write = False
@@ -116,6 +121,10 @@ class Reference:
         self.known: set[int] = set()  # slots that depend on a leaf
         self.hooks: dict[int, float] = {}  # by slot: what the gradient is multiplied by
         self.gradients: dict[int, Slope] = {}  # by slot, of leaves and of what is retained
+        self.starts: dict[int, Array] = {}  # by slot: what leaves hold
+        self.unseen = (
+            False  # whether a write that was not recorded has changed what depends on one
+        )
         self.kept: set[int] = set()
 
     def _slot(self) -> int:
@@ -128,6 +137,7 @@ class Reference:
         if not constant:
             self.known.add(slot)
             self.kept.add(slot)
+            self.starts[slot] = array.copy()
         return Value(name, Memory(array.copy(), slot))
 
     def depends(self, value: Value) -> bool:
@@ -141,15 +151,16 @@ class Reference:
     ) -> Value:
         """The result of a step: a view where it shares the memory of its first argument."""
         moving = self._moving(values, tracked)
+        shown = self._shown(values, moving)
 
         def run(contents: Sequence[Array]) -> Array:
-            return self._called(step, values, moving, contents)
+            return np.asarray(self._guarded(step, *shown(contents)))
 
         content = self._fit(run([memory.content for memory in moving]))
         source = values[0]
         if view:
-            shown = step(source.array)
-            if np.shares_memory(shown, source.memory.content):
+            part = step(source.array)
+            if np.shares_memory(part, source.memory.content):
                 return Value(name, source.memory, (*source.views, step), source.constant)
         memory = Memory(content.copy(), self._slot())
         if moving:
@@ -164,12 +175,10 @@ class Reference:
             raise Unfit("a constant would depend on a leaf")
         memory = target.memory
         moving = [] if target.constant else self._moving(values, tracked)
+        shown = self._shown([Value("", memory), *others], moving)
 
         def run(contents: Sequence[Array]) -> Array:
-            held = dict(zip(map(id, moving), contents, strict=True))
-            dtype = contents[0].dtype if contents else memory.content.dtype
-            whole = np.array(held.get(id(memory), memory.content), dtype)
-            given = [self._shown(value, {**held, id(memory): whole}, dtype) for value in others]
+            whole, *given = shown(contents)
             self._guarded(step, target.within(whole), *given)
             return whole
 
@@ -179,6 +188,8 @@ class Reference:
             self._log(slot, run, moving, [value.memory for value in others])
             self.entries[-1].is_write = any(map(self.depends, values))
             memory.slot = slot
+        elif memory.slot in self.known:
+            self.unseen = True
         memory.content = content.copy()
         memory.writes += 1
 
@@ -194,18 +205,25 @@ class Reference:
             return []
         return list({id(v.memory): v.memory for v in values if self.depends(v)}.values())
 
-    def _called(
-        self, step: Step, values: Sequence[Value], moving: list[Memory], contents: Sequence[Array]
-    ) -> Array:
-        held = dict(zip(map(id, moving), contents, strict=True))
-        dtype = contents[0].dtype if contents else values[0].memory.content.dtype
-        return np.asarray(self._guarded(step, *(self._shown(v, held, dtype) for v in values)))
+    def _shown(
+        self, values: Sequence[Value], moving: list[Memory]
+    ) -> Callable[[Sequence[Array]], list[Array]]:
+        """What values show, as a function of what moving memories hold; the rest as it is now."""
+        fixed = {id(v.memory): v.memory.content.copy() for v in values if v.memory not in moving}
+        constants = [value.array.copy() if value.constant else None for value in values]
 
-    def _shown(self, value: Value, held: dict[int, Array], dtype: Any) -> Array:
-        if value.constant:
-            return value.array.astype(dtype)
-        content = held.get(id(value.memory))
-        return value.within(value.memory.content.astype(dtype) if content is None else content)
+        def shown(contents: Sequence[Array]) -> list[Array]:
+            held = {**fixed, **dict(zip(map(id, moving), contents, strict=True))}
+            dtype = (contents or [values[0].memory.content])[0].dtype
+            held = {key: np.array(content, dtype) for key, content in held.items()}
+            return [
+                value.within(held[id(value.memory)])
+                if constant is None
+                else constant.astype(dtype)
+                for value, constant in zip(values, constants, strict=True)
+            ]
+
+        return shown
 
     def _guarded(self, step: Step, *arrays: Array) -> Any:
         try:
@@ -224,7 +242,7 @@ class Reference:
     def _log(self, slot: int, run: Any, moving: list[Memory], reads: list[Memory]) -> None:
         contents = [memory.content for memory in moving]
         parts = [(memory.slot, partials(run, contents, i)) for i, memory in enumerate(moving)]
-        self.entries.append(Entry(slot, parts, reads))
+        self.entries.append(Entry(slot, run, parts, reads))
         self.known.add(slot)
 
     # -- gradients -------------------------------------------------------------------------------
@@ -258,6 +276,28 @@ class Reference:
         for slot in found.keys() - made:  # leaves
             found[slot] = found[slot].times(self.hooks.get(slot, 1.0))
         return found, visited
+
+    def curvature(self, value: Value, cotangent: Array, along: dict[int, Array]) -> Slope | None:
+        """The second derivative of the value times the cotangent, as leaves move along a line."""
+        if self.unseen:
+            return None
+        kinds: set[Any] = set()
+
+        def moved(t: Any) -> Any:
+            held = {slot: self.starts[slot] + t * each for slot, each in along.items()}
+            for entry in self.entries:
+                result = entry.run([held[slot] for slot, _ in entry.parts])
+                kinds.add(result.dtype.type)
+                held[entry.out] = result.astype(t.dtype)
+            return np.sum(value.within(held[value.memory.slot]) * cotangent)
+
+        try:
+            moved(np.longdouble(0.0))
+            # LAPACK, for one, has no longdouble.
+            kind = np.longdouble if kinds <= {np.longdouble} else np.float64
+            return Slope(*bend(moved, kind))
+        except Unfit:  # beside the point
+            return None
 
     def backward(self, value: Value, cotangent: Array, *, retain: bool) -> None:
         """Add the gradients to those of leaves; without `retain` the steps are used up."""

@@ -1,4 +1,4 @@
-"""The partial derivatives of one step, measured in three ways that see different errors.
+"""Derivatives, measured in three ways that see different errors.
 
 Knows plain NumPy only. What the three differ by, at the end of a chain of such matrices, is what
 the chain may be off by: the truncation, and kinks that lie near.
@@ -21,6 +21,12 @@ WAYS: tuple[tuple[dict[int, int], int], ...] = (
     ({0: -25, 1: 48, 2: -36, 3: 16, 4: -3}, 6),  # one side
 )
 PLACES = sorted({place for weights, _ in WAYS for place in weights})
+# The same of second derivatives, at multiples of the step.
+BENDS: tuple[tuple[dict[int, int], int], ...] = (
+    ({-2: -1, -1: 16, 0: -30, 1: 16, 2: -1}, 12),
+    ({-4: -1, -2: 16, 0: -30, 2: 16, 4: -1}, 48),
+    ({0: 45, 1: -154, 2: 214, 3: -156, 4: 61, 5: -10}, 12),
+)
 
 
 def partials(function: Map, points: Sequence[Array], number: int) -> Array:
@@ -61,3 +67,17 @@ def _widened(function: Map, points: Sequence[Array]) -> list[Array]:
     except Exception:  # noqa: BLE001, S110
         pass
     return [point.astype(np.float64) for point in points]
+
+
+def bend(function: Callable[[Any], Any], kind: Any) -> tuple[Array, Array]:
+    """The second derivative of a function of a number at 0: (ways, 1), and the values' size."""
+    step = kind(np.finfo(kind).eps) ** kind(1 / 6)
+    places = {place for weights, _ in BENDS for place in weights}
+    values = {place: function(kind(place) * step) for place in places}
+    ways = [
+        sum(weight * (values[place] - values[0]) for place, weight in weights.items())
+        / (total * step**2)
+        for weights, total in BENDS
+    ]
+    size = max(abs(float(value)) for value in values.values())
+    return np.array(ways, np.float64)[:, np.newaxis], np.array([size + abs(float(ways[0]))])

@@ -63,6 +63,12 @@ def array_text(array: Any) -> str:
     return repr(np.asarray(array).tolist())
 
 
+def numpy_text(array: Any) -> str:
+    """An array as a call of NumPy: a list does not say of which shape nothing is."""
+    array = np.asarray(array)
+    return f"np.array({array_text(array)})" if array.size else f"np.zeros({array.shape})"
+
+
 def run_shown(source: str, scope: dict[str, Any], name: str) -> None:
     """Run a program whose lines appear in tracebacks."""
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)

@@ -87,9 +87,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    mark = metafunc.definition.get_closest_marker("tapegrad")
-    if mark is not None:
-        _session(metafunc.config).generate(metafunc, mark)
+    if metafunc.definition.get_closest_marker("tapegrad") is not None:
+        _session(metafunc.config).generate(metafunc)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("tapegrad") is not None:
+        _session(item.config).set_up(item)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -57,19 +57,22 @@ class Session:
         """A worker of pytest-xdist is made."""
         node.workerinput[SEED] = self.seed
 
-    def generate(self, metafunc: pytest.Metafunc, mark: pytest.Mark) -> None:
+    def generate(self, metafunc: pytest.Metafunc) -> None:
         """Let a test with the marker run as it is, and by each way that the marker names."""
-        unknown = [*map(repr, mark.args), *sorted(mark.kwargs.keys() - WORDS.keys())]
-        if unknown:
-            pytest.fail(
-                f"@pytest.mark.tapegrad: expected keywords among {', '.join(WORDS)}, "
-                f"got {', '.join(unknown)}. Write compiled=True, for example.",
-                pytrace=False,
-            )
-        names = [name for name in WAYS if mark.kwargs.get(name)]
+        names = _ways_asked(metafunc.definition)
         if names:
             metafunc.fixturenames.append(PARAMETER)
             metafunc.parametrize(PARAMETER, ["plain", *names])
+
+    def set_up(self, item: pytest.Item) -> None:
+        """Refuse a test with the marker that pytest runs only once: it would pass unasked."""
+        if _ways_asked(item) and not _way_of(item):
+            pytest.fail(
+                "@pytest.mark.tapegrad: expected a test that pytest can run several times, got "
+                f"{item.name}, as those of unittest.TestCase run once. Make it a function, or a "
+                "method of a class that is no TestCase.",
+                pytrace=False,
+            )
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
@@ -77,8 +80,7 @@ class Session:
             way = _way_of(item)
             if way in WAYS:
                 stack.enter_context(going(way))
-            mark = item.get_closest_marker("tapegrad")
-            if self.debug_nans or mark is not None and mark.kwargs.get("debug_nans"):
+            if self.debug_nans or _asked(item).get("debug_nans"):
                 stack.enter_context(tapegrad.debug_nans())
             return (yield)
 
@@ -126,12 +128,12 @@ class Session:
         @functools.wraps(check_grads)
         def checked(f: Any, args: Any, *rest: Any, **options: Any) -> None:
             __tracebackhide__ = True
-            check_grads(f, args, *rest, **options)
-            if self.laws is not None:
+            if self.laws is not None:  # first, as they name what is wrong
                 same = {
                     key: options[key] for key in ("rtol", "atol", "progress") if key in options
                 }
                 self.check_laws(item)(f, args, **same)
+            check_grads(f, args, *rest, **options)
 
         return checked
 
@@ -157,9 +159,29 @@ class Session:
 _NOTES: pytest.StashKey[dict[str, bool]] = pytest.StashKey()
 
 
+def _asked(node: Any) -> dict[str, Any]:
+    """The keywords of all markers of a test, its class and its module: the nearest one counts."""
+    asked: dict[str, Any] = {}
+    for mark in node.iter_markers("tapegrad"):
+        unknown = [*map(repr, mark.args), *sorted(mark.kwargs.keys() - WORDS.keys())]
+        if unknown or not mark.kwargs:
+            pytest.fail(
+                f"@pytest.mark.tapegrad: expected keywords among {', '.join(WORDS)}, "
+                f"got {', '.join(unknown) or 'none'}. Write compiled=True, for example.",
+                pytrace=False,
+            )
+        asked = {**mark.kwargs, **asked}
+    return asked
+
+
+def _ways_asked(node: Any) -> list[str]:
+    asked = _asked(node)
+    return [name for name in WAYS if asked.get(name)]
+
+
 def _way_of(item: pytest.Item) -> str:
     callspec = getattr(item, "callspec", None)
-    return "plain" if callspec is None else callspec.params.get(PARAMETER, "plain")
+    return "" if callspec is None else callspec.params.get(PARAMETER, "")
 
 
 def _listed(laws: Any) -> str:

@@ -7,7 +7,7 @@ statements count for the result. Must not know Hypothesis, nor which operations 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,14 @@ from tapegrad.testing._programs.operations import (
     Draft,
     InapplicableError,
     Operation,
+    Test,
     Variable,
 )
 from tapegrad.testing._programs.program import Made, Program, Statement, source_of, space_of
 
 GREAT = 50.0  # larger values are scaled down, or refused
 ARGUMENTS = ("x", "y", "z", "u", "v", "w")
+WHOLE = ("n", "m", "k")  # those of whole numbers, which come first
 REFUSED = (ValueError, TypeError, IndexError, np.linalg.LinAlgError, ArithmeticError)
 
 
@@ -39,9 +41,16 @@ class Builder:
         kinks: bool,
         given: dict[str, Any],
         names: Sequence[str] = ARGUMENTS,
+        spare: Sequence[Callable[[Test], Value | None]] = (),
+        empty: bool = False,
     ) -> None:
+        self.empty = empty  # whether values without elements are of use
         self.args = tuple(args)
         self.names = tuple(names[: len(self.args)])
+        self.present = len(self.args)  # whether they are read or not
+        # Makers of more arguments: one that passes a test, for a statement that nothing else fits.
+        # So a statement stays possible when those before it have gone.
+        self.spare = spare
         self.kinks = kinks
         self.given = given  # the users' own functions, by their names in the program
         self.statements: list[Statement] = []
@@ -53,11 +62,36 @@ class Builder:
         self.variables: list[Variable] = []
         self.helpers: set[str] = set()
         for at, (name, arg) in enumerate(zip(self.names, self.args, strict=True)):
-            value = arg.copy() if isinstance(arg, np.ndarray) else arg
-            self.space[name] = value
-            self.variables.append(Variable(name, np.asarray(value), -1 - at))
+            self._bind(at, name, arg)
         for statement in self.statements:
             self.run(statement)
+
+    def _bind(self, at: int, name: str, arg: Value) -> Variable:
+        """An argument as a variable; those of arguments come first."""
+        value = arg.copy() if isinstance(arg, np.ndarray) else arg
+        self.space[name] = value
+        variable = Variable(name, np.asarray(value), -1 - at)
+        self.variables.insert(at, variable)
+        return variable
+
+    def _new_argument(self, fits: Test) -> Variable | None:
+        """One more argument, that fits; None if none of those that may be made does."""
+        at = len(self.args)
+        if at == self.present + len(self.spare):
+            return None
+        made = self.spare[at - self.present](lambda value: fits(np.asarray(value)))
+        if made is None:
+            return None
+        self.args += (made,)
+        self.names = (*self.names, ARGUMENTS[at - self.present])
+        return self._bind(at, self.names[at], made)
+
+    def _forget_arguments(self, count: int) -> None:
+        """Take back what was made for a statement that was refused."""
+        for name in self.names[count:]:
+            del self.space[name]
+        del self.variables[count : len(self.args)]
+        self.args, self.names = self.args[:count], self.names[:count]
 
     def run(self, statement: Statement) -> None:
         """Run a statement, without a look at its values."""
@@ -93,7 +127,18 @@ class Builder:
 
     def add(self, operation: Operation, row: Sequence[int]) -> bool:
         """Append a statement of this kind; False if none fits."""
-        choose = Chooser(self.variables, row)
+        known = len(self.args)
+        added = self._add(operation, row)
+        if not added:
+            self._forget_arguments(known)
+        return added
+
+    def _chooser(self, row: Sequence[int]) -> Chooser:
+        room = len(self.args) < self.present + len(self.spare)
+        return Chooser(self.variables, row, self._new_argument if room else None)
+
+    def _add(self, operation: Operation, row: Sequence[int]) -> bool:
+        choose = self._chooser(row)
         try:
             draft = operation.draft(choose)
         except InapplicableError:
@@ -132,17 +177,28 @@ class Builder:
             return False
         if statement.name is None:
             assert statement.writes is not None
-            return all(_is_useful(self.space[v.name]) for v in self.variables)
+            return all(self._is_useful(self.space[v.name]) for v in self.variables if v.group >= 0)
         value = self.space[statement.name]
-        if not isinstance(value, (np.ndarray, np.generic)) or not _is_useful(value):
+        if not isinstance(value, (np.ndarray, np.generic)) or not self._is_useful(value):
             return False
         self._assign(statement)
         return True
+
+    def _is_useful(self, value: Value) -> bool:
+        """Floating, not too large, and finite."""
+        if value.dtype.kind not in "fc" or value.size > LARGEST:
+            return False
+        if not value.size:
+            return self.empty
+        greatest = np.max(np.abs(value))
+        return bool(np.isfinite(greatest) and greatest <= GREAT)
 
     # -- the end ---------------------------------------------------------------------------------
 
     def program(self, row: Sequence[int], output: str) -> Program:
         """The program whose result is of what no statement has used, without dead statements."""
+        if not self.variables:
+            self._new_argument(lambda _: True)
         returned, needed, scalar = self._result(row, output)
         live = self._live(needed)
         renamed: dict[str, str] = {}
@@ -153,12 +209,17 @@ class Builder:
             final.append(in_other_names(statement, renamed))
         lines = [line for statement in final for line in statement.lines]
         helpers = [h for statement in final for h in statement.helpers]
-        source = source_of(
-            self.names, lines, _renamed(returned, renamed), self.args, helpers, self.given
-        )
+        names, args = self._read({*needed, *(name for s in final for name in s.reads)})
+        source = source_of(names, lines, _renamed(returned, renamed), args, helpers, self.given)
         made = tuple(statement.operation for statement in final)
         kind = "scalar" if scalar else "array"
-        return Program(source, self.args, made, self.given, Made(self.names, tuple(final), kind))
+        return Program(source, args, made, self.given, Made(names, tuple(final), kind))
+
+    def _read(self, wanted: set[str]) -> tuple[tuple[str, ...], tuple[Value, ...]]:
+        """The arguments, without those that were made for statements that are dead."""
+        pairs = list(zip(self.names, self.args, strict=True))
+        kept = [pair for at, pair in enumerate(pairs) if at < self.present or pair[0] in wanted]
+        return tuple(name for name, _ in kept), tuple(arg for _, arg in kept)
 
     def _result(self, row: Sequence[int], output: str) -> tuple[str, list[str], bool]:
         """What is returned, the variables that it reads, and whether it is their sum."""
@@ -201,14 +262,6 @@ def _as_real_sum(variable: Variable) -> str:
     return f"np.sum({name})" if value.ndim else name
 
 
-def _is_useful(value: Value) -> bool:
-    """Floating, not too large, and finite."""
-    if value.dtype.kind not in "fc" or value.size > LARGEST or not value.size:
-        return False
-    greatest = np.max(np.abs(value))
-    return bool(np.isfinite(greatest) and greatest <= GREAT)
-
-
 _NAME = re.compile(r"\bv\d+\b")
 
 
@@ -230,4 +283,4 @@ def in_other_names(statement: Statement, names: dict[str, str]) -> Statement:
     )
 
 
-__all__ = ["ARGUMENTS", "Builder", "in_other_names"]
+__all__ = ["ARGUMENTS", "WHOLE", "Builder", "in_other_names"]

@@ -1,23 +1,23 @@
 """`programs`: a Hypothesis strategy for whole programs; the same from a seed, without Hypothesis.
 
 Knows which operations are allowed, and how arguments and rows of numbers become a program. A row
-stands by itself, whatever stands before it: so Hypothesis removes rows, and what is left reads
-what is left.
+stands by itself, whatever stands before it: what it reads is a variable that fits or else a new
+argument that does. So Hypothesis removes rows, many at a time, and those that stay still run.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._errors import InputError, message
-from tapegrad.testing._programs import elementwise, matrices, statements, structure
-from tapegrad.testing._programs.building import ARGUMENTS, Builder
-from tapegrad.testing._programs.operations import Operation
+from tapegrad.testing._programs import asked_for, elementwise, matrices, statements, structure
+from tapegrad.testing._programs.building import ARGUMENTS, WHOLE, Builder
+from tapegrad.testing._programs.operations import Operation, Test
 from tapegrad.testing._programs.own import Own, operation_of
 from tapegrad.testing._programs.program import Program
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 ROW = 7  # numbers for one statement: which one, and its choices
 MOST = 255  # the largest of them
 SHAPES = ((), (2,), (3,), (2, 3), (3, 3), (2, 2), (1,), (3, 1), (1, 3), (2, 1, 3))
+EMPTY = ((0,), (2, 0), (0, 3))  # with empty=True, beside the others
 DTYPES = ("float64",)
 SPARE = 1.5  # rows for each statement: some fit no variable
 
@@ -44,6 +45,8 @@ class Rules(NamedTuple):
     inputs: int
     kinks: bool
     output: str
+    integers: int
+    empty: bool
 
     @property
     def slots(self) -> int:
@@ -53,7 +56,7 @@ class Rules(NamedTuple):
 @functools.cache
 def known_operations() -> tuple[Operation, ...]:
     """Every operation that a program may have, the simplest first."""
-    rooms = (elementwise, structure, matrices, statements)
+    rooms = (elementwise, structure, matrices, statements, asked_for)
     return tuple(operation for room in rooms for operation in room.operations())
 
 
@@ -69,11 +72,17 @@ def rules_of(
     writes: bool,
     kinks: bool,
     output: str,
+    casts: bool,
+    integers: int,
+    flat: bool,
+    empty: bool,
 ) -> Rules:
     if output not in ("scalar", "array", "any"):
         _refuse('output="scalar", "array" or "any"', repr(output))
     if not 1 <= inputs <= len(ARGUMENTS):
         _refuse(f"inputs from 1 to {len(ARGUMENTS)}", repr(inputs))
+    if not 0 <= integers <= len(WHOLE):
+        _refuse(f"integers from 0 to {len(WHOLE)}", repr(integers))
     found = known_operations()
     if operations is not None:
         names = tuple(operations)
@@ -82,7 +91,15 @@ def rules_of(
             _refuse("names of operations, as program.operations has them", ", ".join(strange))
         found = tuple(operation for operation in found if operation.name in names)
     else:
-        left_out = {"nested": nested, "write": writes, "planted": kinks}
+        left_out = {
+            "nested": nested,
+            "write": writes,
+            "planted": kinks,
+            "cast": casts,
+            "integer": integers > 0,
+            "flat": flat,
+            "empty": empty,
+        }
         found = tuple(operation for operation in found if left_out.get(operation.kind, True))
     mine = tuple(own)
     found = (*map(operation_of, mine), *found)
@@ -94,10 +111,12 @@ def rules_of(
         found,
         {one.name: one.function for one in mine},
         kinds,
-        tuple(shapes),
+        (*shapes, *EMPTY) if empty else tuple(shapes),
         inputs,
         kinks,
         output,
+        integers,
+        empty,
     )
 
 
@@ -125,10 +144,46 @@ def argument(rules: Rules, shape: int, dtype: int, seed: int) -> Value:
     return made if sides else made[()]
 
 
-def build(rules: Rules, inputs: Sequence[Row], rows: Iterable[Row], last: Row) -> Program:
-    """The program of these numbers: the same numbers give the same one."""
-    args = [argument(rules, *row) for row in inputs]
-    builder = Builder(args, rules.kinks, rules.given)
+def whole_argument(rules: Rules, shape: int, _: int, seed: int) -> Value:
+    """An argument of whole numbers from 0 to 3."""
+    sides = rules.shapes[shape % len(rules.shapes)]
+    made: Value = np.random.default_rng(seed).integers(0, 4, sides)
+    return made if sides else np.int64(made)
+
+
+def argument_that_fits(rules: Rules, row: Row) -> Callable[[Test], Value | None]:
+    """Makes the argument of a row, of the next shape and dtype that passes a test."""
+    shape, dtype, seed = row
+
+    def make(fits: Test) -> Value | None:
+        for dtypes_on in range(len(rules.dtypes)):
+            for shapes_on in range(len(rules.shapes)):
+                made = argument(rules, shape + shapes_on, dtype + dtypes_on, seed)
+                if fits(made):
+                    return made
+        return None
+
+    return make
+
+
+def build(
+    rules: Rules,
+    inputs: Sequence[Row],
+    rows: Iterable[Row],
+    last: Row,
+    spare: Sequence[Row] = (),
+    whole: Sequence[Row] = (),
+) -> Program:
+    """The program of these numbers: the same numbers give the same one.
+
+    `spare`: of arguments that are made when a statement needs them. `whole`: of those of whole
+    numbers.
+    """
+    args = [whole_argument(rules, *row) for row in whole]
+    args += [argument(rules, *row) for row in inputs]
+    names = (*WHOLE[: len(whole)], *ARGUMENTS)
+    makers = [argument_that_fits(rules, row) for row in spare]
+    builder = Builder(args, rules.kinks, rules.given, names, spare=makers, empty=rules.empty)
     for row in rows:
         kind = row[0] % (len(rules.allowed) + 1)
         if kind and len(builder.statements) < rules.most:
@@ -150,11 +205,12 @@ def random_program(
         for _ in range(1 + int(random.integers(rules.inputs)))
     ]
     rows = random.integers(0, 2**31, (3 * count, ROW)).tolist()
+    whole = random.integers(0, MOST, (rules.integers, 3)).tolist() if rules.integers else []
     if including is not None:
         names = [operation.name for operation in rules.allowed]
         for at in {int(random.integers(count)), int(random.integers(count))}:
             rows[at][0] = 1 + names.index(including)
-    return build(rules, inputs, rows, random.integers(0, MOST, 4).tolist())
+    return build(rules, inputs, rows, random.integers(0, MOST, 4).tolist(), whole=whole)
 
 
 DEFAULTS: dict[str, Any] = {
@@ -167,6 +223,10 @@ DEFAULTS: dict[str, Any] = {
     "writes": True,
     "kinks": False,
     "output": "scalar",
+    "casts": False,
+    "integers": 0,
+    "flat": False,
+    "empty": False,
 }
 
 
@@ -182,6 +242,10 @@ def programs(
     writes: bool = True,
     kinks: bool = False,
     output: str = "scalar",
+    casts: bool = False,
+    integers: int = 0,
+    flat: bool = False,
+    empty: bool = False,
 ) -> SearchStrategy[Program]:
     """A strategy for random NumPy programs of up to `count` statements, fit for every transform.
 
@@ -197,7 +261,15 @@ def programs(
     inputs: the most arguments. output: "scalar" (a real sum of all that no statement has used),
     "array" (these themselves, a tuple of them where there are several) or "any".
 
-    A failing program shrinks: statements go, shapes and values become simple.
+    Only where asked for: `casts` between dtypes; `integers`, the most arguments of whole numbers
+    from 0 to 3, which come first and are multiplied, compared and indexed by; `flat`, functions
+    that are constant between jumps (np.floor, np.sign) and tapegrad.stop_gradient; `empty`,
+    arguments and values without elements. `program.argnums` are the arguments that derivatives
+    are taken by, `program.args_at(seed)` other values of all of them.
+
+    A failing program shrinks to few statements, of simple shapes and values: one of 30 statements
+    of which one fails takes Hypothesis about a hundred calls to find that one. `shrink` needs
+    fewer still, and keeps the values that the failing statement saw.
 
     Raises InputError for options that do not exist, and ImportError, naming the extra to install,
     where Hypothesis is missing.
@@ -221,22 +293,55 @@ def programs(
         writes=writes,
         kinks=kinks,
         output=output,
+        casts=casts,
+        integers=integers,
+        flat=flat,
+        empty=empty,
     )
-    st = _strategies()
-    number = st.integers(0, MOST)
-    kind = st.integers(0, len(rules.allowed))
-    row = st.tuples(kind, st.integers(0, (MOST + 1) ** (ROW - 1) - 1))
-    one_input = st.tuples(number, number, st.integers(0, 2**16))
-    # Lists of their own accord are short. One of a drawn least length is not, and when that has
-    # shrunk to 0, its elements go one by one.
-    least = st.sampled_from([0, rules.slots // 2, *[rules.slots] * 3])
-    made: SearchStrategy[Program] = st.builds(
-        lambda inputs, rows, last: build(rules, inputs, map(_unpacked, rows), (last,)),
-        st.lists(one_input, min_size=1, max_size=rules.inputs),
-        least.flatmap(lambda n: st.lists(row, min_size=n, max_size=rules.slots)),
-        number,
-    )
+    made: SearchStrategy[Program] = _drawn(rules)
     return made
+
+
+def _drawn(rules: Rules) -> Any:
+    """The strategy: all that is drawn, in an order in which Hypothesis can take parts of it out.
+
+    The arguments first, always as many. Then the rows, until one whose first two bytes are a small
+    number. A row is one choice of Hypothesis, so what it tries first, to take out five choices,
+    ten, twenty ... in turn, takes out as many statements.
+    """
+    st = _strategies()
+    row, one_input = _bytes(st, 2 + ROW), _bytes(st, 4)
+    count = len(rules.allowed)
+    ends = 2**16 // (4 * rules.slots)  # most programs have all their rows
+
+    def drawn(draw: Callable[[Any], Any]) -> Program:
+        inputs = [_input(draw(one_input)) for _ in range(rules.inputs)]
+        whole = [_input(draw(one_input)) for _ in range(rules.integers)]
+        last = draw(row)
+        rows: list[Row] = []
+        while (kind := _sixteen_bits(made := draw(row))) >= ends:
+            rows.append((1 + (kind - ends) % count, *made[2:]))
+            if len(rows) == rules.slots:
+                # The end is a choice here too, of a type that no row has: when a row has been
+                # taken out, it is read as zeros, which end the program.
+                draw(st.booleans())
+                break
+        return build(rules, (), rows, last, inputs, whole)
+
+    return st.composite(drawn)()
+
+
+def _bytes(st: Any, size: int) -> Any:
+    return st.binary(min_size=size, max_size=size)
+
+
+def _input(made: Sequence[int]) -> Row:
+    """Shape, dtype and seed of an argument."""
+    return made[0], made[1], _sixteen_bits(made[2:])
+
+
+def _sixteen_bits(made: Sequence[int]) -> int:
+    return 256 * made[0] + made[1]
 
 
 def _strategies() -> Any:
@@ -247,9 +352,3 @@ def _strategies() -> Any:
             "tapegrad.testing: its strategies need Hypothesis. Install tapegrad[test]."
         ) from error
     return hypothesis.strategies
-
-
-def _unpacked(row: tuple[int, int]) -> Row:
-    """The numbers of a row: Hypothesis needs one step to make zeros of all of them."""
-    kind, packed = row
-    return (kind, *packed.to_bytes(ROW - 1, "little"))

@@ -152,11 +152,10 @@ def _planted(text: str) -> Callable[[Chooser], Draft]:
     """A kink exactly at the arguments: of an argument beside one of its own elements."""
 
     def draft(choose: Chooser) -> Draft:
-        known = {v.name for v in choose.variables if v.group < 0}
+        if not choose.variables:
+            choose.pick(is_real)
         names = [
-            v.name
-            for v in choose.variables
-            if v.name in known and is_real(v.value) and v.value.size
+            v.name for v in choose.variables if v.group < 0 and is_real(v.value) and v.value.size
         ]
         a = choose.one_of(names)
         choose.read.append(a)

@@ -53,8 +53,14 @@ class Chooser:
     The same row chooses the same from the same variables; zeros choose what is simplest.
     """
 
-    def __init__(self, variables: Sequence[Variable], row: Sequence[int]) -> None:
+    def __init__(
+        self,
+        variables: Sequence[Variable],
+        row: Sequence[int],
+        new: Callable[[Test], Variable | None] | None = None,
+    ) -> None:
         self.variables = variables
+        self._new = new  # makes one more argument, if one may be made that fits
         self._row: Iterator[int] = iter(row)
         self.read: list[str] = []
         self.values = {variable.name: variable.value for variable in variables}
@@ -74,10 +80,21 @@ class Chooser:
     def pick(self, fits: Test | None = None) -> str:
         """The name of a variable that fits."""
         found = [v.name for v in self.variables if fits is None or fits(v.value)]
-        name = str(self.one_of(found))
+        at = self.number(len(found) + (self._new is not None))
+        name = found[at] if at < len(found) else self._made(fits, found)
         if name not in self.read:
             self.read.append(name)
         return name
+
+    def _made(self, fits: Test | None, found: Sequence[str]) -> str:
+        """The name of a new argument that fits; of a variable that does, where there is none."""
+        made = self._new(fits or (lambda _: True)) if self._new else None
+        if made is None:
+            if not found:
+                raise InapplicableError
+            return found[0]
+        self.values[made.name] = made.value
+        return made.name
 
     def array(self, fits: Test | None = None, *, least: int = 1) -> str:
         """A real array with elements and at least some dimensions."""

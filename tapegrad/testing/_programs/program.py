@@ -71,6 +71,21 @@ class Program:
         return tuple(arg.copy() if isinstance(arg, np.ndarray) else arg for arg in self._args)
 
     @property
+    def argnums(self) -> tuple[int, ...]:
+        """The positions of the arguments that derivatives are taken by: not of whole numbers."""
+        return tuple(at for at, arg in enumerate(self._args) if arg.dtype.kind in "fc")
+
+    def args_at(self, seed: int, special: float | None = None) -> tuple[Value, ...]:
+        """Other arguments of the same shapes and dtypes, by a seed: normal and whole numbers.
+
+        `special`, a zero, an infinity or a NaN, is put at one element of each of floating dtype.
+        There a program may be at a kink, outside of domains, or raise. LAPACK's decompositions of
+        matrices with an infinity (np.linalg.svd) may not end.
+        """
+        random = np.random.default_rng(seed)
+        return tuple(_another(random, arg, special) for arg in self._args)
+
+    @property
     def function(self) -> Any:
         """The function `f` of the source."""
         if self._function is None:
@@ -93,6 +108,19 @@ class Program:
 
     def __reduce__(self) -> Any:
         return Program, (self.source, self._args, self.operations, self.given, self.made)
+
+
+def _another(random: np.random.Generator, arg: Value, special: float | None) -> Value:
+    """An argument like this one, of other values."""
+    if arg.dtype.kind == "i":
+        return np.asarray(random.integers(0, 4, arg.shape)).astype(arg.dtype)[()]
+    made = np.asarray(random.standard_normal(arg.shape))
+    if arg.dtype.kind == "c":
+        made = made + 1j * random.standard_normal(arg.shape)
+    made = np.asarray(made).astype(arg.dtype)
+    if special is not None and made.size:
+        made.flat[random.integers(made.size)] = special
+    return made if arg.ndim else made[()]
 
 
 def space_of(given: dict[str, Any]) -> dict[str, Any]:

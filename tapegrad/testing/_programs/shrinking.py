@@ -124,7 +124,7 @@ def _built(
     used = {name for statement in statements for name in statement.reads}
     args = [arg for arg in args if arg[0] in used] or list(args[:1])
     names = [name for name, _ in args]
-    builder = Builder([value for _, value in args], True, program.given, names)
+    builder = Builder([value for _, value in args], True, program.given, names, empty=True)
     if not all(builder.append(statement) for statement in statements):
         return None
     return builder.program((0,), program.made.output)

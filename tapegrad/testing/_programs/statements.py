@@ -158,7 +158,10 @@ def _halved(choose: Chooser) -> Draft:
             break
         x = x / 2
     margin = min(margin, nearest(choose[a]))
-    lines = f"{{out}} = {a}\nwhile np.sum(np.abs({{out}})) > 1.0:\n    {{out}} = {{out}} / 2.0"
+    # Elsewhere there may be an infinity, whose half is no smaller.
+    lines = (
+        f"{{out}} = {a}\nwhile 1.0 < np.sum(np.abs({{out}})) < 1e9:\n    {{out}} = {{out}} / 2.0"
+    )
     return Draft(lines, margin, several_lines=True)
 
 

@@ -27,7 +27,7 @@ from tapegrad._profile.switch import Place, Switch
 from tapegrad._tree import flatten, paths_of, unflatten
 from tapegrad.testing._blame.calls import Call
 from tapegrad.testing._blame.culprit import Blame
-from tapegrad.testing._blame.redone import argument_at
+from tapegrad.testing._blame.redone import argument_at, laid_out
 from tapegrad.testing._blame.search import blamed_for, first_culprit, outcome_of, quietly
 from tapegrad.testing._blame.trial import Subject
 from tapegrad.testing._differences import direction
@@ -58,7 +58,31 @@ def culprit_of(func: Function, inputs: Sequence[Any], order: int, seed: int = 0)
                 found = _asked(call, noting.sites, each, seed)
                 if found is not None:
                     return found
+        with suppress(Exception):  # operations within a functional transform are seen there alone
+            whole = _Call(func, name_of(func), tuple(inputs), {})
+            return first_culprit(whole, whole.leaves, order=order, seed=seed)
     return None
+
+
+def raising_of(func: Function, inputs: Sequence[Any], order: int) -> str:
+    """Which operation's own derivative raises, and its line; empty where none does."""
+    with quietly():
+        noting = _Noting(sys._getframe(1))
+        with noting.switched(), enable_grad(), suppress(Exception):
+            func(*inputs)
+        for call in noting.calls:
+            try:
+                subject = _subject(call)
+                outs = call.plain(*call.leaves)
+                subject.pulls[0](call.leaves)(outs)
+                if order > 1:
+                    subject = _second(call, 0)
+                    subject.pulls[0](subject.leaves)(call.leaves)
+            except Exception as error:  # noqa: BLE001 - of any Function
+                site = noting.sites.sites()[call.site]
+                place = f', called in File "{site[0].file}", line {site[0].line}' if site else ""
+                return f"The derivative of {call.operation} raises {type(error).__name__}{place}."
+    return ""
 
 
 # --- The calls of a function --------------------------------------------------------------------
@@ -104,10 +128,12 @@ class _Noting:
     def places(self) -> Iterator[Place]:
         """The operations, and the calls of custom Functions."""
         yield from _recorded._operations(self)
-        applied = self.recording(
-            lambda kind, *args: _call(kind, args), lambda kind, *_: f"{kind.__name__}.apply"
-        )
-        yield Place(_function, "call", lambda kind, args: applied(kind, *args))
+
+        def applied(kind: Any, args: Any) -> Any:
+            apply = self.recording(lambda *given: _call(kind, given), f"{kind.__name__}.apply")
+            return apply(*args)
+
+        yield Place(_function, "call", applied)
 
     def switched(self) -> Any:
         """A context in which calls are noted."""
@@ -150,7 +176,7 @@ class _Call(Call):
             else:
                 self.places[same].append(at)
                 self.names[same] += f" and {argument_at(paths[at])}"
-        self.leaves = [np.array(plain_of(x)) for x in self.tensors]
+        self.leaves = [_array_of(x) for x in self.tensors]
         self.before = [x._version for x in self.tensors]
         self.written: list[int] = []
 
@@ -186,8 +212,13 @@ class _Call(Call):
 
 def _copied(x: Any) -> Any:
     if isinstance(x, Tensor):
-        return of_value(np.array(plain_of(x)))
-    return x.copy() if type(x) is np.ndarray else x
+        return of_value(_array_of(x))
+    return laid_out(x, x) if type(x) is np.ndarray else x
+
+
+def _array_of(x: Tensor) -> Any:
+    """A copy of a tensor's elements, laid out in memory as they are."""
+    return _copied(np.asarray(plain_of(x)))
 
 
 def _array(x: Value) -> Value:
@@ -207,7 +238,7 @@ def _pulled(
 ) -> list[Any]:
     """Cotangents by a backward pass; the engine's are the conjugates of PyTorch's gradients."""
     with enable_grad():
-        given = [of_value(np.array(x)).requires_grad_() for x in leaves]
+        given = [of_value(_copied(np.asarray(x))).requires_grad_() for x in leaves]
         outs = function(given)
         pairs = [
             (out, of_value(np.array(np.conj(bar))))
@@ -235,7 +266,7 @@ def _pushed(
 ) -> list[Any]:
     with forward_ad.dual_level():
         given = [
-            forward_ad.make_dual(of_value(np.array(x)), of_value(np.array(dot)))
+            forward_ad.make_dual(of_value(_copied(np.asarray(x))), of_value(np.array(dot)))
             for x, dot in zip(leaves, dots, strict=True)
         ]
         found = []

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._errors import message
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 
 
@@ -24,11 +25,16 @@ class Stored:
     def __init__(self, tensor: Tensor, directory: Path, compressed: bool) -> None:
         value = plain_of(tensor)
         handle, name = tempfile.mkstemp(".npz", "saved-", directory)
-        save = np.savez_compressed if compressed else np.savez
-        with os.fdopen(handle, "wb") as file:
-            save(file, value=value)
         self.path = Path(name)
-        weakref.finalize(self, _remove, name)
+        # It also runs when Python exits; a forked process has this object, and not the file.
+        remove = weakref.finalize(self, _remove, name, os.getpid())
+        save = np.savez_compressed if compressed else np.savez
+        try:
+            with os.fdopen(handle, "wb") as file:
+                save(file, value=value)
+        except BaseException:
+            remove()
+            raise
 
     def load(self) -> Tensor:
         """The tensor, read from the file."""
@@ -36,8 +42,9 @@ class Stored:
             return of_value(file["value"])
 
 
-def _remove(name: str) -> None:
-    Path(name).unlink(missing_ok=True)
+def _remove(name: str, process: int) -> None:
+    if os.getpid() == process:
+        Path(name).unlink(missing_ok=True)
 
 
 class Disk:
@@ -49,8 +56,17 @@ class Disk:
 
     def pack(self, tensor: Tensor) -> Stored:
         """Write a tensor into a file. The directory is made if there is none."""
-        self.directory.mkdir(parents=True, exist_ok=True)
-        return Stored(tensor, self.directory, self.compressed)
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            return Stored(tensor, self.directory, self.compressed)
+        except OSError as error:
+            text = message(
+                "save_on_cpu",
+                f"to write a saved tensor of {tensor.nbytes} bytes",
+                error.strerror or str(error),
+                "Free space, or give a directory on another disk that can be written",
+            )
+            raise OSError(error.errno, text, str(self.directory)) from error
 
     @staticmethod
     def unpack(stored: Stored) -> Tensor:

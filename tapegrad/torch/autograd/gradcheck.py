@@ -63,7 +63,8 @@ def gradcheck(
     never (False), or a class like tqdm.
 
     blame: add to the error which operation of func is wrong, by its name, the line that calls it,
-    the argument and the element. PyTorch's gradcheck has no such parameter.
+    the argument and the element; where a derivative raises, a note says whose. PyTorch's gradcheck
+    has no such parameter.
 
     Raises GradcheckError (a RuntimeError) where they differ, or returns False with
     raise_exception=False. ValueError where no input requires grad.
@@ -108,6 +109,10 @@ def gradcheck(
         if blame:
             raise _with_culprit(error, func, check.inputs, 1) from None
         raise
+    except Exception as error:
+        if blame:
+            _note_operation(error, func, check.inputs, 1)
+        raise
     return True
 
 
@@ -118,6 +123,15 @@ def _with_culprit(
     from tapegrad.torch.autograd._blame import text_of  # of operations, which import this package
 
     return GradcheckError(f"{error}\n{text_of(func, inputs, order)}")
+
+
+def _note_operation(error: Exception, func: Function, inputs: Sequence[Any], order: int) -> None:
+    """Add to an error that stopped the check which operation's own derivative raises, if one's."""
+    from tapegrad.torch.autograd._blame import raising_of  # as above
+
+    note = raising_of(func, inputs, order)
+    if note:
+        error.add_note(note)
 
 
 def gradgradcheck(
@@ -201,6 +215,10 @@ def gradgradcheck(
     except GradcheckError as error:
         if blame:
             raise _with_culprit(error, func, given, 2) from None
+        raise
+    except Exception as error:
+        if blame:
+            _note_operation(error, func, given, 2)
         raise
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import tapegrad
 from tapegrad._core.types import Function, Tree
+from tapegrad._transforms.chunks import ChunkSize
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten, tree_map, unflatten
 from tapegrad.torch._graph.dual import tangent_of
@@ -228,20 +229,20 @@ def jacrev(
     argnums: Argnums = 0,
     *,
     has_aux: bool = False,
-    chunk_size: int | None = None,
+    chunk_size: ChunkSize = None,
 ) -> Function:
     """The Jacobian in reverse mode: of shape `out.shape + argument.shape`, of real numbers.
 
     For pytrees the output's containers hold those of the argument; argnums and has_aux as in
-    `grad`. chunk_size: how many rows are computed at once.
+    `grad`. chunk_size: how many rows are computed at once; "auto" for no more than fit into
+    `tapegrad.config.memory_budget`.
 
     >>> import tapegrad.torch as torch
     >>> torch.func.jacrev(torch.square)(torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
     """
-    if chunk_size is not None and chunk_size < 1:
-        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+    _checks.require_chunk_size(chunk_size, "jacrev: `chunk_size` should be greater than 0.")
     options = {"chunk_size": chunk_size}
     return _jacobian(tapegrad.jacrev, reverse, func, argnums, has_aux, options)
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from tapegrad import InputError, NonFiniteError, ShapeMismatchError, TapegradError
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function, Tree
+from tapegrad._transforms import chunks
 from tapegrad._tree import Structure, flatten, flatten_prefix
 from tapegrad.torch._tensor.tensor import Tensor, require_floating
 from tapegrad.torch.func._structures import specification
@@ -37,6 +38,14 @@ def pytorch_errors(arguments: type[Exception] = RuntimeError) -> Iterator[None]:
         raise
     except TapegradError as error:
         raise RuntimeError(str(error)) from error
+
+
+def require_chunk_size(chunk_size: object, words: str) -> None:
+    """Raise ValueError with PyTorch's words for what is no chunk size; "auto" is one."""
+    try:
+        chunks.require_chunk_size("chunk_size", chunk_size)
+    except InputError:
+        raise ValueError(f'{words} "auto" is the third choice.') from None
 
 
 def name_of(function: Function) -> str:

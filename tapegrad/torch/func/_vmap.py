@@ -13,6 +13,7 @@ import numpy as np
 
 import tapegrad
 from tapegrad._core.types import Function, Tree
+from tapegrad._transforms.chunks import ChunkSize
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten
 from tapegrad.torch._ops.create.generator import DRAWN
@@ -31,14 +32,14 @@ def vmap(
     out_dims: Tree = 0,
     randomness: str = "error",
     *,
-    chunk_size: int | None = None,
+    chunk_size: ChunkSize = None,
 ) -> Callable[Parameters, Result]:
     """Apply a function of one example to many, along a dimension of the tensors given.
 
     in_dims: that dimension for each positional argument, None for one that all examples share;
     keyword arguments are shared. out_dims: where it is in the outputs. randomness: "error",
     "different" numbers for each example, or the "same" for all. chunk_size: how many examples are
-    computed at once.
+    computed at once; "auto" for as many as fit into `tapegrad.config.memory_budget`.
 
     ValueError for dimensions that do not fit, RuntimeError for what depends on the values of
     single examples.
@@ -52,8 +53,9 @@ def vmap(
             "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
             f"{randomness}"
         )
-    if chunk_size is not None and chunk_size < 1:
-        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+    _checks.require_chunk_size(
+        chunk_size, f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})"
+    )
     in_dims = tuple(in_dims) if isinstance(in_dims, list) else in_dims
     out_dims = tuple(out_dims) if isinstance(out_dims, list) else out_dims
     program = _without_draws(func) if randomness == "error" else func

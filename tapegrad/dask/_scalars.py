@@ -1,0 +1,330 @@
+"""value, value_and_grad, grad, hvp, ggnvp: a scalar loss over all partitions.
+
+Knows what users pass. Must not know graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Function, Value
+from tapegrad._core.values import in_trace, untraced
+from tapegrad._errors import InputError, describe, message, name_of
+from tapegrad._progress import Progress
+from tapegrad._transforms.inputs import Inputs, Selection
+from tapegrad._transforms.tracebacks import folding
+from tapegrad._transforms.wrapper import require_function
+from tapegrad._tree import flatten, flatten_like, unflatten
+from tapegrad.dask._batches import Items
+from tapegrad.dask._differentiable import Objective, refuse_traced
+from tapegrad.dask._partitions import Partitions, partitions_of
+from tapegrad.dask._passes import Where, run_pass
+from tapegrad.dask._tasks import Place, Step, checked_weight
+
+Weights = Sequence[float] | Callable[[Any], Any] | None
+
+
+@folding
+def value_and_grad(
+    loss: Function,
+    params: Any,
+    data: Any,
+    *,
+    combine: str = "mean",
+    weights: Weights = None,
+    has_aux: bool = False,
+    client: Any = None,
+    scheduler: Any = None,
+    retries: int | None = None,
+    progress: Progress = None,
+) -> Any:
+    """`(value, gradient)` of a loss over all partitions of the data.
+
+    loss: `loss(params, batch)` returns a real number; it is called where the data lie, with the
+    parameters and one partition: plain arrays in the containers of `data`, a pandas table, an
+    xarray.Dataset. params: arrays or numbers of a floating or complex dtype, or a pytree of them;
+    the gradient has their containers, shapes and dtypes, as of `tapegrad.grad`.
+
+    data: a Dask array, or a pytree of them chunked alike along axis 0 (and not along others); a
+    Dask bag, whose items are batches; a Dask dataframe; an xarray.Dataset or DataArray on Dask,
+    chunked along one dimension; a list of delayed batches or of futures.
+
+    combine: "mean" if the loss is a mean over the rows of its batch (the result is the mean over
+    all rows, also of unequal partitions), or "sum". weights: in place of the numbers of rows, a
+    number for each partition or a function of a batch; with "sum" each loss is multiplied by its
+    own. The loss is not called on batches without rows, or of the weight 0.
+
+    has_aux: the loss returns `(value, aux)`, and the result is `((value, [aux, ...]), gradient)`
+    with the aux of each batch in order, None for a partition without rows. They come to the
+    caller: keep them small.
+
+    client: a distributed.Client. scheduler: "threads", "processes", "synchronous", or what else
+    Dask takes; by default what Dask's configuration says. retries: how often the cluster runs a
+    failed task again. progress: a bar as elsewhere, see `tapegrad.jacobian`; with a client True
+    shows distributed's.
+
+    The sums are taken in a fixed order: the same chunks give the same bits with any scheduler and
+    any number of workers. The result can be differentiated, up to second derivatives.
+
+    Raises InputError for other data, chunks that differ, or no rows at all under "mean";
+    ImportError without Dask; and whatever the loss raises, with a note that names the partition.
+
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> import tapegrad.dask
+    >>> x = da.from_array(np.array([[1.0], [2.0], [3.0]]), chunks=(2, -1))
+    >>> def loss(w, x):
+    ...     return np.mean((x @ w) ** 2)
+    >>> value, gradient = tapegrad.dask.value_and_grad(loss, np.array([3.0]), x)
+    >>> float(round(value, 12)), gradient.round(12)
+    (42.0, array([28.]))
+    """
+    where = Where(client, scheduler, retries, progress)
+    work = _Work("value_and_grad", loss, params, data, combine, weights, where, has_aux)
+    found = work.objective.value_and_grad(work.leaves)
+    value = (found[0], work.aux) if has_aux else found[0]
+    return value, work.tree(found[1:])
+
+
+@folding
+def value(
+    loss: Function,
+    params: Any,
+    data: Any,
+    *,
+    combine: str = "mean",
+    weights: Weights = None,
+    has_aux: bool = False,
+    client: Any = None,
+    scheduler: Any = None,
+    retries: int | None = None,
+    progress: Progress = None,
+) -> Any:
+    """The loss over all partitions, or `(value, [aux, ...])`; for the rest see `value_and_grad`.
+
+    It may be differentiated by `params`, and so minimised: `tapegrad.grad`, `tapegrad.optimize`.
+    Where it is, one pass gives its value with its gradient.
+
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> import tapegrad
+    >>> x = da.from_array(np.array([1.0, 2.0, 6.0]), chunks=2)
+    >>> def distance(m):
+    ...     return value(lambda m, x: np.mean((x - m) ** 2), m, x)
+    >>> float(round(tapegrad.grad(distance)(1.0), 12))
+    -4.0
+    """
+    where = Where(client, scheduler, retries, progress)
+    work = _Work("value", loss, params, data, combine, weights, where, has_aux)
+    found = work.objective.value(work.leaves)
+    return (found, work.aux) if has_aux else found
+
+
+@folding
+def grad(
+    loss: Function,
+    params: Any,
+    data: Any,
+    *,
+    combine: str = "mean",
+    weights: Weights = None,
+    has_aux: bool = False,
+    client: Any = None,
+    scheduler: Any = None,
+    retries: int | None = None,
+    progress: Progress = None,
+) -> Any:
+    """The gradient of `value_and_grad` alone, or `(gradient, [aux, ...])` with `has_aux`.
+
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> x = da.from_array(np.arange(4.0), chunks=2)
+    >>> grad(lambda w, x: np.sum(w * x), 2.0, x, combine="sum")
+    np.float64(6.0)
+    """
+    where = Where(client, scheduler, retries, progress)
+    work = _Work("grad", loss, params, data, combine, weights, where, has_aux)
+    found = work.tree(work.objective.gradient(work.leaves))
+    return (found, work.aux) if has_aux else found
+
+
+@folding
+def hvp(
+    loss: Function,
+    params: Any,
+    data: Any,
+    vector: Any,
+    *,
+    combine: str = "mean",
+    weights: Weights = None,
+    client: Any = None,
+    scheduler: Any = None,
+    retries: int | None = None,
+    progress: Progress = None,
+) -> Any:
+    """The Hessian of a loss over all partitions times a vector, which is a tree like `params`.
+
+    For the other arguments see `value_and_grad`.
+
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> x = da.from_array(np.array([1.0, 2.0, 3.0]), chunks=2)
+    >>> hvp(lambda w, x: np.sum(x) * w**3, 2.0, x, 1.0, combine="sum")
+    np.float64(72.0)
+    """
+    where = Where(client, scheduler, retries, progress)
+    work = _Work("hvp", loss, params, data, combine, weights, where)
+    return work.tree(work.objective.product("hvp", work.leaves, work.like_params(vector)))
+
+
+@folding
+def ggnvp(
+    f: Function,
+    params: Any,
+    data: Any,
+    vector: Any,
+    loss: Function | None = None,
+    *,
+    combine: str = "mean",
+    weights: Weights = None,
+    client: Any = None,
+    scheduler: Any = None,
+    retries: int | None = None,
+    progress: Progress = None,
+) -> Any:
+    """The Gauss-Newton matrix over all partitions times a vector: J^T H J v, as `tapegrad.ggnvp`.
+
+    f: `f(params, batch)` returns the outputs of a batch, whose Jacobian is J. loss: `loss(outputs,
+    batch)` is a real number, whose Hessian is H, and a mean over rows with `combine="mean"`.
+    Without it the loss is half the sum of squares of the outputs, or under "mean" that over the
+    number of rows. For the other arguments see `value_and_grad`; nothing here can be
+    differentiated.
+
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> x = da.from_array(np.array([1.0, 2.0, 3.0]), chunks=2)
+    >>> ggnvp(lambda w, x: w * x, 2.0, x, 1.0, combine="sum")
+    np.float64(14.0)
+    """
+    where = Where(client, scheduler, retries, progress)
+    work = _Work("ggnvp", f, params, data, combine, weights, where)
+    if loss is not None:
+        require_function("dask.ggnvp", loss)
+    vectors = work.like_params(vector)
+    refuse_traced(work.call, [*work.leaves, *vectors])
+    return work.tree(work.run("ggnvp", work.leaves, vectors, loss))
+
+
+class _Work:
+    """A function of parameters and data as a user passed it, checked before anything runs."""
+
+    def __init__(
+        self,
+        transform: str,
+        function: Function,
+        params: Any,
+        data: Any,
+        combine: str,
+        weights: Weights,
+        where: Where,
+        has_aux: bool = False,
+    ) -> None:
+        require_function(f"dask.{transform}", function)
+        self.call = f"dask.{transform}({name_of(function)})"
+        self.function, self.where = function, where
+        self.combine, self.has_aux = combine, has_aux
+        self.inputs, self.structure = checked_params(self.call, params)
+        self.leaves = self.inputs.leaves
+        self.partitions = partitions_of(self.call, data)
+        if combine not in ("mean", "sum"):
+            advice = "A loss that is a mean over the rows of its batch is combined by the mean"
+            raise InputError(message(self.call, 'combine="mean" or "sum"', repr(combine), advice))
+        self.weights, self.places = _weighted(self.call, weights, self.partitions)
+        self.objective = Objective(self.call, self.run)
+        self.aux: list[Any] = []
+        if has_aux and any(map(in_trace, self.leaves)):
+            got = "traced or batched parameters"
+            advice = "Take value_and_grad without has_aux inside another transform"
+            raise InputError(message(self.call, "plain parameters, for has_aux=True", got, advice))
+
+    def tree(self, leaves: Sequence[Any]) -> Any:
+        """Leaves in the containers of the parameters."""
+        return unflatten(self.structure, leaves)
+
+    def like_params(self, vector: Any) -> list[Any]:
+        """The leaves of a tree that has to be like the parameters."""
+        found = flatten_like(self.structure, vector, self.call)
+        for leaf, x in zip(found, self.leaves, strict=True):
+            if np.shape(leaf) != np.shape(x):
+                expected = f"a vector like the parameters, with {describe(x)}"
+                advice = "Pass a tree with the shapes of params"
+                raise InputError(message(self.call, expected, describe(leaf), advice))
+        return found
+
+    def run(
+        self,
+        kind: str,
+        leaves: Sequence[Value],
+        vector: Sequence[Value] | None = None,
+        outer: Function | None = None,
+    ) -> list[Any]:
+        """The leaves of what a pass of this kind gives."""
+        step = Step(
+            self.call,
+            kind,
+            self.function,
+            self.tree(leaves),
+            self.partitions.source,
+            self.combine,
+            self.weights,
+            self.has_aux,
+            None if vector is None else self.tree(vector),
+            outer,
+        )
+        found, self.aux = run_pass(step, self.partitions, self.places, self.where)
+        return self._of_nothing(kind) if found is None else list(found)
+
+    def _of_nothing(self, kind: str) -> list[Any]:
+        """What a sum over no rows gives."""
+        if self.combine == "mean":
+            advice = 'Look at the data, or pass combine="sum"'
+            raise InputError(message(self.call, "rows, for a mean over them", "none", advice))
+        zeros = [np.zeros_like(x) if isinstance(x, np.ndarray) else x * 0 for x in self.leaves]
+        zeros = [untraced(x) for x in zeros]
+        if kind == "value":
+            return [np.float64(0)]
+        return [np.float64(0), *zeros] if kind == "value_and_grad" else zeros
+
+
+def checked_params(call: str, params: Any) -> tuple[Inputs, Any]:
+    """The parameters as inputs of a transform, which refuses integers, and their structure."""
+    inputs = Inputs(Selection(call, 0), (params,), {})
+    return inputs, flatten(params)[1]
+
+
+def _weighted(
+    call: str, weights: Weights, partitions: Partitions
+) -> tuple[Callable[[Any], Any] | None, list[Place]]:
+    """The function that weights batches, if any, and what each task knows of its partition."""
+    if weights is None or callable(weights):
+        given: list[float | None] = [None] * len(partitions)
+    else:
+        listed = list(weights)
+        if isinstance(partitions.source, Items):
+            expected = "weights= as a function of a batch: a partition of a bag has several"
+            raise InputError(message(call, expected, describe(weights), "Pass weights=len, say"))
+        if len(listed) != len(partitions):
+            expected = f"one weight for each of {len(partitions)} partitions"
+            advice = "Pass a number for each, or a function of a batch"
+            raise InputError(message(call, expected, f"{len(listed)}", advice))
+        given = [checked_weight(call, weight) for weight in listed]
+    places = [
+        Place(i, w, p) for i, (w, p) in enumerate(zip(given, partitions.pieces, strict=True))
+    ]
+    return (weights if callable(weights) else None), places
+
+
+__all__ = ["checked_params", "ggnvp", "grad", "hvp", "value", "value_and_grad"]

@@ -16,7 +16,9 @@ pytest.importorskip("dask.delayed", reason="needs Dask: pip install tapegrad[das
 
 X = np.linspace(-1.0, 1.0, 60)
 SCHEDULERS = ["synchronous", "threads", dask.get]
-each_scheduler = pytest.mark.parametrize("scheduler", SCHEDULERS, ids=["synchronous", "threads", "dask.get"])
+each_scheduler = pytest.mark.parametrize(
+    "scheduler", SCHEDULERS, ids=["synchronous", "threads", "dask.get"]
+)
 
 
 def banded(x):

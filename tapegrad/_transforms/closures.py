@@ -147,12 +147,17 @@ class _Filling:
 
 _PLAIN = (str, bytes, int, float, complex, type(None), type, types.ModuleType, types.CodeType)
 
+# Packages whose objects hold nothing of a trace, and much else that their threads change while one
+# looks: a cluster's client leads to all that its scheduler knows.
+_ENGINES = frozenset(("distributed", "threading", "_thread", "asyncio", "logging"))
+
 
 def _is_plain(x: Any) -> bool:
     kind = type(x)
     return (
         issubclass(kind, _PLAIN)
         or kind.__module__ == "numpy"
+        or str(kind.__module__).partition(".")[0] in _ENGINES
         or kind is types.BuiltinFunctionType
         or kind is types.MethodWrapperType
         or kind is Hoisted  # what it found is of another call, and is never used again

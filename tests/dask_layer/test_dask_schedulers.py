@@ -13,6 +13,7 @@ from dask_oracle import Fatal, Flaky, bits, cut, example, network, network_with_
 
 import tapegrad
 from tapegrad import dask, optimize
+from tapegrad._transforms.closures import Hoisted
 
 library = pytest.importorskip("dask")
 array = pytest.importorskip("dask.array")
@@ -143,6 +144,13 @@ def test_auxiliary_results_and_jacobians(client):
     assert aux == list(SIZES)
     rows = dask.jacobian(lambda p, b: b["x"] @ p["w"], PARAMS, LAZY, client=client)["w"]
     assert np.array_equal(client.compute(rows).result(), DATA["x"])
+
+
+def test_what_a_client_leads_to_is_not_looked_at(client):
+    """Its scheduler's threads change it meanwhile: "dictionary changed size during iteration"."""
+    client.submit(np.sum, np.ones(3)).result()
+    hoisted = Hoisted(lambda: client)
+    assert len(hoisted._seen) == 1  # the function itself
 
 
 def test_a_minimiser_on_a_cluster(client):

@@ -19,7 +19,7 @@ from tapegrad._core.composite import Composite
 from tapegrad._core.recorded import OPEN, RECORDING, as_recorded, recorded_too
 from tapegrad._core.rule import REGISTRY
 from tapegrad._native.regions import Unfit
-from tapegrad._program.functions import BOUND, EXPECTATIONS, shapes_of
+from tapegrad._program.functions import BOUND, EXPECTATIONS, kinds_of
 from tapegrad._program.passes import Block
 from tapegrad._program.program import (
     OWN,
@@ -127,7 +127,7 @@ class _Expansion:
         if block.read is not None:
             self._look_at_shape(block.read, answer)
             stands = self.stand_ins.get(block.read.at, Ref(block.read.at))
-            if block.read.question is shapes_of and self._is_static(stands):
+            if block.read.question is kinds_of and self._is_static(stands):
                 return
             made.read = Read(block.read.question, stands.at)
         if block.out is not None:
@@ -139,8 +139,8 @@ class _Expansion:
 
     def _look_at_shape(self, read: Read, answer: Any) -> None:
         """Refuse a path on which a shape that depends on values is not that of this call."""
-        known = read.question is shapes_of and read.at in self.values
-        if known and answer_key(shapes_of(self.values[read.at])) != answer:
+        known = read.question is kinds_of and read.at in self.values
+        if known and answer_key(kinds_of(self.values[read.at])) != answer:
             raise Unfit
 
     def _is_static(self, stands: Any) -> bool:
@@ -347,7 +347,7 @@ class _Expansion:
                 ((key, following),) = segment.children.items()
                 stands = self._rewritten(names[segment.read.at])
                 question = segment.read.question
-                if question is not shapes_of or not self._is_static(stands):
+                if question is not kinds_of or not self._is_static(stands):
                     self.block.read = Read(question, stands.at)
                     self.path.append((self.block, key))
                     self.block = Block()
@@ -397,7 +397,7 @@ def _has_few_answers(root: Segment) -> bool:
     segment: Segment | None = root
     while segment is not None and segment.read is not None:
         ((key, following),) = segment.children.items()
-        if key[0] is not bool and segment.read.question is not shapes_of:
+        if key[0] is not bool and segment.read.question is not kinds_of:
             return False
         segment = following
     return True

@@ -22,9 +22,19 @@ from tapegrad._native.native_path import ALIGNMENT, Divided, Path, paths_of
 from tapegrad._native.regions import Array, Call, Memory, Unfit
 from tapegrad._native.routines import Routine
 from tapegrad._native.workers import at_once
+from tapegrad._program.functions import may_return_an_argument
 from tapegrad._program.numpy_program import KEPT_BYTES
 from tapegrad._program.passes import Block
-from tapegrad._program.program import Node, Ref, answer_key, references, references_of, value_of
+from tapegrad._program.program import (
+    OWN,
+    Node,
+    Ref,
+    answer_key,
+    apart,
+    references,
+    references_of,
+    value_of,
+)
 from tapegrad._tree import unflatten
 
 MOST_NATIVE = 4  # paths of one program that are compiled
@@ -197,8 +207,11 @@ class Workspace:
         value_now = self._value_of(node)
         target = self.view(step.out) if step.out is not None else None
         picks = node.function is operator.getitem and type(node.args[0]) in (tuple, list)
-        shares = node.kind is np.ndarray and (picks or node.shares != -1)
-        shape = () if target is None else target.shape
+        shares = node.kind is np.ndarray and (picks or node.shares != OWN)
+        lent = may_return_an_argument(node.function)
+        shape, dtype = (), None
+        if target is not None:
+            shape, dtype = target.shape, target.dtype
 
         def call() -> None:
             if node.silent:
@@ -212,9 +225,13 @@ class Workspace:
             if target is not None:
                 if shape and value.shape != shape:  # as by a mask, in a call of another path
                     raise Mismatch
+                if value.dtype != dtype and value.dtype.kind == "c":  # as emath's, outside
+                    raise Mismatch
                 target[...] = value
             elif shares:
                 value = value.copy("K")
+            elif lent:
+                value = apart(value, (self.arena, *self.large.values()))
             values[at] = value
 
         return call

@@ -18,11 +18,11 @@ from tapegrad._errors import LeakedValueError
 from tapegrad._program.functions import (
     SHAPED_BY_VALUES,
     STATIC,
+    kinds_of,
     makes_an_array_of_its_own,
     nth,
     out_of,
     shape_is_known,
-    shapes_of,
 )
 from tapegrad._program.program import CONSTANT, HOLE, Ref, Step, own_copy
 from tapegrad._program.recorded import Recorded
@@ -111,13 +111,14 @@ def called(
     if kind is tuple or kind is list or isinstance(value, tuple):
         at = recorder.log(function, given, named, value)
         if shaped:
-            recorder.ask(shapes_of, at, shapes_of(value))
+            recorder.ask(kinds_of, at, kinds_of(value))
         return _parts(recorder, value, at, (function, given, named), args)
     call = (function, given, named)
-    if shaped and kind is np.ndarray:
+    if shaped and (kind is np.ndarray or issubclass(kind, np.generic)):
         at = recorder.log(*call, value, shaped=True)
-        recorder.ask(shapes_of, at, shapes_of(value))
-        return Recorded(own_copy(value), at, recorder)  # such a result is seldom a view
+        recorder.ask(kinds_of, at, kinds_of(value))
+        value = own_copy(value) if kind is np.ndarray else value  # it is seldom a view
+        return Recorded(value, at, recorder)
     return _logged(recorder, value, call, call, args)
 
 

@@ -110,7 +110,7 @@ STATIC = {
     np.broadcast_shapes,
 }
 
-# Functions of NumPy's whose result has a shape that depends on values.
+# Functions of NumPy's whose result has a shape or a dtype that depends on values.
 SHAPED_BY_VALUES = {
     np.nonzero,
     np.flatnonzero,
@@ -146,14 +146,19 @@ SHAPED_BY_VALUES = {
     np.resize,
     np.tile,
     np.pad,
+    np.real_if_close,
+    np.linalg.eig,
+    np.linalg.eigvals,
+    *[getattr(np.emath, name) for name in np.emath.__all__],
 }
 
 
-def shapes_of(value: Any) -> Any:
-    """The shape of a result, or those of several."""
+def kinds_of(value: Any) -> Any:
+    """The shape and dtype of a result, or those of several."""
     if isinstance(value, (tuple, list)):
-        return tuple([shapes_of(part) for part in value])
-    return getattr(value, "shape", None)
+        return tuple([kinds_of(part) for part in value])
+    dtype = getattr(value, "dtype", None)
+    return None if dtype is None else (value.shape, dtype.str)
 
 
 _ARITHMETIC = frozenset(
@@ -164,6 +169,21 @@ _ARITHMETIC = frozenset(
 def makes_an_array_of_its_own(function: Any) -> bool:
     """Whether the result of a call without keywords has memory of its own, and a known shape."""
     return function in _ARITHMETIC or type(function) is np.ufunc and function.nout == 1
+
+
+# Functions of NumPy's that return a view of their argument for some values, and a copy for others.
+_VIEWS_BY_VALUES = frozenset((np.trim_zeros, np.real_if_close))
+
+
+def may_return_an_argument(function: Any) -> bool:
+    """Whether a call may return memory of an argument for some values, and its own for others.
+
+    A function of ours does where it finds nothing to do; one of the program may do anything.
+    """
+    if type(function) is not types.FunctionType or function in METHODS:
+        return function in _VIEWS_BY_VALUES
+    module = function.__module__ or ""
+    return function in BOUND or module.partition(".")[0] != "numpy"
 
 
 def shape_is_known(function: Any) -> bool:
@@ -284,13 +304,14 @@ __all__ = [
     "definition_of",
     "expectation",
     "in_place_of",
+    "kinds_of",
     "makes_an_array_of_its_own",
+    "may_return_an_argument",
     "method",
     "method_of_ufunc",
     "nth",
     "out_of",
     "set_flat",
     "shape_is_known",
-    "shapes_of",
     "without_writing",
 ]

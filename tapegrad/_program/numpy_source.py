@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad._program.elementwise import ufunc_of
-from tapegrad._program.functions import METHODS
+from tapegrad._program.functions import METHODS, may_return_an_argument
 from tapegrad._program.passes import Block, ends_of, uses_of
 from tapegrad._program.placing import Joined, placed
-from tapegrad._program.program import OWN, SOUND, Node, Ref, references, references_of
+from tapegrad._program.program import OWN, SOUND, Node, Ref, apart, references, references_of
 from tapegrad._program.storages import Lives, Scope
 from tapegrad._program.words import literal, out_argument
 from tapegrad._program.writes import Writes
@@ -259,8 +259,22 @@ class Source(Writes):
             scope.own(at)
         if node.shares == OWN:
             self.whole.add(at)
-        lines.append(f"{indent}v{at} = {self.words.call(node, scope.names)}")
+        call = self.words.call(node, scope.names)
+        if node.shares == OWN and may_return_an_argument(node.function):
+            lent = self._lent(node, scope)
+            if lent:
+                call = f"{self.words.constant(apart)}({call}, ({lent}))"
+        lines.append(f"{indent}v{at} = {call}")
         scope.names[at] = f"v{at}"
+
+    def _lent(self, node: Node, scope: Scope) -> str:
+        """The names of arguments whose memory a result must not have: it will be written to."""
+        names = []
+        for at in references_of(node):
+            storage = scope.storages.get(at)
+            if storage is not None and (storage.fixed or storage.buffer is not None):
+                names.append(f"{scope.names[at]}, ")
+        return "".join(names)
 
     def _into_buffer(
         self,

@@ -28,8 +28,8 @@ def _operator(name: str, function: Callable[..., Any]) -> None:
     def in_place(self: Recorded, other: Any) -> Any:
         if self.is_number():
             return forward(self, other)
-        if not is_ours((other,)):
-            return NotImplemented
+        if not is_ours((other,)):  # it answers as to any array that it is to be written into
+            return _UFUNCS[function](self, other, out=self)
         mutated(self, in_place_of(name), (other,), {})
         return self
 
@@ -40,7 +40,7 @@ def _operator(name: str, function: Callable[..., Any]) -> None:
 def _operated(self: Recorded, function: Any, x: Any, y: Any, other: Any) -> Any:
     kind = type(other)
     if kind is not Recorded and kind not in _PLAIN:
-        if is_sparse(kind) and function in _UFUNCS:
+        if is_sparse(kind) and function in _OF_SPARSE:
             return call_other(_UFUNCS[function], "__call__", (x, y), {})
         if isinstance(other, (Traced, Mapped)) or getattr(kind, "__array_ufunc__", 0) is None:
             return NotImplemented
@@ -54,8 +54,19 @@ _UFUNCS: dict[Any, np.ufunc] = {
     operator.sub: np.subtract,
     operator.mul: np.multiply,
     operator.truediv: np.divide,
+    operator.floordiv: np.floor_divide,
+    operator.mod: np.remainder,
+    operator.pow: np.power,
     operator.matmul: np.matmul,
+    operator.and_: np.bitwise_and,
+    operator.or_: np.bitwise_or,
+    operator.xor: np.bitwise_xor,
+    operator.lshift: np.left_shift,
+    operator.rshift: np.right_shift,
 }
+_OF_SPARSE = frozenset(
+    (operator.add, operator.sub, operator.mul, operator.truediv, operator.matmul)
+)
 _PLAIN = frozenset((int, float, complex, bool, np.ndarray, np.float64))
 
 

@@ -214,6 +214,19 @@ def copied(array: Any) -> Any:
     return made
 
 
+def apart(value: Any, lent: Sequence[Any]) -> Any:
+    """A result of a call, with a copy of what has memory of these arrays (and numbers)."""
+    kind = type(value)
+    if kind is np.ndarray:
+        if any(type(x) is np.ndarray and np.may_share_memory(value, x) for x in lent):
+            return copied(value)
+    elif kind is tuple or kind is list:
+        return kind([apart(part, lent) for part in value])
+    elif isinstance(value, tuple):
+        return kind(*[apart(part, lent) for part in value])
+    return value
+
+
 def own_copy(array: Any) -> Any:
     """A copy that can be written to, and lies backwards in memory where an array does."""
     if min(array.strides, default=0) >= 0:
@@ -359,7 +372,10 @@ def references(template: Any) -> Iterator[int]:
 
 
 def references_of(node: Node) -> tuple[int, ...]:
-    """The positions to which a node refers."""
+    """The positions to which a node refers: its arguments, and the array that it is a view of.
+
+    The latter is no argument where a call returned views in a list, of which the node is one.
+    """
     used = node.used
     if used is None:
         found: list[int] = []
@@ -374,6 +390,8 @@ def references_of(node: Node) -> tuple[int, ...]:
         for step in node.steps or ():
             found.extend(references(step.args))
             found.extend(references(step.kwargs))
+        if node.shares >= 0 and node.shares not in found:
+            found.append(node.shares)
         used = node.used = tuple(found)
     return used
 
@@ -454,6 +472,7 @@ __all__ = [
     "UnknownAnswer",
     "alike",
     "answer_key",
+    "apart",
     "copied",
     "filled",
     "interpret",

@@ -841,3 +841,88 @@ def test_a_folder_that_cannot_be(tmp_path, monkeypatch):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert_same([fast(X) for _ in range(4)][-1], np.sum(np.cos(X) * 7.5), exact=False)
+
+
+# --- What depends on values ----------------------------------------------------------------------
+
+
+def slopes(f):
+    return lambda x: tapegrad.jvp(f, (x,), (np.cos(x),))
+
+
+def of_the_first_part(x):
+    first = np.array_split(np.floor(x), 2)[0]
+    return np.sum(np.reciprocal(np.exp(x))) + np.sum(first)  # must not be written over `first`
+
+
+def of_products_of_one(x):
+    return np.sum(np.radians(np.cumprod(np.tanh(x[:, None]), axis=1)))
+
+
+def of_trimmed(x):
+    trimmed = np.trim_zeros(np.floor(np.exp(x)))
+    return np.sum(np.sin(x) * np.cos(x)) + np.sum(trimmed)
+
+
+def of_real_if_close(x):
+    return np.sin(np.real_if_close(x + 1j * np.minimum(x, 0)) * 2)
+
+
+def of_eigenvalues(x):
+    return np.sin(np.linalg.eigvals(np.array([[0.0, 1.0], [1.0, 0.0]]) * (x[1:3] - 0.5)))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "f",
+    [
+        of_the_first_part,
+        slopes(of_products_of_one),
+        of_trimmed,
+        of_real_if_close,
+        lambda x: np.emath.sqrt(x - 1) * 2 + 1,
+        lambda x: np.emath.log(x[0] - 1) + x,
+        of_eigenvalues,
+    ],
+    ids="parts jvp_of_cumprod trim real_if_close emath_sqrt emath_log eigvals".split(),
+)
+def test_what_a_call_returns_by_its_values(f, backend):
+    """Views of arguments, arguments themselves, and complex results of real numbers."""
+    fast = tapegrad.compile(f, backend=backend)
+    zero = np.where(np.arange(6) == 2, 0, X)
+    with np.errstate(all="ignore"):
+        for x in (X + 1, X + 2, X + 1, X + 2, X, zero, -X, X + 1, -X, zero):
+            assert_same(fast(x), f(x), backend == "numpy")
+    assert has_program(fast)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_derivative_is_not_written_into_what_is_recorded(backend):
+    def f(n, x):
+        kept = 0.5 * n
+        kept += x
+        return np.sum(kept)
+
+    for g, error in (
+        (tapegrad.grad(f, 1), tapegrad.NotDifferentiableError),
+        (tapegrad.vmap(f, (None, 0)), tapegrad.BatchingError),
+    ):
+        fast = tapegrad.compile(g, backend=backend)
+        for call in (g, fast, fast, fast):
+            with pytest.raises(error, match="out="):
+                call(X, X)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_gradient_of_a_number_is_one_beside_a_nan(backend):
+    def f(x, y):
+        return np.arctanh(y) + np.sum(np.arcsin(x))
+
+    g = tapegrad.grad(tapegrad.checkpoint(f), (0, 1))
+    fast = tapegrad.compile(g, backend=backend)
+    bad = np.where(X > 1, np.inf, X)
+    with np.errstate(all="ignore"):
+        for x in (X / 4, bad):
+            for y in (0.4, 0.3, 0.2, 0.1, np.inf, np.nan):
+                number = np.float32(y)
+                assert_same(fast(x, number), g(x, number), backend == "numpy")

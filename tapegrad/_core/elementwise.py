@@ -55,7 +55,8 @@ def strong_product(g: Cotangent, partial: Value) -> Value:
     whole = isinstance(product, (np.ndarray, Mapped)) and not is_recorded_number(product)
     if whole and is_finite(product):
         return product  # the frequent case costs one sum
-    return np.where((g == 0) | (partial == 0), 0, product)
+    made = np.where((g == 0) | (partial == 0), 0, product)
+    return made if whole else made[()]  # of numbers a number, as the product is
 
 
 class Elementwise(Rule):

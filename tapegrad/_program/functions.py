@@ -110,8 +110,19 @@ STATIC = {
     np.broadcast_shapes,
 }
 
+# Functions of NumPy's whose result is real or complex by values.
+TYPED_BY_VALUES = {
+    np.real_if_close,
+    np.linalg.eig,
+    np.linalg.eigvals,
+    np.poly,
+    np.roots,
+    *[getattr(np.emath, name) for name in np.emath.__all__],
+}
+
 # Functions of NumPy's whose result has a shape or a dtype that depends on values.
 SHAPED_BY_VALUES = {
+    *TYPED_BY_VALUES,
     np.nonzero,
     np.flatnonzero,
     np.argwhere,
@@ -136,8 +147,6 @@ SHAPED_BY_VALUES = {
     np.histogram_bin_edges,
     np.histogram2d,
     np.histogramdd,
-    np.roots,
-    np.poly,
     np.polydiv,
     np.polyfit,
     np.linalg.lstsq,
@@ -146,10 +155,6 @@ SHAPED_BY_VALUES = {
     np.resize,
     np.tile,
     np.pad,
-    np.real_if_close,
-    np.linalg.eig,
-    np.linalg.eigvals,
-    *[getattr(np.emath, name) for name in np.emath.__all__],
 }
 
 
@@ -298,6 +303,7 @@ __all__ = [
     "MUTATORS",
     "SHAPED_BY_VALUES",
     "STATIC",
+    "TYPED_BY_VALUES",
     "add_part",
     "attribute",
     "bound_call",

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad._errors import describe
 from tapegrad._program.functions import ATTRIBUTES, METHODS, add_part
 from tapegrad._program.passes import Block
-from tapegrad._program.program import HOLE, Node, Ref, Step
+from tapegrad._program.program import HOLE, UNKNOWN, Node, Ref, Step
 
 WIDTH = 44  # of a call, before what is said of its value
 FEW = 4  # elements of an array that is written out
@@ -49,7 +49,8 @@ def listing(block: Block, inputs: Sequence[Any]) -> str:
 def line_of(at: int, node: Node) -> str:
     """A call and what it makes."""
     call = f"v{at} = {_call(node)}"
-    about = describe(_Like(node)) if node.dtype is not None else node.kind.__name__
+    nameless = node.dtype is None or node.dtype is UNKNOWN
+    about = node.kind.__name__ if nameless else describe(_Like(node))
     return f"{call:<{WIDTH}}  # {about}"
 
 

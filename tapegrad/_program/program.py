@@ -52,6 +52,7 @@ class _Hole:
 
 HOLE = _Hole()
 
+UNKNOWN = np.dtype(object)  # of a result that is real or complex by values
 OWN, CONSTANT = -1, -2  # of a node's memory: its own, or that of a constant
 
 
@@ -461,6 +462,7 @@ __all__ = [
     "INPUT",
     "OWN",
     "SOUND",
+    "UNKNOWN",
     "Function",
     "Node",
     "NotFiniteError",

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.quiet import VARIABLE, is_quiet
-from tapegrad._program.functions import expectation
+from tapegrad._program.functions import TYPED_BY_VALUES, expectation, shape_is_known
 from tapegrad._program.program import (
     OWN,
     SOUND,
+    UNKNOWN,
     Function,
     Node,
     Read,
@@ -118,8 +119,11 @@ class Recorder:
             silent=self._is_silent(),
         )
         node.describe(value, shares)
-        if shaped:  # by values: the next read tells by what
+        if shaped:  # by values, as perhaps its dtype: the next read tells of both
             node.shape = node.strides = ()
+            if function in TYPED_BY_VALUES or not shape_is_known(function):
+                node.dtype = UNKNOWN
+                node.kind = np.ndarray if node.kind is np.ndarray else np.generic
         segment = self.segment
         if self.position < len(segment.nodes):
             if not segment.nodes[self.position].same(node):

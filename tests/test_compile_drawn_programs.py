@@ -71,6 +71,19 @@ def test_strong_tangents_are_recorded_as_they_are_pushed(f, shape, transform):
     assert differences(program, transform, "numpy", same) is None  # sums of tangents beside NaNs
 
 
+def by_squares(x, n):
+    return np.einsum("ij,ij->", x, x).real
+
+
+@pytest.mark.parametrize("transform", ["jvp", "linearize"])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+def test_a_number_of_another_dtype_settles_no_call_in_a_recording_either(dtype, transform):
+    # An einsum to a float32 or complex number is none that is settled: its tangent is an einsum.
+    x = np.linspace(-1.1, 1.3, 63).reshape(7, 9)  # sums of so many terms are rounded otherwise
+    x = (x * (1 - 0.7j) if dtype is np.complex128 else x).astype(dtype)
+    assert differences(at_drawn_points(by_squares, x), transform, BOTH, same) is None
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @settings(max_examples=12)
 @given(program=programs(8, **KINDS), transform=st.sampled_from(sorted(DERIVATIVES)))

@@ -160,7 +160,7 @@ def learn(
         return None
     if len(rule.calls) >= _MOST:
         rule.calls.clear()
-    made = _settled(rule, x, spec_of(out), args, kwargs) if _is_plain(out) else None
+    made = _settled(rule, x, spec_of(out), args, kwargs) if is_plain(out) else None
     if made is not None:
         made.given = _as_given(others, named)
     rule.calls[key] = made
@@ -184,8 +184,12 @@ def is_given(settled: Any, others: tuple[Any, ...], kwargs: dict[str, Any]) -> b
     return found == given
 
 
-def _is_plain(out: Value) -> bool:
-    """Whether a result is NumPy's own."""
+def is_plain(out: Value) -> bool:
+    """Whether a result settles its call: an array or float64 number of NumPy's, or recorded one.
+
+    A recorded number of another dtype settles none either: its program must do what an ordinary
+    run does.
+    """
     kind = type(out._value if is_recorded(out) else out)
     return kind is np.ndarray or kind is np.float64
 
@@ -308,7 +312,7 @@ def learn_all(rule: Any, key: Any, call: Gathered, out: Value) -> SettledAll | N
     kwargs = {name: _frozen(value) for name, value in named.items()}
     if not _are_plain((*rest, *kwargs.values())) or True not in wanted:
         return None
-    if not _is_plain(out):
+    if not is_plain(out):
         rule.calls_of_all[key] = None  # it is not asked for again
         return None
     if rule.primitive is not None:
@@ -457,6 +461,7 @@ __all__ = [
     "Ways",
     "gather",
     "is_given",
+    "is_plain",
     "key_of",
     "learn",
     "learn_all",

@@ -35,6 +35,7 @@ from tapegrad._core.settled import (
     NEITHER,
     NUMBER,
     SettledAll,
+    is_plain,
     settle_all,
     settled_spec,
 )
@@ -43,7 +44,6 @@ from tapegrad._core.values import (
     Traced,
     is_array,
     is_inexact,
-    is_recorded,
     is_smooth,
     snapshot,
 )
@@ -328,7 +328,7 @@ class Tape:
         specs: Any = tuple(map(settled_spec, args))
         if None in specs:
             return None
-        if type(out) is not np.ndarray and type(out) is not np.float64 and not is_recorded(out):
+        if type(out) is not np.ndarray and type(out) is not np.float64 and not is_plain(out):
             return None
         key: Any = (*specs, wanted)
         if params:

@@ -51,7 +51,7 @@ REPLAYS = "it counts the replays, and the switch adds some"
 CALLER = "the switch makes the call, not the test"
 SEES = "it collects what it sees in each call of a derivative of its own"
 PINT = (
-    "each of its functions holds the registry of Pint, 37,000 values to search and compare in each "
+    "each function of it holds the registry of Pint, 37,000 values to search in each "
     "call: it takes more than its five minutes"
 )
 KNOWN_NORMS = (

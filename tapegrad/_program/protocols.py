@@ -25,7 +25,6 @@ from tapegrad._program.program import alike
 from tapegrad._program.recorded import Recorded, settled_index
 from tapegrad._program.recorder import Recorder
 
-
 # Arguments that no transform inside handles.
 _OURS = frozenset((Recorded, int, float, np.ndarray, np.float64))
 

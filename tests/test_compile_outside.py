@@ -2,12 +2,14 @@
 
 import collections
 import functools
+import sys
 import types
 
 import numpy as np
 import pytest
 
 import tapegrad
+from tapegrad._compile.search import _is_installed
 
 X = np.array([0.5, -1.25, 2.0])
 SHIFT = 1.0
@@ -82,6 +84,21 @@ def test_a_change_is_noticed(monkeypatch, change):
     change(model)
     for _ in range(3):
         assert fast(X) == f(X) != before
+
+
+def test_the_main_module_is_the_program_also_where_an_installed_tool_runs_it(monkeypatch):
+    tool = types.ModuleType("__main__")
+    tool.__file__ = "/lib/site-packages/tool/__main__.py"
+    monkeypatch.setitem(sys.modules, "__main__", tool)
+    _is_installed.cache_clear()
+    scope = {"__name__": "__main__", "factor": 2.0}
+    exec("def scaled(x):\n    return x * factor", scope)
+    scaled = scope["scaled"]
+    fast = tapegrad.compile(lambda x: scaled(x) + 1.0, backend="numpy")
+    for _ in range(4):
+        np.testing.assert_array_equal(fast(X), X * 2.0 + 1.0)
+    scope["factor"] = 3.0
+    np.testing.assert_array_equal(fast(X), X * 3.0 + 1.0)
 
 
 def test_of_a_module_what_the_code_names_is_looked_at():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import warnings
 
@@ -234,3 +235,49 @@ def test_lists_of_arrays_and_changed_surroundings():
         a, b = fast([X, X + k])
         assert same(a, scale * (X + k))
         assert same(b, scale * X)
+
+
+def of_numbers(x):
+    y = -x * 2.0 + np.sin(x) / x - 1.0 / (x - x * 0.5)
+    return y, x**2, x**3.0, np.power(x, 0.5), x + np.inf, np.hypot(x, y), np.negative(y) - x
+
+
+WITHOUT_AXES = {
+    "values": of_numbers,
+    "gradient": tapegrad.value_and_grad(lambda x: np.sum(np.stack(of_numbers(x)))),
+    "reads": lambda x: (np.asarray(x), x.reshape(1) * x, np.add.reduce([x, x]), x * 1),
+    "writes": lambda x: (operator.iadd(x, 2.0) * x, np.exp(x)),
+}
+
+
+@pytest.mark.parametrize("kind", [np.array, np.float64, lambda x: np.array(x, "f")])
+@pytest.mark.parametrize("f", WITHOUT_AXES.values(), ids=WITHOUT_AXES)
+def test_what_arrays_without_axes_hold_is_computed_as_scalars(f, kind):
+    fast = compiled(f)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for x in (1.3, 0.7, -2.1, *SPECIAL[:8], 0.3):
+            wanted = tapegrad._tree.flatten(f(kind(x)))[0]
+            found = tapegrad._tree.flatten(fast(kind(x)))[0]
+            assert all(map(same, found, wanted)), (x, found, wanted)
+
+
+def test_scalars_reach_blocks_that_lie_deep():
+    def f(x):
+        total = x * 2.0
+        for step in range(60):
+            total = total + x if x > step else total * x - 1.0
+        return total
+
+    fast = compiled(f)
+    for x in (59.5, 0.5, 58.5, 1.5, 30.5, 59.5, 0.5):
+        for _ in range(3):
+            assert same(fast(np.array(x)), f(np.array(x)))
+    text = source(f, np.array(59.5))
+    assert "s0 = x0[()]" in text
+    assert text.count("s0 = ") == 1
+
+
+def test_a_gradient_without_axes_computes_no_arrays():
+    text = source(tapegrad.grad(lambda x: np.exp(-x * x) * x), np.array(0.4))
+    assert "x0" not in re.sub(r"def run\(x0\)|s0 = x0\[\(\)\]", "", text)

@@ -11,10 +11,11 @@ import tapegrad
 
 pytest.importorskip("llvmlite")
 
-from tapegrad._native import routines
+from tapegrad._native import expansion, routines
 from tapegrad._native.llvm import Code, unit
 from tapegrad._native.products import Factors, Product
 from tapegrad._native.tiles import Unit
+from tapegrad._program.functions import METHODS
 
 UNITS = [Unit(16, 4, 3, False), Unit(32, 4, 3, False), unit()]
 DRAW = np.random.default_rng(0)
@@ -179,3 +180,27 @@ def test_a_solution_that_is_not_finite_is_numpys():
     for b in (np.ones(3), np.arange(3.0), np.ones(3), np.array([1.0, np.inf, 0.0]), np.eye(3)[0]):
         with np.errstate(invalid="ignore"):
             np.testing.assert_allclose(fast(x, b), f(x, b), rtol=1e-14)
+
+
+def test_taking_calls_apart_computes_no_product_again(monkeypatch):
+    seen = []
+
+    def noted(node, values):
+        seen.append(METHODS.get(node.function, getattr(node.function, "__name__", "")))
+        return value_of(node, values)
+
+    value_of = expansion.value_of
+    monkeypatch.setattr(expansion, "value_of", noted)
+    given = [DRAW.standard_normal(shape) for shape in ((6, 4), (4, 5), (5, 3))]
+
+    def loss(given):
+        x, w, v = given
+        return np.sum(np.max(np.tanh(x @ w) @ v, 1) ** 2)  # the pullback of np.max is taken apart
+
+    fast = tapegrad.compile(tapegrad.grad(loss), backend="llvm")
+    for _ in range(5):
+        for found, wanted in zip(fast(given), tapegrad.grad(loss)(given), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-15)
+    assert seen.count("matmul") == 2
+    products = fast.program(given).count(".dot(")  # not again and again, to look into them
+    assert products <= seen.count("dot") <= products + 1

@@ -417,7 +417,12 @@ def _standard_names() -> frozenset[str]:
 
 @functools.cache
 def _is_installed(package: str) -> bool:
-    """Whether a package was installed, by where it lies."""
+    """Whether a package was installed, by where it lies.
+
+    `__main__` is the program, also where an installed tool runs it (`python -m pytest`).
+    """
+    if package == "__main__":
+        return False
     module = sys.modules.get(package)
     where = [getattr(module, "__file__", None) or "", *map(str, getattr(module, "__path__", ()))]
     return any("site-packages" in path or "dist-packages" in path for path in where)

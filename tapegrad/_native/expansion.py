@@ -19,7 +19,13 @@ from tapegrad._core.composite import Composite
 from tapegrad._core.recorded import OPEN, RECORDING, as_recorded, recorded_too
 from tapegrad._core.rule import REGISTRY
 from tapegrad._native.regions import Unfit
-from tapegrad._program.functions import BOUND, EXPECTATIONS, kinds_of
+from tapegrad._program.functions import (
+    ATTRIBUTES,
+    BOUND,
+    EXPECTATIONS,
+    METHODS,
+    kinds_of,
+)
 from tapegrad._program.passes import Block
 from tapegrad._program.program import (
     OWN,
@@ -73,6 +79,8 @@ def _is_ours(node: Node) -> bool:
     function = BOUND.get(node.function, node.function)
     if function in MOVES or function in COMPOSED:
         return node.steps is None
+    if function in METHODS or function in ATTRIBUTES:  # what they do is one call of NumPy's
+        return False
     module = getattr(function, "__module__", None) or ""
     known = module.startswith("tapegrad.") and not module.startswith("tapegrad._compile")
     return known and function not in EXPECTATIONS and node.steps is None
@@ -89,6 +97,35 @@ def _has_known_shape(node: Node) -> bool:
     return all(type(part) is not Ref for part in parts) and any(
         type(part) is list and not any(True for _ in references(part)) for part in parts
     )
+
+
+class _Keeping(Recorder):
+    """A recorder that keeps the values of calls, unless some write into others."""
+
+    values: dict[int, Any]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.values = {}
+        self.writes = False
+
+    def log(
+        self,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        value: Any,
+        steps: tuple[Step, ...] | None = None,
+        shares: int = OWN,
+        shaped: bool = False,
+    ) -> int:
+        at = super().log(function, args, kwargs, value, steps, shares, shaped)
+        if steps is not None:
+            self.writes = True
+            self.values.clear()
+        elif not self.writes:
+            self.values[at] = value
+        return at
 
 
 class _Expansion:
@@ -147,8 +184,8 @@ class _Expansion:
         """Whether shapes depend on no values: what is taken apart asks for what they depend on."""
         return type(stands) is tuple or stands.at in self.static
 
-    def _node(self, at: int, node: Node, depth: int) -> None:
-        """A call: taken apart, or as it is."""
+    def _node(self, at: int, node: Node, depth: int, value: Any = None) -> None:
+        """A call: taken apart, or as it is. `value`: what it gives, where that is known."""
         taken = self._renamed(node)
         if taken.steps is None and type(taken.args[0] if taken.args else None) in (tuple, list):
             found = _picked(taken)
@@ -162,7 +199,9 @@ class _Expansion:
             if apart or self._move(at, taken, depth):
                 self._forget(at)
                 return
-        value = self.values[at] = value_of(taken, self.values)  # type: ignore[arg-type]
+        if value is None:
+            value = value_of(taken, self.values)  # type: ignore[arg-type]
+        self.values[at] = value
         if type(value) is np.ndarray and value.shape != taken.shape:  # it depends on values
             taken = self._described(taken, value)
             if _has_known_shape(taken):
@@ -226,8 +265,8 @@ class _Expansion:
         for attempt in (_with_buffers(function), as_recorded(function)):
             found = self._attempted(attempt, node, positions, expected)
             if found is not None:
-                root, template = found
-                self._splice(root, positions, depth)
+                root, template, known = found
+                self._splice(root, positions, depth, known)
                 self.stand_ins[at] = self._rewritten_of(template, self.names)
                 self.values[at] = expected
                 return True
@@ -235,11 +274,11 @@ class _Expansion:
 
     def _attempted(
         self, function: Any, node: Node, positions: list[int], expected: Any
-    ) -> tuple[Segment, Any] | None:
-        """The calls that a function makes, and its result as a template, if they are a program."""
+    ) -> tuple[Segment, Any, dict[int, Any]] | None:
+        """The calls that a function makes, if they are a program, its result, and their values."""
         root = Segment(None, len(positions))
         careful = self.careful  # then what is right for each answer is taken
-        recorder = Recorder(
+        recorder = _Keeping(
             root, len(positions), MOST_NODES, 1, careful=careful, assumes_worst=careful
         )
         given = {x: Recorded(_own(self.values[x]), i, recorder) for i, x in enumerate(positions)}
@@ -262,7 +301,7 @@ class _Expansion:
             recorder.open = False
         if recorder.unfit is not None or not _has_few_answers(root):
             return None
-        return root, unflatten(structure, found)
+        return root, unflatten(structure, found), recorder.values
 
     def _described(self, node: Node, value: Any) -> Node:
         made = Node(node.function, node.args, node.kwargs, steps=node.steps, silent=node.silent)
@@ -323,8 +362,10 @@ class _Expansion:
         self._node(at, node, depth + 1)
         return at
 
-    def _splice(self, root: Segment, positions: list[int], depth: int) -> None:
-        """Put recorded segments, under new names, in place of a call."""
+    def _splice(
+        self, root: Segment, positions: list[int], depth: int, known: dict[int, Any]
+    ) -> None:
+        """Put recorded segments, under new names, in place of a call; `known`: their values."""
         names: dict[int, Any] = {i: Ref(x) for i, x in enumerate(positions)}
         segment: Segment | None = root
         while segment is not None:
@@ -341,7 +382,7 @@ class _Expansion:
                 for name in ("kind", "shape", "dtype", "strides"):
                     setattr(made, name, getattr(node, name))
                 made.shares = names[node.shares].at if node.shares >= 0 else node.shares
-                self._node(names[i].at, made, depth + 1)
+                self._node(names[i].at, made, depth + 1, known.get(i))
             following = None
             if segment.read is not None:
                 ((key, following),) = segment.children.items()

@@ -68,13 +68,21 @@ def referred(value: Any) -> Any:
     return value
 
 
+# Arguments that hold nothing that is recorded.
+_ATOMS = frozenset((int, float, complex, bool, str, type(None), np.ndarray, np.float64, np.dtype))
+
+
 def _opened(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Arguments as `raw` and as `referred` give them, in one walk: most are no containers."""
     plain, given = [], []
     for x in args:
-        if type(x) is Recorded:
+        kind = type(x)
+        if kind is Recorded:
             plain.append(x._value)
-            given.append(Ref(x.at))
+            given.append(Ref(x._at if x.seen == x.memory.version else x.at))
+        elif kind in _ATOMS:
+            plain.append(x)
+            given.append(x)
         else:
             plain.append(raw(x))
             given.append(referred(x))

@@ -23,6 +23,7 @@ from tapegrad._program.words import literal, out_argument
 from tapegrad._program.writes import Writes
 from tapegrad._tree import unflatten
 
+_FLOAT64 = np.dtype(np.float64)
 RECORDINGS = 2  # of a path, before its program is believed
 DEEPEST = 40  # blocks within blocks, beyond which another function begins
 
@@ -34,6 +35,9 @@ class Source(Writes):
         super().__init__()
         self.inputs = count
         self.words.known.update(inputs)
+        for i, node in inputs.items():
+            if node.kind is np.ndarray and not node.shape and node.dtype is _FLOAT64:
+                self.words.scalars[i] = f"s{i}"
         self.functions: list[list[str]] = []
         self.silences = False
         self._find_escaping(block)
@@ -64,6 +68,7 @@ class Source(Writes):
         lines.append(f"    def run({names}):")
         if self.silences:
             lines.append("        usual = state()")
+        lines += [f"        s{i} = x{i}[()]" for i in sorted(self.words.read)]
         lines += self.lines
         lines.append("    return run")
         return "\n".join(lines) + "\n"
@@ -174,6 +179,9 @@ class Source(Writes):
         used = block.used_below | uses_of(block)
         local = sorted({scope.names[at] for at in used if at in scope.names})
         passed = [word for word in local if word[0] in "vx"]
+        scalars = self.words.scalars
+        passed += [scalars[at] for at in sorted(used & scalars.keys())]
+        self.words.read |= used & scalars.keys()
         before = self.silences or silent  # which the blocks around have made so
         if before:
             passed.append("usual")

@@ -20,9 +20,13 @@ from tapegrad._program.recorded import Recorded
 
 def _operator(name: str, function: Callable[..., Any]) -> None:
     def forward(self: Recorded, other: Any) -> Any:
+        if type(other) in _PLAIN:
+            return called(self.recorder, function, (self, other), {})
         return _operated(self, function, self, other, other)
 
     def reflected(self: Recorded, other: Any) -> Any:
+        if type(other) in _PLAIN:
+            return called(self.recorder, function, (other, self), {})
         return _operated(self, function, other, self, other)
 
     def in_place(self: Recorded, other: Any) -> Any:
@@ -39,7 +43,7 @@ def _operator(name: str, function: Callable[..., Any]) -> None:
 
 def _operated(self: Recorded, function: Any, x: Any, y: Any, other: Any) -> Any:
     kind = type(other)
-    if kind is not Recorded and kind not in _PLAIN:
+    if kind not in _PLAIN:
         if is_sparse(kind) and function in _OF_SPARSE:
             return call_other(_UFUNCS[function], "__call__", (x, y), {})
         if isinstance(other, (Traced, Mapped)) or getattr(kind, "__array_ufunc__", 0) is None:
@@ -67,7 +71,7 @@ _UFUNCS: dict[Any, np.ufunc] = {
 _OF_SPARSE = frozenset(
     (operator.add, operator.sub, operator.mul, operator.truediv, operator.matmul)
 )
-_PLAIN = frozenset((int, float, complex, bool, np.ndarray, np.float64))
+_PLAIN = frozenset((Recorded, int, float, complex, bool, np.ndarray, np.float64))
 
 
 for _name_of, _function in (

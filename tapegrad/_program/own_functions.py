@@ -64,7 +64,7 @@ def by(
             return function(*args)
         again = False  # whether it only did something else than in the run before
         same = as_recorded(function)
-        for attempt in (same,) if exact else (function, same):
+        for attempt in (same,) if exact or function in recorder.asking else (function, same):
             before, within = recorder.mark(), recorder.trial  # perhaps of another such function
             recorder.trial = True
             try:
@@ -78,6 +78,7 @@ def by(
             if _are_same(found, expected):
                 return found
             recorder.roll_back(before)
+            recorder.asking.add(function)
         if not again:
             recorder.opaque.add(function)
     return called(recorder, function, args, {})

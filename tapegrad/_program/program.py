@@ -126,16 +126,16 @@ class Node:
         """Whether another node is the same call with equal arguments."""
         return (
             self.function is other.function
-            and self.silent == other.silent
-            and (self.steps is None) == (other.steps is None)
-            and alike(self.args, other.args)
-            and alike(self.kwargs, other.kwargs)
-            and (self.steps is None or alike(self.steps, other.steps))
             and self.kind is other.kind
             and self.shape == other.shape
             and self.dtype == other.dtype
             and self.strides == other.strides
             and self.shares == other.shares
+            and self.silent == other.silent
+            and len(self.args) == len(other.args)
+            and all(map(alike, self.args, other.args))
+            and (self.kwargs is other.kwargs or alike(self.kwargs, other.kwargs))
+            and (self.steps is other.steps or alike(self.steps, other.steps))
         )
 
 
@@ -148,12 +148,16 @@ def alike(a: Any, b: Any) -> bool:
     kind = type(a)
     if kind is not type(b):
         return False
+    if kind is Ref:  # most arguments
+        return bool(a.at == b.at)
+    if a is b:
+        return True
     if kind is np.ndarray:
         return (
             a.shape == b.shape
             and a.dtype == b.dtype
             and a.strides == b.strides
-            and (a is b or _same_bits(a, b))
+            and _same_bits(a, b)
         )
     if kind in (tuple, list) or isinstance(a, tuple):
         return len(a) == len(b) and all(map(alike, a, b))
@@ -161,10 +165,10 @@ def alike(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(alike(a[key], b[key]) for key in a)
     if kind is slice:
         return alike((a.start, a.stop, a.step), (b.start, b.stop, b.step))
+    if kind is float and a:
+        return bool(a == b) or a != a and _same_bits(np.asarray(a), np.asarray(b))
     if issubclass(kind, (float, complex, np.generic)):
         return _same_bits(np.asarray(a), np.asarray(b))
-    if a is b:
-        return True
     try:
         return bool(a == b)
     except Exception:  # noqa: BLE001 - of an object of the program: whatever its == raises

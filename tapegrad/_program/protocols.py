@@ -25,8 +25,13 @@ from tapegrad._program.program import alike
 from tapegrad._program.recorded import Recorded, settled_index
 from tapegrad._program.recorder import Recorder
 
+# Arguments that no transform inside handles.
+_OURS = frozenset((Recorded, int, float, np.ndarray, np.float64))
+
 
 def array_ufunc(self: Recorded, ufunc: np.ufunc, method: str, /, *args: Any, **kwargs: Any) -> Any:
+    if not kwargs and method == "__call__" and _OURS.issuperset(map(type, args)):  # most calls
+        return called(self.recorder, ufunc, args, kwargs)
     if not is_ours((*args, *kwargs.values())):
         return NotImplemented
     if method == "at":

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.quiet import VARIABLE, is_quiet
+from tapegrad._core.quiet import SILENT, VARIABLE, WATCHING
 from tapegrad._program.functions import TYPED_BY_VALUES, expectation, shape_is_known
 from tapegrad._program.program import (
     OWN,
@@ -36,6 +36,7 @@ from tapegrad._program.program import (
 
 # Arguments of which nothing has to be copied.
 _ATOMS = frozenset((Ref, int, float, complex, bool, str, type(None)))
+_NONE: dict[str, Any] = {}  # keywords
 
 
 class Recorder:
@@ -65,6 +66,7 @@ class Recorder:
         self.unsound = False  # whether an answer was not that which was expected
         self.sound: int | None = None  # the position of: whether all were until now
         self.opaque = set() if opaque is None else opaque  # functions that are calls of their own
+        self.asking: set[Function] = set()  # functions that ask for values, unless made for such
         self.trial = False  # whether calls are logged that may be taken back
         self.unfit: str | None = None  # why this run cannot be a program
         self.answers: dict[tuple[Any, int], Any] = {}  # of reads on this path
@@ -111,10 +113,14 @@ class Recorder:
         self.end += 1
         if self.unfit is not None:
             return at
+        for part in args:
+            if type(part) not in _ATOMS:
+                args = self.constants(args)
+                break
         node = Node(
             function,
-            self.constants(args),
-            self.constants(kwargs) if kwargs else {},
+            args,
+            self.constants(kwargs) if kwargs else _NONE,
             steps=steps,
             silent=self._is_silent(),
         )
@@ -146,9 +152,10 @@ class Recorder:
         filters: Any = warnings.filters
         if filters is not self.filters and filters and filters[0][0] == "error":
             self.give_up("it makes errors of warnings")
-        if VARIABLE.get() is self.usual:
+        state = VARIABLE.get()
+        if state is self.usual:
             return False
-        if is_quiet():
+        if state is SILENT or state is WATCHING:  # a replay's
             return True
         state = np.geterr()
         if state == self.errstate:

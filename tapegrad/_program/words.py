@@ -47,6 +47,16 @@ SIGNS = {
     operator.ne: "!=",
 }
 _ARITHMETIC = frozenset((np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum))
+_ARRAY, _FLOAT64 = np.ndarray, np.dtype(np.float64)
+# Operators that give for two scalars what their ufuncs give, bit by bit; powers do not.
+_OPERATORS: dict[Any, Any] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.negative: operator.neg,
+}
+_BY_SIGN = frozenset(_OPERATORS.values())
 _EXACT = 1 << 24  # whole numbers up to which all floating-point dtypes hold
 
 _REDUCTIONS: dict[Any, Any] = {
@@ -76,6 +86,8 @@ class Words:
         self.numbers: dict[Any, Any] = {}  # of Python's, as arrays
         self.kept: list[Any] = []  # constants, so that their ids stay theirs
         self.known: dict[int, Node] = {}  # what is known of values
+        self.scalars: dict[int, str] = {}  # the names of scalars that inputs without axes hold
+        self.read: set[int] = set()  # which of these are used
 
     def constant(self, value: Any) -> str:
         """The name of an object."""
@@ -122,7 +134,11 @@ class Words:
     def call(self, node: Node, names: dict[int, str]) -> str:
         """The expression of a call."""
         function, args = node.function, node.args
-        given = [self.expression(arg, names) for arg in args]
+        if node.kind is not _ARRAY and not node.kwargs and self._is_of_scalars(node):
+            given = [self._scalar(arg, names) for arg in args]
+            function = _OPERATORS.get(function, function)
+        else:
+            given = [self.expression(arg, names) for arg in args]
         if function in EXPECTATIONS:
             before = "" if given[0] == "True" else f"{given[0]} and "
             return before + self._question(function, args[1], given[1])
@@ -132,6 +148,10 @@ class Words:
             return f"{given[0]}[{given[1]}]"
         if function is operator.neg:
             return f"-{given[0]}"
+        if function is np.copy and len(given) == 1 and not node.kwargs:
+            about = self.known.get(args[0].at) if type(args[0]) is Ref else None
+            order = "" if about is not None and about.kind is np.float64 else ", order='K'"
+            return f"{self.constant(np.array)}({given[0]}{order})"  # what it calls
         if function in ATTRIBUTES:
             return f"{given[0]}.{ATTRIBUTES[function]}"
         kwargs = node.kwargs
@@ -152,11 +172,46 @@ class Words:
             return f"{given[0]}.{METHODS[function]}({', '.join([*given[1:], *named])})"
         return f"{self.constant(function)}({', '.join([*given, *named])})"
 
+    def _is_of_scalars(self, node: Node) -> bool:
+        """Whether a call computes a scalar of such, which it may do by Python's operators.
+
+        One of the scalars must be NumPy's: of two numbers, Python's `/` raises where NumPy warns.
+        """
+        function = node.function
+        if not isinstance(function, np.ufunc) and function not in _BY_SIGN:
+            return False
+        numpys = False
+        for arg in node.args:
+            if type(arg) is Ref:
+                about = self.known.get(arg.at)
+                if about is None or about.dtype is not None and about.dtype is not node.dtype:
+                    return False
+                if about.kind is _ARRAY:
+                    if arg.at not in self.scalars:
+                        return False
+                elif about.kind is not np.float64 and about.kind is not float:
+                    return False
+                numpys = numpys or about.kind is not float
+            elif type(arg) is np.float64:
+                numpys = True
+            elif type(arg) is not float and not _is_scalar(arg):
+                return False
+        return numpys
+
+    def _scalar(self, arg: Any, names: dict[int, str]) -> str:
+        """An argument, as the scalar that it holds."""
+        if type(arg) is Ref and arg.at in self.scalars:
+            self.read.add(arg.at)
+            return self.scalars[arg.at]
+        return self.expression(float(arg) if _is_scalar(arg) else arg, names)
+
     def _question(self, function: Any, about: Any, name: str) -> str:
         """A question that has one expected answer; `is_finite` as what it does."""
         question, expected = EXPECTATIONS[function]
         asked = f"{self.constant(question)}({name}) is {expected}"
         node = self.known.get(about.at) if type(about) is Ref else None
+        if question is is_finite and node is not None and node.kind is np.float64:
+            return f"isfinite({name})" if expected is True else f"not isfinite({name})"
         if question is is_finite and expected is True and node is not None and node.shape:
             plain = node.kind is np.ndarray and node.dtype.char in REAL
             if len(node.shape) == 1 and plain and (is_contiguous(node) or node.shape[0] <= MANY):
@@ -172,6 +227,11 @@ class Words:
         if len(steps) == 1 and steps[0].function is operator.getitem:
             return f"{name}[{self.expression(steps[0].args[1], names)}]"
         return f"{self.constant(taken)}({name}, {self.constant(tuple(steps))}, ())"
+
+
+def _is_scalar(value: Any) -> bool:
+    """Whether a constant is an array of one number and no axes."""
+    return type(value) is _ARRAY and not value.shape and value.dtype is _FLOAT64
 
 
 def _is_usual(keyword: str, value: Any) -> bool:

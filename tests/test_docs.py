@@ -131,6 +131,9 @@ def test_the_commands_install_extras_that_exist():
 def test_the_changelog_knows_the_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert f"## {project['version']}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {project['version']}\n" in citation
+    assert tapegrad.__version__ == project["version"]
 
 
 def test_the_reference_lists_every_public_name_once():

@@ -59,6 +59,20 @@ def test_packages_that_import_autograd_find_tapegrads():
     assert printed == ["autograd.no_such_module", "[]"]
 
 
+@pytest.mark.parametrize("before", ["", "import tapegrad.autograd.misc"])
+def test_a_module_does_not_take_the_place_of_its_function(before):
+    run(f"""
+        import tapegrad.autograd
+        {before}
+        tapegrad.autograd.install()
+        from autograd.misc.flatten import flatten
+        from autograd.misc import flatten as again
+        import autograd.misc.flatten, sys
+        assert flatten is again is autograd.misc.flatten is tapegrad.autograd.misc.flatten
+        assert sys.modules["autograd.misc.flatten"].flatten is flatten
+    """)
+
+
 def test_pennylane_finds_boxes_where_it_asks_by_class():
     """It takes a value for autograd's by the module of its class, and a box for no ndarray."""
     run("""

@@ -8,14 +8,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tapegrad import InputError, compile, grad, jvp, optimize, tree, value_and_grad, vmap
+from tapegrad import (
+    InputError,
+    OutputError,
+    compile,
+    grad,
+    jvp,
+    optimize,
+    tree,
+    value_and_grad,
+    vmap,
+)
 from tapegrad.optimize import schedules
 
 START = np.array([-1.2, 1.0, 0.5])
 METHODS = {
     "sgd": optimize.sgd(1e-3),
-    "momentum": optimize.sgd(1e-3, 0.9),
-    "nesterov": optimize.sgd(1e-3, 0.9, nesterov=True),
+    "momentum": optimize.momentum(1e-3),
+    "nesterov": optimize.momentum(1e-3, 0.9, nesterov=True),
     "adam": optimize.adam(0.05),
     "amsgrad": optimize.adam(0.05, amsgrad=True),
     "adamw": optimize.adamw(0.05, weight_decay=0.1),
@@ -206,6 +216,8 @@ def test_wrong_arguments_are_named():
         grad(lambda r: optimize.run(rosenbrock, START, optimize.sgd(r), steps=2, tol=1).losses[0])(
             0.1
         )
+    with pytest.raises(OutputError, match=r"grad\(square\)\(x\): expected a real scalar output"):
+        optimize.run(np.square, START, optimize.sgd(0.1), steps=1)
     with pytest.raises(InputError, match="no params"):
         optimize.adamw(0.1).update(START, optimize.adamw(0.1).init(START))
     with pytest.raises(InputError, match="1 boundaries between 2"):

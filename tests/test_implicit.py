@@ -405,6 +405,15 @@ def test_what_is_no_solution_is_refused_with_the_numbers():
     assert implicit.root(lambda x: x**2 - 4, 1.0, solver=lambda f, x: 1.9, tol=0.1) == 1.9
 
 
+@pytest.mark.parametrize("far", [1e154, 1e200])
+def test_what_overflows_is_no_solution(far):
+    with pytest.raises(implicit.ConvergenceError, match="did not arrive"):
+        implicit.root(lambda x: x**2 - 4, 1.0, solver=lambda f, x: far)
+    with pytest.raises(implicit.ConvergenceError, match="did not arrive"):
+        implicit.fixed_point(lambda x: 2 * x + 1, np.ones(2), solver="iterate")  # to 1e301
+    assert np.isclose(grad(lambda a: implicit.root(lambda x: x - far * a, 1.0))(1.0), far)
+
+
 def test_a_singular_jacobian_is_refused():
     def equations(x, t):
         return np.stack([x[0] + x[1] - t, 2 * x[0] + 2 * x[1] - 2 * t])
@@ -563,3 +572,17 @@ def test_a_matrix_that_is_not_symmetric_is_not_taken_for_one():
 
     with pytest.raises(NotDifferentiableError, match="its own transpose"):
         grad(first)(np.ones(2))
+
+
+@pytest.mark.parametrize("solver", ["cg", "gmres"])
+def test_products_that_are_not_symmetric_are_not_taken_for_such(solver):
+    def first(b, asymmetry):
+        def product(v):
+            return 4 * v + np.roll(v, 1) + (1 + asymmetry) * np.roll(v, -1)
+
+        return implicit.solve(product, b, solver=solver, symmetric=True)[0]
+
+    b = np.ones(500)
+    assert np.isclose(np.sum(grad(first)(b, 0.0)), 1 / 6)
+    with pytest.raises(NotDifferentiableError, match="its own transpose"):
+        grad(first)(b, 1e-3)

@@ -125,6 +125,43 @@ def test_covariance_and_standard_errors():
         assert np.isinf(flat.covariance).all()
 
 
+@pytest.mark.parametrize("start", [np.zeros(2), np.array([0.0, 1.0])], ids=["maximum", "saddle"])
+def test_what_is_no_minimum_has_no_covariance(start):
+    sign = np.array([-1.0, 1.0 if start[1] else -1.0])
+    found = optimize.minimize(lambda x: np.sum(sign * (x - start) ** 2), start)
+    with pytest.warns(scipy_optimize.OptimizeWarning, match="not positive"):
+        assert np.isinf(found.covariance).all()
+
+
+@pytest.mark.parametrize("method", ["SLSQP", "trust-constr"])
+def test_constraints_that_hold_are_known_to_the_covariance(method):
+    a = np.array([3.0, 4.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SciPy's, of a linear function's differences
+        circle = optimize.minimize(
+            lambda x: a @ x, np.array([0.1, 0.2]), inequality=lambda x: 1 - x @ x, method=method
+        )
+    along = np.array([4.0, -3.0]) / 5  # of the Lagrangian, whose Hessian is 2 |a| / 2
+    assert np.allclose(circle.covariance, np.outer(along, along) / 5, atol=1e-4)
+
+    def least(**given):
+        return optimize.minimize(
+            lambda x: np.sum((x - np.array([-1.0, 2.0, 3.0])) ** 2) / 2,
+            np.ones(3),
+            method=method,
+            **given,
+        ).covariance
+
+    known = least(bounds=(0.0, None), equality=lambda x: np.sum(x) - 4)
+    assert np.allclose(known, [[0, 0, 0], [0, 0.5, -0.5], [0, -0.5, 0.5]])
+    assert np.allclose(least(inequality=lambda x: 9 - np.sum(x)), np.eye(3))
+
+
+def test_a_small_parameter_beside_its_bound_is_free():
+    found = optimize.minimize(lambda x: (x / 1e-8 - 1) ** 2 / 2, 3e-8, bounds=(0.0, None))
+    assert np.isclose(found.standard_errors, 1e-8)
+
+
 BOUNDS = [
     (0.5, None),
     (np.array([0.5, -np.inf]), None),
@@ -162,9 +199,8 @@ def test_constraints_in_every_spelling(constraints, method):
             ).x
 
     assert np.allclose(at(np.ones(2)), 0.5, atol=1e-3)  # trust-constr ends early
-    if method == "SLSQP":
-        slope = jacobian(at)(np.ones(2))
-        assert np.allclose(slope, [[0.5, -0.5], [-0.5, 0.5]])
+    slope = jacobian(at)(np.ones(2))
+    assert np.allclose(slope, [[0.5, -0.5], [-0.5, 0.5]])
 
 
 def test_results_are_differentiable():
@@ -202,6 +238,27 @@ def test_what_constraints_close_over_is_differentiated():
 
     assert np.allclose(jacobian(at)(4.0), [1, -8 / 16])
     assert np.allclose(vmap(at)(np.array([4.0, 2.0])), [[4, 2], [2, 4]])
+
+
+def test_bounds_of_constraints_and_in_pairs_are_differentiated_and_mapped():
+    def on_circle(low, high):
+        ring = optimize.NonlinearConstraint(lambda x: x @ x, low, high)
+        return optimize.minimize(
+            lambda x: np.sum((x - 3) ** 2), np.array([0.5, 0.1]), constraints=ring
+        ).x
+
+    sizes = np.array([0.5, 2.0])
+    for at in (lambda high: on_circle(0.1, high), lambda both: on_circle(both, both)):
+        slopes = vmap(jacobian(at))(sizes)
+        assert np.allclose(slopes, 1 / (4 * np.sqrt(sizes / 2))[:, None])
+    with pytest.raises(InputError, match="for all examples or for none"):
+        vmap(lambda low: on_circle(low, 1.0))(np.array([1.0, 0.5]))
+
+    def boxed(high):
+        pairs = [(None, high), (2, None)]
+        return optimize.minimize(lambda x: np.sum((x - 5) ** 2), np.zeros(2), bounds=pairs).x
+
+    assert np.allclose(jacobian(boxed)(1.0), [1, 0])
 
 
 class Hidden:
@@ -334,8 +391,8 @@ def test_root(method):
         return found.x["x"]
 
     assert np.isclose(side(6.0), 2, atol=1e-5)
-    assert np.isclose(grad(side)(6.0), 1 / 5)
-    assert np.isclose(hessian(side)(6.0), -2 / 125)
+    assert np.isclose(grad(side)(6.0), 1 / 5, rtol=1e-12)
+    assert np.isclose(hessian(side)(6.0), -2 / 125, rtol=1e-11)
 
 
 SCALARS = [

@@ -47,6 +47,7 @@ class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         module = importlib.import_module(HOME + spec.name.removeprefix(NAME))
         self._own[spec.name] = module.__spec__
+        _name_loaded()
         return module
 
     def exec_module(self, module: types.ModuleType) -> None:
@@ -60,6 +61,17 @@ class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 _ALIAS = _Alias()
+
+
+def _name_loaded() -> None:
+    """Give each module here that is loaded its other name.
+
+    One that the import system loads anew it also makes an attribute of its package, in place of
+    what may stand there: `autograd.misc.flatten` is a function, whose module has the same name.
+    """
+    for name, module in list(sys.modules.items()):
+        if name.startswith(f"{HOME}."):
+            sys.modules.setdefault(NAME + name.removeprefix(HOME), module)
 
 
 def install() -> None:
@@ -89,6 +101,7 @@ def install() -> None:
             )
         )
     sys.modules[NAME] = here
+    _name_loaded()
     if _ALIAS not in sys.meta_path:
         sys.meta_path.insert(0, _ALIAS)
     show_as(dict.fromkeys(_ASK_BY_CLASS, _BOX))

@@ -32,7 +32,7 @@ def newton(
     J. Dennis, R. Schnabel (1983), Numerical methods for unconstrained optimization, chapter 6.
     """
     left = residual(x)
-    error = _norm(left)
+    error = norm(left)
     for _ in range(most):
         if not error:
             break
@@ -42,7 +42,7 @@ def newton(
             there = x + length * direction
             with np.errstate(all="ignore"):
                 left_there = residual(there)
-            error_there = _norm(left_there)
+            error_there = norm(left_there)
             if error_there <= (1 - 1e-4 * length) * error:
                 break
             length /= 2
@@ -53,9 +53,12 @@ def newton(
     return x
 
 
-def _norm(x: Any) -> float:
-    found = float(np.linalg.norm(x))
-    return found if np.isfinite(found) else np.inf
+def norm(x: Any) -> float:
+    """The 2-norm, whose squares do not overflow; infinite if x is not finite."""
+    largest = float(np.max(np.abs(x), initial=0.0))
+    if not np.isfinite(largest):
+        return np.inf
+    return largest * float(np.linalg.norm(x / largest)) if largest else 0.0
 
 
 def anderson(
@@ -78,7 +81,7 @@ def anderson(
     for _ in bar.over(range(most)):
         image = function(x)
         change = image - x
-        if not np.isfinite(change).all() or _norm(change) <= tol * max(_norm(x), _norm(image)):
+        if not np.isfinite(change).all() or norm(change) <= tol * max(norm(x), norm(image)):
             return image
         points, changes = [*points[-depth:], image], [*changes[-depth:], change]
         if not depth or len(points) == 1:
@@ -124,7 +127,7 @@ def newton_minimum(
             break
         if flat:
             # The value is flat up to rounding; the gradient still tells what is nearer.
-            if not _norm(gradient(x + direction)) < _norm(slope):
+            if not norm(gradient(x + direction)) < norm(slope):
                 break
             x = x + direction
             value = function(x)
@@ -147,7 +150,7 @@ def newton_minimum(
 
 def _beside(function: Callable[[Value], Any], way: Any, x: Any, value: Any) -> Any:
     """A lower point and its value along a direction of negative curvature, or None."""
-    length = max(1.0, _norm(x)) / 4
+    length = max(1.0, norm(x)) / 4
     for _ in range(12):
         for there in (x - length * way, x + length * way):
             with np.errstate(all="ignore"):
@@ -158,4 +161,4 @@ def _beside(function: Callable[[Value], Any], way: Any, x: Any, value: Any) -> A
     return None
 
 
-__all__ = ["anderson", "newton", "newton_minimum"]
+__all__ = ["anderson", "newton", "newton_minimum", "norm"]

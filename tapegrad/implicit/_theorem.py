@@ -31,6 +31,7 @@ from tapegrad._transforms.forward import jvp, linearize
 from tapegrad._transforms.primitives import primitive
 from tapegrad._transforms.reverse import vjp
 from tapegrad._tree import flatten, unflatten
+from tapegrad.implicit._solvers import norm
 from tapegrad.implicit._systems import (
     FALLBACK,
     ConvergenceError,
@@ -126,12 +127,13 @@ class Problem:
         if in_trace(left):
             raise closes_over(self.call, "a function of the equations")
         allowed = self.tol or float(np.finfo(x.dtype).eps) ** 0.4
-        error = float(np.linalg.norm(left))
-        scale = float(np.hypot.reduce([np.linalg.norm(change) for change in changes]))
-        if not error <= allowed * scale and error:
+        error = norm(left)
+        scale = float(np.hypot.reduce([norm(change) for change in changes]))
+        if error and not error <= allowed * scale < np.inf:
+            share = error / scale if 0 < scale < np.inf else np.inf
             raise ConvergenceError(
                 f"{self.call}: the solver did not arrive at a solution: the residual's norm is "
-                f"{error:.3g}, which is {error / scale if scale else np.inf:.2g} of its scale "
+                f"{error:.3g}, which is {share:.2g} of its scale "
                 f"{scale:.3g} and may be {allowed:.2g} of it. Start nearer, let the solver run "
                 "longer, or pass tol= if this is near enough."
             )
@@ -204,6 +206,8 @@ class Problem:
             def product(v: Value) -> Any:
                 return push(v.astype(x.dtype))
 
+        if self.linear_solver.symmetric:
+            _check_products(self.call, product, x)
         unknowns = self.unknowns
         return self.linear_solver.solve(product, b, transposed, unknowns.tree, unknowns.vector)
 
@@ -224,11 +228,24 @@ def _check_symmetric(call: str, matrix: Any) -> None:
     """Raise NotDifferentiableError for a matrix that was said to be symmetric, and is not."""
     allowed = float(np.finfo(matrix.dtype).eps) ** 0.4 * float(np.max(np.abs(matrix), initial=0.0))
     if np.any(np.abs(matrix - matrix.T) > allowed):
-        raise NotDifferentiableError(
-            f"{call}: symmetric=True, and solvers for symmetric matrices (cg, minres), need a "
-            "matrix that is its own transpose; this one is not. Leave symmetric away, or choose "
-            "another solver."
-        )
+        raise _not_symmetric(call)
+
+
+def _check_products(call: str, product: Function, x: Any) -> None:
+    """The same of a matrix that is known by its products alone: u (A v) = v (A u), for two."""
+    u, v = np.random.default_rng(0).standard_normal((2, x.size)).astype(x.dtype)
+    image_u, image_v = (_plain(call, product(w)) for w in (u, v))
+    allowed = float(np.finfo(x.dtype).eps) ** 0.5 * norm(u) * max(norm(image_u), norm(image_v))
+    if abs(float(u @ image_v) - float(v @ image_u)) > allowed:
+        raise _not_symmetric(call)
+
+
+def _not_symmetric(call: str) -> NotDifferentiableError:
+    return NotDifferentiableError(
+        f"{call}: symmetric=True, and solvers for symmetric matrices (cg, minres), need a "
+        "matrix that is its own transpose; this one is not. Leave symmetric away, or choose "
+        "another solver."
+    )
 
 
 def _plain(call: str, value: Any) -> Any:
@@ -240,6 +257,7 @@ def _plain(call: str, value: Any) -> Any:
 def _sized(x: Any, start: Any = 0.0) -> Any:
     """A direction of the size of x, with signs that are not those of x."""
     size = np.maximum(np.abs(x), np.abs(start))
+    size = np.where(np.isfinite(size), size, 0.0)  # an infinite bound does not move
     count = np.arange(np.size(x), dtype=np.uint32).reshape(np.shape(x))
     signs = np.where((count * np.uint32(2654435761)) >> np.uint32(31), -1.0, 1.0)
     return (size * signs).astype(x.dtype)[()]

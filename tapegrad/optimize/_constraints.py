@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Function, Value
+from tapegrad._core.values import any_true, in_trace, untraced
 from tapegrad._errors import InputError, describe, message
 from tapegrad._transforms.derived import hessian, jacobian
 from tapegrad.implicit._minima import full_bounds, ordered
@@ -32,7 +33,7 @@ def bounds_of(call: str, parameters: Parameters, bounds: Any) -> Any:
         ends = [np.broadcast_to(end, (parameters.size,)) for end in (bounds.lb, bounds.ub)]
         return ordered(call, *(unknowns.tree(end) for end in ends))
     if isinstance(bounds, list):
-        if len(bounds) != parameters.size or not all(len(np.atleast_1d(b)) == 2 for b in bounds):
+        if len(bounds) != parameters.size or not all(map(_is_pair, bounds)):
             raise InputError(
                 message(
                     call,
@@ -41,12 +42,19 @@ def bounds_of(call: str, parameters: Parameters, bounds: Any) -> Any:
                     "Or pass a tuple (lower, upper) of trees like x0",
                 )
             )
-        lower = [-np.inf if low is None else low for low, _ in bounds]
-        upper = [np.inf if high is None else high for _, high in bounds]
-        return ordered(call, *(unknowns.tree(np.array(end, float)) for end in (lower, upper)))
+        lower = [-np.inf if low is None else low * 1.0 for low, _ in bounds]
+        upper = [np.inf if high is None else high * 1.0 for _, high in bounds]
+        return ordered(call, *(unknowns.tree(np.stack(end)) for end in (lower, upper)))
     whole = parameters.whole(parameters.free)
     full = full_bounds(call, whole, bounds)
     return tuple([end[place] for place in parameters.places] for end in full)
+
+
+def _is_pair(bound: Any) -> bool:
+    try:
+        return len(bound) == 2
+    except TypeError:
+        return False
 
 
 class Constraint:
@@ -75,12 +83,20 @@ class Constraint:
         def weighted(v: Any, weights: Any) -> Any:
             return hessian(lambda v: np.sum(weights * of(v)))(v)
 
-        if self.kind in ("eq", "ineq"):
+        if self.kind in ("eq", "ineq") and not hessians:
             return {"type": self.kind, "fun": values, "jac": jacobian(of)}
         options: dict[str, Any] = {"hess": weighted} if hessians else {}
         if np.any(getattr(self.given, "keep_feasible", False)):
             options["keep_feasible"] = self.given.keep_feasible
         return NonlinearConstraint(values, self.lower, self.upper, jac=jacobian(of), **options)
+
+    def has(self, which: int) -> bool:
+        """Whether anything must be zero (0), or not negative (1)."""
+        lower, upper = untraced(self.lower), untraced(self.upper)
+        fixed = np.equal(lower, upper)
+        if which:
+            return any_true((np.isfinite(lower) | np.isfinite(upper)) & ~fixed)
+        return any_true(fixed)
 
     def part(self, which: int, whole: Function) -> Function:
         """What must be zero (0), or not negative (1), as a function of the free leaves."""
@@ -93,11 +109,26 @@ class Constraint:
             upper = np.broadcast_to(highest, values.shape)
             fixed = lower == upper
             if not which:
+                fixed = _of_every_example(fixed)
                 return values[fixed] - lower[fixed]
-            low, high = np.isfinite(lower) & ~fixed, np.isfinite(upper) & ~fixed
+            low, high = (_of_every_example(np.isfinite(end) & ~fixed) for end in (lower, upper))
             return np.concatenate([values[low] - lower[low], upper[high] - values[high]])
 
         return of
+
+
+def _of_every_example(condition: Any) -> Any:
+    """A condition as a plain array, the same for every example that a vmap maps over."""
+    condition = untraced(condition)
+    if not in_trace(condition):
+        return condition
+    found = np.array([any_true(one) for one in np.ravel(condition)], bool)
+    if any(any_true(~one) for one, true in zip(np.ravel(condition), found, strict=True) if true):
+        raise InputError(
+            "optimize.minimize: inside a vmap a constraint must be an equation, or have a lower "
+            "or an upper bound, for all examples or for none. Map over examples of one kind."
+        )
+    return np.reshape(found, condition.shape)
 
 
 def constraints_of(

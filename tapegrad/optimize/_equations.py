@@ -79,7 +79,9 @@ def root(
 
     def solver(inner: Function, free: list[Any]) -> Any:
         kept[:] = [run(inner, Parameters(call, free), ())]
-        return kept[0].x
+        found = kept[0].x
+        # SciPy's methods stop at a residual of 1e-6 or so, whose derivative is that much off.
+        return implicit.root(inner, found) if kept[0].success else found
 
     of_free.__name__ = name_of(fun)
     free = implicit.root(of_free, parameters.free, args, solver=solver)

@@ -28,6 +28,7 @@ from tapegrad.implicit._roots import as_args
 from tapegrad.implicit._systems import LinearSolver, scipy_optimize
 from tapegrad.implicit._unknowns import as_vector
 from tapegrad.optimize._constraints import bounds_of
+from tapegrad.optimize._covariance import Curvature
 from tapegrad.optimize._minimize import no_covariance
 from tapegrad.optimize._objective import Residuals
 from tapegrad.optimize._parameters import Parameters, as_start
@@ -180,12 +181,12 @@ class _Fit:
         x = np.array(raw.x, float)
         count = int(raw.fun.size)
 
-        def curvature() -> Any:
+        def curvature() -> Curvature:
             # SciPy's own is scaled by the slope and the curvature of the loss.
             plain = self.loss == "linear"
             matrix = residuals.jacobian(x) if plain else _dense(raw.jac, x.size)
             scale = _variance(raw.cost, count, x.size)
-            return matrix.T @ matrix, scale, np.asarray(raw.active_mask) == 0
+            return Curvature(matrix.T @ matrix, scale, np.asarray(raw.active_mask) == 0)
 
         return Result(
             x=parameters.tree(x),
@@ -339,10 +340,11 @@ def curve_fit(
     inner = found.curvature
     assert inner is not None
 
-    def curvature() -> Any:
+    def curvature() -> Curvature:
         # As SciPy's: a parameter at a bound counts as one that is free.
-        matrix, scale, free = inner()
-        return matrix, 1.0 if absolute_sigma else scale, np.ones_like(free)
+        of_fit = inner()
+        scale = 1.0 if absolute_sigma else of_fit.scale
+        return Curvature(of_fit.matrix, scale, np.ones_like(of_fit.free))
 
     fit.curvature = curvature
     return fit

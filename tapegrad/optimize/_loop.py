@@ -198,6 +198,7 @@ def _step_of(
         def of(free: list[Any]) -> Any:
             return loss(parameters.whole(free), *batch, *args)
 
+        of.__name__ = name_of(loss)  # for errors about what it returns
         both = value_and_grad(of, has_aux=has_aux)
 
         def remembered(free: list[Any]) -> Any:

@@ -20,6 +20,7 @@ from tapegrad.implicit._roots import as_args
 from tapegrad.implicit._systems import LinearSolver, scipy_optimize
 from tapegrad.implicit._unknowns import as_vector
 from tapegrad.optimize._constraints import Constraint, bounds_of, constraints_of
+from tapegrad.optimize._covariance import curvature_of
 from tapegrad.optimize._methods import METHODS, chosen, hessian_form
 from tapegrad.optimize._objective import Objective
 from tapegrad.optimize._parameters import Parameters, as_start
@@ -87,7 +88,8 @@ def minimize(
     asked = _Asked(call, method, hess, tol, options, callback, progress, has_aux, compile)
     conditions = constraints_of(call, parameters, constraints, equality, inequality, args)
     lifted = [Lifted(f) for f in (fun, *(one.fun for one in conditions))]
-    traced = any(map(in_trace, flatten((x0, args, limits))[0])) or any(f.values for f in lifted)
+    given = (x0, args, limits, [(one.lower, one.upper) for one in conditions])
+    traced = any(map(in_trace, flatten(given)[0])) or any(f.values for f in lifted)
     if not traced:
         return asked.run(fun, parameters, limits, conditions, args)
     conditions = constraints_of(call, parameters, constraints, None, None, ())
@@ -163,7 +165,7 @@ class _Asked:
                 raw = optimize.OptimizeResult(
                     x=watch.last, success=False, status=99, message="The callback stopped it."
                 )
-        return _result(raw, method, objective, ends)
+        return _result(raw, method, objective, ends, conditions)
 
 
 def _derivatives(call: str, objective: Objective, method: str, hess: str) -> dict[str, Any]:
@@ -184,7 +186,9 @@ def _derivatives(call: str, objective: Objective, method: str, hess: str) -> dic
     return given
 
 
-def _result(raw: Any, method: str, objective: Objective, ends: Any) -> Result:
+def _result(
+    raw: Any, method: str, objective: Objective, ends: Any, conditions: list[Constraint]
+) -> Result:
     """SciPy's result with trees."""
     parameters = objective.parameters
     x = np.array(raw.x, float)
@@ -193,9 +197,6 @@ def _result(raw: Any, method: str, objective: Objective, ends: Any) -> Result:
         value, slope = objective.value_and_grad(x)
     else:
         value = objective.value(x)
-    free = np.ones(x.size, bool)
-    if ends is not None:
-        free = (x > ends[0]) & (x < ends[1])
     return Result(
         x=parameters.tree(x),
         fun=value,
@@ -210,7 +211,7 @@ def _result(raw: Any, method: str, objective: Objective, ends: Any) -> Result:
         aux=objective.aux,
         raw=raw,
         parameters=parameters,
-        curvature=lambda: (objective.hessian(x), 1.0, free),
+        curvature=lambda: curvature_of(objective, x, ends, conditions),
     )
 
 
@@ -241,7 +242,10 @@ def _differentiable(
     def of_free(function: Function) -> Function:
         return lambda free, *args: function(parameters.whole(free), *args)
 
-    parts = [[one.part(which, parameters.whole) for one in conditions] for which in (0, 1)]
+    parts = [
+        [one.part(which, parameters.whole) for one in conditions if one.has(which)]
+        for which in (0, 1)
+    ]
     for given, those in ((equality, parts[0]), (inequality, parts[1])):
         if given is not None:
             those.append(of_free(given))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import NotDifferentiableError
+from tapegrad.optimize._covariance import Curvature, covariance_of
 from tapegrad.optimize._parameters import Parameters
 
 
@@ -39,7 +39,7 @@ class Result:
     aux: Any = None
     raw: Any = None
     parameters: Parameters | None = field(default=None, metadata={"static": True})
-    curvature: Callable[[], Any] | None = field(default=None, metadata={"static": True})
+    curvature: Callable[[], Curvature] | None = field(default=None, metadata={"static": True})
 
     @cached_property
     def covariance(self) -> Any:
@@ -48,29 +48,14 @@ class Result:
         Of `minimize` the inverse of the exact Hessian: the covariance of an estimate if fun is a
         negative logarithm of a likelihood. Of `least_squares` and `curve_fit` the inverse of J^T J
         times the variance of the residuals, 2 cost / (m - n), unless the fit's sigma is absolute.
-        Parameters that stand at a bound are taken as known: their rows and columns are zero.
-        Infinities, and SciPy's OptimizeWarning, where it cannot be had.
+        Parameters that stand at a bound are taken as known: their rows and columns are zero. So
+        are constraints that hold: the covariance is that of the Lagrangian's Hessian in the
+        directions along them. Infinities, and SciPy's OptimizeWarning, where it cannot be had: the
+        Hessian is singular or, at what is no minimum, not positive.
         """
-        from scipy.optimize import OptimizeWarning
-
         self._can("covariance")
         assert self.curvature is not None
-        matrix, scale, free = self.curvature()
-        found = np.zeros_like(matrix)
-        inner = np.ix_(free, free)
-        try:
-            found[inner] = np.linalg.inv(matrix[inner]) * scale
-            good = np.linalg.cond(matrix[inner]) * np.finfo(float).eps < 1 if free.any() else True
-        except np.linalg.LinAlgError:
-            good = False
-        if not (good and np.isfinite(found).all()):
-            warnings.warn(
-                "the covariance of the parameters could not be estimated: the Hessian is singular",
-                OptimizeWarning,
-                stacklevel=3,
-            )
-            found[inner] = np.inf
-        return found
+        return covariance_of(self.curvature())
 
     @cached_property
     def standard_errors(self) -> Any:

@@ -361,6 +361,17 @@ def sgd(rate: Rate, momentum: float = 0.0, *, nesterov: bool = False) -> Method:
     return chain(accumulate(momentum, nesterov), scale_by_rate(rate))
 
 
+def momentum(rate: Rate, momentum: float = 0.9, *, nesterov: bool = False) -> Method:
+    """`sgd` with momentum (B. Polyak 1964), or that of Y. Nesterov (1983).
+
+    >>> method = momentum(0.1, 0.5)
+    >>> updates, state = method.update(1.0, method.init(0.0))
+    >>> float(method.update(1.0, state)[0].round(12))
+    -0.15
+    """
+    return sgd(rate, momentum, nesterov=nesterov)
+
+
 def adam(
     rate: Rate, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, *, amsgrad: bool = False
 ) -> Method:
@@ -453,6 +464,7 @@ __all__ = [
     "clip",
     "clip_by_norm",
     "lion",
+    "momentum",
     "rmsprop",
     "scale",
     "scale_by_adam",

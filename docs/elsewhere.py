@@ -42,7 +42,9 @@ FUNCTIONS = {
 CLASSES = {
     "numpy": "ndarray ufunc random.Generator",
     "scipy": "",
-    "torch": "Tensor autograd.Function nn.Module nn.Linear optim.Adam optim.SGD utils.data.DataLoader",
+    "torch": """
+        Tensor autograd.Function nn.Module nn.Linear optim.Adam optim.SGD utils.data.DataLoader
+    """,
 }
 PATTERNS = {
     "numpy": "reference/generated/{name}.html#{name}",

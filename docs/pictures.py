@@ -1,4 +1,4 @@
-"""Draws what the pages show: `python docs/pictures.py` runs quickstart.md and keeps its picture."""
+"""Runs quickstart.md and keeps the picture that it draws: `python docs/pictures.py`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def main() -> None:
     program = program.replace('savefig("fit.svg")', 'savefig("fit.svg", metadata={"Date": None})')
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        exec(compile(program, "quickstart.md", "exec"), {"__name__": "__main__"})
+        exec(compile(program, "quickstart.md", "exec"), {"__name__": "__main__"})  # noqa: S102
         (HERE / "quickstart.svg").write_bytes(Path("fit.svg").read_bytes())
         os.chdir(HERE)
 

@@ -16,7 +16,13 @@ BLUE, ORANGE = "#4a90d9", "#e8833a"
 # A part is a word, or (rows, columns, colour, label): colour None for a matrix that is not built,
 # "diagonal" for a matrix of which the diagonal alone is.
 PICTURES = {
-    "grad": [(4, 1, BLUE, "x"), "→ f →", (1, 1, BLUE, "y"), "grad(f)(x) =", (4, 1, ORANGE, "as x")],
+    "grad": [
+        (4, 1, BLUE, "x"),
+        "→ f →",
+        (1, 1, BLUE, "y"),
+        "grad(f)(x) =",
+        (4, 1, ORANGE, "as x"),
+    ],
     "jacobian": [
         (4, 1, BLUE, "x"),
         "→ f →",
@@ -74,10 +80,8 @@ def grid(left: float, middle: float, rows: int, columns: int, colour: str | None
     top = middle - rows * CELL / 2
     if colour is None:
         size = f'width="{columns * CELL}" height="{rows * CELL}"'
-        return [
-            f'<rect x="{left}" y="{top}" {size} fill="none" stroke="currentColor" '
-            'stroke-dasharray="3 3"/>'
-        ]
+        line = 'fill="none" stroke="currentColor" stroke-dasharray="3 3"'
+        return [f'<rect x="{left}" y="{top}" {size} {line}/>']
     cells = []
     for row in range(rows):
         for column in range(columns):

@@ -31,9 +31,11 @@ PAGES = {
     "reference-nn": ("Reference of torch.nn and torch.optim", ("torch.nn", "torch.optim")),
     "reference-more": (
         "Reference of torch.autograd, linalg, distributions and others",
-        ("torch.autograd", "torch.func", "torch.utils", "torch.linalg", "torch.fft")
-        + ("torch.special", "torch.random", "torch.distributions", "torch.profiler")
-        + ("torch.testing",),
+        tuple(
+            f"torch.{name}"
+            for name in "autograd func utils linalg fft special random distributions profiler "
+            "testing".split()
+        ),
     ),
 }
 

@@ -35,7 +35,6 @@ default_role = "code"  # docstrings write code in single backquotes
 
 # Inventories of this folder: a build asks no network.
 intersphinx_mapping = elsewhere.write(HERE / "_build" / "inventories")
-intersphinx_disabled_reftypes = ["*"]  # `np.sin` of a docstring is code; roles link
 
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True

@@ -30,7 +30,7 @@ FUNCTIONS = {
         integrate.odeint integrate.quad integrate.solve_ivp interpolate.CubicSpline
         linalg.cho_factor linalg.cho_solve linalg.expm linalg.solve optimize.curve_fit
         optimize.least_squares optimize.minimize optimize.root optimize.root_scalar
-        special.expit special.gammaln special.logsumexp special.softmax sparse.csr_array
+        special.expit special.gammaln special.xlogy special.logsumexp special.softmax sparse.csr_array
         sparse.linalg.cg sparse.linalg.spsolve stats.norm
     """,
     "torch": """

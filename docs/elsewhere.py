@@ -30,8 +30,8 @@ FUNCTIONS = {
         integrate.odeint integrate.quad integrate.solve_ivp interpolate.CubicSpline
         linalg.cho_factor linalg.cho_solve linalg.expm linalg.solve optimize.curve_fit
         optimize.least_squares optimize.minimize optimize.root optimize.root_scalar
-        special.expit special.gammaln special.xlogy special.logsumexp special.softmax sparse.csr_array
-        sparse.linalg.cg sparse.linalg.spsolve stats.norm
+        special.expit special.gammaln special.xlogy special.logsumexp special.softmax
+        sparse.csr_array sparse.linalg.cg sparse.linalg.spsolve stats.norm
     """,
     "torch": """
         cat compile no_grad save load manual_seed autograd.backward autograd.grad func.grad

@@ -1,13 +1,30 @@
 """How Sphinx builds these pages: `python -m sphinx -W docs docs/_build/html`."""
 
+import sys
 from importlib.metadata import version as version_of
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import elsewhere  # noqa: E402  (files of this folder)
+import reference  # noqa: E402
 
 project = "tapegrad"
 author = "tapegrad developers"
 copyright = "2026, tapegrad developers"
 release = version = version_of("tapegrad")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+]
+autosummary_generate = False  # reference.py writes the pages
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -16,5 +33,18 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the text of a docstring says what an argument may be
 default_role = "code"  # docstrings write code in single backquotes
 
+# Inventories of this folder: a build asks no network.
+intersphinx_mapping = elsewhere.write(HERE / "_build" / "inventories")
+
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
 html_theme = "furo"
 html_title = f"tapegrad {release}"
+html_static_path = ["_static"]
+html_css_files = ["tapegrad.css"]
+html_copy_source = False  # every page has [source] links of its own
+html_show_sourcelink = False
+
+
+setup = reference.setup

@@ -1,6 +1,6 @@
 """Writes the reference of the object layer: `python docs/torch_reference.py`.
 
-It writes docs/torch/reference.md and docs/torch/names.md, and by torch_stubs.py the stubs. What
+It writes docs/torch/reference*.md and docs/torch/names.md, and by torch_stubs.py the stubs. What
 PyTorch has stands in docs/torch/pytorch-names.txt, which `python docs/torch_reference.py pytorch`
 writes where PyTorch is installed: facts about its public modules, none of their text.
 """
@@ -24,13 +24,29 @@ torch.optim torch.optim.lr_scheduler torch.optim.swa_utils torch.utils.data torc
 torch.linalg torch.fft torch.special torch.random torch.distributions torch.profiler torch.testing
 """.split()
 
+# A page each, so that none is heavy: its title, and how the names of its namespaces begin.
+PAGES = {
+    "reference": ("Reference of tapegrad.torch", ()),
+    "reference-tensor": ("Reference of torch.Tensor", ("torch.Tensor",)),
+    "reference-nn": ("Reference of torch.nn and torch.optim", ("torch.nn", "torch.optim")),
+    "reference-more": (
+        "Reference of torch.autograd, linalg, distributions and others",
+        tuple(
+            f"torch.{name}"
+            for name in "autograd func utils linalg fft special random distributions profiler "
+            "testing".split()
+        ),
+    ),
+}
+
 REFERENCE = """\
-# Reference of tapegrad.torch
+# {title}
 
 <!-- Written by docs/torch_reference.py: change that, not this. -->
 
 Every public name with its signature, and the first line of what `help` says of it. Names and
 parameters are PyTorch's; [the names](names.md) lists what PyTorch has and this layer has not.
+Other pages: {others}.
 """
 
 NAMES = """\
@@ -112,10 +128,18 @@ def first_line(found: Any) -> str:
     return line.replace("|", "\\|")
 
 
-def reference() -> str:
-    """The page of every public name."""
-    parts = [REFERENCE]
-    for space in SPACES:
+def spaces_of(page: str) -> list[str]:
+    """The namespaces that stand on a page, in the order of `SPACES`."""
+    starts = PAGES[page][1]
+    return [s for s in SPACES if s.startswith(starts)] if starts else ["torch"]
+
+
+def reference(page: str = "reference") -> str:
+    """A page with every public name of its namespaces."""
+    title = PAGES[page][0]
+    others = ", ".join(f"[{PAGES[p][0]}]({p}.md)" for p in PAGES if p != page)
+    parts = [REFERENCE.format(title=title, others=others)]
+    for space in spaces_of(page):
         found = resolved("tapegrad.torch", space)
         if found is None:
             continue
@@ -147,7 +171,8 @@ def main() -> None:
     if sys.argv[1:] == ["pytorch"]:
         (PLACE / "pytorch-names.txt").write_text(pytorch_names(), encoding="utf-8")
         return
-    (PLACE / "reference.md").write_text(reference(), encoding="utf-8")
+    for page in PAGES:
+        (PLACE / f"{page}.md").write_text(reference(page), encoding="utf-8")
     (PLACE / "names.md").write_text(names(), encoding="utf-8")
     importlib.import_module("torch_stubs").main()
 

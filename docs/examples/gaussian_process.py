@@ -72,12 +72,14 @@ def objective(p, x, y):
 
 
 fit = optimize.minimize(objective, p, (x, y), method="L-BFGS-B", tol=1e-6)
-assert fit.success and fit.fun < objective(p, x, y)
+assert fit.success
+assert fit.fun < objective(p, x, y)
 p = fit.x
 
 # %%
-# Predict, and compare with what happened. A model that knows its error has 95 % of the new patients
-# within 1.96 standard deviations; a straight line (least squares) is what is to be beaten.
+# Predict, and compare with what happened. A model that knows its error has 95 % of the new
+# patients within 1.96 standard deviations; a straight line (least squares) is what is to be
+# beaten.
 
 
 def predict(p, at):
@@ -91,9 +93,10 @@ def predict(p, at):
 mean, variance = predict(p, new_x)
 inside = np.mean(np.abs(new_y - mean) < 1.96 * np.sqrt(variance))
 error = np.sqrt(np.mean((new_y - mean) ** 2))
-line = np.column_stack([np.ones(len(new_x)), new_x]) @ np.linalg.lstsq(
-    np.column_stack([np.ones(len(x)), x]), y, rcond=None
-)[0]
+line = (
+    np.column_stack([np.ones(len(new_x)), new_x])
+    @ np.linalg.lstsq(np.column_stack([np.ones(len(x)), x]), y, rcond=None)[0]
+)
 line_error = np.sqrt(np.mean((new_y - line) ** 2))
 print(f"error on new patients {error:.3f}, of a straight line {line_error:.3f}")
 print(f"{inside:.0%} of them are within the 95 % interval")

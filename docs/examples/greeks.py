@@ -2,7 +2,8 @@
 
 The price of an option is three lines. Its derivatives have names (delta, gamma, vega, vanna, ...),
 pages of formulas, and a market each. Here twelve of them come from the three lines, and then the
-volatility that a price implies, with its derivatives, from an equation that is solved by iteration.
+volatility that a price implies, with its derivatives, from an equation that is solved by
+iteration.
 
     python docs/examples/greeks.py [PICTURE]
 """
@@ -20,8 +21,8 @@ from tapegrad import implicit
 start = time.perf_counter()
 
 # %%
-# The price of a call (F. Black, M. Scholes 1973). `ndtr` is SciPy's own function: a ufunc, of which
-# tapegrad knows the derivative.
+# The price of a call (F. Black, M. Scholes 1973). `ndtr` is SciPy's own function: a ufunc, of
+# which tapegrad knows the derivative.
 strike, rate = 100.0, 0.03
 
 
@@ -98,8 +99,8 @@ for name, arguments in GREEKS.items():
 everywhere = time.perf_counter() - start
 
 # %%
-# The market quotes prices, and traders think in volatilities. The implied volatility is the root of
-# an equation: `implicit.root` solves it, and differentiates the solution, not the iteration.
+# The market quotes prices, and traders think in volatilities. The implied volatility is the root
+# of an equation: `implicit.root` solves it, and differentiates the solution, not the iteration.
 
 
 def implied(quote, spot, maturity=0.5):

@@ -26,8 +26,8 @@ errors = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
 # %%
 # The model: the true effects are spread around a mean by some deviation. Both are unknown, with
 # wide priors: normal of deviation 10 for the mean, half-Cauchy of scale 5 for the deviation. The
-# effects are written as mean + deviation * z, and the mean in units of 4, which makes the landscape
-# about as wide in all directions. Constants of the density do not matter.
+# effects are written as mean + deviation * z, and the mean in units of 4, which makes the
+# landscape about as wide in all directions. Constants of the density do not matter.
 
 
 def named(p):
@@ -42,9 +42,9 @@ def log_posterior(p):
 
 
 # %%
-# One sample (S. Duane et al. 1987): give the ball a random kick, let it roll for a while, and accept
-# where it is with the chance that its energy allows. The leapfrog method rolls: its error in the
-# energy stays small. Random numbers come from outside, so that this is a function.
+# One sample (S. Duane et al. 1987): give the ball a random kick, let it roll for a while, and
+# accept where it is with the chance that its energy allows. The leapfrog method rolls: its error
+# in the energy stays small. Random numbers come from outside, so that this is a function.
 leaps = 12
 
 
@@ -61,8 +61,8 @@ def sample(p, kick, luck, size):
 
 
 # %%
-# A hundred chains at once by `vmap`, as one program by `compile`. The first half of the samples only
-# finds the way to where the distribution is.
+# A hundred chains at once by `vmap`, as one program by `compile`. The first half of the samples
+# only finds the way to where the distribution is.
 chains, samples = 100, 600
 random = np.random.default_rng(0)
 p = random.normal(size=(chains, 10))

@@ -1,8 +1,8 @@
 """Logistic regression, with standard errors from the exact Hessian.
 
 Which measurements of a cell tell a malignant tumour from a benign one, and how sure is the answer?
-The log-likelihood is four lines of NumPy. `optimize.minimize` finds its maximum, and the inverse of
-the Hessian there is the covariance of the estimate: no formula is derived by hand.
+The log-likelihood is four lines of NumPy. `optimize.minimize` finds its maximum, and the inverse
+of the Hessian there is the covariance of the estimate: no formula is derived by hand.
 
     python docs/examples/logistic.py [PICTURE]
 """

@@ -32,8 +32,8 @@ x = iris.data[:, 2:] + random.uniform(-0.05, 0.05, (150, 2))
 count, size = 3, 2
 
 # %%
-# Free parameters, of which each value is allowed: logits for the weights of the components, and the
-# Cholesky factors of their precisions, with logarithms on the diagonal.
+# Free parameters, of which each value is allowed: logits for the weights of the components, and
+# the Cholesky factors of their precisions, with logarithms on the diagonal.
 
 
 def log_densities(p, x):

@@ -1,8 +1,8 @@
 """A neural ODE: what drives hares and lynxes, learned from twenty years of furs.
 
-The furs that trappers brought to the Hudson's Bay Company rise and fall in waves. Lotka and Volterra
-have an equation for that, and it does not quite fit. A neural ODE keeps it, adds a small network
-that learns what is missing, and is trained through the steps of a solver.
+The furs that trappers brought to the Hudson's Bay Company rise and fall in waves. Lotka and
+Volterra have an equation for that, and it does not quite fit. A neural ODE keeps it, adds a small
+network that learns what is missing, and is trained through the steps of a solver.
 
     python docs/examples/neural_ode.py [PICTURE]
 """
@@ -60,8 +60,8 @@ def year(p, state, steps=4):
 
 
 # %%
-# Is the gradient through the steps right? SciPy's solver chooses steps of its own, and its gradient
-# comes from the adjoint equation, integrated backward: another way to the same number.
+# Is the gradient through the steps right? SciPy's solver chooses steps of its own, and its
+# gradient comes from the adjoint equation, integrated backward: another way to the same number.
 
 
 def end_by_steps(p, state):
@@ -83,8 +83,8 @@ print(f"gradients by steps and by the adjoint differ by {apart / tree.norm(by_st
 assert apart < 1e-5 * tree.norm(by_steps)
 
 # %%
-# Train. From each year's furs the model foretells the next four, all windows at once as the rows of
-# an array. Long ways are hard to learn from: they go through the chaos of an untrained network.
+# Train. From each year's furs the model foretells the next four, all windows at once as the rows
+# of an array. Long ways are hard to learn from: they go through the chaos of an untrained network.
 window = 4
 targets = np.stack([seen[i : i + window + 1] for i in range(len(seen) - window)], axis=1)
 
@@ -121,7 +121,9 @@ assert rms(trained.params) < 0.8 * rms(p)
 # %%
 # The picture: four years ahead from each year, and what the network adds.
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
-for axis, q, title in zip(axes, (p, trained.params), ("Lotka and Volterra", "with a network")):
+for axis, q, title in zip(
+    axes, (p, trained.params), ("Lotka and Volterra", "with a network"), strict=False
+):
     state, paths = targets[0], [targets[0]]
     for _ in range(window):
         state = year(q, state)

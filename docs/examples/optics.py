@@ -46,8 +46,8 @@ def width(distance, waist):
     return np.sqrt(2 * np.sum((x**2 + y**2) * intensity) / np.sum(intensity))
 
 
-# A Gaussian beam widens as w(z) = w sqrt(1 + (z / r)^2), with r = pi w^2 / wavelength. Its slope by
-# the distance, and by the waist, against those of the formula:
+# A Gaussian beam widens as w(z) = w sqrt(1 + (z / r)^2), with r = pi w^2 / wavelength. Its slope
+# by the distance, and by the waist, against those of the formula:
 def formula(distance, waist):
     return waist * np.sqrt(1 + (distance * wavelength / (np.pi * waist**2)) ** 2)
 
@@ -90,7 +90,7 @@ def corrected(phases):
 
 
 phases, by_turns = first, [error(first)]
-for _ in range(100):
+for _ in range(50):
     phases = np.angle(corrected(phases))
     by_turns.append(error(phases))
 
@@ -122,10 +122,10 @@ fit = optimize.minimize(
     error,
     first,
     method="L-BFGS-B",
-    options={"maxiter": 100},
+    options={"maxiter": 50},
     callback=lambda phases: by_steps.append(error(phases)),
 )
-print(f"error after 100 turns {by_turns[-1]:.4f}, after 100 steps of L-BFGS {fit.fun:.4f}")
+print(f"error after 50 turns {by_turns[-1]:.4f}, after 50 steps of L-BFGS {fit.fun:.4f}")
 assert max(fit.fun, by_turns[-1]) < by_turns[0] / 4
 
 # %%

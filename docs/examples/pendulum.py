@@ -1,8 +1,8 @@
 """A double pendulum from its Lagrangian alone: a jvp through a gradient, and a Hessian.
 
-Nobody likes to derive the equations of motion of a double pendulum. Its energies fit in five lines.
-The equations of Lagrange ask for derivatives of those, and a solver for the accelerations: both are
-left to the machine. Then: how fast do two almost equal pendulums part?
+Nobody likes to derive the equations of motion of a double pendulum. Its energies fit in five
+lines. The equations of Lagrange ask for derivatives of those, and a solver for the accelerations:
+both are left to the machine. Then: how fast do two almost equal pendulums part?
 
     python docs/examples/pendulum.py [PICTURE]
 """
@@ -36,8 +36,8 @@ def potential(q):
 
 # %%
 # The equations of Lagrange: d/dt (dL/d speed) = dL/dq. Along the motion the left side is the mass
-# matrix times the acceleration, and what the momentum changes as q moves: a `jvp` of a gradient, in
-# the direction of the speed. The mass matrix is the Hessian by the speed.
+# matrix times the acceleration, and what the momentum changes as q moves: a `jvp` of a gradient,
+# in the direction of the speed. The mass matrix is the Hessian by the speed.
 
 momentum = tapegrad.grad(lagrangian, 1)
 force = tapegrad.grad(lagrangian, 0)
@@ -79,7 +79,13 @@ compiled = tapegrad.compile(flow, backend="numpy")
 first = np.array([2.0, 2.5, 0.0, 0.0])
 times = np.linspace(0.0, 20.0, 801)
 motion = solve_ivp(
-    lambda _t, state: compiled(state), times[[0, -1]], first, "DOP853", times, rtol=1e-10, atol=1e-10
+    lambda _t, state: compiled(state),
+    times[[0, -1]],
+    first,
+    "DOP853",
+    times,
+    rtol=1e-10,
+    atol=1e-10,
 )
 path = motion.y.T
 

@@ -11,8 +11,6 @@ training is profiled, and each kind of module has its share.
 import sys
 import time
 
-import matplotlib.pyplot as plt
-
 import tapegrad.torch as torch
 from tapegrad.torch import nn
 
@@ -185,6 +183,8 @@ def profiled(model, size, batch=2):
 
 def main(size=64):
     """Build, check, train a step of each, and draw where the time went."""
+    import matplotlib.pyplot as plt  # here, as the nets do not need it
+
     start = time.perf_counter()
     torch.manual_seed(0)
     models = {"resnet18": resnet18(), "resnet50": resnet50()}
@@ -208,6 +208,8 @@ def main(size=64):
 # %%
 # Run it.
 if __name__ == "__main__":
+    import matplotlib.pyplot as plt
+
     figure = main(*map(int, sys.argv[2:3]))
     if len(sys.argv) > 1:  # a file for the picture
         figure.savefig(sys.argv[1])

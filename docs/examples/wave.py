@@ -150,9 +150,7 @@ ratio = seconds(eager) / seconds(fast)
 fit = minimize(fast, x, jac=True, method="L-BFGS-B", options={"maxiter": 30})
 found = 1 + 0.1 * smooth(fit.x.reshape(n, n))
 alike = np.corrcoef((found - 1).ravel(), (truth - 1).ravel())[0, 1]
-print(
-    f"misfit {objective(x):.2f} before, {fit.fun:.3f} after; correlation {alike:.3f}"
-)
+print(f"misfit {objective(x):.2f} before, {fit.fun:.3f} after; correlation {alike:.3f}")
 assert fit.fun < 0.05 * objective(x)
 assert alike > 0.85
 

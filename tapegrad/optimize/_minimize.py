@@ -209,6 +209,7 @@ def _result(raw: Any, method: str, objective: Objective, ends: Any) -> Result:
         runs=objective.runs,
         aux=objective.aux,
         raw=raw,
+        history=tuple(objective.history),
         parameters=parameters,
         curvature=lambda: (objective.hessian(x), 1.0, free),
     )

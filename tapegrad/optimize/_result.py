@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import NotDifferentiableError
+from tapegrad._look.curves import curve_svg
+from tapegrad._look.tables import table_html
 from tapegrad.optimize._parameters import Parameters
 
 
@@ -22,8 +24,10 @@ class Result:
     residuals). grad: the gradient there, a tree; of `root` None. nit: iterations. nfev, njev,
     nhev: how often SciPy asked for values, gradients (or Jacobians) and Hessians. runs: how often
     the function was run in all: one gives a value and a gradient, or a Hessian. aux: what the
-    function returned beside its value at x, with has_aux. raw: SciPy's own result. Pickled, it
-    keeps the covariance and standard_errors that were asked for.
+    function returned beside its value at x, with has_aux. raw: SciPy's own result. history: the
+    values of fun in the order in which they were asked for, of `least_squares` and `curve_fit`
+    half the sums of squares; a notebook draws them. Pickled, it keeps the covariance and
+    standard_errors that were asked for.
     """
 
     x: Any
@@ -38,6 +42,7 @@ class Result:
     runs: int
     aux: Any = None
     raw: Any = None
+    history: tuple[float, ...] = field(default=(), metadata={"static": True})
     parameters: Parameters | None = field(default=None, metadata={"static": True})
     curvature: Callable[[], Any] | None = field(default=None, metadata={"static": True})
 
@@ -91,10 +96,18 @@ class Result:
         # What was minimised is a function of the user's, which need not be picklable.
         return {**vars(self), "parameters": None, "curvature": None}
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[list[str]]:
         shown = ["x", "fun", "grad", "success", "message", "nit", "runs"]
-        lines = [f"  {name}: {_short(getattr(self, name))}" for name in shown]
+        return [[name, _short(getattr(self, name))] for name in shown]
+
+    def __repr__(self) -> str:
+        lines = [f"  {name}: {text}" for name, text in self._shown()]
         return "\n".join([f"{type(self).__name__}:", *lines])
+
+    def _repr_html_(self) -> str:
+        """The same as a table for a notebook, with the curve of the values."""
+        table = table_html((type(self).__name__, ""), self._shown(), right=(False, False))
+        return table + curve_svg(self.history, "value", "run of the function")
 
 
 class CurveFit(Result):

@@ -71,7 +71,9 @@ def notebook(script: str, *, execute: bool = True, timeout: int = 300):
     if execute:
         from nbclient import NotebookClient
 
-        NotebookClient(made, timeout=timeout, kernel_name="python3").execute()
+        NotebookClient(
+            made, timeout=timeout, kernel_name="python3", coalesce_streams=True
+        ).execute()
     return made
 
 

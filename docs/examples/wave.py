@@ -147,7 +147,7 @@ def seconds(f):
 
 
 ratio = seconds(eager) / seconds(fast)
-fit = minimize(fast, x, jac=True, method="L-BFGS-B", options={"maxiter": 30})
+fit = minimize(fast, x, jac=True, method="L-BFGS-B", options={"maxiter": 15})
 found = 1 + 0.1 * smooth(fit.x.reshape(n, n))
 alike = np.corrcoef((found - 1).ravel(), (truth - 1).ravel())[0, 1]
 print(f"misfit {objective(x):.2f} before, {fit.fun:.3f} after; correlation {alike:.3f}")

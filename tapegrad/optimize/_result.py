@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._look.curves import curve_svg
 from tapegrad._look.tables import table_html
+from tapegrad._tree import flatten, unflatten
 from tapegrad.optimize._parameters import Parameters
 
 
@@ -118,7 +119,10 @@ class CurveFit(Result):
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    """A value in a few words; NumPy's numbers as Python writes them."""
+    leaves, structure = flatten(value)
+    plain = [leaf.item() if isinstance(leaf, np.generic) else leaf for leaf in leaves]
+    text = repr(unflatten(structure, plain))
     return text if len(text) <= 200 else text[:197] + "..."
 
 

@@ -119,6 +119,11 @@ def test_a_minimum_shows_its_numbers_and_its_curve(found):
     assert len(lines[0].get("points").split()) == len(found.history) == found.runs
 
 
+def test_numbers_are_written_as_pythons_own(found):
+    assert "np.float64" not in repr(found)
+    assert isinstance(found.x["c"], np.float64)
+
+
 def test_the_history_is_of_the_values_that_were_asked_for(found):
     assert found.history[0] == bowl({"<b>": np.full(3, 5.0), "c": 2.0}) == 64.0
     assert min(found.history) == found.fun

@@ -23,6 +23,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
+    "gallery",  # of this folder: runs the worked examples, and shows them
 ]
 autosummary_generate = False  # reference.py writes the pages
 exclude_patterns = ["_build"]

@@ -58,16 +58,27 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"tapegrad {tapegrad.__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    demo = commands.add_parser("demo", help="learn to read handwritten digits")
-    demo.add_argument(
-        "--out",
-        default="tapegrad-demo.svg",
-        metavar="PATH",
-        help="where to draw the tape: .svg, .dot or .mmd (default %(default)s)",
-    )
+    _add_demo(commands)
     _add_grad(commands)
     _add_check(commands)
     return top
+
+
+def _add_demo(commands: Any) -> None:
+    """The options of `demo`: which example, and where what it draws goes."""
+    demo = commands.add_parser(
+        "demo", help="learn to read handwritten digits, or run one of the gallery's examples"
+    )
+    what = demo.add_mutually_exclusive_group()
+    what.add_argument("name", nargs="?", metavar="NAME", help="an example of the gallery")
+    what.add_argument("--list", action="store_true", help="list the gallery's examples")
+    demo.add_argument(
+        "--out",
+        metavar="PATH",
+        help="where to draw the tape: .svg, .dot or .mmd (default tapegrad-demo.svg), with a page "
+        ".html beside it; of an example, its picture (default tapegrad-NAME.png)",
+    )
+    demo.add_argument("--show", action="store_true", help="open the page of the tape in a browser")
 
 
 def _add_grad(commands: Any) -> None:

@@ -16,7 +16,7 @@ EXTRAS = ("dask", "examples", "fast", "scipy")
 
 # The first releases with wheels for a Python, where they are newer than pyproject.toml asks for.
 FIRST_WHEELS = {
-    (3, 14): {"numpy": "2.3", "scikit-learn": "1.7"},
+    (3, 14): {"matplotlib": "3.10", "numpy": "2.3", "scikit-learn": "1.7"},
 }
 
 
@@ -25,7 +25,8 @@ def oldest_packages(python: tuple[int, int] = sys.version_info[:2]) -> list[str]
     project = tomllib.loads(text)["project"]
     extras = project["optional-dependencies"]
     required = [*project["dependencies"], *(line for name in EXTRAS for line in extras[name])]
-    return [oldest(requirement, python) for requirement in required]
+    # Extras may ask for the same.
+    return list(dict.fromkeys(oldest(requirement, python) for requirement in required))
 
 
 def oldest(requirement: str, python: tuple[int, int]) -> str:

@@ -445,6 +445,10 @@ def test_demo_learns_checks_and_draws(command):
     assert "gradient agrees with central differences: 100 of 3610 partials" in out
     assert "drawn in digits.svg" in out
     assert "matmul" in Path("digits.svg").read_text()
+    assert out.splitlines()[-2].endswith(_demo.__file__)
+    page = Path("digits.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "loss(parameters)" in page
 
 
 def test_the_demos_picture_names_its_parameters(workplace):

@@ -1,8 +1,14 @@
-"""A small convolutional net on scikit-learn's handwritten digits: over 98 % of unseen ones right.
+"""A small convolutional net on handwritten digits: over 98 % of unseen ones right.
 
-pip install "tapegrad[examples]"
-python docs/examples/digits.py
+Convolutions, normalised batches, dropout, a schedule of rates and a bar of progress, as a script
+of PyTorch's would have them. At the end it shows those that it got wrong.
+
+    pip install "tapegrad[examples]"
+    python docs/examples/digits.py [PICTURE]
 """
+
+import sys
+import time
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -11,6 +17,9 @@ from tqdm import tqdm
 import tapegrad.torch as torch
 from tapegrad.torch import nn
 from tapegrad.torch.utils.data import DataLoader, TensorDataset, random_split
+
+# %%
+# The net and the data.
 
 
 def build():
@@ -39,6 +48,10 @@ def digits():
     return random_split(data, [0.8, 0.2], generator=torch.Generator().manual_seed(0))
 
 
+# %%
+# How it is trained, and how well it does.
+
+
 def accuracy(model, data):
     """The share of digits that the model names rightly."""
     model.eval()
@@ -50,11 +63,8 @@ def accuracy(model, data):
     return right / len(data)
 
 
-def main(epochs=12, quiet=False):
-    """Train, and return the share of test digits that are named rightly."""
-    torch.manual_seed(0)
-    training, test = digits()
-    model = build()
+def train(model, training, test, epochs, quiet=False):
+    """Train the model on some of the digits, and say how it does on the others."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     batches = DataLoader(training, batch_size=32, shuffle=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 6e-3, epochs * len(batches))
@@ -71,8 +81,53 @@ def main(epochs=12, quiet=False):
             bar.set_postfix(loss=f"{loss.item():.3f}")
         if not quiet:
             print(f"epoch {epoch + 1}: {accuracy(model, test):.1%} of the test digits")
-    return accuracy(model, test)
 
 
+def wrong_ones(model, data):
+    """A picture of up to twelve digits that the model does not name rightly."""
+    import matplotlib.pyplot as plt  # here, as training does not need it
+
+    x, y = next(iter(DataLoader(data, batch_size=len(data))))
+    model.eval()
+    with torch.no_grad():
+        guesses = model(x).argmax(1)
+    places = np.flatnonzero((guesses != y).numpy())[:12]
+    figure, axes = plt.subplots(1, 12, figsize=(12, 1.6), layout="constrained")
+    for axis in axes:
+        axis.set_axis_off()
+    for place, axis in zip(places, axes, strict=False):
+        axis.imshow(x[place, 0].numpy(), cmap="gray_r")
+        axis.set_title(f"{y[place].item()}, not {guesses[place].item()}")
+    return figure
+
+
+def learn(epochs=12, quiet=False):
+    """A trained model, and the digits that it has not seen."""
+    torch.manual_seed(0)
+    training, test = digits()
+    model = build()
+    train(model, training, test, epochs, quiet)
+    return model, test
+
+
+def main(epochs=12, quiet=False):
+    """Train, and return the share of test digits that are named rightly."""
+    return accuracy(*learn(epochs, quiet))
+
+
+# %%
+# Run it, for six epochs.
 if __name__ == "__main__":
-    main()
+    start = time.perf_counter()
+    model, test = learn(epochs=6)
+    assert accuracy(model, test) > 0.97
+    figure = wrong_ones(model, test)
+    count = sum(parameter.numel() for parameter in model.parameters())
+    print(f"cost: {time.perf_counter() - start:.1f} s; 270 steps, of {count:,} parameters")
+    print("read next: docs/torch.md, docs/looking-inside.md")
+    import matplotlib.pyplot as plt
+
+    if len(sys.argv) > 1:  # a file for the picture
+        figure.savefig(sys.argv[1])
+    else:
+        plt.show()

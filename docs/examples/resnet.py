@@ -1,10 +1,11 @@
-"""ResNet-18 and ResNet-50 as a script of PyTorch would write them, with the names of its modules.
+"""ResNet-18 and ResNet-50 as a script of PyTorch would write them, and where their time goes.
 
 He, Zhang, Ren and Sun, Deep residual learning for image recognition, 2015. The strides of the
-bottlenecks are in their 3 x 3 convolutions, as in torchvision, so that its weights fit.
+bottlenecks are in their 3 x 3 convolutions, as in torchvision, so that its weights fit. A step of
+training is profiled, and each kind of module has its share.
 
-    python docs/examples/resnet.py        # a step of training and an evaluation, small images
-    python docs/examples/resnet.py 224    # of the size of ImageNet's
+    python docs/examples/resnet.py [PICTURE]        # small images, of 64 x 64 pixels
+    python docs/examples/resnet.py PICTURE 224      # of the size of ImageNet's
 """
 
 import sys
@@ -12,6 +13,9 @@ import time
 
 import tapegrad.torch as torch
 from tapegrad.torch import nn
+
+# %%
+# The parts: two kinds of blocks beside a shortcut.
 
 
 def convolution(channels, width, size, stride=1):
@@ -66,6 +70,10 @@ class Bottleneck(nn.Module):
         return self.relu(out)
 
 
+# %%
+# The net, of both kinds.
+
+
 class ResNet(nn.Module):
     """Four stages of blocks, each but the first at half the resolution of the one before."""
 
@@ -114,27 +122,96 @@ def resnet50(**options):
     return ResNet(Bottleneck, [3, 4, 6, 3], **options)
 
 
-def main(size=64, batch=4):
-    """Train one step, then evaluate without a history, and say what it took."""
-    for build in (resnet18, resnet50):
-        torch.manual_seed(0)
-        model = build()
-        count = sum(parameter.numel() for parameter in model.parameters())
-        print(f"{build.__name__}: {count / 1e6:.1f} million parameters")
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-        images = torch.randn(batch, 3, size, size)
-        labels = torch.randint(0, 1000, (batch,))
-        start = time.perf_counter()
+# %%
+# The published sizes: 11,689,512 and 25,557,032 parameters; 1.8 and 4.1 thousand million products
+# for an image of 224 x 224 pixels. The products are counted by hooks on the modules.
+
+
+def products(model, size):
+    """How many products of two numbers the convolutions and the last layer take for an image."""
+    counts = []
+
+    def count(module, _inputs, out):
+        each = module.weight.numel() // module.weight.shape[0]
+        counts.append(each * out.numel())
+
+    kinds = nn.Conv2d, nn.Linear
+    hooks = [
+        module.register_forward_hook(count)
+        for module in model.modules()
+        if isinstance(module, kinds)
+    ]
+    model.eval()
+    with torch.no_grad():
+        model(torch.zeros(1, 3, size, size))
+    model.train()
+    for hook in hooks:
+        hook.remove()
+    return sum(counts)
+
+
+def check(models):
+    """Hold both nets against what is known of them."""
+    known = {"resnet18": (11_689_512, 1.81e9), "resnet50": (25_557_032, 4.09e9)}
+    for name, (parameters, work) in known.items():
+        assert sum(p.numel() for p in models[name].parameters()) == parameters
+        # All but the last layer is proportional to the number of pixels.
+        last = models[name].fc.weight.numel()
+        scaled = (products(models[name], 32) - last) * (224 / 32) ** 2 + last
+        assert abs(scaled / work - 1) < 0.01, (name, scaled)
+
+
+# %%
+# One step of training under PyTorch's profiler.
+
+
+def profiled(model, size, batch=2):
+    """The seconds of each operation in a step of training, forward and backward; and of all."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    images = torch.randn(batch, 3, size, size)
+    labels = torch.randint(0, 1000, (batch,))
+    start = time.perf_counter()
+    with torch.profiler.profile() as found:
         loss = nn.functional.cross_entropy(model(images), labels)
         loss.backward()
         optimizer.step()
-        print(f"  a step of training: loss {loss.item():.3f}, {time.perf_counter() - start:.2f} s")
-        model.eval()
-        start = time.perf_counter()
-        with torch.no_grad():
-            scores = model(images)
-        print(f"  an evaluation: {tuple(scores.shape)}, {time.perf_counter() - start:.2f} s")
+    seconds = time.perf_counter() - start
+    print(f"  a step of training: loss {loss.item():.3f}, {seconds:.2f} s")
+    shares = {e.key: e.self_cpu_time_total / 1e6 for e in found.key_averages()}
+    return dict(sorted(shares.items(), key=lambda pair: -pair[1])), seconds
 
 
+def main(size=64):
+    """Build, check, train a step of each, and draw where the time went."""
+    import matplotlib.pyplot as plt  # here, as the nets do not need it
+
+    start = time.perf_counter()
+    torch.manual_seed(0)
+    models = {"resnet18": resnet18(), "resnet50": resnet50()}
+    check(models)
+    figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
+    for (name, model), axis in zip(models.items(), axes, strict=True):
+        count = sum(parameter.numel() for parameter in model.parameters())
+        print(f"{name}: {count / 1e6:.1f} million parameters")
+        shares, seconds = profiled(model, size)
+        top = list(shares.items())[:8]
+        names, times = zip(*reversed(top), strict=True)
+        axis.barh(names, times)
+        axis.set(title=f"{name}: {seconds:.2f} s a step", xlabel="seconds, without calls within")
+    print(
+        f"cost: {time.perf_counter() - start:.1f} s; a step of each net, its weights 46 and 102 MB"
+    )
+    print("read next: docs/torch.md, docs/looking-inside.md")
+    return figure
+
+
+# %%
+# Run it.
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    import matplotlib.pyplot as plt
+
+    figure = main(*map(int, sys.argv[2:3]))
+    if len(sys.argv) > 1:  # a file for the picture
+        figure.savefig(sys.argv[1])
+    else:
+        plt.show()

@@ -1,18 +1,22 @@
 """`python -m tapegrad demo`: a neural network that learns to read handwritten digits.
 
-The model is plain NumPy and knows nothing of tapegrad; `train` needs one line of it.
+The model is plain NumPy and knows nothing of tapegrad; `train` needs one line of it. With a name,
+`demo` runs one of the gallery's examples instead.
 """
 
 from __future__ import annotations
 
 import time
+import webbrowser
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tapegrad
 from tapegrad._cli._differences import compare
-from tapegrad._cli._tape_picture import check_path, write_picture
+from tapegrad._cli._gallery import print_list, run_example
+from tapegrad._cli._tape_picture import check_folder, check_path, write_view
 from tapegrad._cli._target import CommandError
 from tapegrad._progress import Bar
 
@@ -62,8 +66,16 @@ def initial_parameters(generator: np.random.Generator) -> Parameters:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Train, report and draw; return the exit status."""
-    check_path(options.out)
+    """Train, report and draw; or list or run the gallery's examples; return the exit status."""
+    if options.list:
+        print_list()
+        return 0
+    if options.name is not None:
+        picture = options.out or f"tapegrad-{options.name}.png"
+        check_folder(picture)
+        return run_example(options.name, picture)
+    out = options.out or "tapegrad-demo.svg"
+    check_path(out)
     load_digits = _loader()
     generator = np.random.default_rng(0)
     images, digits = _digits(load_digits, generator)
@@ -76,7 +88,11 @@ def run(options: argparse.Namespace) -> int:
     guesses = np.argmax(scores(parameters, images[:HELD_OUT]), axis=1)
     accuracy = float(np.mean(guesses == digits[:HELD_OUT]))
     print(f"held-out accuracy {accuracy:.1%} on {HELD_OUT} images that it never saw")
-    return _check_and_draw(options.out, generator, images[:BATCH], digits[:BATCH])
+    passed = _check(generator, images[:BATCH], digits[:BATCH])
+    _draw(out, images[:BATCH], digits[:BATCH], show=options.show)
+    print(f"the source of all this: {__file__}")
+    print("more examples: python -m tapegrad demo --list")
+    return 0 if passed else 1
 
 
 def _loader() -> Any:
@@ -120,10 +136,10 @@ def train(
     return parameters
 
 
-def _check_and_draw(out: str, generator: np.random.Generator, images: Value, digits: Value) -> int:
-    """Compare the gradient with central differences, and draw the tape of the loss.
+def _check(generator: np.random.Generator, images: Value, digits: Value) -> bool:
+    """Compare the gradient with central differences, and say whether they agree.
 
-    The comparison is at the initial weights, where no partial is tiny.
+    The comparison is at initial weights, where no partial is tiny.
     """
     parameters = initial_parameters(generator)
 
@@ -133,6 +149,18 @@ def _check_and_draw(out: str, generator: np.random.Generator, images: Value, dig
     comparison = compare(batch_loss, (parameters,), (tapegrad.grad(batch_loss)(parameters),))
     verdict = "agrees" if comparison.passed else "DISAGREES"
     print(f"gradient {verdict} with central differences: {comparison}")
-    count = write_picture(out, "loss(parameters)", batch_loss, parameters)
-    print(f"tape of the loss, {count} entries, drawn in {out}")
-    return 0 if comparison.passed else 1
+    return comparison.passed
+
+
+def _draw(out: str, images: Value, digits: Value, *, show: bool) -> None:
+    """Write the tape of the loss, as a picture and as a page for a browser."""
+    parameters = initial_parameters(np.random.default_rng(0))
+    view = tapegrad.tape(lambda parameters: loss(parameters, images, digits), parameters)
+    view.title = "loss(parameters)"
+    write_view(out, view)
+    print(f"tape of the loss, {len(view)} entries, drawn in {out}")
+    page = Path(out).with_suffix(".html")
+    write_view(str(page), view.run())
+    print(f"the same as a page for a browser, to fold, search and replay: {page}")
+    if show:
+        webbrowser.open(page.absolute().as_uri())

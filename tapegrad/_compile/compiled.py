@@ -5,6 +5,7 @@ Knows its options. The rest of the package is imported when a function is compil
 
 from __future__ import annotations
 
+import html
 from typing import Any, Literal
 
 from tapegrad._core.types import Function
@@ -13,6 +14,15 @@ from tapegrad._transforms.wrapper import Transformed, require_function
 
 Backend = Literal["auto", "llvm", "numpy", "interpreter", "eager"]
 BACKENDS = ("auto", "llvm", "numpy", "interpreter", "eager")
+
+
+class Listing(str):
+    """The text of a program; a notebook shows it in lines, as `print` does."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self)}</pre>"
 
 
 class Compiled(Transformed):
@@ -26,11 +36,11 @@ class Compiled(Transformed):
         It is the program after the passes, as it runs. f is called, with copies of the arguments,
         until there is one. Raises InputError where there is none: f is called as it is.
         """
-        return str(self.call.shown(args, kwargs))
+        return Listing(self.call.shown(args, kwargs))
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The Python code that runs a call with such arguments; as `program` otherwise."""
-        return str(self.call.source_of(args, kwargs))
+        return Listing(self.call.source_of(args, kwargs))
 
 
 def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile

@@ -6,6 +6,7 @@ Knows how a function is run so that its memory shows. Must not know how bytes ar
 from __future__ import annotations
 
 import gc
+import html
 import os
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +29,9 @@ from tapegrad._profile.events import FUNCTION
 from tapegrad._profile.switch import Place, Switch
 from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.wrapper import require_function
+
+# The titles of a table, its rows in words, and which columns are to the right.
+_Cells = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[bool]]
 
 
 @dataclass(slots=True)
@@ -69,7 +73,7 @@ class MemoryTable(Sequence[MemoryRow]):
                 return row
         raise KeyError(name)
 
-    def __str__(self) -> str:
+    def _cells(self) -> _Cells:
         whole = sum(row.bytes for row in self) or 1
         sourced = any(row.source for row in self)
         titles = [self.by, "calls", "arrays", "objects", "%", *(("source",) if sourced else ())]
@@ -84,10 +88,18 @@ class MemoryTable(Sequence[MemoryRow]):
             ]
             for row in self
         ]
-        right = [False, True, True, True, True, False][: len(titles)]
-        return tables.table(titles, tables.shortened(rows, 30), right=right)
+        right = (False, True, True, True, True, False)[: len(titles)]
+        return titles, tables.shortened(rows, 30), right
+
+    def __str__(self) -> str:
+        titles, rows, right = self._cells()
+        return tables.table(titles, rows, right=right)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        titles, rows, right = self._cells()
+        return tables.table_html(titles, rows, right=right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,21 +159,24 @@ class MemoryReport:
         found = sorted(rows.values(), key=lambda row: (-row.bytes, row.name))
         return MemoryTable(by, found)
 
-    def __str__(self) -> str:
-        head = (
+    def _head(self) -> str:
+        return (
             f"memory of {self.title}: the replay keeps {tables.size(self.kept) or '0 B'} in arrays"
             f" and {tables.size(self.objects) or '0 B'} in its tape; peak forward "
             f"{tables.size(self.peak_forward) or '0 B'}, backward "
             f"{tables.size(self.peak_backward) or '0 B'}"
         )
-        parts = [head, str(self.table()), str(self.table("line"))]
+
+    def _parts(self) -> list[_Cells]:
+        """The tables: by operation and line, of inputs, and of hints."""
+        parts: list[_Cells] = [self.table()._cells(), self.table("line")._cells()]
         if self.inputs:
             rows = [
                 [one.name, tables.size(one.size), tables.size(one.kept), tables.size(one.alone)]
                 for one in self.inputs
             ]
             titles, right = ("input", "size", "kept", "for it alone"), (False, True, True, True)
-            parts.append(tables.table(titles, tables.shortened(rows, 20), right=right))
+            parts.append((titles, tables.shortened(rows, 20), right))
         if self.hints:
             rows = [
                 [
@@ -177,8 +192,19 @@ class MemoryReport:
             ]
             lines = "checkpoint(...)", "lines", "called at"
             hints = [*lines, "calls", "keeps less", "peak less", "runs again"]
-            parts.append(tables.table(hints, rows, right=[False] * 3 + [True] * 4))
-        return "\n\n".join(parts)
+            parts.append((hints, rows, [False] * 3 + [True] * 4))
+        return parts
+
+    def __str__(self) -> str:
+        shown = (tables.table(titles, rows, right=right) for titles, rows, right in self._parts())
+        return "\n\n".join((self._head(), *shown))
+
+    def _repr_html_(self) -> str:
+        """The tables for a notebook."""
+        shown = (
+            tables.table_html(titles, rows, right=right) for titles, rows, right in self._parts()
+        )
+        return "".join((f"<p>{html.escape(self._head())}</p>", *shown))
 
     def __repr__(self) -> str:
         return f"<memory of {self.title}: {tables.size(self.kept) or '0 B'} kept>"

@@ -6,6 +6,7 @@ Knows how events are added up by operation, line and function. Must not know how
 from __future__ import annotations
 
 import functools
+import html
 import json
 import linecache
 import tracemalloc
@@ -106,7 +107,8 @@ class ProfileTable(Sequence[ProfileRow]):
                 return row
         raise KeyError(name)
 
-    def __str__(self) -> str:
+    def _cells(self) -> tuple[list[str], list[list[str]], list[bool]]:
+        """The titles, the rows in words, and which columns are to the right."""
         whole = sum(row.own for row in self) or 1.0
         times = [
             name
@@ -136,9 +138,17 @@ class ProfileTable(Sequence[ProfileRow]):
         if limit is not None and len(rows) > limit:
             hidden = len(rows) - limit
             rows = [*rows[:limit], [f"... {hidden:,} more", *[""] * len(columns)]]
+        return titles, rows, right
+
+    def __str__(self) -> str:
+        titles, rows, right = self._cells()
         return tables.table(titles, rows, right=right)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        titles, rows, right = self._cells()
+        return tables.table_html(titles, rows, right=right)
 
 
 class Profile:
@@ -306,11 +316,19 @@ class Profile:
     def __str__(self) -> str:
         if not self.events:
             return f"<profile of {self.title}: not run>"
-        head = f"profile of {self.title}: {tables.seconds(self.seconds)}"
-        if self.bytes:
-            head += f", the replay keeps {tables.size(self.bytes)}"
-        parts = [head, str(self.table(limit=20)), str(self.table("line", limit=20))]
+        parts = [self._head(), str(self.table(limit=20)), str(self.table("line", limit=20))]
         return "\n\n".join(parts)
+
+    def _head(self) -> str:
+        head = f"profile of {self.title}: {tables.seconds(self.seconds)}"
+        return f"{head}, the replay keeps {tables.size(self.bytes)}" if self.bytes else head
+
+    def _repr_html_(self) -> str | None:
+        """The tables for a notebook; None, for the text alone, before the block has ended."""
+        if not self.events:
+            return None
+        shown = (self.table(limit=20), self.table("line", limit=20))
+        return f"<p>{html.escape(self._head())}</p>" + "".join(t._repr_html_() for t in shown)
 
     def __repr__(self) -> str:
         return f"<profile of {self.title}: {len(self.events):,} events>"

@@ -55,7 +55,8 @@ class Summary(Sequence[Group]):
     def __len__(self) -> int:
         return len(self._groups)
 
-    def __str__(self) -> str:
+    def _cells(self) -> tuple[list[str], list[Sequence[str]], list[bool]]:
+        """The titles, the rows in words, and which columns are to the right."""
         timed = any(g.forward is not None or g.backward is not None for g in self)
         titles = [self.by, "calls", "bytes", *(("forward", "backward") if timed else ())]
 
@@ -64,10 +65,17 @@ class Summary(Sequence[Group]):
             return [tables.clipped(g.name), str(g.calls), tables.size(g.bytes), *times]
 
         right = [False, *[True] * (len(titles) - 1)]
-        rows = tables.shortened(self._groups, words=words)
+        return titles, tables.shortened(self._groups, words=words), right
+
+    def __str__(self) -> str:
+        titles, rows, right = self._cells()
         return tables.table(titles, rows, right=right, width=tables.terminal())
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        titles, rows, right = self._cells()
+        return tables.table_html(titles, rows, right=right)
 
 
 class TapeView:

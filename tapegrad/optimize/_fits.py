@@ -200,6 +200,7 @@ class _Fit:
             nhev=0,
             runs=residuals.runs,
             raw=raw,
+            history=tuple(residuals.history),
             parameters=parameters,
             curvature=curvature,
         )

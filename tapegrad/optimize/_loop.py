@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from tapegrad._compile.compiled import compile as compiled
 from tapegrad._core.types import Function
 from tapegrad._core.values import in_trace
 from tapegrad._errors import InputError, message, name_of
+from tapegrad._look.curves import curve_svg
 from tapegrad._progress import Bar, Progress
 from tapegrad._transforms.reverse import value_and_grad
 from tapegrad._transforms.tracebacks import folding
@@ -39,6 +41,11 @@ class Run:
     def __repr__(self) -> str:
         last = f"{self.losses[-1]:.6g}" if len(self.losses) else "none"
         return f"Run({self.steps} steps, last loss {last}, {self.reason})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the same, with the curve of the losses."""
+        losses = [float(x) for x in self.losses] if not any(map(in_trace, self.losses)) else []
+        return f"<p>{html.escape(repr(self))}</p>{curve_svg(losses, 'loss', 'step')}"
 
 
 @folding

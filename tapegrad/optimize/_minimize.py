@@ -210,6 +210,7 @@ def _result(
         runs=objective.runs,
         aux=objective.aux,
         raw=raw,
+        history=tuple(objective.history),
         parameters=parameters,
         curvature=lambda: curvature_of(objective, x, ends, conditions),
     )

@@ -43,6 +43,7 @@ class Objective:
         self.call, self.fun, self.args, self.parameters = call, fun, args, parameters
         self.has_aux = has_aux
         self.runs = 0
+        self.history: list[float] = []
         self.aux: Any = None
         wrap = compile if compiled and not has_aux else _as_it_is
         self._value_and_grad = wrap(value_and_grad(self.with_aux, has_aux=has_aux))
@@ -83,21 +84,30 @@ class Objective:
 
     def value(self, v: Any) -> float:
         """The value, without a gradient."""
+        before = self.runs
         out = self._once("value", v, self.with_aux)
         if self.has_aux:
             out, self.aux = out
         if in_trace(out):
             raise closes_over(self.call, "the function")
+        self._note(float(out), before)
         return float(out)
 
     def value_and_grad(self, v: Any) -> tuple[float, Any]:
         """Both, of one run."""
+        before = self.runs
         value, slope = self._once("gradient", v, self._value_and_grad)
         if self.has_aux:
             value, self.aux = value
         if in_trace(value) or in_trace(slope):
             raise closes_over(self.call, "the function")
+        self._note(float(value), before)
         return float(value), np.array(slope, float)
+
+    def _note(self, value: float, before: int) -> None:
+        """Keep the value of a new run for the curve."""
+        if self.runs > before:
+            self.history.append(value)
 
     def known_value(self, v: Any) -> float | None:
         """The value at a vector at which the function was run last, else None."""
@@ -137,6 +147,7 @@ class Residuals:
     ) -> None:
         self.call, self.fun, self.args, self.parameters = call, fun, args, parameters
         self.runs = 0
+        self.history: list[float] = []
         self._jacobian = jacobian(self.of_vector)
         self._sparse_jacobian = sparse.jacobian(self.of_vector)
 
@@ -157,7 +168,10 @@ class Residuals:
         out = self.of_vector(v)
         if in_trace(out):
             raise closes_over(self.call, "the function")
-        return np.array(out, float)
+        values = np.array(out, float)
+        with np.errstate(all="ignore"):
+            self.history.append(float(np.sum(values * values)) / 2)
+        return values
 
     def jacobian(self, v: Any) -> Any:
         """The Jacobian as a matrix."""

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import NotDifferentiableError
+from tapegrad._look.curves import curve_svg
+from tapegrad._look.tables import table_html
+from tapegrad._tree import flatten, unflatten
 from tapegrad.optimize._covariance import Curvature, covariance_of
 from tapegrad.optimize._parameters import Parameters
 
@@ -22,8 +25,10 @@ class Result:
     residuals). grad: the gradient there, a tree; of `root` None. nit: iterations. nfev, njev,
     nhev: how often SciPy asked for values, gradients (or Jacobians) and Hessians. runs: how often
     the function was run in all: one gives a value and a gradient, or a Hessian. aux: what the
-    function returned beside its value at x, with has_aux. raw: SciPy's own result. Pickled, it
-    keeps the covariance and standard_errors that were asked for.
+    function returned beside its value at x, with has_aux. raw: SciPy's own result. history: the
+    values of fun in the order in which they were asked for, of `least_squares` and `curve_fit`
+    half the sums of squares; a notebook draws them. Pickled, it keeps the covariance and
+    standard_errors that were asked for.
     """
 
     x: Any
@@ -38,6 +43,7 @@ class Result:
     runs: int
     aux: Any = None
     raw: Any = None
+    history: tuple[float, ...] = field(default=(), metadata={"static": True})
     parameters: Parameters | None = field(default=None, metadata={"static": True})
     curvature: Callable[[], Curvature] | None = field(default=None, metadata={"static": True})
 
@@ -76,10 +82,18 @@ class Result:
         # What was minimised is a function of the user's, which need not be picklable.
         return {**vars(self), "parameters": None, "curvature": None}
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[list[str]]:
         shown = ["x", "fun", "grad", "success", "message", "nit", "runs"]
-        lines = [f"  {name}: {_short(getattr(self, name))}" for name in shown]
+        return [[name, _short(getattr(self, name))] for name in shown]
+
+    def __repr__(self) -> str:
+        lines = [f"  {name}: {text}" for name, text in self._shown()]
         return "\n".join([f"{type(self).__name__}:", *lines])
+
+    def _repr_html_(self) -> str:
+        """The same as a table for a notebook, with the curve of the values."""
+        table = table_html((type(self).__name__, ""), self._shown(), right=(False, False))
+        return table + curve_svg(self.history, "value", "run of the function")
 
 
 class CurveFit(Result):
@@ -90,7 +104,10 @@ class CurveFit(Result):
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    """A value in a few words; NumPy's numbers as Python writes them."""
+    leaves, structure = flatten(value)
+    plain = [leaf.item() if isinstance(leaf, np.generic) else leaf for leaf in leaves]
+    text = repr(unflatten(structure, plain))
     return text if len(text) <= 200 else text[:197] + "..."
 
 

@@ -88,12 +88,12 @@ def by_the_book(s, v, t):
 
 
 spots, volatilities = np.linspace(60.0, 150.0, 181), np.linspace(0.1, 0.5, 81)
-grid = [np.ravel(a) for a in np.meshgrid(spots, volatilities)]
-calls = len(grid[0])
+at_spots, at_volatilities = map(np.ravel, np.meshgrid(spots, volatilities))
+calls = len(at_spots)
 surfaces = {}
 for name, arguments in GREEKS.items():
-    surfaces[name] = tapegrad.vmap(greek(*arguments), (0, 0, None))(*grid, 0.5)
-    expected = by_the_book(*grid, 0.5)[name]
+    surfaces[name] = tapegrad.vmap(greek(*arguments), (0, 0, None))(at_spots, at_volatilities, 0.5)
+    expected = by_the_book(at_spots, at_volatilities, 0.5)[name]
     assert np.allclose(surfaces[name], expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
     print(f"{name:7} at the money {greek(*arguments)(100.0, 0.2, 0.5):12.6f}")
 everywhere = time.perf_counter() - start
@@ -133,7 +133,9 @@ for artist in [made for axis in axes for made in axis.collections[:1]]:
 
 # %%
 # What it cost, and what to read next.
-kept = tapegrad.memory_report(tapegrad.vmap(greek(1, 1), (0, 0, None)), *grid, 0.5).kept
+kept = tapegrad.memory_report(
+    tapegrad.vmap(greek(1, 1), (0, 0, None)), at_spots, at_volatilities, 0.5
+).kept
 print(
     f"cost: {time.perf_counter() - start:.1f} s, of which {everywhere:.1f} s for {len(GREEKS)} "
     f"Greeks at {calls:,} points; the gradient of a Greek of second order at all of them "

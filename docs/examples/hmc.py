@@ -67,16 +67,16 @@ chains, samples = 100, 600
 random = np.random.default_rng(0)
 p = random.normal(size=(chains, 10))
 together = tapegrad.compile(tapegrad.vmap(sample), backend="numpy")
-kept, share = [], 0.0
+drawn, share = [], 0.0
 for turn in range(samples):
     kick, luck = random.normal(size=p.shape), random.uniform(size=chains)
     size = random.uniform(0.1, 0.35, chains)  # of different lengths, so that no orbit closes
     p, accepted = together(p, kick, luck, size)
     if turn >= samples // 2:
-        kept.append(p)
+        drawn.append(p)
         share += accepted.mean() / (samples - samples // 2)
 sampling = time.perf_counter() - start
-kept = np.stack(kept)
+kept = np.stack(drawn)
 means, deviations, effects = (np.array(a) for a in tapegrad.vmap(tapegrad.vmap(named))(kept))
 print(f"{share:.0%} accepted; mean effect {means.mean():.2f}, deviation {deviations.mean():.2f}")
 assert 0.7 < share < 0.999

@@ -6,16 +6,18 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.optimize._parameters import Parameters
 
+T = TypeVar("T")
+
 
 @dataclass(repr=False)
-class Result:
+class Result(Generic[T]):
     """What `minimize`, `least_squares`, `root` or `curve_fit` found.
 
     x: the parameters, a tree like x0. fun: the value there (of `root` and `least_squares` the
@@ -26,7 +28,7 @@ class Result:
     keeps the covariance and standard_errors that were asked for.
     """
 
-    x: Any
+    x: T
     fun: Any
     grad: Any
     success: bool
@@ -97,7 +99,7 @@ class Result:
         return "\n".join([f"{type(self).__name__}:", *lines])
 
 
-class CurveFit(Result):
+class CurveFit(Result[Any]):
     """The result of `curve_fit`, which unpacks as SciPy's: `x, covariance = curve_fit(...)`."""
 
     def __iter__(self) -> Iterator[Any]:

@@ -77,6 +77,20 @@ _LATE = {
     "tape": "tapegrad._look.view",
 }
 
+# Public modules that are imported when they are asked for.
+_MODULES = (
+    "autograd",
+    "dask",
+    "implicit",
+    "numpy",
+    "optimize",
+    "scipy",
+    "sparse",
+    "testing",
+    "torch",
+    "tree",
+)
+
 __all__ = [
     "Array",
     "BatchingError",
@@ -137,6 +151,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return _importlib.import_module(f"tapegrad.{name}")
     if name not in _LATE:
         raise AttributeError(f"module 'tapegrad' has no attribute {name!r}")
     found: object = getattr(_importlib.import_module(_LATE[name]), name)
@@ -145,4 +161,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})
+    dunders = {name for name in globals() if name.startswith("__")}
+    return sorted({*__all__, *_MODULES, *dunders})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -24,6 +24,12 @@ from tapegrad.optimize._parameters import Parameters, as_start
 from tapegrad.optimize._result import Result
 from tapegrad.optimize._watching import watched
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+
 EXACT = ("hybr", "lm")  # methods that take a Jacobian
 OTHERS = (
     *("broyden1", "broyden2", "anderson", "linearmixing", "diagbroyden", "excitingmixing"),
@@ -31,6 +37,30 @@ OTHERS = (
 )
 
 
+@overload
+def root(
+    fun: Function,
+    x0: list[float],
+    args: Any = (),
+    method: str = "hybr",
+    *,
+    tol: float | None = None,
+    options: dict[str, Any] | None = None,
+    callback: Callable[[Any], Any] | None = None,
+    progress: Progress = None,
+) -> Result[NDArray[np.float64]]: ...
+@overload
+def root(
+    fun: Function,
+    x0: T,
+    args: Any = (),
+    method: str = "hybr",
+    *,
+    tol: float | None = None,
+    options: dict[str, Any] | None = None,
+    callback: Callable[[Any], Any] | None = None,
+    progress: Progress = None,
+) -> Result[T]: ...
 @folding
 def root(
     fun: Function,
@@ -42,7 +72,7 @@ def root(
     options: dict[str, Any] | None = None,
     callback: Callable[[Any], Any] | None = None,
     progress: Progress = None,
-) -> Result:
+) -> Result[Any]:
     """The x with `fun(x, *args) = 0` by `scipy.optimize.root`, with the exact Jacobian.
 
     x0: a tree as in `minimize`; fun returns as many numbers, in any containers. method: "hybr" and
@@ -67,12 +97,12 @@ def root(
         raise InputError(message(call, f"a method of {known}", repr(method), "Leave it away"))
     parameters = Parameters(call, x0)
 
-    def run(fun: Function, parameters: Parameters, args: tuple[Any, ...]) -> Result:
+    def run(fun: Function, parameters: Parameters, args: tuple[Any, ...]) -> Result[Any]:
         return _run(call, fun, parameters, args, method, tol, options, callback, progress)
 
     if not any(map(in_trace, flatten((x0, args))[0])) and not Lifted(fun).values:
         return run(fun, parameters, args)
-    kept: list[Result] = []
+    kept: list[Result[Any]] = []
 
     def of_free(free: list[Any], *args: Any) -> Any:
         return fun(parameters.whole(free), *args)
@@ -102,7 +132,7 @@ def _run(
     options: dict[str, Any] | None,
     callback: Callable[[Any], Any] | None,
     progress: Progress,
-) -> Result:
+) -> Result[Any]:
     """A root of plain values, by SciPy."""
     residuals = Residuals(call, fun, args, parameters)
     start = parameters.vector(parameters.whole(parameters.free))
@@ -156,7 +186,7 @@ def root_scalar(
     maxiter: int | None = None,
     options: dict[str, Any] | None = None,
     progress: Progress = None,
-) -> Result:
+) -> Result[Any]:
     """The number x with `f(x, *args) = 0` by `scipy.optimize.root_scalar`, with exact derivatives.
 
     method: by default "brentq" between the ends of a bracket, else "newton" from x0; "halley"
@@ -188,7 +218,7 @@ def root_scalar(
     method = method or ("brentq" if bracket is not None else "newton")
     given = {"bracket": bracket, "x1": x1, "xtol": xtol, "rtol": rtol, "maxiter": maxiter}
 
-    def run(f: Function, start: Any) -> Result:
+    def run(f: Function, start: Any) -> Result[Any]:
         runs = [0]
 
         def counted(g: Function) -> Function:
@@ -228,7 +258,7 @@ def root_scalar(
 
     if not any(map(in_trace, flatten((x0, args))[0])) and not Lifted(f).values:
         return run(lambda x: _number(call, f(x, *args)), start)
-    kept: list[Result] = []
+    kept: list[Result[Any]] = []
 
     def solver(inner: Function, x: Any) -> Any:
         kept[:] = [run(inner, None if start is None else float(x))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -35,6 +35,12 @@ from tapegrad.optimize._parameters import Parameters, as_start
 from tapegrad.optimize._result import CurveFit, Result
 from tapegrad.optimize._watching import Watch, watched
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+
 LOSSES: dict[str, Callable[[Value], Any]] = {
     "linear": lambda z: z,
     "soft_l1": lambda z: 2 * (np.sqrt(1 + z) - 1),
@@ -45,6 +51,38 @@ LOSSES: dict[str, Callable[[Value], Any]] = {
 DENSE = 500  # parameters up to which a Jacobian is a matrix
 
 
+@overload
+def least_squares(
+    fun: Function,
+    x0: list[float],
+    args: Any = (),
+    *,
+    method: str | None = None,
+    bounds: Any = None,
+    jac: str = "auto",
+    loss: str | Callable[[Value], Any] = "linear",
+    f_scale: float = 1.0,
+    tol: float | None = None,
+    options: dict[str, Any] | None = None,
+    callback: Callable[[Any], Any] | None = None,
+    progress: Progress = None,
+) -> Result[NDArray[np.float64]]: ...
+@overload
+def least_squares(
+    fun: Function,
+    x0: T,
+    args: Any = (),
+    *,
+    method: str | None = None,
+    bounds: Any = None,
+    jac: str = "auto",
+    loss: str | Callable[[Value], Any] = "linear",
+    f_scale: float = 1.0,
+    tol: float | None = None,
+    options: dict[str, Any] | None = None,
+    callback: Callable[[Any], Any] | None = None,
+    progress: Progress = None,
+) -> Result[T]: ...
 @folding
 def least_squares(
     fun: Function,
@@ -60,7 +98,7 @@ def least_squares(
     options: dict[str, Any] | None = None,
     callback: Callable[[Any], Any] | None = None,
     progress: Progress = None,
-) -> Result:
+) -> Result[Any]:
     """The x with the least sum of squares of `fun(x, *args)`, by `scipy.optimize.least_squares`.
 
     x0 and bounds: trees as in `minimize`. fun returns the residuals, a tree of arrays. jac:
@@ -131,7 +169,7 @@ class _Fit:
         self.loss, self.f_scale, self.tol = loss, f_scale, tol
         self.options, self.callback, self.progress = options or {}, callback, progress
 
-    def run(self, fun: Function, limits: Any, args: tuple[Any, ...]) -> Result:
+    def run(self, fun: Function, limits: Any, args: tuple[Any, ...]) -> Result[Any]:
         """The fit of plain values, by SciPy."""
         parameters = self.parameters
         optimize = scipy_optimize(self.call)
@@ -176,7 +214,7 @@ class _Fit:
             )
         return forms[form]
 
-    def _result(self, raw: Any, residuals: Residuals) -> Result:
+    def _result(self, raw: Any, residuals: Residuals) -> Result[Any]:
         parameters = self.parameters
         x = np.array(raw.x, float)
         count = int(raw.fun.size)
@@ -205,9 +243,9 @@ class _Fit:
             curvature=curvature,
         )
 
-    def differentiable(self, fun: Function, limits: Any, args: tuple[Any, ...]) -> Result:
+    def differentiable(self, fun: Function, limits: Any, args: tuple[Any, ...]) -> Result[Any]:
         """The fit as a function of whatever is traced."""
-        kept: list[Result] = []
+        kept: list[Result[Any]] = []
         whole = self.parameters.whole
         lifted = Lifted(fun)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -21,16 +21,21 @@ from tapegrad._transforms.tracebacks import folding
 from tapegrad.optimize._parameters import Parameters, as_start
 from tapegrad.optimize._updates import Method, apply_updates
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+
 
 @dataclass(repr=False)
-class Run:
+class Run(Generic[T]):
     """What `run` did: the parameters at its end, the method's state, and what it saw on the way.
 
     losses, norms: the loss and the norm of its gradient before each step; arrays, or lists inside
     a transform. reason: why it ended. aux: what the last loss returned beside its value.
     """
 
-    params: Any
+    params: T
     state: Any
     losses: Any
     norms: Any
@@ -48,6 +53,42 @@ class Run:
         return f"<p>{html.escape(repr(self))}</p>{curve_svg(losses, 'loss', 'step')}"
 
 
+@overload
+def run(
+    loss: Function,
+    params: list[float],
+    method: Method,
+    *,
+    steps: int | None = None,
+    data: Iterable[Any] | None = None,
+    args: tuple[Any, ...] = (),
+    state: Any = None,
+    tol: float | None = None,
+    patience: int | None = None,
+    least_change: float = 0.0,
+    callback: Callable[[int, Any, Any], Any] | None = None,
+    progress: Progress = None,
+    has_aux: bool = False,
+    compile: bool = False,
+) -> Run[NDArray[np.float64]]: ...
+@overload
+def run(
+    loss: Function,
+    params: T,
+    method: Method,
+    *,
+    steps: int | None = None,
+    data: Iterable[Any] | None = None,
+    args: tuple[Any, ...] = (),
+    state: Any = None,
+    tol: float | None = None,
+    patience: int | None = None,
+    least_change: float = 0.0,
+    callback: Callable[[int, Any, Any], Any] | None = None,
+    progress: Progress = None,
+    has_aux: bool = False,
+    compile: bool = False,
+) -> Run[T]: ...
 @folding
 def run(
     loss: Function,
@@ -65,7 +106,7 @@ def run(
     progress: Progress = None,
     has_aux: bool = False,
     compile: bool = False,
-) -> Run:
+) -> Run[Any]:
     """Minimise `loss(params, *batch, *args)` by steps of a first-order method.
 
     params: a tree as in `minimize`: integers and whatever else is no float are constants. data:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -27,7 +27,50 @@ from tapegrad.optimize._parameters import Parameters, as_start
 from tapegrad.optimize._result import Result
 from tapegrad.optimize._watching import Watch
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
+T = TypeVar("T")
+
+
+@overload
+def minimize(
+    fun: Function,
+    x0: list[float],
+    args: Any = (),
+    method: str | None = None,
+    *,
+    bounds: Any = None,
+    constraints: Any = (),
+    equality: Function | None = None,
+    inequality: Function | None = None,
+    hess: str = "auto",
+    tol: float | None = None,
+    options: dict[str, Any] | None = None,
+    callback: Callable[[Any], Any] | None = None,
+    progress: Progress = None,
+    has_aux: bool = False,
+    compile: bool = False,
+) -> Result[NDArray[np.float64]]: ...
+@overload
+def minimize(
+    fun: Function,
+    x0: T,
+    args: Any = (),
+    method: str | None = None,
+    *,
+    bounds: Any = None,
+    constraints: Any = (),
+    equality: Function | None = None,
+    inequality: Function | None = None,
+    hess: str = "auto",
+    tol: float | None = None,
+    options: dict[str, Any] | None = None,
+    callback: Callable[[Any], Any] | None = None,
+    progress: Progress = None,
+    has_aux: bool = False,
+    compile: bool = False,
+) -> Result[T]: ...
 @folding
 def minimize(
     fun: Function,
@@ -46,7 +89,7 @@ def minimize(
     progress: Progress = None,
     has_aux: bool = False,
     compile: bool = False,
-) -> Result:
+) -> Result[Any]:
     """The minimum of `fun(x, *args)` by `scipy.optimize.minimize`, with exact derivatives.
 
     x0: a tree. Leaves of a floating or complex dtype are moved and keep their shapes and dtypes
@@ -122,7 +165,7 @@ class _Asked:
         limits: Any,
         conditions: list[Constraint],
         args: tuple[Any, ...],
-    ) -> Result:
+    ) -> Result[Any]:
         """The minimum of plain values, by SciPy."""
         call = self.call
         optimize = scipy_optimize(call)
@@ -188,7 +231,7 @@ def _derivatives(call: str, objective: Objective, method: str, hess: str) -> dic
 
 def _result(
     raw: Any, method: str, objective: Objective, ends: Any, conditions: list[Constraint]
-) -> Result:
+) -> Result[Any]:
     """SciPy's result with trees."""
     parameters = objective.parameters
     x = np.array(raw.x, float)
@@ -232,9 +275,9 @@ def _differentiable(
     args: tuple[Any, ...],
     equality: Function | None,
     inequality: Function | None,
-) -> Result:
+) -> Result[Any]:
     """The minimum as a function of whatever is traced."""
-    kept: list[Result] = []
+    kept: list[Result[Any]] = []
 
     def value(free: list[Any], *args: Any) -> Any:
         out = fun(parameters.whole(free), *args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from tapegrad._tree import flatten, unflatten
 from tapegrad.optimize._covariance import Curvature, covariance_of
 from tapegrad.optimize._parameters import Parameters
 
+T = TypeVar("T")
+
 
 @dataclass(repr=False)
-class Result:
+class Result(Generic[T]):
     """What `minimize`, `least_squares`, `root` or `curve_fit` found.
 
     x: the parameters, a tree like x0. fun: the value there (of `root` and `least_squares` the
@@ -31,7 +33,7 @@ class Result:
     standard_errors that were asked for.
     """
 
-    x: Any
+    x: T
     fun: Any
     grad: Any
     success: bool
@@ -96,7 +98,7 @@ class Result:
         return table + curve_svg(self.history, "value", "run of the function")
 
 
-class CurveFit(Result):
+class CurveFit(Result[Any]):
     """The result of `curve_fit`, which unpacks as SciPy's: `x, covariance = curve_fit(...)`."""
 
     def __iter__(self) -> Iterator[Any]:

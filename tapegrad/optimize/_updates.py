@@ -11,7 +11,7 @@ does: `tapegrad.grad` gives du/dx - i du/dy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tapegrad._errors import InputError, message
 from tapegrad._tree import tree_map
 from tapegrad.optimize.schedules import Schedule
 
+T = TypeVar("T")
 Rate = Value | Schedule
 
 
@@ -35,7 +36,7 @@ class Method(NamedTuple):
     update: Callable[..., tuple[Any, Any]]
 
 
-def apply_updates(params: Any, updates: Any) -> Any:
+def apply_updates(params: T, updates: Any) -> T:
     """The parameters with the updates added; each leaf keeps its dtype.
 
     >>> apply_updates({"w": np.ones(2)}, {"w": np.array([0.5, -1.0])})

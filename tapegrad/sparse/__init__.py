@@ -15,12 +15,12 @@ array([[ 2., -2.,  0.],
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
-from tapegrad._core.types import Function, Tree, Value
+from tapegrad._core.types import Value
 from tapegrad._errors import InputError, describe, message, name_of
 from tapegrad._progress import Bar, Progress
 from tapegrad._transforms.reverse import grad
@@ -31,18 +31,22 @@ from tapegrad.sparse._measured import Measured
 from tapegrad.sparse._recovery import Matrix
 from tapegrad.sparse._spread import Scheduler, require_scheduler
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+P = ParamSpec("P")
 MODES = ("auto", "forward", "reverse")
 
 
 def jacobian(
-    f: Function,
+    f: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     *,
     pattern: Value = None,
     mode: str = "auto",
     scheduler: Scheduler = None,
     progress: Progress = None,
-) -> Function:
+) -> Callable[P, csr_array]:
     """The Jacobian of f as a SciPy sparse array, a `csr_array`.
 
     Rows are the elements of the output, columns those of the inputs that `argnums` selects, each
@@ -82,7 +86,7 @@ def jacobian(
 
     @functools.wraps(f, updated=())
     @folding
-    def jacobian_of(*args: Tree, **kwargs: Any) -> Value:
+    def jacobian_of(*args: P.args, **kwargs: P.kwargs) -> Value:
         with Bar(call, progress):
             return matrix.of(Measured(call, f, argnums, args, kwargs, scheduler))
 
@@ -90,13 +94,13 @@ def jacobian(
 
 
 def hessian(
-    f: Function,
+    f: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     *,
     pattern: Value = None,
     scheduler: Scheduler = None,
     progress: Progress = None,
-) -> Function:
+) -> Callable[P, csr_array]:
     """The Hessian of a real scalar function as a SciPy sparse array, a `csr_array`.
 
     It is the sparse Jacobian of the gradient, from Hessian-vector products: for `argnums`,
@@ -118,7 +122,7 @@ def hessian(
 
     @functools.wraps(f, updated=())
     @folding
-    def hessian_of(*args: Tree, **kwargs: Any) -> Value:
+    def hessian_of(*args: P.args, **kwargs: P.kwargs) -> Value:
         with Bar(call, progress):
             measured = Measured(call, gradient, argnums, args, kwargs, scheduler)
             if measured.is_complex:
@@ -136,8 +140,8 @@ def hessian(
 
 
 def pattern(
-    f: Function, argnums: int | Sequence[int] = 0, *, progress: Progress = None
-) -> Function:
+    f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, progress: Progress = None
+) -> Callable[P, csr_array]:
     """Where the Jacobian of f can be other than zero: a `csr_array` of booleans.
 
     It is that of the program as it runs on these arguments: it holds wherever f takes the same
@@ -155,7 +159,7 @@ def pattern(
 
     @functools.wraps(f, updated=())
     @folding
-    def pattern_of(*args: Tree, **kwargs: Any) -> Value:
+    def pattern_of(*args: P.args, **kwargs: P.kwargs) -> Value:
         with Bar(call, progress):
             found = Measured(call, f, argnums, args, kwargs).pattern()
         return as_scipy(found, np.ones(found.columns.size, bool))

@@ -5,7 +5,7 @@ Written in functions that have rules, so they may be differentiated, mapped and 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,13 +13,15 @@ from tapegrad import _tree
 from tapegrad._core.types import Value
 from tapegrad.tree._vectors import ravel
 
+T = TypeVar("T")
+
 
 def _side_by_side(call: str, tree: Any, other: Any) -> tuple[list[Any], list[Any], Any]:
     leaves, structure = _tree.flatten(tree)
     return leaves, _tree.flatten_like(structure, other, call), structure
 
 
-def add(a: Any, b: Any) -> Any:
+def add(a: T, b: T) -> T:
     """The tree a + b.
 
     >>> add((1.0, {"x": 2.0}), (10.0, {"x": 20.0}))
@@ -29,7 +31,7 @@ def add(a: Any, b: Any) -> Any:
     return _tree.unflatten(structure, [x + y for x, y in zip(left, right, strict=True)])
 
 
-def subtract(a: Any, b: Any) -> Any:
+def subtract(a: T, b: T) -> T:
     """The tree a - b.
 
     >>> subtract((1.0, 2.0), (1.0, 0.5))
@@ -39,7 +41,7 @@ def subtract(a: Any, b: Any) -> Any:
     return _tree.unflatten(structure, [x - y for x, y in zip(left, right, strict=True)])
 
 
-def scale(number: Value, tree: Any) -> Any:
+def scale(number: Value, tree: T) -> T:
     """The tree times a number.
 
     >>> scale(3.0, (1.0, 2.0))
@@ -48,7 +50,7 @@ def scale(number: Value, tree: Any) -> Any:
     return _tree.tree_map(lambda x: number * x, tree)
 
 
-def add_scaled(a: Any, number: Value, b: Any) -> Any:
+def add_scaled(a: T, number: Value, b: T) -> T:
     """The tree a + number * b.
 
     >>> add_scaled((1.0, 2.0), -0.5, (2.0, 2.0))
@@ -92,7 +94,7 @@ def size(tree: Any) -> int:
     return sum(int(np.prod(np.shape(leaf))) for leaf in _tree.flatten(tree)[0])
 
 
-def zeros_like(tree: Any) -> Any:
+def zeros_like(tree: T) -> T:
     """The tree with zeros in place of all elements, shapes and dtypes kept.
 
     >>> zeros_like((1.0, np.ones(2, np.float32)))
@@ -101,7 +103,7 @@ def zeros_like(tree: Any) -> Any:
     return _tree.tree_map(lambda x: np.zeros_like(x)[()], tree)
 
 
-def ones_like(tree: Any) -> Any:
+def ones_like(tree: T) -> T:
     """The tree with ones in place of all elements, shapes and dtypes kept.
 
     >>> ones_like((0.5, np.zeros(2)))

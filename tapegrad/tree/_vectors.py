@@ -6,7 +6,7 @@ Written in functions that have rules, so it may be differentiated, mapped and co
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from tapegrad._core.values import cast, is_array, is_plain_number, is_scalar
 from tapegrad._errors import InputError, ShapeMismatchError, describe, message
 from tapegrad._tree import flatten, path_of, unflatten
 
+T = TypeVar("T")
 
-def ravel(tree: Any) -> tuple[Any, Callable[[Value], Any]]:
+
+def ravel(tree: T) -> tuple[Any, Callable[[Value], T]]:
     """`(flat, unravel)`: all elements of a tree in one vector, and the function that undoes it.
 
     The vector has the dtype to which NumPy promotes those of the leaves; `unravel(vector)` gives
@@ -38,7 +40,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Value], Any]]:
     ends = [0, *np.cumsum([int(np.prod(shape)) for shape in shapes], dtype=int).tolist()]
     whole = np.result_type(*dtypes) if dtypes else np.dtype(float)
 
-    def unravel(flat: Value) -> Any:
+    def unravel(flat: Value) -> T:
         if getattr(flat, "shape", None) != (ends[-1],):
             raise ShapeMismatchError(
                 message(
@@ -49,7 +51,8 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Value], Any]]:
         for i, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True)):
             part = cast(np.reshape(flat[ends[i] : ends[i + 1]], shape), dtype)
             parts.append(part[()] if scalars[i] else part)
-        return unflatten(structure, parts)
+        whole_tree: T = unflatten(structure, parts)
+        return whole_tree
 
     if not leaves:
         return np.zeros(0), unravel

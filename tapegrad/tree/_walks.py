@@ -8,11 +8,21 @@ from __future__ import annotations
 import builtins
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, TypeVar, overload
 
 from tapegrad import _tree
 from tapegrad._errors import InputError, describe, message
 from tapegrad._tree import Structure
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any] | np.generic
+    Key = TypeVar("Key")
+    Out = TypeVar("Out")
+    T = TypeVar("T")
+    Leaf = TypeVar("Leaf", bound=Array | complex | str)  # no container
+    OutArray = TypeVar("OutArray", bound=Array)
 
 IsLeaf = Callable[[Any], bool]
 
@@ -102,6 +112,32 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
     return _tree.unflatten(structure, given)
 
 
+# Of containers of leaves the result's type is known, of others where arrays become arrays.
+@overload
+def map(  # noqa: A001 - JAX's name
+    function: Callable[Concatenate[Leaf, ...], Out],
+    tree: dict[Key, Leaf],
+    *rest: Any,
+    is_leaf: None = None,
+) -> dict[Key, Out]: ...
+@overload
+def map(  # noqa: A001 - JAX's name
+    function: Callable[Concatenate[Leaf, ...], Out],
+    tree: list[Leaf],
+    *rest: Any,
+    is_leaf: None = None,
+) -> list[Out]: ...
+@overload
+def map(  # noqa: A001 - JAX's name
+    function: Callable[Concatenate[OutArray, ...], OutArray],
+    tree: T,
+    *rest: Any,
+    is_leaf: None = None,
+) -> T: ...
+@overload
+def map(  # noqa: A001 - JAX's name
+    function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None
+) -> Any: ...
 def map(  # noqa: A001 - JAX's name
     function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None
 ) -> Any:

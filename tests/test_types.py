@@ -1,0 +1,196 @@
+"""What type checkers, editors and completion know of the namespace `tapegrad`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tapegrad
+
+ROOT = Path(__file__).parents[1]
+STUB = ROOT / "tapegrad" / "__init__.pyi"
+PROGRAMS = sorted((Path(__file__).parent / "typed_programs").glob("*.py"))
+MODULES = "autograd dask implicit numpy optimize rules scipy sparse testing torch tree".split()
+# As a user checks a program: without the errors of packages that are installed.
+SETTINGS = """\
+[mypy]
+strict = true
+[mypy-tapegrad.*]
+follow_imports = silent
+"""
+# Each line that ends so is an error of that kind, and no other is.
+WRONG = """\
+import numpy as np
+from numpy.typing import NDArray
+import tapegrad
+Array = NDArray[np.float64]
+x = np.ones(3)
+def loss(w: Array, scale: float = 1.0) -> np.float64:
+    return np.sum(w) * scale
+def block(w: Array) -> Array:
+    return w
+tapegrad.no_such_transform  # attr-defined
+tapegrad.grad(loss)(x, rate=2.0)  # call-arg
+tapegrad.grad(loss)(w=x)  # call-arg
+tapegrad.grad(loss)("x")  # arg-type
+value: str = tapegrad.value_and_grad(loss)(x)[0]  # assignment
+tapegrad.checkpoint(block)(x, x)  # call-arg
+tapegrad.compile(block)(x, 3)  # call-arg
+tapegrad.compile(backend="none")  # call-overload
+"""
+
+
+# --- The stub -----------------------------------------------------------------------------------
+
+
+def declared() -> dict[str, list[ast.FunctionDef]]:
+    """The declarations of each function of the stub, and of each constructor."""
+    found: dict[str, list[ast.FunctionDef]] = {}
+    for part in ast.parse(STUB.read_text(encoding="utf-8")).body:
+        if isinstance(part, ast.FunctionDef):
+            found.setdefault(part.name, []).append(part)
+        elif isinstance(part, ast.ClassDef) and not part.name.startswith("_"):
+            made = [x for x in part.body if isinstance(x, ast.FunctionDef)]
+            found[part.name] = [x for x in made if x.name == "__init__"]
+    return found
+
+
+def names_of_stub() -> set[str]:
+    names = set(declared())
+    for part in ast.parse(STUB.read_text(encoding="utf-8")).body:
+        if isinstance(part, ast.ImportFrom):
+            names.update(alias.asname for alias in part.names if alias.asname)
+    return names
+
+
+def test_the_stub_has_the_public_names_and_modules():
+    assert names_of_stub() == {*tapegrad.__all__, *MODULES}
+
+
+@pytest.mark.parametrize("name", sorted(declared()))
+def test_the_stub_has_the_parameters_of_run_time(name):
+    actual = inspect.signature(getattr(tapegrad, name)).parameters
+    for declaration in declared()[name]:
+        given = declaration.args
+        positional = [arg.arg for arg in [*given.posonlyargs, *given.args] if arg.arg != "self"]
+        keywords = [arg.arg for arg in given.kwonlyargs]
+        taken = [x for x in actual.values() if x.kind is x.POSITIONAL_OR_KEYWORD]
+        several = [x.name for x in actual.values() if x.kind is x.VAR_POSITIONAL]
+        if several == ["primals"]:  # the first of them are written out
+            positional = [x for x in positional if not re.fullmatch(r"x\d", x)]
+        assert positional == [x.name for x in taken]
+        assert keywords == [x.name for x in actual.values() if x.kind is x.KEYWORD_ONLY]
+        for arg, default in zip(given.args[::-1], given.defaults[::-1], strict=False):
+            assert ast.literal_eval(default) == actual[arg.arg].default
+        for arg, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+            if default is not None:
+                assert ast.literal_eval(default) == actual[arg.arg].default
+
+
+# --- The namespace ------------------------------------------------------------------------------
+
+
+def test_dir_has_the_public_names_alone():
+    shown = {name for name in dir(tapegrad) if not name.startswith("__")}
+    assert shown == {*tapegrad.__all__, *MODULES}
+
+
+def run(code: str, *options: str) -> str:
+    command = [sys.executable, *options, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_modules_are_imported_when_they_are_asked_for():
+    code = """\
+import sys
+from tapegrad import *
+import tapegrad
+late = [name for name in dir(tapegrad) if "tapegrad." + name in sys.modules]
+others = ("scipy", "dask", "torch", "pandas", "llvmlite")
+print(late, [name for name in others if name in sys.modules])
+print("scipy" in globals(), "numpy" in globals(), "grad" in globals())
+print(tapegrad.tree.leaves((1.0, 2.0)), tapegrad.optimize.__name__, tapegrad.scipy.__name__)
+print("scipy" in sys.modules, tapegrad.scipy is sys.modules["tapegrad.scipy"])
+"""
+    lines = run(code).splitlines()
+    assert lines[0] == "['rules'] []"
+    assert lines[1] == "False False True"
+    assert lines[2] == "[1.0, 2.0] tapegrad.optimize tapegrad.scipy"
+    assert lines[3] == "False True"
+
+
+def test_every_module_can_be_asked_for_without_extras():
+    """`hasattr` and completion ask; what needs an extra says so when it is called."""
+    code = """\
+import rlcompleter, sys
+for name in ("scipy", "dask", "distributed", "hypothesis", "torch", "autograd", "llvmlite"):
+    sys.modules[name] = None
+import tapegrad
+print([name for name in dir(tapegrad) if not hasattr(tapegrad, name)])
+print(hasattr(tapegrad, "nothing"), hasattr(tapegrad, "_nothing"))
+print(rlcompleter.Completer({"tapegrad": tapegrad}).attr_matches("tapegrad.s"))
+"""
+    lines = run(code).splitlines()
+    assert lines[:2] == ["[]", "False False"]
+    assert "'tapegrad.scipy'" in lines[2]
+    assert "'tapegrad.sparse'" in lines[2]
+
+
+# --- Programs -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+def test_typed_programs_run(program):
+    if program.stem == "scientific":
+        pytest.importorskip("scipy", reason="it minimises with SciPy")
+    runpy.run_path(str(program))
+
+
+def check(tmp_path, *arguments):
+    pytest.importorskip("mypy", reason="mypy comes with the extra `lint`")
+    settings = tmp_path / "mypy.ini"
+    settings.write_text(SETTINGS, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--config-file", settings]
+    command += ["--cache-dir", tmp_path / "cache", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_mypy_knows_the_types(tmp_path):
+    """The programs say by `assert_type` what a user expects, and a wrong one has its mistakes."""
+    said = sum(program.read_text(encoding="utf-8").count("assert_type(") for program in PROGRAMS)
+    assert said > 70
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(WRONG, encoding="utf-8")
+    done = check(tmp_path, *PROGRAMS, wrong)
+    lines = [line for line in done.stdout.splitlines() if ": error: " in line]
+    assert not [line for line in lines if "wrong.py" not in line], done.stdout + done.stderr
+    found = re.findall(r"wrong\.py:(\d+): error: .*\[([a-z-]+)\]", done.stdout)
+    wanted = [
+        (str(n), line.partition("  # ")[2])
+        for n, line in enumerate(WRONG.splitlines(), 1)
+        if "  # " in line
+    ]
+    assert found == wanted
+
+
+@pytest.mark.slow
+def test_pyright_knows_the_types():
+    places = [os.path.dirname(sys.executable), *os.get_exec_path()]
+    pyright = shutil.which("pyright", path=os.pathsep.join(places))
+    if pyright is None or shutil.which("node") is None:
+        pytest.skip("pyright, and node, are not installed")
+    command = [pyright, "--pythonpath", sys.executable, *map(str, PROGRAMS)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

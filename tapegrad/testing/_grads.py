@@ -14,8 +14,8 @@ from tapegrad._transforms.inputs import as_input
 from tapegrad._transforms.reverse import vjp
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import Structure, flatten, unflatten
-from tapegrad.testing._differences import FlatFunction, direction
 from tapegrad.testing._laws.first_order import Exactness, Subject, check_first_order
+from tapegrad.testing._measuring.directions import FlatFunction, direction
 from tapegrad.testing._promises import Promises
 
 MODES = ("fwd", "rev")

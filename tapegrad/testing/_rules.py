@@ -18,7 +18,6 @@ from tapegrad._transforms.forward import jvp, linearize
 from tapegrad._transforms.reverse import vjp
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten, unflatten
-from tapegrad.testing._differences import FlatFunction, direction
 from tapegrad.testing._grads import MODES, derivatives, inexact_leaves
 from tapegrad.testing._laws.first_order import (
     Exactness,
@@ -27,7 +26,8 @@ from tapegrad.testing._laws.first_order import (
     check_first_order,
     fail,
 )
-from tapegrad.testing._tolerances import tolerance_of
+from tapegrad.testing._measuring.directions import FlatFunction, direction
+from tapegrad.testing._measuring.tolerances import tolerance_of
 
 WIDE = Exactness(wide=True)
 

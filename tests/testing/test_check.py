@@ -8,7 +8,8 @@ import pytest
 import tapegrad
 from tapegrad.testing import LawError, check, laws
 from tapegrad.testing._laws.check import LAWS
-from tapegrad.testing._laws.measuring import VERDICTS, measure
+from tapegrad.testing._measuring.measure import measure
+from tapegrad.testing._measuring.verdicts import VERDICTS
 
 X = np.linspace(0.3, 1.7, 6)
 EPS = float(np.finfo(float).eps)

@@ -27,8 +27,8 @@ from tapegrad.testing._blame.calls import Call, Watch, level_of, unwatched, watc
 from tapegrad.testing._blame.culprit import Blame
 from tapegrad.testing._blame.kinks import beside, is_at_kink
 from tapegrad.testing._blame.trial import NOTHING, Outcome, Subject, Trial, subject_of
-from tapegrad.testing._differences import FlatFunction, direction
 from tapegrad.testing._grads import inexact_leaves
+from tapegrad.testing._measuring.directions import FlatFunction, direction
 
 DEEPEST = 12  # calls within calls that are followed
 

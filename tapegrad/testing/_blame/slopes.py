@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.types import Tangent, Value
-from tapegrad.testing._differences import FlatFunction, direction, widened
+from tapegrad.testing._measuring.directions import FlatFunction, direction, widened
 
 # Fractions of the direction: each step is an eighth of the one before.
 STEPS = tuple(2.0**-power for power in (6, 9, 12, 15))

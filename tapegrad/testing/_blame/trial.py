@@ -17,9 +17,9 @@ from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.reverse import vjp
 from tapegrad.testing._blame.redone import copied, laid_out
 from tapegrad.testing._blame.slopes import Differences, Slope, sized_direction
-from tapegrad.testing._differences import FlatFunction, direction
+from tapegrad.testing._measuring.directions import FlatFunction, direction
+from tapegrad.testing._measuring.tolerances import tolerance_of
 from tapegrad.testing._promises import Promises
-from tapegrad.testing._tolerances import tolerance_of
 
 Pull = Callable[[Sequence[Cotangent]], Sequence[Cotangent]]
 Push = Callable[[Sequence[Tangent]], Sequence[Tangent]]

@@ -19,8 +19,6 @@ from tapegrad._transforms.reverse import IndependentOutputWarning
 from tapegrad._transforms.tracebacks import folding
 from tapegrad.testing._laws import derivatives, sameness
 from tapegrad.testing._laws.claims import rounding_of
-from tapegrad.testing._laws.lines import scale_of
-from tapegrad.testing._laws.measuring import JUMP, SMOOTH
 from tapegrad.testing._laws.report import (
     FAILED,
     PASSED,
@@ -32,6 +30,8 @@ from tapegrad.testing._laws.report import (
     Skipped,
 )
 from tapegrad.testing._laws.trial import Options, Trial
+from tapegrad.testing._measuring.lines import scale_of
+from tapegrad.testing._measuring.verdicts import JUMP, SMOOTH
 
 # In the order in which they are asked: what comes first explains what comes later.
 LAWS: dict[str, Callable[[Trial], list[Finding]]] = {

@@ -14,15 +14,15 @@ from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._errors import describe
 from tapegrad._progress import current
 from tapegrad._transforms.reverse import vjp
-from tapegrad.testing._differences import (
+from tapegrad.testing._measuring.directions import (
     FlatFunction,
     central_differences,
     direction,
     step_of,
     widened,
 )
+from tapegrad.testing._measuring.tolerances import resolution_of, tolerance_of
 from tapegrad.testing._promises import Promises
-from tapegrad.testing._tolerances import resolution_of, tolerance_of
 
 
 class Subject(NamedTuple):

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tapegrad.testing._laws.claims import CLAIMS, MODES, Claim, Round, is_outside, rounding_of
-from tapegrad.testing._laws.kinks import BROKEN, Bounds, describe_place, first_of, outside
-from tapegrad.testing._laws.lines import place_of
 from tapegrad.testing._laws.report import Finding
 from tapegrad.testing._laws.trial import Trial
+from tapegrad.testing._measuring.bounds import BROKEN, Bounds, describe_place, first_of, outside
+from tapegrad.testing._measuring.lines import place_of
 
 MOST = 1 << 14  # elements among which the wrong one is sought
 DIRECTION = "along a random direction"

@@ -22,7 +22,10 @@ from tapegrad.testing._laws.claims import (
     rounds_of,
     weights_of,
 )
-from tapegrad.testing._laws.kinks import (
+from tapegrad.testing._laws.naming import finding_of, place_words
+from tapegrad.testing._laws.report import Finding, Skipped
+from tapegrad.testing._laws.trial import Trial
+from tapegrad.testing._measuring.bounds import (
     BROKEN,
     Bounds,
     bounds_of,
@@ -31,11 +34,8 @@ from tapegrad.testing._laws.kinks import (
     outside,
     weighted,
 )
-from tapegrad.testing._laws.lines import measure_along, pack, place_of
-from tapegrad.testing._laws.measuring import KINK, NOISY, SMOOTH, UNDEFINED, Measured
-from tapegrad.testing._laws.naming import finding_of, place_words
-from tapegrad.testing._laws.report import Finding, Skipped
-from tapegrad.testing._laws.trial import Trial
+from tapegrad.testing._measuring.lines import measure_along, pack, place_of
+from tapegrad.testing._measuring.verdicts import KINK, NOISY, SMOOTH, UNDEFINED, Measured
 
 NEARBY = 12  # points at which the slopes beside a kink are looked at,
 BESIDE = 2.0**-12  # so far away, of the size of each leaf

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.testing._differences import FlatFunction
-from tapegrad.testing._laws.measuring import ENOUGH, Measured, measure
-from tapegrad.testing._tolerances import real_dtype, resolution_of
+from tapegrad.testing._measuring.directions import FlatFunction
+from tapegrad.testing._measuring.measure import ENOUGH, measure
+from tapegrad.testing._measuring.tolerances import real_dtype, resolution_of
+from tapegrad.testing._measuring.verdicts import Measured
 
 
 def measure_along(

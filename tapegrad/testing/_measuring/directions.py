@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Tangent, Value
-from tapegrad.testing._tolerances import real_dtype, resolution_of
+from tapegrad.testing._measuring.tolerances import real_dtype, resolution_of
 
 # A function of leaves that returns a tuple of leaves, all floating or complex.
 FlatFunction = Callable[..., tuple[Any, ...]]

@@ -216,7 +216,7 @@ def _check_linearize(subject: Subject, random: np.random.Generator) -> None:
     expected = jvp(subject.function, subject.leaves, dots)[1]
     got = linearize(subject.function, *subject.leaves)[1](*dots)
     for part, other in zip(expected, got, strict=True):
-        check_close(subject, "linearize differs from jvp", part, other, WIDE, 0.0)
+        check_close(subject, "linearize differs from jvp", part, other, WIDE)
 
 
 def _square(function: FlatFunction) -> FlatFunction:

@@ -30,7 +30,7 @@ from tapegrad.testing._laws.report import (
     Skipped,
 )
 from tapegrad.testing._laws.trial import Options, Trial
-from tapegrad.testing._measuring.lines import scale_of
+from tapegrad.testing._measuring.directions import scale_of
 from tapegrad.testing._measuring.verdicts import JUMP, SMOOTH
 
 # In the order in which they are asked: what comes first explains what comes later.

@@ -20,8 +20,8 @@ from tapegrad._transforms.inputs import as_input
 from tapegrad._transforms.reverse import vjp
 from tapegrad._tree import flatten, paths_of, unflatten
 from tapegrad.testing._laws.exactly import by_complex_step, by_digits
-from tapegrad.testing._measuring.directions import FlatFunction, direction
-from tapegrad.testing._measuring.lines import measure_along, scale_of, scaled
+from tapegrad.testing._measuring.directions import FlatFunction, direction, scale_of, scaled
+from tapegrad.testing._measuring.lines import measure_along
 from tapegrad.testing._measuring.verdicts import Measured
 from tapegrad.testing._promises import Promises
 

@@ -163,15 +163,11 @@ def _is_done(seen: _Seen, slope: _Slope, verdict: Vector, enough: float) -> Vect
     is_smooth = (verdict == SMOOTH) & _comes_near(levels)
     is_done: Vector = is_smooth & (slope.off <= enough * size) | ~np.isfinite(centre)
     if len(levels) > 2:
-        # Two levels of nothing but noise: smaller steps would know less.
-        steps = np.array([level.step for level in levels[-2:]])[:, None]
-        worse = seen.error[-2:] > 10 * slope.known
-        blind = 16 * _common_noise(levels) / steps > 0.3 * np.maximum(
-            abs(seen.right[-2:]), abs(seen.left[-2:])
-        )
-        is_done |= np.all(worse, axis=0) & is_smooth
+        # Two levels of nothing but noise: smaller steps would know less. What is not smooth may be
+        # so at the smallest steps alone, as log|x| near 0 is.
+        is_done |= np.all(seen.error[-2:] > 10 * slope.known, axis=0) & is_smooth
         if len(levels) >= KINK_LEVELS:
-            is_done |= np.all(worse & blind, axis=0) | (verdict == KINK)
+            is_done |= verdict == KINK
     return is_done
 
 

@@ -16,6 +16,7 @@ from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import Structure, flatten, unflatten
 from tapegrad.testing._laws.first_order import Exactness, Subject, check_first_order
 from tapegrad.testing._measuring.directions import FlatFunction, direction
+from tapegrad.testing._measuring.leaves import inexact_leaves
 from tapegrad.testing._promises import Promises
 
 MODES = ("fwd", "rev")
@@ -141,17 +142,3 @@ def _cotangent_function(function: FlatFunction, bars: Sequence[Cotangent]) -> Fl
         return tuple(vjp(function, *leaves)[1](tuple(bars)))
 
     return cotangents
-
-
-def inexact_leaves(out: Tree) -> tuple[Value, ...]:
-    """The floating and complex parts of a result; Python numbers as NumPy's."""
-    leaves = [
-        np.asarray(leaf)[()] if issubclass(type(leaf), (float, complex)) else leaf
-        for leaf in flatten(out)[0]
-    ]
-    return tuple(leaf for leaf in leaves if _is_inexact(leaf))
-
-
-def _is_inexact(leaf: Value) -> bool:
-    dtype = getattr(leaf, "dtype", None)
-    return isinstance(dtype, np.dtype) and dtype.kind in "fc"  # scalar types have dtype as well

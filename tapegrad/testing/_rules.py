@@ -18,7 +18,7 @@ from tapegrad._transforms.forward import jvp, linearize
 from tapegrad._transforms.reverse import vjp
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten, unflatten
-from tapegrad.testing._grads import MODES, derivatives, inexact_leaves
+from tapegrad.testing._grads import MODES, derivatives
 from tapegrad.testing._laws.first_order import (
     Exactness,
     Subject,
@@ -27,6 +27,7 @@ from tapegrad.testing._laws.first_order import (
     fail,
 )
 from tapegrad.testing._measuring.directions import FlatFunction, direction
+from tapegrad.testing._measuring.leaves import inexact_leaves
 from tapegrad.testing._measuring.tolerances import tolerance_of
 
 WIDE = Exactness(wide=True)

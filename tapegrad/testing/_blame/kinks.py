@@ -12,8 +12,8 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._tree import unflatten
 from tapegrad.testing._blame.redone import Redone
-from tapegrad.testing._grads import inexact_leaves
 from tapegrad.testing._measuring.directions import FlatFunction, direction, scale_of, scaled
+from tapegrad.testing._measuring.leaves import inexact_leaves
 from tapegrad.testing._measuring.lines import measure_along
 from tapegrad.testing._measuring.verdicts import JUMP, KINK, SMOOTH
 

@@ -2,7 +2,7 @@
 
 Knows functions of a number that return vectors of real numbers. Must not know transforms.
 
-At each of several steps, each about a sixteenth of the one before, the function is looked at in seven
+At each of several steps, each a sixteenth of the one before or so, a function is seen in seven
 places around the point. These give the slope by two formulas of different order, the slopes of
 both sides, and the noise of the function (from differences of high order, in which what is smooth
 cancels). A slope is known to what its formulas differ by, what the noise does to it, and what the

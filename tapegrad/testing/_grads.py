@@ -45,8 +45,11 @@ def check_grads(
     A matrix that a rule takes to be symmetric or Hermitian (of np.linalg.eigh, cholesky and the
     like) moves along Hermitian directions, in which alone it has a derivative: see docs/kinks.md.
 
-    `eps` is the step of the differences; `rtol` (relative to the largest element) and `atol` are
-    what may differ. All three follow from the dtypes when left away, for values around 1.
+    `rtol` (relative to the largest element) and `atol` are what may differ; they follow from the
+    dtypes when left away, for values around 1. `eps` is the step of the differences. Without it
+    one step is tried first, and where that disagrees the slope is measured as `check` does, by
+    steps of all sizes: near a pole, or where f is noisy, what it may be off by is allowed as well,
+    up to a thousandth of it. At a kink or a jump there is no slope, and the error names it.
 
     progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
     never (False), or a class like tqdm.

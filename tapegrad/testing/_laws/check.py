@@ -250,8 +250,9 @@ def _blamed(trial: Trial, report: Report) -> tuple[Any, str]:
             return found, ""
         with np.errstate(all="ignore"):
             return None, f"Every operation's rule agrees with differences: {_causes(trial)}."
-    except Exception:  # noqa: BLE001 - the failed law is what has to be told
-        return None, ""
+    except Exception as error:  # noqa: BLE001 - the failed law is what has to be told
+        name = f"{type(error).__name__}: {error}".splitlines()[0]
+        return None, f"Which operation is to blame could not be found out: {name}."
 
 
 def _causes(trial: Trial) -> str:

@@ -218,15 +218,18 @@ class Trial:
     @functools.cached_property
     def coarseness(self) -> float:
         """The spacing of numbers at 1 in which the function seems to compute: from its noise."""
-        found = self.measured
-        size = np.abs(found.value) + np.abs(found.slope)
-        with np.errstate(all="ignore"):
-            relative = found.noise / size
-        return float(np.max(relative, initial=0.0, where=np.isfinite(relative)))
+        return coarseness_of(self.measured)
 
     def noted(self, note: str) -> None:
         if note not in self.notes:
             self.notes.append(note)
+
+
+def coarseness_of(found: Measured) -> float:
+    """The spacing of numbers at 1 in which a measured function seems to compute."""
+    with np.errstate(all="ignore"):
+        relative = found.noise / (np.abs(found.value) + np.abs(found.slope))
+    return float(np.max(relative, initial=0.0, where=np.isfinite(relative)))
 
 
 def _copied(leaf: Value) -> Value:
@@ -257,4 +260,4 @@ def _names(args: Sequence[Tree]) -> list[str]:
     return names
 
 
-__all__ = ["FlatFunction", "Options", "Trial"]
+__all__ = ["FlatFunction", "Options", "Trial", "coarseness_of"]

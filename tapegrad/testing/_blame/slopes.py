@@ -14,8 +14,10 @@ import numpy as np
 from tapegrad._core.types import Tangent, Value
 from tapegrad.testing._measuring.bounds import SAFETY
 from tapegrad.testing._measuring.directions import FlatFunction, direction
+from tapegrad.testing._measuring.levels import slope_at
 from tapegrad.testing._measuring.lines import Line, unpack, widened
 from tapegrad.testing._measuring.measure import measure
+from tapegrad.testing._measuring.tolerances import resolution_of
 from tapegrad.testing._measuring.verdicts import SMOOTH
 
 
@@ -40,6 +42,26 @@ class Differences:
         self.function = function
         self.leaves = widened(function, leaves)
         self.value = function(*(leaf.copy() for leaf in self.leaves))
+        self.eps = resolution_of(*self.leaves, *self.value)
+
+    def at_once(self, dots: Sequence[Tangent]) -> Slope | None:
+        """The slopes at one step, with the error that they have of a function of no large bends.
+
+        None where numbers are too coarse for that.
+        """
+        if self.eps > np.finfo(np.float64).eps:
+            return None
+        step = self.eps**0.25
+        line = Line(self.function, self.leaves, dots, value=self.value, widen=None)
+        with np.errstate(all="ignore"):
+            values = unpack(slope_at(line, step), self.value)
+        relative = 100 * self.eps / step
+        sizes = [float(np.max(np.abs(value), initial=0.0)) for value in values]
+        errors = [
+            np.full(value.shape, relative * size)
+            for value, size in zip(values, sizes, strict=True)
+        ]
+        return Slope(values, errors)
 
     def along(self, dots: Sequence[Tangent]) -> Slope:
         """The slopes along a direction; each of its elements should be of the size of its leaf."""

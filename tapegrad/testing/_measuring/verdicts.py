@@ -106,6 +106,26 @@ def judged(
     return found, _is_done(seen, slope, verdict, enough)
 
 
+def plainly_smooth(
+    centre: Vector, levels: list[Level], precision: Vector, resolution: float, enough: float
+) -> Measured | None:
+    """What the last two levels say, where they leave nothing to weigh; most functions are such."""
+    before, last = levels[-2:]
+    floor = 0.5 * precision * last.largest + 0.5 * resolution * abs(last.central)
+    noise = np.maximum(np.maximum(before.noise, last.noise), floor)
+    error = abs(last.central - last.central_low) + 6 * noise / last.step
+    off: Any = error + abs(last.central - before.central)
+    gap_error = abs(last.right - last.right_low) + abs(last.left - last.left_low)
+    gap_error += 32 * noise / last.step
+    is_plain = off <= enough * np.maximum(abs(last.central), abs(centre))
+    is_plain &= abs(last.right - last.left) <= 3 * gap_error
+    is_plain &= (last.reach <= 0.5 * before.reach) & ~last.is_flat
+    if not np.all(is_plain):  # also where one of them is no number
+        return None
+    verdict = np.full(centre.shape, SMOOTH)
+    return Measured(last.central, off, last.left, last.right, gap_error, noise, verdict, centre)
+
+
 def _sides_of(seen: _Seen) -> _Sides:
     only = np.argmin(np.minimum(seen.right_error, seen.left_error), axis=0)
     at = np.where(seen.is_edge, only, seen.best_gap)

@@ -137,6 +137,37 @@ def test_a_nan_never_passes():
         check_grads(nan, (POINT,), order=1)
 
 
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda x: np.log(np.abs(x - 1)), 1 + 1e-6),
+        (lambda x: np.abs(x - 1), 1 + 1e-7),
+        (np.sqrt, 1e-12),
+        (np.tan, np.pi / 2 - 1e-5),
+        (lambda x: np.exp(x) * 1e9 - 1e9, 1e-4),
+    ],
+)
+@pytest.mark.parametrize("modes", [("fwd",), ("rev",)])
+def test_steps_are_as_small_as_the_function_asks(f, x, modes):
+    check_grads(f, (x,), order=1, modes=modes)
+    with pytest.raises(AssertionError, match="by argument 0"):
+        check_grads(lambda x: f(x) + 0.01 * _held(f(x)), (x,), order=1, modes=modes)
+
+
+def _held(y):
+    """y, of which derivatives see nothing."""
+    return tapegrad.stop_gradient(y)
+
+
+def test_a_kink_and_noise_are_named():
+    with pytest.raises(AssertionError, match="a kink lies here: one-sided slopes 0 and") as caught:
+        check_grads(lambda x: np.where(x > 0, x, 0), (0.0,), order=1, modes=("fwd",))
+    assert "differs from central differences" in str(caught.value)
+    random = np.random.default_rng(0)
+    with pytest.raises(AssertionError, match=r"lost in the noise|do not settle"):
+        check_grads(lambda x: 1e-3 * x + random.normal(), (1.0,), order=1)
+
+
 def test_modes_that_do_not_exist_are_refused():
     with pytest.raises(
         tapegrad.InputError, match=r"check_grads: expected modes .* got \('forward',\)"

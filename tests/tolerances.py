@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tapegrad.testing._tolerances import TOLERANCES, tolerance_of
+from tapegrad.testing._measuring.tolerances import TOLERANCES, tolerance_of
 
 
 def assert_close(got, expected, *sources):

@@ -14,8 +14,9 @@ from tapegrad._transforms.inputs import as_input
 from tapegrad._transforms.reverse import vjp
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import Structure, flatten, unflatten
-from tapegrad.testing._differences import FlatFunction, direction
 from tapegrad.testing._laws.first_order import Exactness, Subject, check_first_order
+from tapegrad.testing._measuring.directions import FlatFunction, direction
+from tapegrad.testing._measuring.leaves import inexact_leaves
 from tapegrad.testing._promises import Promises
 
 MODES = ("fwd", "rev")
@@ -44,8 +45,11 @@ def check_grads(
     A matrix that a rule takes to be symmetric or Hermitian (of np.linalg.eigh, cholesky and the
     like) moves along Hermitian directions, in which alone it has a derivative: see docs/kinks.md.
 
-    `eps` is the step of the differences; `rtol` (relative to the largest element) and `atol` are
-    what may differ. All three follow from the dtypes when left away, for values around 1.
+    `rtol` (relative to the largest element) and `atol` are what may differ; they follow from the
+    dtypes when left away, for values around 1. `eps` is the step of the differences. Without it
+    one step is tried first, and where that disagrees the slope is measured as `check` does, by
+    steps of all sizes: near a pole, or where f is noisy, what it may be off by is allowed as well,
+    up to a thousandth of it. At a kink or a jump there is no slope, and the error names it.
 
     progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
     never (False), or a class like tqdm.
@@ -141,17 +145,3 @@ def _cotangent_function(function: FlatFunction, bars: Sequence[Cotangent]) -> Fl
         return tuple(vjp(function, *leaves)[1](tuple(bars)))
 
     return cotangents
-
-
-def inexact_leaves(out: Tree) -> tuple[Value, ...]:
-    """The floating and complex parts of a result; Python numbers as NumPy's."""
-    leaves = [
-        np.asarray(leaf)[()] if issubclass(type(leaf), (float, complex)) else leaf
-        for leaf in flatten(out)[0]
-    ]
-    return tuple(leaf for leaf in leaves if _is_inexact(leaf))
-
-
-def _is_inexact(leaf: Value) -> bool:
-    dtype = getattr(leaf, "dtype", None)
-    return isinstance(dtype, np.dtype) and dtype.kind in "fc"  # scalar types have dtype as well

@@ -17,7 +17,7 @@ from tapegrad._core.forms import watching
 from tapegrad._core.values import raw_value
 from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.reverse import vjp
-from tapegrad.testing._tolerances import resolution_of
+from tapegrad.testing._measuring.tolerances import resolution_of
 
 
 class Promises:

@@ -18,8 +18,7 @@ from tapegrad._transforms.forward import jvp, linearize
 from tapegrad._transforms.reverse import vjp
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten, unflatten
-from tapegrad.testing._differences import FlatFunction, direction
-from tapegrad.testing._grads import MODES, derivatives, inexact_leaves
+from tapegrad.testing._grads import MODES, derivatives
 from tapegrad.testing._laws.first_order import (
     Exactness,
     Subject,
@@ -27,7 +26,9 @@ from tapegrad.testing._laws.first_order import (
     check_first_order,
     fail,
 )
-from tapegrad.testing._tolerances import tolerance_of
+from tapegrad.testing._measuring.directions import FlatFunction, direction
+from tapegrad.testing._measuring.leaves import inexact_leaves
+from tapegrad.testing._measuring.tolerances import tolerance_of
 
 WIDE = Exactness(wide=True)
 
@@ -216,7 +217,7 @@ def _check_linearize(subject: Subject, random: np.random.Generator) -> None:
     expected = jvp(subject.function, subject.leaves, dots)[1]
     got = linearize(subject.function, *subject.leaves)[1](*dots)
     for part, other in zip(expected, got, strict=True):
-        check_close(subject, "linearize differs from jvp", part, other, WIDE, 0.0)
+        check_close(subject, "linearize differs from jvp", part, other, WIDE)
 
 
 def _square(function: FlatFunction) -> FlatFunction:

@@ -303,3 +303,11 @@ def test_gradcheck_says_so_where_no_operation_is_wrong():
 def test_right_rules_are_not_blamed(f):
     assert culprit(f, X) is None
     assert blame(f, (X,)) is None
+
+
+def test_whole_numbers_among_the_arguments_are_constants():
+    wrong = tapegrad.custom_vjp(lambda x: x * x)
+    wrong.defvjp(lambda x: (x * x, x), lambda x, g: (-2 * x * g,))
+    found = blame(lambda x, at: np.sum(np.sin(wrong(x))[at]), (X, np.array([0, 2])))
+    assert found is not None
+    assert found.argument == "argument 0"

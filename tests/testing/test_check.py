@@ -8,7 +8,8 @@ import pytest
 import tapegrad
 from tapegrad.testing import LawError, check, laws
 from tapegrad.testing._laws.check import LAWS
-from tapegrad.testing._laws.measuring import VERDICTS, measure
+from tapegrad.testing._measuring.measure import measure
+from tapegrad.testing._measuring.verdicts import VERDICTS
 
 X = np.linspace(0.3, 1.7, 6)
 EPS = float(np.finfo(float).eps)
@@ -81,6 +82,31 @@ def test_what_lies_at_a_point_is_told_with_the_slopes_of_both_sides(
     found = along(function)
     assert VERDICTS[found.verdict[0]] == verdict
     np.testing.assert_allclose([found.left[0], found.right[0]], [left, right], atol=1e-6)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-6, 1e-9])
+def test_beside_a_pole_small_steps_tell_the_slope(gap):
+    found = along(lambda t: np.log(np.abs(gap + t)))
+    assert VERDICTS[found.verdict[0]] == "smooth"
+    assert abs(found.slope[0] - 1 / gap) <= found.error[0] <= 1e-3 / gap
+
+
+def test_values_on_a_grid_do_not_look_linear_by_luck():
+    # Steps of 160 and 10 units of the grid, a sixteenth of each other, would both be rounded up.
+    found = along(lambda t: np.float64((1 + 1e-12 * (1 + 1.1369616873214542 * t)) - 1))
+    assert abs(found.slope[0] - 1.1369616873214542e-12) <= 2 * found.error[0] < 2e-13
+
+
+def test_a_difference_is_shown_in_digits_that_tell_it():
+    def solved(x):
+        return x * x * x
+
+    solver = tapegrad.custom_vjp(solved)
+    solver.defvjp(lambda x: (solved(x), x), lambda x, g: ((3 + 1e-8) * x * x * g,))
+    with pytest.raises(LawError, match=r"expected 3 .*\n.*got +3\.0000000[1-9]") as caught:
+        check(solver, (1.0,), "gradient", blame=False)
+    assert "they differ by 3e-09 of their size" in str(caught.value)
+    assert check(solver, (1.0,), "gradient", rtol=1e-6).passed
 
 
 def test_noise_is_measured():

@@ -12,10 +12,10 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._tree import unflatten
 from tapegrad.testing._blame.redone import Redone
-from tapegrad.testing._differences import FlatFunction, direction
-from tapegrad.testing._grads import inexact_leaves
-from tapegrad.testing._laws.lines import measure_along, scale_of, scaled
-from tapegrad.testing._laws.measuring import JUMP, KINK, SMOOTH
+from tapegrad.testing._measuring.directions import FlatFunction, direction, scale_of, scaled
+from tapegrad.testing._measuring.leaves import inexact_leaves
+from tapegrad.testing._measuring.lines import measure_along
+from tapegrad.testing._measuring.verdicts import JUMP, KINK, SMOOTH
 
 BESIDE = 2.0**-9  # how far away points nearby are, of the size of each leaf
 

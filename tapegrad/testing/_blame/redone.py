@@ -17,7 +17,7 @@ from tapegrad._arrays.masked import MaskedElements
 from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced, is_numpy
 from tapegrad._tree import flatten, paths_of, unflatten
-from tapegrad.testing._grads import inexact_leaves
+from tapegrad.testing._measuring.leaves import inexact_leaves
 
 Apply = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 

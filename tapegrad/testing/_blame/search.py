@@ -27,8 +27,8 @@ from tapegrad.testing._blame.calls import Call, Watch, level_of, unwatched, watc
 from tapegrad.testing._blame.culprit import Blame
 from tapegrad.testing._blame.kinks import beside, is_at_kink
 from tapegrad.testing._blame.trial import NOTHING, Outcome, Subject, Trial, subject_of
-from tapegrad.testing._differences import FlatFunction, direction
-from tapegrad.testing._grads import inexact_leaves
+from tapegrad.testing._measuring.directions import FlatFunction, direction
+from tapegrad.testing._measuring.leaves import inexact_leaves, moves
 
 DEEPEST = 12  # calls within calls that are followed
 
@@ -54,7 +54,7 @@ def blame(f: Function, args: Sequence[Tree], *, order: int = 2, seed: int = 0) -
 
     None says that no operation is wrong by itself: the derivatives of f are right as far as
     differences can tell, or f is noisy, discontinuous or changes with each call; or a transform
-    is wrong, and not a rule. `args` as for `check_grads`.
+    is wrong, and not a rule. `args` as for `check`: floating and complex arrays move.
 
     >>> import tapegrad
     >>> square = tapegrad.custom_vjp(lambda x: x * x)
@@ -107,11 +107,15 @@ def first_culprit(
 
 def _flat(f: Function, args: Sequence[Tree]) -> tuple[FlatFunction, list[Any]] | None:
     name = f"blame({name_of(f)})"
-    leaves, structure = flatten(tuple(args))
-    leaves = [as_input(leaf, name) for leaf in leaves]
+    everything, structure = flatten(tuple(args))
+    places = [i for i, leaf in enumerate(everything) if moves(leaf)]
+    leaves = [as_input(everything[i], name) for i in places]
 
     def of_leaves(*given: Value) -> tuple[Value, ...]:
-        return inexact_leaves(f(*unflatten(structure, given)))
+        replaced = list(everything)
+        for place, leaf in zip(places, given, strict=True):
+            replaced[place] = leaf
+        return inexact_leaves(f(*unflatten(structure, replaced)))
 
     return (of_leaves, leaves) if leaves else None
 

@@ -20,8 +20,8 @@ from tapegrad._tree import flatten
 from tapegrad.testing._compare.libraries import LIBRARIES, Library, Problem, Run
 from tapegrad.testing._compare.slopes import Reference
 from tapegrad.testing._compare.table import Comparison, Row, structured
-from tapegrad.testing._differences import direction
-from tapegrad.testing._laws.trial import inexact_leaves
+from tapegrad.testing._measuring.directions import direction
+from tapegrad.testing._measuring.leaves import inexact_leaves
 
 Array = Any
 

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.testing._compare.libraries import Problem
-from tapegrad.testing._differences import direction, widened
-from tapegrad.testing._laws.kinks import bounds_of
-from tapegrad.testing._laws.lines import measure_along, scale_of, scaled
-from tapegrad.testing._laws.measuring import Measured
+from tapegrad.testing._measuring.bounds import bounds_of
+from tapegrad.testing._measuring.directions import direction, scale_of, scaled
+from tapegrad.testing._measuring.lines import measure_along, widened
+from tapegrad.testing._measuring.verdicts import Measured
 
 Array = Any
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.testing._laws.lines import pack
-from tapegrad.testing._tolerances import resolution_of
+from tapegrad.testing._measuring.lines import pack
+from tapegrad.testing._measuring.tolerances import resolution_of
 
 ROUNDINGS = 128  # of the size of an array: a few dozen operations, and sums of a hundred terms
 NEARBY = 5

@@ -19,8 +19,6 @@ from tapegrad._transforms.reverse import IndependentOutputWarning
 from tapegrad._transforms.tracebacks import folding
 from tapegrad.testing._laws import derivatives, sameness
 from tapegrad.testing._laws.claims import rounding_of
-from tapegrad.testing._laws.lines import scale_of
-from tapegrad.testing._laws.measuring import JUMP, SMOOTH
 from tapegrad.testing._laws.report import (
     FAILED,
     PASSED,
@@ -32,6 +30,8 @@ from tapegrad.testing._laws.report import (
     Skipped,
 )
 from tapegrad.testing._laws.trial import Options, Trial
+from tapegrad.testing._measuring.directions import scale_of
+from tapegrad.testing._measuring.verdicts import JUMP, SMOOTH
 
 # In the order in which they are asked: what comes first explains what comes later.
 LAWS: dict[str, Callable[[Trial], list[Finding]]] = {
@@ -250,8 +250,9 @@ def _blamed(trial: Trial, report: Report) -> tuple[Any, str]:
             return found, ""
         with np.errstate(all="ignore"):
             return None, f"Every operation's rule agrees with differences: {_causes(trial)}."
-    except Exception:  # noqa: BLE001 - the failed law is what has to be told
-        return None, ""
+    except Exception as error:  # noqa: BLE001 - the failed law is what has to be told
+        name = f"{type(error).__name__}: {error}".splitlines()[0]
+        return None, f"Which operation is to blame could not be found out: {name}."
 
 
 def _causes(trial: Trial) -> str:

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.testing._laws.agreement import ROUNDINGS, allowance
-from tapegrad.testing._laws.kinks import Bounds, bounds_of, outside, weighted
-from tapegrad.testing._laws.lines import pack
-from tapegrad.testing._laws.measuring import Measured
 from tapegrad.testing._laws.trial import Trial
-from tapegrad.testing._tolerances import resolution_of
+from tapegrad.testing._measuring.bounds import Bounds, bounds_of, outside, weighted
+from tapegrad.testing._measuring.lines import pack
+from tapegrad.testing._measuring.tolerances import resolution_of
+from tapegrad.testing._measuring.verdicts import Measured
 
 UNSEEN = 30.0  # times the error of what was measured: smaller parts may be wrong unseen
 

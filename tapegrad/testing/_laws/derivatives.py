@@ -18,10 +18,11 @@ from tapegrad._transforms.reverse import vjp
 from tapegrad.testing._laws import slopes
 from tapegrad.testing._laws.agreement import Difference, Sides, differ
 from tapegrad.testing._laws.claims import rounds_of
-from tapegrad.testing._laws.lines import place_of, scale_of
-from tapegrad.testing._laws.measuring import EDGE, KINK, SMOOTH
 from tapegrad.testing._laws.report import Finding, Skipped
 from tapegrad.testing._laws.trial import Trial
+from tapegrad.testing._measuring.directions import scale_of
+from tapegrad.testing._measuring.lines import place_of
+from tapegrad.testing._measuring.verdicts import EDGE, KINK, SMOOTH
 
 
 def gradient(trial: Trial) -> list[Finding]:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad._tree import flatten
-from tapegrad.testing._laws.lines import pack
-from tapegrad.testing._laws.measuring import SMOOTH, Measured
 from tapegrad.testing._laws.report import Skipped
+from tapegrad.testing._measuring.lines import pack
+from tapegrad.testing._measuring.verdicts import SMOOTH, Measured
 
 DIGITS = 50
 IMAGINARY = 2.0**-100

@@ -5,7 +5,7 @@ Knows vjp, jvp and differences. Must not know rules.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -14,15 +14,18 @@ from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._errors import describe
 from tapegrad._progress import current
 from tapegrad._transforms.reverse import vjp
-from tapegrad.testing._differences import (
-    FlatFunction,
-    central_differences,
-    direction,
-    step_of,
-    widened,
-)
+from tapegrad.testing._measuring.bounds import SAFETY, describe_place, first_of
+from tapegrad.testing._measuring.directions import FlatFunction, direction, scale_of
+from tapegrad.testing._measuring.levels import slope_at
+from tapegrad.testing._measuring.lines import Line, unpack, widened
+from tapegrad.testing._measuring.measure import measure
+from tapegrad.testing._measuring.tolerances import resolution_of, tolerance_of
+from tapegrad.testing._measuring.verdicts import JUMP, KINK, NOISY, STEEP, UNDEFINED
 from tapegrad.testing._promises import Promises
-from tapegrad.testing._tolerances import resolution_of, tolerance_of
+
+FINEST = 1e-12  # of a slope's size: what a measured one is to be known to
+UNSURE = 1e-3  # of it: a slope that is known to less tells nothing
+NO_SLOPE = (KINK, STEEP, JUMP, NOISY, UNDEFINED)
 
 
 class Subject(NamedTuple):
@@ -52,7 +55,7 @@ def check_first_order(
     promised = "fwd" not in modes and promises.exist()
     if not subject.leaves:
         return
-    measured = Measured(subject, exactness)
+    differences = Differences(subject, exactness)
     for position in current().over(range(len(subject.leaves))):
         dots = [np.zeros_like(leaf) for leaf in subject.leaves]
         dots[position] = direction(random, subject.leaves[position])
@@ -64,62 +67,95 @@ def check_first_order(
                 pushed = promises.push(dots)[0]
         elif promised:
             dots = promises.along(dots)
-        expected, error = measured.along(dots)
-        compared, tight = expected, False
+        looks = differences.along(position, dots)
         if pushed is not None:
-            compared, tight = (
-                _check_jvp(subject, position, pushed, expected, error, exactness),
-                True,
-            )
+            _check_jvp(subject, position, pushed, looks, exactness)
+            looks = iter([Slopes(list(pushed[1]), [0.0] * len(pushed[1]), of="the jvp")])
         if pullback is not None:
-            bars = tuple(direction(random, out) for out in expected)
-            found = _check_cotangent(subject, position, pullback(bars))
-            _check_adjoint(
-                subject,
-                position,
-                (found, dots[position]),
-                (bars, compared),
-                exactness,
-                0.0 if tight else error,
-            )
+            bars = tuple(direction(random, out) for out in differences.plain)
+            bar = _check_cotangent(subject, position, pullback(bars))
+            _check_adjoint(subject, position, (bar, dots[position]), bars, looks, exactness)
 
 
-class Measured:
+class Slopes(NamedTuple):
+    """Derivatives of the results along a direction, and what they may be off by."""
+
+    values: list[Any]
+    errors: list[Any]  # of each element,
+    relative: float = 0.0  # and by the size of its array
+    of: str = "the differences"
+    words: str = ""  # what lies at the point, where there is no derivative
+
+
+class Off(NamedTuple):
+    """What an array may be off by: each element of it, and by its size."""
+
+    error: Any
+    relative: float
+
+
+class Differences:
     """Differences of a subject, along any direction of its leaves."""
 
     def __init__(self, subject: Subject, exactness: Exactness) -> None:
-        self.function = subject.function
+        self.function, self.exactness = subject.function, exactness
         self.plain = subject.function(*subject.leaves)
         self.leaves, power = list(subject.leaves), 1 / 3
+        self.value = self.plain
         if exactness.wide:
             self.leaves, power = widened(subject.function, self.leaves), 1 / 4
-        self.step = exactness.eps or step_of(self.leaves, power)
-        self.error = (
+            self.value = subject.function(*self.leaves)
+        # A step that balances rounding against the curvature of a function of values around 1.
+        self.step = exactness.eps or resolution_of(*self.leaves) ** power
+        self.relative = (
             100 * resolution_of(*self.leaves) / self.step
             if exactness.wide
             else tolerance_of(*subject.leaves, *self.plain).differences
         )
 
-    def along(self, dots: list[Tangent]) -> tuple[list[Tangent], float]:
-        """The differences, in the dtypes of the results, and their relative error."""
-        wide_dots = [dot.astype(leaf.dtype) for dot, leaf in zip(dots, self.leaves, strict=True)]
-        found = central_differences(self.function, self.leaves, wide_dots, self.step)
-        narrow = [dot.astype(out.dtype) for dot, out in zip(found, self.plain, strict=True)]
-        return narrow, self.error
+    def along(self, position: int, dots: list[Tangent]) -> Iterator[Slopes]:
+        """First a quick look, at one step, whose error a table says; then what is measured.
+
+        At a step of the caller's own there is no other look.
+        """
+        line = self._line(dots)
+        with np.errstate(all="ignore"):
+            values = self._narrow(slope_at(line, self.step))
+        yield Slopes(values, [0.0] * len(values), self.relative)
+        if self.exactness.eps is None:
+            yield self._measured(position, dots)
+
+    def _line(self, dots: Sequence[Tangent]) -> Line:
+        return Line(self.function, self.leaves, dots, value=self.value, widen=None)
+
+    def _measured(self, position: int, dots: list[Tangent]) -> Slopes:
+        """What steps of all sizes say, each relative to the size of the leaf that moves."""
+        scale = scale_of(self.leaves[position])
+        line = self._line([(dot * scale).astype(dot.dtype) for dot in dots])
+        found = measure(line, line.precision, line.resolution, enough=FINEST)
+        error = np.where(np.isin(found.verdict, NO_SLOPE), np.inf, SAFETY * found.error)
+        errors = [np.abs(each.real) + np.abs(each.imag) for each in unpack(error, self.plain)]
+        at = first_of(found, *NO_SLOPE)
+        words = "" if at is None else describe_place(found, at, scale)
+        values = self._narrow(found.slope / scale)
+        return Slopes(values, [each / scale for each in errors], words=words)
+
+    def _narrow(self, vector: Any) -> list[Tangent]:
+        parts = zip(unpack(vector, self.plain), self.plain, strict=True)
+        return [dot.astype(out.dtype) for dot, out in parts]
 
 
 def _check_jvp(
     subject: Subject,
     position: int,
     pushed: tuple[Any, Any],
-    expected: list[Tangent],
-    error: float,
+    looks: Iterable[Slopes],
     exactness: Exactness,
-) -> list[Tangent]:
-    """The tangents, after a look at their shape, dtype and values."""
+) -> None:
+    """The tangents: their shape, dtype and values."""
     outs, out_dots = pushed
     what = f"the jvp by {subject.names[position]}"
-    for out, out_dot, difference in zip(outs, out_dots, expected, strict=True):
+    for out, out_dot in zip(outs, out_dots, strict=True):
         if describe(out_dot) != describe(out):
             fail(
                 subject,
@@ -127,15 +163,29 @@ def _check_jvp(
                 describe(out),
                 describe(out_dot),
             )
-        check_close(
-            subject,
-            f"{what} differs from central differences",
-            difference,
-            out_dot,
-            exactness,
-            error,
-        )
-    return list(out_dots)
+
+    def problem(slopes: Slopes) -> str | None:
+        text = f"{what} differs from central differences"
+        for expected, error, out_dot in zip(slopes.values, slopes.errors, out_dots, strict=True):
+            off = Off(error, slopes.relative)
+            found = _apart(subject, text, expected, out_dot, exactness, off)
+            if found is not None:
+                return found
+        return None
+
+    _settle(looks, problem)
+
+
+def _settle(looks: Iterable[Slopes], problem: Callable[[Slopes], str | None]) -> None:
+    """Fail with the last look's problem, unless one look has none."""
+    text: str | None = None
+    for slopes in looks:
+        text = problem(slopes)
+        if text is None:
+            return
+        if slopes.words:
+            text += f"\n{slopes.words}"
+    raise AssertionError(text)
 
 
 def _check_cotangent(subject: Subject, position: int, bars: Sequence[Cotangent]) -> Cotangent:
@@ -155,26 +205,31 @@ def _check_adjoint(
     subject: Subject,
     position: int,
     inner: tuple[Any, Any],
-    outer: tuple[Any, Any],
+    bars: Sequence[Cotangent],
+    looks: Iterable[Slopes],
     exactness: Exactness,
-    error: float,
 ) -> None:
     """Re<vjp(g), t> = Re<g, jvp(t)>; the pairing takes no conjugates, because rules take none."""
     got, size = _pairing([inner[0]], [inner[1]])
-    expected, other_size = _pairing(*outer)
-    scale = max(1.0, float(size), float(other_size))
-    check_close(
-        subject,
-        f"the vjp by {subject.names[position]} is not the adjoint of "
-        + ("the differences" if error else "the jvp")
-        + ": Re<vjp(g), t> != Re<g, jvp(t)>",
-        np.asarray(expected),
-        np.asarray(got),
-        exactness,
-        error,
-        scale=scale,
-        like=(*inner, *outer[0]),
-    )
+
+    def problem(slopes: Slopes) -> str | None:
+        expected, other_size = _pairing(bars, slopes.values)
+        error = sum(
+            (np.sum(np.abs(bar) * off) for bar, off in zip(bars, slopes.errors, strict=True)), 0.0
+        )
+        return _apart(
+            subject,
+            f"the vjp by {subject.names[position]} is not the adjoint of {slopes.of}: "
+            "Re<vjp(g), t> != Re<g, jvp(t)>",
+            np.asarray(expected),
+            np.asarray(got),
+            exactness,
+            Off(error, slopes.relative),
+            scale=max(1.0, float(size), float(other_size)),
+            like=(*inner, *bars),
+        )
+
+    _settle(looks, problem)
 
 
 def _pairing(bars: Sequence[Cotangent], dots: Sequence[Tangent]) -> tuple[Value, Value]:
@@ -188,27 +243,49 @@ def _pairing(bars: Sequence[Cotangent], dots: Sequence[Tangent]) -> tuple[Value,
 
 
 def check_close(
+    subject: Subject, what: str, expected: Value, got: Value, exactness: Exactness
+) -> None:
+    """Fail unless two arrays agree to the tolerance of their dtype and of the leaves'."""
+    text = _apart(subject, what, expected, got, exactness, Off(0.0, 0.0))
+    if text is not None:
+        raise AssertionError(text)
+
+
+def _apart(
     subject: Subject,
     what: str,
     expected: Value,
     got: Value,
     exactness: Exactness,
-    error: float,
+    off: Off,
     *,
     scale: float = 1.0,
     like: Sequence[Value] = (),
-) -> None:
-    """Fail unless two arrays agree to the tolerance of their dtype and of the leaves'."""
-    allowed = tolerance_of(*subject.leaves, *(like or (got,))).rounding + error
-    rtol = allowed if exactness.rtol is None else exactness.rtol
-    atol = allowed * scale if exactness.atol is None else exactness.atol
+) -> str | None:
+    """How two arrays differ, as text, unless they agree.
+
+    They may differ by the tolerance of the dtypes, or the caller's own, and by what the expected
+    one may be off by, if that is little.
+    """
+    rounding = tolerance_of(*subject.leaves, *(like or (got,))).rounding + off.relative
+    rtol = rounding if exactness.rtol is None else exactness.rtol
+    atol = rounding * scale if exactness.atol is None else exactness.atol
     size = float(np.max(np.abs(expected), initial=0.0))
+    allowed = atol + rtol * size
+    is_strict = exactness.wide or exactness.rtol is not None or exactness.atol is not None
+    is_known = off.error <= (allowed if is_strict else max(allowed, UNSURE * size))
     wrong = np.abs(got - expected)
-    if not np.all(wrong <= atol + rtol * size):  # also where one of them is NaN
-        worst = float(np.max(wrong, initial=0.0))
-        fail(subject, f"{what} by {worst:.3g} (allowed {atol + rtol * size:.3g})", expected, got)
+    if np.all(is_known) and np.all(wrong <= allowed + off.error):  # not where one of them is NaN
+        return None
+    worst, error = (float(np.max(each, initial=0.0)) for each in (wrong, off.error))
+    unsure = f", differences ± {error:.1g}" if 0 < error < np.inf else ""
+    return _told(subject, f"{what} by {worst:.3g} (allowed {allowed:.3g}{unsure})", expected, got)
 
 
 def fail(subject: Subject, what: str, expected: Any, got: Any) -> NoReturn:
     """Raise the AssertionError of a law that does not hold."""
-    raise AssertionError(f"{subject.call}: {what}.\nexpected {expected}\ngot      {got}")
+    raise AssertionError(_told(subject, what, expected, got))
+
+
+def _told(subject: Subject, what: str, expected: Any, got: Any) -> str:
+    return f"{subject.call}: {what}.\nexpected {expected}\ngot      {got}"

@@ -19,10 +19,10 @@ from tapegrad.testing._blame import blame
 from tapegrad.testing._blame.calls import Call, Watch, unwatched, watched
 from tapegrad.testing._blame.kinks import apart, beside, is_at_kink
 from tapegrad.testing._blame.search import quietly
-from tapegrad.testing._differences import FlatFunction
 from tapegrad.testing._laws.report import Finding, Skipped
 from tapegrad.testing._laws.slopes import against_differences
 from tapegrad.testing._laws.trial import Trial
+from tapegrad.testing._measuring.directions import FlatFunction
 
 NEARBY = 3  # points at which the law has to hold
 

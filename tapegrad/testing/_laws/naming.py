@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tapegrad.testing._laws.claims import CLAIMS, MODES, Claim, Round, is_outside, rounding_of
-from tapegrad.testing._laws.kinks import BROKEN, Bounds, describe_place, first_of, outside
-from tapegrad.testing._laws.lines import place_of
 from tapegrad.testing._laws.report import Finding
 from tapegrad.testing._laws.trial import Trial
+from tapegrad.testing._measuring.bounds import BROKEN, Bounds, describe_place, first_of, outside
+from tapegrad.testing._measuring.lines import place_of
 
 MOST = 1 << 14  # elements among which the wrong one is sought
+ALMOST = 1e-4  # of its size: a derivative that is wrong by less is that of a solver, perhaps
 DIRECTION = "along a random direction"
 
 
@@ -127,8 +128,9 @@ def finding_of(trial: Trial, law: str, each: Round, noise: float) -> Finding:
         what += _result_words(trial, at)
     text = (
         f"{what} {culprit.where} is wrong\n"
-        f"expected {_expected(bounds)} by differences of f\n"
-        f"got      {value:.9g} ± {error:.1g} by {MODES[law]}"
+        f"expected {_expected(bounds, value)} by differences of f\n"
+        f"got      {shown(value, bounds.low)} ± {error:.1g} by {MODES[law]}"
+        + _nearly(bounds, value)
     )
     place = first_of(culprit.each.measured, *BROKEN)
     if place is not None:
@@ -145,9 +147,27 @@ def _scaled(bounds: Bounds, at: int, scale: float) -> Bounds:
         return Bounds(ends[0], ends[1], float(bounds.error[at]) / abs(scale))
 
 
-def _expected(bounds: Bounds) -> str:
+def shown(value: float, other: float) -> str:
+    """A number with as many digits as tell it from another one, and no fewer than nine."""
+    apart = abs(value - other) / (abs(value) or 1.0)
+    digits = 9 if not 0 < apart < 1e-7 else min(17, 3 - int(np.floor(np.log10(apart))))
+    return f"{value:.{digits}g}"
+
+
+def _nearly(bounds: Bounds, value: float) -> str:
+    """What else a tiny difference may mean."""
+    size = abs(bounds.low)
+    if bounds.low != bounds.high or not abs(value - bounds.low) < ALMOST * size:
+        return ""
+    return (
+        f"\nthey differ by {abs(value - bounds.low) / size:.1g} of their size: if f is an "
+        "approximation that is no better (of a solver, a quadrature), give rtol"
+    )
+
+
+def _expected(bounds: Bounds, value: float) -> str:
     if bounds.low == bounds.high:
-        return f"{bounds.low:.9g} ± {bounds.error:.1g}"
+        return f"{shown(bounds.low, value)} ± {bounds.error:.1g}"
     return f"between {bounds.low:.6g} and {bounds.high:.6g} ± {bounds.error:.1g}"
 
 

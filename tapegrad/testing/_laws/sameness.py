@@ -20,11 +20,12 @@ from tapegrad._transforms.checkpoint import checkpoint as checkpointed
 from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.reverse import vjp
 from tapegrad._transforms.vmap import vmap as mapped
-from tapegrad.testing._differences import FlatFunction
 from tapegrad.testing._laws.agreement import differ
-from tapegrad.testing._laws.lines import place_of
 from tapegrad.testing._laws.report import Finding, Skipped
-from tapegrad.testing._laws.trial import Trial, inexact_leaves
+from tapegrad.testing._laws.trial import Trial
+from tapegrad.testing._measuring.directions import FlatFunction
+from tapegrad.testing._measuring.leaves import inexact_leaves
+from tapegrad.testing._measuring.lines import place_of
 
 Both = tuple[tuple[Value, ...], tuple[Value, ...]]  # the value and the gradient
 

@@ -22,7 +22,10 @@ from tapegrad.testing._laws.claims import (
     rounds_of,
     weights_of,
 )
-from tapegrad.testing._laws.kinks import (
+from tapegrad.testing._laws.naming import finding_of, place_words
+from tapegrad.testing._laws.report import Finding, Skipped
+from tapegrad.testing._laws.trial import Trial, coarseness_of
+from tapegrad.testing._measuring.bounds import (
     BROKEN,
     Bounds,
     bounds_of,
@@ -31,11 +34,8 @@ from tapegrad.testing._laws.kinks import (
     outside,
     weighted,
 )
-from tapegrad.testing._laws.lines import measure_along, pack, place_of
-from tapegrad.testing._laws.measuring import KINK, NOISY, SMOOTH, UNDEFINED, Measured
-from tapegrad.testing._laws.naming import finding_of, place_words
-from tapegrad.testing._laws.report import Finding, Skipped
-from tapegrad.testing._laws.trial import Trial
+from tapegrad.testing._measuring.lines import measure_along, pack, place_of
+from tapegrad.testing._measuring.verdicts import KINK, NOISY, SMOOTH, UNDEFINED, Measured
 
 NEARBY = 12  # points at which the slopes beside a kink are looked at,
 BESIDE = 2.0**-12  # so far away, of the size of each leaf
@@ -63,7 +63,7 @@ def _judged(trial: Trial, law: str, each: Round) -> list[Finding]:
     if not is_outside(trial, claim):
         return []
     noise = _noise_of_claim(trial, law, each)
-    claim = claim._replace(allowed=claim.allowed + 8 * noise)
+    claim = _allowed_for(claim, noise)
     if not is_outside(trial, claim) or _settled_beside(trial, law, each, claim):
         return []
     at = int(np.argmax(outside(claim.value, claim.bounds, claim.allowed)))
@@ -71,20 +71,26 @@ def _judged(trial: Trial, law: str, each: Round) -> list[Finding]:
 
 
 def _noise_of_claim(trial: Trial, law: str, each: Round) -> Any:
-    """What the claim changes by where the point moves by its last bits; 0 at kinks."""
+    """What the claim changes by where the point moves by its last bits, or those that count."""
     random = np.random.default_rng(0)
     first = CLAIMS[law](trial, each).value
+    within = coarseness_of(each.measured)
     rows = []
     for _ in range(3):
         with contextlib.suppress(Exception):  # outside of the domain: each has its own errors
-            other = trial.moved([shaken(random, leaf) for leaf in trial.leaves])
+            other = trial.moved([shaken(random, x, within) for x in trial.leaves])
             other.shared["bars"] = trial.bars
             rows.append(CLAIMS[law](other, each).value)
         trial.evaluations += 1
     if not rows or any(row.shape != first.shape for row in rows):
         return np.zeros_like(first)
-    spread = spread_of(np.stack([*rows, first]), first)
-    return np.where(spread < 1e-2 * np.abs(first), spread, 0.0)
+    return spread_of(np.stack([*rows, first]), first)
+
+
+def _allowed_for(claim: Claim, noise: Any) -> Claim:
+    """The claim with what noise may do to it; beside a kink it jumps, which is no noise."""
+    quiet = np.where(noise < 1e-2 * np.abs(claim.value), noise, 0.0)
+    return claim._replace(allowed=claim.allowed + 8 * quiet)
 
 
 # --- Where there is no derivative although a line seems smooth -----------------------------------
@@ -186,7 +192,7 @@ def second_against_differences(
         return []
     other = trial.derived(gradient, value)
     noise = _noise_of_claim(other, "jvp", Round(trial.dots, measured))
-    claim = claim._replace(allowed=claim.allowed + 8 * noise)
+    claim = _allowed_for(claim, noise)
     each = Round(trial.dots, measured)
     if not is_outside(trial, claim) or _settled_beside(other, "jvp", each, claim):
         return []

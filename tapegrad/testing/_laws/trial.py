@@ -19,10 +19,11 @@ from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.inputs import as_input
 from tapegrad._transforms.reverse import vjp
 from tapegrad._tree import flatten, paths_of, unflatten
-from tapegrad.testing._differences import FlatFunction, direction
 from tapegrad.testing._laws.exactly import by_complex_step, by_digits
-from tapegrad.testing._laws.lines import measure_along, scale_of, scaled
-from tapegrad.testing._laws.measuring import Measured
+from tapegrad.testing._measuring.directions import FlatFunction, direction, scale_of, scaled
+from tapegrad.testing._measuring.leaves import inexact_leaves, moves
+from tapegrad.testing._measuring.lines import measure_along
+from tapegrad.testing._measuring.verdicts import Measured
 from tapegrad.testing._promises import Promises
 
 
@@ -50,7 +51,7 @@ class Trial:
         self.options = options
         self.args = tuple(args)
         self.everything, self.structure = flatten(self.args)
-        self.places = [i for i, leaf in enumerate(self.everything) if _moves(leaf)]
+        self.places = [i for i, leaf in enumerate(self.everything) if moves(leaf)]
         self.leaves = tuple(_copied(as_input(self.everything[i], self.call)) for i in self.places)
         self.names = _names(self.args)
         self.evaluations = 0
@@ -217,33 +218,18 @@ class Trial:
     @functools.cached_property
     def coarseness(self) -> float:
         """The spacing of numbers at 1 in which the function seems to compute: from its noise."""
-        found = self.measured
-        size = np.abs(found.value) + np.abs(found.slope)
-        with np.errstate(all="ignore"):
-            relative = found.noise / size
-        return float(np.max(relative, initial=0.0, where=np.isfinite(relative)))
+        return coarseness_of(self.measured)
 
     def noted(self, note: str) -> None:
         if note not in self.notes:
             self.notes.append(note)
 
 
-def inexact_leaves(out: Tree) -> tuple[Value, ...]:
-    """The floating and complex parts of a result; Python numbers as NumPy's."""
-    leaves = [
-        np.asarray(leaf)[()] if issubclass(type(leaf), (float, complex)) else leaf
-        for leaf in flatten(out)[0]
-    ]
-    return tuple(leaf for leaf in leaves if _is_inexact(leaf))
-
-
-def _is_inexact(leaf: Value) -> bool:
-    dtype = getattr(leaf, "dtype", None)
-    return isinstance(dtype, np.dtype) and dtype.kind in "fc"  # scalar types have dtype as well
-
-
-def _moves(leaf: Value) -> bool:
-    return isinstance(leaf, (float, complex)) or _is_inexact(leaf)
+def coarseness_of(found: Measured) -> float:
+    """The spacing of numbers at 1 in which a measured function seems to compute."""
+    with np.errstate(all="ignore"):
+        relative = found.noise / (np.abs(found.value) + np.abs(found.slope))
+    return float(np.max(relative, initial=0.0, where=np.isfinite(relative)))
 
 
 def _copied(leaf: Value) -> Value:
@@ -268,10 +254,10 @@ def _names(args: Sequence[Tree]) -> list[str]:
     names = []
     for position, arg in enumerate(args):
         for leaf, path in zip(flatten(arg)[0], paths_of(arg), strict=True):
-            if _moves(leaf):
+            if moves(leaf):
                 inner = f" at {path}" if path else ""
                 names.append(f"argument {position}{inner} ({describe(np.asarray(leaf))})")
     return names
 
 
-__all__ = ["FlatFunction", "Options", "Trial", "inexact_leaves"]
+__all__ = ["FlatFunction", "Options", "Trial", "coarseness_of"]

@@ -30,7 +30,7 @@ from tapegrad.testing._blame.culprit import Blame
 from tapegrad.testing._blame.redone import argument_at, laid_out
 from tapegrad.testing._blame.search import blamed_for, first_culprit, outcome_of, quietly
 from tapegrad.testing._blame.trial import Subject
-from tapegrad.testing._differences import direction
+from tapegrad.testing._measuring.directions import direction
 from tapegrad.torch._engine.function_call import call as _call
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.autograd import _recorded, forward_ad

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.testing._differences import FlatFunction
-from tapegrad.testing._laws.measuring import ENOUGH, Measured, measure
-from tapegrad.testing._tolerances import real_dtype, resolution_of
+from tapegrad.testing._measuring.directions import FlatFunction
+from tapegrad.testing._measuring.measure import ENOUGH, measure
+from tapegrad.testing._measuring.tolerances import real_dtype, resolution_of
+from tapegrad.testing._measuring.verdicts import Measured
 
 
 def measure_along(
@@ -51,6 +52,19 @@ def _real_parts(value: Any) -> Any:
     return np.concatenate([flat.real, flat.imag]) if flat.dtype.kind == "c" else flat
 
 
+def unpack(vector: Any, like: Sequence[Any]) -> list[Any]:
+    """The arrays of which `pack` made a vector, in its precision and the shapes of others."""
+    found, start = [], 0
+    for value in like:
+        size, is_complex = np.size(value), value.dtype.kind == "c"
+        flat = vector[start : start + size]
+        if is_complex:
+            flat = flat + 1j * vector[start + size : start + 2 * size]
+        start += size * (2 if is_complex else 1)
+        found.append(flat.reshape(np.shape(value)))
+    return found
+
+
 def place_of(values: Sequence[Any], at: int) -> tuple[int, tuple[int, ...], str]:
     """Where an element of `pack(values)` stands: which array, its index, and "imag" or ""."""
     for number, value in enumerate(values):
@@ -63,19 +77,31 @@ def place_of(values: Sequence[Any], at: int) -> tuple[int, tuple[int, ...], str]
     raise IndexError(at)
 
 
-def scaled(dots: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
-    """Directions of size 1, in the size of each leaf: that of its largest element, or 1 for 0."""
-    return [
-        (dot * np.asarray(scale_of(leaf)).astype(real_dtype(leaf.dtype))).astype(leaf.dtype)
-        for dot, leaf in zip(dots, leaves, strict=True)
-    ]
+def widened(function: FlatFunction, leaves: Sequence[Any]) -> list[Any]:
+    """The leaves in the widest precision that the function computes in.
+
+    In longdouble the differences of a smooth function are exact to all digits of float64.
+    """
+    for dtype in (np.longdouble, np.float64):
+        wide = [leaf.astype(np.result_type(leaf.dtype, dtype)) for leaf in leaves]
+        outs = _tried(function, wide)
+        # LAPACK knows float32 and float64 only; some functions make float64 of what they get.
+        if outs is None or dtype is np.longdouble and not any(map(_is_wide, outs)):
+            continue
+        return wide
+    return list(leaves)
 
 
-def scale_of(leaf: Any) -> float:
-    """The size of the largest finite element, and 1 where all are 0."""
-    with np.errstate(all="ignore"):
-        sizes = np.abs(np.ravel(leaf)).astype(np.float64)
-    return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes))) or 1.0
+def _tried(function: FlatFunction, leaves: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The results, or None if the function does not take such dtypes: each has its own error."""
+    try:
+        return _owned(function(*map(_own, leaves)))
+    except Exception:  # noqa: BLE001
+        return None
+
+
+def _is_wide(out: Any) -> bool:
+    return bool(np.result_type(out.dtype, np.longdouble) == out.dtype)
 
 
 class Line:
@@ -107,11 +133,8 @@ class Line:
     def _widen(self, outs: Sequence[Any], dtype: Any) -> None:
         """Compute in a wider dtype, if the function does so where it is given that."""
         wide = [leaf.astype(np.result_type(leaf.dtype, dtype)) for leaf in self.leaves]
-        try:
-            found = _owned(self.function(*map(_own, wide)))
-        except Exception:  # noqa: BLE001 - it takes no such dtypes: each library has its errors
-            return
-        if tuple((np.shape(out), out.dtype.kind) for out in found) != self.like:
+        found = _tried(self.function, wide)
+        if found is None or tuple((np.shape(out), out.dtype.kind) for out in found) != self.like:
             return
         centre, precision = pack(found), precision_of(found)
         if np.max(precision, initial=0.0) > np.finfo(dtype).eps:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.testing._laws.measuring import (
+from tapegrad.testing._measuring.verdicts import (
     EDGE,
     JUMP,
     KINK,

@@ -1,0 +1,1 @@
+"""Derivatives of plain functions, measured: see the README of this package."""

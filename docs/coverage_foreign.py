@@ -1,7 +1,7 @@
-"""Writes the table of other libraries' values: `python docs/coverage_foreign.py > docs/coverage-foreign.md`.
+"""Writes docs/coverage-foreign.md: `python docs/coverage_foreign.py > docs/coverage-foreign.md`.
 
 A tick is the outcome of a check, run while this program does: tests/foreign_cells.py calls each
-function with a value of a library beside a traced one, and compares with NumPy's value in its place.
+function with a value of a library beside a traced one, and compares with NumPy's in its place.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ import tempfile
 import warnings
 from contextlib import chdir
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from foreign import LIBRARIES
-from foreign_cells import FOR_OPERATORS, OPERATORS, Cell, cells, forward, reverse
+from foreign_cells import FOR_OPERATORS, OPERATORS, cells, forward, reverse
 from generic_calls import SHORT, public_callables
 
 ROWS = ("dask", "xarray", "xarray on Dask")
@@ -33,14 +32,14 @@ INTRODUCTION = """\
 
 <!-- Written by docs/coverage_foreign.py: change that, not this. -->
 
-Every operator, ufunc and function of NumPy that takes a traced array and a plain one in one call, with
-a value of Dask or xarray for the plain one. "Left": it stands before the traced array (`D @ w`), "right":
-after it (`w @ D`). What the words mean, and what to do where a call is refused, says
-[Values of other libraries](other-libraries.md).
+Every operator, ufunc and function of NumPy that takes a traced array and a plain one in one call,
+with a value of Dask or xarray for the plain one. "Left": it stands before the traced array
+(`D @ w`), "right": after it (`w @ D`). What the words mean, and what to do where a call is
+refused, says [Values of other libraries](other-libraries.md).
 
-- ✓: right. The gradient, and the derivative in forward mode, are those with NumPy's array in its place.
+- ✓: right. The gradient, and the derivative in forward mode, are those with NumPy's array.
 - –: refused, with an error that says what to pass.
-- `2 ✓ 1 –`: so many ways to call it are right, so many refused (scalars, vectors, matrices, lists).
+- `2 ✓ 1 –`: so many ways to call it are right, so many refused (scalars, vectors, lists, ...).
 - ✗: silently wrong.
 - no entry: NumPy itself has no such call.
 """
@@ -96,7 +95,8 @@ def page() -> str:
                 total += counts
                 row.append(shown(counts))
         lines.append(f"| `{function}` | {' | '.join(row)} |")
-    lines += ["", f"In all: {total['✓']} right, {total['–']} refused, {total['✗']} silently wrong."]
+    right, refused, wrong = (total[mark] for mark in ("✓", "–", "✗"))
+    lines += ["", f"In all: {right} right, {refused} refused, {wrong} silently wrong."]
     return "\n".join(lines)
 
 

@@ -27,7 +27,7 @@ from typing import Any
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-import numpy as np
+import numpy as np  # noqa: E402
 
 COLUMNS = 20
 TRUE = np.linspace(-1.0, 1.0, COLUMNS)
@@ -256,8 +256,9 @@ def disk(args: Any) -> None:
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         seconds, (value, slope) = timed(lambda: value_and_grad(loss)(1 - 1e-6, folder))
     print(
-        f"{args.steps} steps, {args.snapshots} snapshots: {seconds:.0f} s, {runs / args.steps:.2f} "
-        f"runs a step, peak {peak():.1f} MB, {peak() - bare:.1f} above the {bare:.1f} before"
+        f"{args.steps} steps, {args.snapshots} snapshots: {seconds:.0f} s, "
+        f"{runs / args.steps:.2f} runs a step, peak {peak():.1f} MB, "
+        f"{peak() - bare:.1f} above the {bare:.1f} before"
     )
     print(f"value {value.hex()}, derivative {slope.hex()}")
     if args.compare:

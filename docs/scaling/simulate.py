@@ -2,8 +2,8 @@
 
 The graph is the one that tapegrad.dask gives to Dask. What is assumed of the cluster stands in
 `Cluster`; workers take tasks as Dask's scheduler hands them out: partitions in their order to
-whichever worker is free, a sum to the worker that has most of what it adds. It prints the tables of
-docs/scaling.md, the same in each run.
+whichever worker is free, a sum to the worker that has most of what it adds. It prints the tables
+of docs/scaling.md, the same in each run.
 """
 
 from __future__ import annotations

@@ -105,8 +105,8 @@ def describe(value: Any) -> str:
 def _kind(value: Any) -> str | None:
     """The dtype and shape of an array, or None."""
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
-    if dtype is None or shape is None or isinstance(value, type):
-        return None
+    if dtype is None or not isinstance(shape, tuple) or isinstance(value, type):
+        return None  # a delayed value has whatever one asks for
     return f"{dtype}[{','.join(map(str, shape))}]" if shape else f"{dtype} scalar"
 
 

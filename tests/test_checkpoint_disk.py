@@ -345,6 +345,38 @@ def test_memory_is_that_of_the_snapshots(tmp_path):
     assert peak(sequence) < 15
 
 
+def test_what_is_kept_of_a_file_is_little(tmp_path):
+    """There may be tens of thousands: 10^5 steps are to take 50 MB in all."""
+    files = StateFiles("f", tmp_path)
+    states = [[np.ones((2, 3), order="F"), np.ones(1)], [np.ones((2, 3), order="F"), np.zeros(1)]]
+    kept = [files.write(states[0])]
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    kept += [files.write(states[i % 2]) for i in range(100)]
+    most = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert most < 200 * 100
+    for i, stored in enumerate(kept[1:]):
+        same_bits(files.read(stored), states[i % 2])
+
+
+def test_files_of_states_that_differ_are_read_as_they_were_written(tmp_path):
+    states = [
+        [np.arange(3.0), np.arange(2)],
+        [np.arange(3.0), np.arange(2.0)],
+        [np.arange(3.0), "text"],
+        [np.arange(2), np.arange(3.0)],
+        [np.arange(3.0)],
+        [np.arange(3.0)[::-1]],
+        [np.arange(3.0)],
+    ]
+    files = StateFiles("f", tmp_path)
+    for state, stored in zip(states, [files.write(state) for state in states], strict=True):
+        for ours, known in zip(files.read(stored), state, strict=True):
+            np.testing.assert_array_equal(ours, known)
+            assert getattr(ours, "strides", None) == getattr(known, "strides", None)
+
+
 @pytest.mark.slow
 def test_a_long_sequence(tmp_path):
     """1000 steps of 100 kB: as many files as there may be, each step run at most three times."""

@@ -1,17 +1,13 @@
 """Values of other libraries beside traced ones: each call is right, or says what to do.
 
-The table is library x function x side: all public callables of NumPy and the operators, with the
-plain arguments of a generic call replaced by values of a library. A result in a library's wrapper
-is taken out as the error message of an output advises.
+The table is library x function x side: all public callables of NumPy and the operators.
 """
 
 from __future__ import annotations
 
-import functools
+import collections
 import gc
 import importlib
-import operator
-import traceback
 import warnings
 import weakref
 from fractions import Fraction
@@ -20,30 +16,23 @@ from typing import Any
 import numpy as np
 import pytest
 from foreign import LIBRARIES, Library
-from generic_calls import (
-    SHORT,
-    is_floating,
-    leaves_of,
-    meaningful_calls,
-    patterns,
-    plain_arguments,
-    public_callables,
-    public_ufuncs,
+from foreign_cells import (
+    ELEMENTWISE,
+    FOR_OPERATORS,
+    OPERATORS,
+    Call,
+    cells,
+    forward,
+    plain_of,
+    reverse,
+    says_why,
 )
-from judging import inputs_of, tangents_of
+from generic_calls import SHORT, patterns, public_callables, public_ufuncs
+from judging import inputs_of
 
 import tapegrad
 from tapegrad import grad, jacobian, jvp, value_and_grad, vjp, vmap
 from tapegrad._errors import InputError, OutputError, TapegradError
-
-REPLACED = ("V", "M", "S")
-OPERATORS = {
-    f"operator.{name}": getattr(operator, name)
-    for name in "add sub mul truediv floordiv mod pow matmul iadd imul itruediv".split()
-}
-FOR_OPERATORS = "f(v, V)  f(V, v)  f(m, M)  f(M, m)  f(s, S)  f(S, s)  f(v, S)  f(S, v)"
-ELEMENTWISE = {**OPERATORS, **public_ufuncs()}
-
 
 # The packages of the rows whose name is not that of a package.
 PACKAGES = {
@@ -73,103 +62,11 @@ def library(name: str) -> Library:
 each_library = pytest.mark.parametrize("name", LIBRARIES)
 
 
-class Call:
-    """A function called as a pattern says, with the plain arguments made anew by `make`."""
-
-    def __init__(self, function, pattern, make, used: Library | None = None) -> None:
-        self.function, self.pattern, self.make, self.used = function, pattern, make, used
-
-    def __call__(self, *xs):
-        plain = {
-            name: self.make(np.asarray(value)) if name in REPLACED else value
-            for name, value in plain_arguments(self.pattern.call).items()
-        }
-        leaves = []
-        for leaf in leaves_of(self.pattern.call(self.function, *xs, **plain)):
-            if self.used is not None and isinstance(leaf, self.used.kinds):
-                leaf = self.used.elements(leaf)
-            if is_floating(leaf):
-                leaves.append(leaf)
-        return tuple(leaves)
-
-
-def weights(out):
-    return np.cos(np.arange(np.size(out))).reshape(np.shape(out)).astype(np.asarray(out).dtype)
-
-
-def reverse(call, inputs, _tangents):
-    out, pullback = vjp(call, *inputs)
-    return pullback(tuple(map(weights, map(plain_of, out))))
-
-
-def forward(call, inputs, tangents):
-    out, dots = jvp(call, inputs, tangents)
-    return [
-        np.sum(weights(plain_of(part)) * plain_of(dot))
-        for part, dot in zip(out, dots, strict=True)
-        if np.any(plain_of(dot))  # a constant leaf is one in one library and none in another
-    ]
-
-
-def plain_of(array):
-    return (
-        array.compute(scheduler="synchronous") if hasattr(array, "compute") else np.asarray(array)
-    )
-
-
-@functools.cache
-def expected(mode, function, pattern, plain):
-    """The derivative with NumPy's own values in their place; None if NumPy raises."""
-    inputs = inputs_of(pattern, symmetric=False), tangents_of(pattern, symmetric=False)
-    try:
-        return mode(Call(function, pattern, plain), *inputs)
-    except Exception:  # noqa: BLE001
-        return None
-
-
 def silent(name, used: Library, functions: dict[str, Any], text: str, mode) -> list[str]:
     """What is wrong with the row of a library: wrong derivatives, and errors without words."""
-    problems = []
-    counts = {"right": 0, "refused": 0}
-    for label, function in functions.items():
-        for _, pattern, _ in meaningful_calls(function, text):
-            if not set(REPLACED) & plain_arguments(pattern.call).keys():
-                continue
-            wanted = expected(mode, function, pattern, used.plain)
-            if wanted is None:
-                continue
-            cell = f"{label} {pattern.text}"
-            inputs = inputs_of(pattern, symmetric=False), tangents_of(pattern, symmetric=False)
-            try:
-                found = mode(Call(function, pattern, used.make, used), *inputs)
-            except Exception as error:  # noqa: BLE001
-                counts["refused"] += 1
-                if not says_why(error, name):
-                    problems.append(f"{cell}: {type(error).__name__}: {error}")
-                continue
-            counts["right"] += 1
-            try:
-                for ours, known in zip(found, wanted, strict=True):
-                    np.testing.assert_allclose(plain_of(ours), known, rtol=1e-9, atol=1e-12)
-            except AssertionError:
-                problems.append(f"{cell}: SILENTLY WRONG")
-    print(name, counts)  # pytest -rP shows it
-    return problems
-
-
-def says_why(error: Exception, name: str) -> bool:
-    """Whether an error is ours, NumPy's of the types or shapes, or raised by the library."""
-    if isinstance(error, TapegradError) or any(
-        isinstance(cause, TapegradError) for cause in (error.__cause__, error.__context__)
-    ):
-        return True
-    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-    packages = [name.split(word, maxsplit=1)[0] for word in (",", ".", " ")]
-    return (
-        any(f"/{package}/" in file for file in files for package in packages)
-        or isinstance(error, (TypeError, ValueError))  # NumPy's, of a dtype, a shape, a class
-        or (isinstance(error, AttributeError) and "numpy" in files[-1])
-    )
+    found = list(cells(name, used, functions, text, mode))
+    print(name, collections.Counter(cell.outcome for cell in found))  # pytest -rP shows it
+    return [str(cell) for cell in found if cell.outcome not in ("right", "refused")]
 
 
 @pytest.fixture(autouse=True)

@@ -370,6 +370,7 @@ class _Sequence:
                 stored = self._sweep_all(state, args)
             # Cotangents of the state and of args, in one list: no frame keeps earlier ones.
             bars: list[list[Any]] = [list(g), [None] * len(args)]
+            g.clear()  # the caller's list, of copies for this call: one state less in memory
             end, after = self.n, self.sums
             while stored:
                 begin, last = stored.pop()

@@ -42,6 +42,10 @@ class _Place:
         self.axes = tuple(sorted(range(array.ndim), key=lambda k: -abs(array.strides[k])))
         self.shape = tuple(array.shape[k] for k in self.axes)
 
+    def same(self, other: _Place) -> bool:
+        """Whether an array lies in its file as another does in that one's."""
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
     def bytes_of(self, array: np.ndarray[Any, Any]) -> Any:
         """The array's elements in the order of the file, as bytes."""
         ordered = np.ascontiguousarray(array[self.flips].transpose(self.axes))
@@ -59,12 +63,15 @@ class _Place:
 
 
 class StoredState:
-    """A state in a file: `parts` has a `_Place` for each array, and all other leaves."""
+    """A state in a file, by its number: `parts` has a `_Place` for each array, and other leaves.
 
-    __slots__ = ("offset", "parts", "path", "size")
+    There may be as many of these as files. So it is small, and equal states share their parts.
+    """
 
-    def __init__(self, path: Path, parts: list[Any], offset: int, size: int) -> None:
-        self.path, self.parts, self.offset, self.size = path, parts, offset, size
+    __slots__ = ("number", "offset", "parts", "size")
+
+    def __init__(self, number: int, parts: list[Any], offset: int, size: int) -> None:
+        self.number, self.parts, self.offset, self.size = number, parts, offset, size
 
 
 class StateFiles:
@@ -90,6 +97,7 @@ class StateFiles:
             raise _as_told(error, call, expected, advice, given) from error
         self.directory = Path(made)
         self.count = itertools.count()
+        self._places: list[Any] = []  # of the last state that was of arrays alone
         self._finalizer = weakref.finalize(self, _remove, made, os.getpid())
 
     def close(self) -> None:
@@ -130,7 +138,8 @@ class StateFiles:
             if type(leaf) is np.ndarray:
                 parts[i] = _Place(leaf, end)
                 end += -(-leaf.nbytes // _ALIGNED) * _ALIGNED
-        path = self.directory / f"{next(self.count)}.npy"
+        number = next(self.count)
+        path = self._path(number)
         try:
             offset = _write(path, parts, leaves, end)
         except BaseException as error:
@@ -139,32 +148,45 @@ class StateFiles:
                 raise
             expected = f"to write a state of {end} bytes"
             raise _as_told(error, self.call, expected, _ADVICE, self.directory) from error
-        return StoredState(path, parts, offset, end)
+        return StoredState(number, self._shared(parts), offset, end)
+
+    def _path(self, number: int) -> Path:
+        return self.directory / f"{number}.npy"
+
+    def _shared(self, parts: list[Any]) -> list[Any]:
+        """The parts, in the list of the state before this one if they are the same."""
+        if all(type(part) is _Place for part in parts):
+            known = self._places
+            if len(parts) == len(known) and all(map(_Place.same, parts, known)):
+                return known
+            self._places = parts
+        return parts
 
     def read(self, stored: StoredState) -> list[Any]:
         """The leaves of a state; its arrays are read-only views of the mapped file."""
+        path = self._path(stored.number)
         try:
             if not stored.size:
                 content: Any = np.empty(0, np.uint8)
             else:
-                _require_length(stored)  # a map of what is not there would end the process
-                content = np.asarray(np.memmap(stored.path, np.uint8, "r", stored.offset))
+                _require_length(path, stored)  # a map of what is not there would end the process
+                content = np.asarray(np.memmap(path, np.uint8, "r", stored.offset))
         except OSError as error:
             expected = "the state that it has written"
             advice = "Leave the files alone until the derivative is taken"
-            raise _as_told(error, self.call, expected, advice, stored.path) from error
+            raise _as_told(error, self.call, expected, advice, path) from error
         return [part.array_in(content) if type(part) is _Place else part for part in stored.parts]
 
     def remove(self, stored: StoredState) -> None:
         """Remove the file of a state; what cannot be removed yet goes with the directory."""
         try:
-            stored.path.unlink(missing_ok=True)
+            self._path(stored.number).unlink(missing_ok=True)
         except OSError:
             return  # Windows keeps what is still mapped
 
 
-def _require_length(stored: StoredState) -> None:
-    if os.path.getsize(stored.path) != stored.offset + stored.size:
+def _require_length(path: Path, stored: StoredState) -> None:
+    if os.path.getsize(path) != stored.offset + stored.size:
         raise OSError(errno.EIO, "a file of another length")
 
 

@@ -1,7 +1,7 @@
 """What a loss is given: the batch, or the batches, of one partition.
 
 Runs where the data lie, so all of it is sent there. Knows NumPy, pandas and xarray by what their
-values say of themselves. Must not know Dask's graphs or losses.
+values say of themselves. A batch is not to be written into. Must not know Dask's graphs or losses.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from tapegrad._errors import InputError, describe, message
-from tapegrad._tree import flatten, unflatten
+from tapegrad._tree import flatten, tree_map, unflatten
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Trees:
     def batches(self, blocks: list[Any], pieces: Any) -> Iterator[Any]:
         """The batches of a partition, from what the graph has of it and `pieces` of the client."""
         positions, structure = flatten(self.template)
-        yield unflatten(structure, [blocks[i] for i in positions])
+        yield unflatten(structure, [_sealed(blocks[i]) for i in positions])
 
     def rows(self, batch: Any) -> int | None:
         """The number of rows of a batch, or None if it does not say."""
@@ -46,7 +48,7 @@ class Values:
 
     def batches(self, blocks: list[Any], pieces: Any) -> Iterator[Any]:
         """See `Trees.batches`."""
-        yield blocks[0]
+        yield tree_map(_sealed, blocks[0])
 
     def rows(self, batch: Any) -> int | None:
         """See `Trees.rows`; None also if parts of the batch differ."""
@@ -61,7 +63,7 @@ class Items(Values):
     def batches(self, blocks: list[Any], pieces: Any) -> Iterator[Any]:
         """See `Trees.batches`."""
         items: Iterable[Any] = blocks[0]
-        yield from items
+        yield from (tree_map(_sealed, item) for item in items)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,11 +88,11 @@ class Labelled:
         import xarray
 
         found = [
-            (name, xarray.Variable(dims, block, attrs))
+            (name, xarray.Variable(dims, _sealed(block), attrs))
             for (name, dims, attrs), block in zip(self.lazy, blocks, strict=True)
         ]
         for name, dims, values, attrs in (*self.fixed, *pieces):
-            found.append((name, xarray.Variable(dims, values, attrs)))
+            found.append((name, xarray.Variable(dims, _sealed(values), attrs)))
         batch: Any = xarray.Dataset(
             {name: x for name, x in found if name not in self.coordinates},
             {name: x for name, x in found if name in self.coordinates},
@@ -104,6 +106,20 @@ class Labelled:
 
 
 Source = Trees | Values | Labelled
+
+
+def _sealed(leaf: Any) -> Any:
+    """A block that a loss cannot write into: it may be the only copy of the data, in memory.
+
+    A cluster that has sent an array to another worker gives it so, too. A table is copied when it
+    is written into.
+    """
+    if type(leaf) is np.ndarray:
+        leaf = leaf.view()
+        leaf.flags.writeable = False
+    elif type(leaf).__module__.partition(".")[0] == "pandas" and hasattr(leaf, "copy"):
+        leaf = leaf.copy(deep=False)
+    return leaf
 
 
 def _lengths(batch: Any) -> list[int]:

@@ -20,6 +20,7 @@ from tapegrad._transforms.wrapper import require_function
 from tapegrad._tree import flatten, flatten_like, unflatten
 from tapegrad.dask._batches import Items
 from tapegrad.dask._differentiable import Objective, refuse_traced
+from tapegrad.dask._imports import is_a
 from tapegrad.dask._partitions import Partitions, partitions_of
 from tapegrad.dask._passes import Where, run_pass
 from tapegrad.dask._tasks import Place, Step, checked_weight
@@ -301,6 +302,10 @@ class _Work:
 
 def checked_params(call: str, params: Any) -> tuple[Inputs, Any]:
     """The parameters as inputs of a transform, which refuses integers, and their structure."""
+    for leaf in flatten(params)[0]:
+        if is_a(leaf, "dask.array", "Array"):
+            advice = "Pass x.compute(): parameters are sent to where the data lie"
+            raise InputError(message(call, "parameters in memory", "a Dask array", advice))
     inputs = Inputs(Selection(call, 0), (params,), {})
     return inputs, flatten(params)[1]
 

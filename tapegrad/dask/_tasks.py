@@ -19,7 +19,7 @@ from tapegrad._core.values import in_trace
 from tapegrad._errors import InputError, OutputError, RuleError, add_note, describe, message
 from tapegrad._transforms.derived import ggnvp, hvp, jacobian, vhp
 from tapegrad._transforms.reverse import split_aux, value_and_grad
-from tapegrad._tree import flatten, unflatten
+from tapegrad._tree import flatten, tree_map, unflatten
 from tapegrad.dask._batches import Source, rows_unknown
 
 FAN_IN = 8  # so many results are summed at once
@@ -170,8 +170,13 @@ def checked_weight(call: str, weight: Any) -> float:
     return found
 
 
+def _own(params: Any) -> Any:
+    """Parameters that a task may write into, as into traced ones: threads share the caller's."""
+    return tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, params)
+
+
 def _value(step: Step, batch: Any, rows: int | None) -> tuple[list[Any], list[Any]]:
-    out = step.function(step.params, batch)
+    out = step.function(_own(step.params), batch)
     value, aux = split_aux(step.call, out) if step.has_aux else (out, None)
     dtype = np.result_type(value) if isinstance(value, float | np.generic | np.ndarray) else None
     if dtype is None or dtype.kind != "f" or np.size(value) != 1:
@@ -300,7 +305,7 @@ def jacobian_form(step: Step, blocks: list[Any], place: Place) -> Form | None:
         for batch in step.source.batches(blocks, place.pieces):
             rows = step.source.rows(batch)
             if rows != 0:
-                return _form_of(step, _rows_of(step, batch, rows, step.params))
+                return _form_of(step, _rows_of(step, batch, rows, _own(step.params)))
     return None
 
 

@@ -25,10 +25,10 @@ def sequential(loss, params, batches, *, combine="mean", weights=None):
     from left to right.
     """
     if weights is None:
-        weights = [len(tree.leaves(b)[0]) if combine == "mean" else 1.0 for b in batches]
+        weights = [rows_of(b) if combine == "mean" else 1.0 for b in batches]
     parts = []
     for batch, weight in zip(batches, weights, strict=True):
-        if weight == 0 or len(tree.leaves(batch)[0]) == 0:
+        if weight == 0 or rows_of(batch) == 0:
             parts.append(None)
             continue
         leaves = tree.leaves(tapegrad.value_and_grad(loss)(params, batch))
@@ -39,6 +39,11 @@ def sequential(loss, params, batches, *, combine="mean", weights=None):
         parts = [summed(parts[i : i + FAN_IN], combine) for i in range(0, len(parts), FAN_IN)]
     _, leaves = parts[0]
     return tree.unflatten(tree.structure((0.0, params)), leaves)
+
+
+def rows_of(batch):
+    """Of the first array of a tree, or of a table."""
+    return len(tree.leaves(batch)[0])
 
 
 def summed(parts, combine):

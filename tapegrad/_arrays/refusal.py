@@ -42,8 +42,8 @@ _ELSEWHERE = (
     "with tapegrad.primitive, or pass tapegrad.stop_gradient(x) where none is wanted"
 )
 _MIRRORED = (
-    "It has no derivative by this argument, or by what a function among its arguments closes over: "
-    "pass tapegrad.stop_gradient(x) where none is wanted"
+    "It has no derivative by this argument, or by what a function among its arguments closes "
+    "over: pass tapegrad.stop_gradient(x) where none is wanted"
 )
 _BYTES = "Use np.asarray(tapegrad.stop_gradient(x)), whose memory is plain"
 _LAW = "Take the distribution from tapegrad.scipy.stats, free or frozen"

@@ -100,7 +100,11 @@ def _angle(n: Value, x: Value) -> tuple[Value, Value, Value]:
     sign = np.where(left & (n % 2 == 1), -1.0, 1.0)
     beyond = (x > 1) | left
     inner = np.where(beyond, 1.0, x)
-    return np.where(beyond, np.arccosh(np.where(beyond, abs(x), 1)), np.arccos(inner)), beyond, sign
+    return (
+        np.where(beyond, np.arccosh(np.where(beyond, abs(x), 1)), np.arccos(inner)),
+        beyond,
+        sign,
+    )
 
 
 def _chebyshev_t(n: Value, x: Value) -> Value:

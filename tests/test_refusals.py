@@ -325,6 +325,33 @@ def test_functions_of_scipy_have_scipys_names():
         assert "np.stack" not in str(error)
 
 
+def test_what_tapegrads_own_functions_of_scipy_cannot_take_is_not_to_be_imported_from_there():
+    pytest.importorskip("scipy")
+    import scipy.interpolate
+    import scipy.signal
+    import scipy.sparse.linalg
+    import scipy.stats
+
+    from tapegrad.scipy import signal
+
+    line, operator = np.arange(9.0), scipy.sparse.linalg.aslinearoperator(np.eye(3))
+    plain = scipy.interpolate.CubicSpline(line, line)
+    for f, words in (
+        (lambda x: signal.savgol_coeffs(5, 2, pos=x[0]), "It has no derivative by this argument"),
+        (lambda x: scipy.signal.butter(2, x[0] / 9), "no derivative: a filter is designed"),
+        (lambda x: plain(x), "from tapegrad.scipy import interpolate, and call interpolate.Cubic"),
+        (
+            lambda x: scipy.stats.norm(x).pdf(0.0),
+            "distribution from tapegrad.scipy.stats",
+        ),
+        (lambda x: operator @ x, "Operators of sparse matrices take traced values"),
+        (lambda x: operator.matvec(x), "Operators of sparse matrices take traced values"),
+    ):
+        error = in_grad(f)
+        assert isinstance(error, ConversionError)
+        assert words in str(error)
+
+
 def test_a_library_that_goes_on_after_a_refusal_is_named():
     """SciPy's root finders, in C, call the function again with the refusal still set."""
     optimize = pytest.importorskip("scipy.optimize")

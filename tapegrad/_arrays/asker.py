@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from numpy.lib import mixins
 
 OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+MIRRORS = (os.path.join(OURS, "scipy", ""), os.path.join(OURS, "_transforms", "primitives.py"))
 MIXINS = mixins.__file__  # NumPy's operators of batched values
 LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep  # Python's own
 PACKAGES = tuple(f"{os.sep}{part}{os.sep}" for part in ("site-packages", "dist-packages"))
@@ -38,6 +39,7 @@ class Asker(NamedTuple):
     place: Place  # the instruction, in the innermost frame outside tapegrad
     name: str = ""  # the function that asks, with its module, or ""
     operation: str = ""  # or what the program does: "write", "format", "index"
+    mirrored: bool = False  # whether the program called tapegrad's function of that name
 
 
 def asker() -> Asker:
@@ -53,7 +55,8 @@ def asker_at(frame: FrameType, offset: int) -> Asker:
     """What asks at an instruction of a frame."""
     place = frame.f_code, offset
     if is_library(frame):
-        return Asker(place, _called_library(frame))
+        name = _called_library(frame)
+        return Asker(place, name, mirrored=name.startswith("scipy.") and _is_mirrored(frame))
     instruction = _instruction(place)
     if instruction is None:
         return Asker(place)
@@ -113,6 +116,17 @@ def _called_library(frame: FrameType | None) -> str:
     return next(filter(None, reversed(names)), package)
 
 
+def _is_mirrored(frame: FrameType | None) -> bool:
+    """Whether a function of tapegrad.scipy called the library that a frame belongs to."""
+    while frame is not None and is_library(frame) and not _is_ours(frame):
+        frame = frame.f_back
+    while frame is not None and _is_ours(frame):
+        if frame.f_code.co_filename.startswith(MIRRORS):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def _package(frame: FrameType) -> str:
     name: str = frame.f_globals.get("__name__") or ""
     return name.partition(".")[0]
@@ -120,8 +134,12 @@ def _package(frame: FrameType) -> str:
 
 def _public_name(frame: FrameType) -> str:
     """The name by which programs reach a frame's function: `scipy.integrate.quad`, or ""."""
-    first, _, rest = frame.f_code.co_qualname.partition(".")
+    code = frame.f_code
+    first, _, rest = code.co_qualname.partition(".")
     known = frame.f_globals.get(first)
+    if first.startswith("_") and rest.startswith("__") and code.co_argcount:
+        known = type(frame.f_locals.get(code.co_varnames[0]))  # of a private class, by its heir
+        first = known.__name__
     if first.startswith("_") or known is None:
         return ""
     module: str = frame.f_globals.get("__name__") or ""
@@ -178,8 +196,8 @@ def _called(frame: FrameType, instruction: dis.Instruction) -> str:
     found: Any = next((scope[function.id] for scope in scopes if function.id in scope), None)
     if isinstance(found, ModuleType):
         return ".".join([found.__name__, *reversed(attributes)])
-    if attributes:
-        found = type(found)  # a method
+    if attributes or not hasattr(found, "__name__"):
+        found = type(found)  # a method, or an object that is called
     module, name = _module_of(found), getattr(found, "__name__", "")
     public = [part for part in module.split(".") if part[:1] != "_"]
     home = _home(found, name, module) or ".".join(public)

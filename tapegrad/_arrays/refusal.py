@@ -11,7 +11,7 @@ import importlib
 import re
 import sys
 from collections.abc import Callable
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -25,6 +25,8 @@ from tapegrad._arrays.asker import (
     is_library,
     place_of,
 )
+from tapegrad._core.forms import Unsupported
+from tapegrad._core.rule import rule_of
 from tapegrad._core.values import in_trace
 from tapegrad._errors import BatchingError, ConversionError, TapegradError, add_note, text_of
 
@@ -39,7 +41,12 @@ _ELSEWHERE = (
     "It takes plain values only: compute with NumPy's functions, declare a derivative of the call "
     "with tapegrad.primitive, or pass tapegrad.stop_gradient(x) where none is wanted"
 )
+_MIRRORED = (
+    "It has no derivative by this argument, or by what a function among its arguments closes "
+    "over: pass tapegrad.stop_gradient(x) where none is wanted"
+)
 _BYTES = "Use np.asarray(tapegrad.stop_gradient(x)), whose memory is plain"
+_LAW = "Take the distribution from tapegrad.scipy.stats, free or frozen"
 _INTEGER = "Sizes and indices are integers, which have no derivative: use int(x)"
 
 # What to do instead, by the function that asks or the first parts of its name.
@@ -69,6 +76,8 @@ _INSTEAD = {
     "scipy.sparse": "Operators of sparse matrices take traced values: A @ x for A.dot(x), and "
     "A * x of a sparse array for A.multiply(x). For matrices of traced elements call csr_array "
     "and its kin of tapegrad.scipy.sparse",
+    "scipy.stats.rv_continuous": _LAW,
+    "scipy.stats.rv_discrete": _LAW,
     "struct": "Pack float(tapegrad.stop_gradient(x))",
     "torch": "PyTorch cannot see tapegrad's derivatives: compute with NumPy's functions or those "
     "of tapegrad.torch, or make a tensor of tapegrad.stop_gradient(x)",
@@ -108,6 +117,9 @@ def advice_for(name: str) -> str:
             if has_mirror(home, parts[count]) and not (of_class and parts[count + 1 :]):
                 parent, _, own = f"tapegrad.{home}".rpartition(".")
                 call = ".".join((own, *parts[count:]))
+                rule = rule_of(getattr(sys.modules[f"tapegrad.{home}"], parts[count]))
+                if isinstance(rule, Unsupported):
+                    return f"It has no derivative: {rule.reason}"
                 return (
                     f"Import it with a derivative, from {parent} import {own}, and call {call}(x)"
                 )
@@ -122,8 +134,8 @@ def has_mirror(module: str, name: str) -> bool:
     """Whether tapegrad offers a function of SciPy's with a derivative: scipy.linalg, solve."""
     home = f"tapegrad.{module}"
     try:
-        found = importlib.import_module(home)
-        return getattr(found, name) is not getattr(sys.modules[module], name)
+        found, theirs = importlib.import_module(home), getattr(sys.modules[module], name)
+        return getattr(found, name) is not theirs and not isinstance(theirs, ModuleType)
     except (ImportError, AttributeError, KeyError):
         return False
 
@@ -193,6 +205,8 @@ def _words(found: Asker, conversion: str) -> tuple[str, str]:
     call, advice = _OF_CONVERSION[conversion]
     if not found.name or conversion == "dlpack" and found.name.startswith("numpy."):
         return call, advice
+    if found.mirrored:
+        return call_of(found.name), _MIRRORED
     return call_of(found.name), advice_for(found.name) or advice
 
 

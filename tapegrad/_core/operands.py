@@ -143,8 +143,8 @@ def leaves_it_to_us() -> bool:
     """
     frame: Any = sys._getframe(2)
     while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy.sparse."):
-        if frame.f_code.co_name in _LEFT:
-            return True
+        if frame.f_code.co_name in _LEFT:  # a LinearOperator does not leave it
+            return not frame.f_globals["__name__"].startswith("scipy.sparse.linalg.")
         frame = frame.f_back
     return False
 

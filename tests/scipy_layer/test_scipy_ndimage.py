@@ -19,7 +19,7 @@ from scipy_calls import (
     undecided,
 )
 
-from tapegrad import NotDifferentiableError, grad, vjp, vmap
+from tapegrad import BatchingError, NotDifferentiableError, grad, jvp, vjp, vmap
 from tapegrad.scipy import ndimage as ni
 
 _NUMBERS = Numbers(2)
@@ -243,6 +243,59 @@ def test_a_vmap_of_images_is_a_loop():
     )
 
 
+@pytest.mark.parametrize("mode", ["constant", "grid-constant"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda m, x, c, mode: m.map_coordinates(x, FAR, cval=c, mode=mode),
+        lambda m, x, c, mode: m.map_coordinates(x, FAR, order=1, cval=c, mode=mode),
+        lambda m, x, c, mode: m.shift(x, [0.4, -1.3], cval=c, mode=mode),
+        lambda m, x, c, mode: m.gaussian_filter(x, 0.9, cval=c, mode=mode),
+        lambda m, x, c, mode: m.median_filter(x, 3, cval=c, mode=mode),
+    ],
+)
+def test_the_value_beyond_the_sides_has_a_derivative(function, mode):
+    x, at = normal(4, 5), 0.83
+
+    def ours(c):
+        return np.sum(function(ni, x, c, mode) ** 2)
+
+    slopes = [grad(ours)(at), jvp(ours, (at,), (1.0,))[1], vmap(grad(ours))(np.array([at]))[0]]
+    step = 1e-5
+    ends = [np.sum(function(scipy.ndimage, x, at + e, mode) ** 2) for e in (-step, step)]
+    np.testing.assert_allclose(slopes, (ends[1] - ends[0]) / (2 * step), rtol=1e-7, atol=1e-8)
+
+
+FAR = np.array([[1.2, -0.3, 9.0, 3.4], [2.2, 1.1, 2.0, 3.0]])
+
+
+def test_what_a_mapping_closes_over_has_a_derivative():
+    x = normal(3, 4)
+
+    def total(module, scale):
+        return np.sum(module.geometric_transform(x, lambda i: (scale * i[0], i[1] - scale)) ** 2)
+
+    step = 1e-5
+    expected = (total(scipy.ndimage, 0.8 + step) - total(scipy.ndimage, 0.8 - step)) / (2 * step)
+    found = grad(lambda scale: total(ni, scale))(0.8)
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
+    np.testing.assert_allclose(vmap(grad(lambda s: total(ni, s)))(np.array([0.8])), [found])
+
+
+def test_sigmas_of_one_radius_are_mapped():
+    def total(sigma):
+        return np.sum(ni.gaussian_filter(IMAGE, sigma) ** 2)
+
+    sigmas = np.array([1.01, 1.02])
+    found = vmap(grad(total))(sigmas)
+    np.testing.assert_allclose(found, [grad(total)(s) for s in sigmas], rtol=1e-12)
+    with pytest.raises(BatchingError, match="sigma without radius= decides about the shape"):
+        vmap(grad(total))(np.array([1.0, 2.0]))
+
+
+IMAGE = normal(5, 6)
+
+
 def test_what_is_refused_names_the_reason():
     x = normal(4, 4)
     with pytest.raises(NotDifferentiableError, match="sliding_window_view"):
@@ -251,8 +304,8 @@ def test_what_is_refused_names_the_reason():
         grad(lambda x: np.sum(ni.sobel(x, output=np.zeros((4, 4)))))(x)
     with pytest.raises(TypeError, match="has no derivative"):
         grad(lambda w: np.sum(ni.correlate1d(np.arange(4), w)))(np.ones(3))
-    with pytest.raises(TypeError, match="same for all"):
-        vmap(lambda s: ni.gaussian_filter1d(np.ones(4), s))(np.ones(2))
+    with pytest.raises(TypeError, match="alike for all"):
+        vmap(lambda s: ni.gaussian_filter1d(np.ones(4), s))(np.array([1.0, 2.0]))
     with pytest.raises(NotDifferentiableError, match="return_indices"):
         grad(lambda s: ni.distance_transform_edt(x > 0, sampling=[s, 1.0])[0, 0])(1.0)
     with pytest.raises(RuntimeError, match="mode"):

@@ -174,6 +174,20 @@ AT_ENDS = [
     (sp.owens_t, (0.0, inf), (0, 0)),
     (sp.owens_t, (0.0, 0.0), (0, 1 / (2 * np.pi))),
     (sp.tklmbda, (0.0, 0.0), (0.25, 0)),
+    (sp.tklmbda, (2.0, 1.5), (0, 0)),  # beyond the support, where the density has jumped to 0
+    (sp.tklmbda, (-2.0, 1.5), (0, 0)),
+    (sp.gdtr, (1.5, 0.5, 0.0), (0, 0, inf)),
+    (sp.gdtr, (1.5, 1.0, 0.0), (0, 0, 1.5)),
+    (sp.gdtr, (1.5, 0.5, inf), (0, 0, 0)),
+    (sp.fdtr, (1.0, 0.3, 0.0), (0, 0, inf)),
+    (sp.fdtr, (1.0, 0.3, inf), (0, 0, 0)),
+    (sp.chndtr, (0.0, 3.0, 1.0), (0, 0, 0)),
+    (sp.chndtr, (0.0, 2.0, 1.0), (np.exp(-0.5) / 2, 0, 0)),
+    (sp.ncfdtr, (3.0, 0.7, 1.4, 0.0), (0, 0, 0, 0)),
+    (sp.ncfdtr, (3.0, 0.7, 1.4, inf), (0, 0, 0, 0)),
+    (sp.nctdtr, (2.0, 1.0, inf), (0, 0, 0)),
+    (sp.nrdtrisd, (0.0, 0.7, 0.0), (-1 / sp.ndtri(0.7), 0, 1 / sp.ndtri(0.7))),
+    (sp.it2struve0, (0.0,), (-2 / np.pi,)),
     (sp.chndtr, (2.0, 3.0, 0.0), None),
     (sp.chndtr, (2.0, 3.0, 0.0), None),
     (sp.ncfdtr, (2.0, 3.0, 0.0, 1.0), None),
@@ -232,6 +246,29 @@ def test_second_derivatives_at_corners_are_those_beside_them(ufunc, args):
 
 
 STEP, SIDES = 1e-5 * np.array([1.0, 0.7, 0.4]), (1.0, -1.0)
+
+
+BY_DEGREE = "chebyt chebyu chebyc chebys sh_chebyt sh_chebyu legendre sh_legendre laguerre".split()
+
+
+@pytest.mark.parametrize("function", [getattr(sp, f"eval_{name}") for name in BY_DEGREE])
+def test_whole_degrees_that_are_floats_have_the_derivatives_of_integers(function):
+    degrees, x = np.arange(6), np.array([[-3.4], [-1.0], [-0.3], [1.0], [2.9]])
+
+    def slopes(n):
+        first = vjp(lambda z: function(n, z), x + 0 * degrees)[1]
+        second = grad(lambda z: np.sum(grad(lambda y: np.sum(function(n, y)))(z)))
+        return first(np.ones((5, 6))), second(x + 0 * degrees)
+
+    for found, expected in zip(slopes(degrees * 1.0), slopes(degrees), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_struve_integral_near_zero_has_the_series_of_its_quotient():
+    x = np.array([1e-4, 0.0099, 0.0101, 0.5])
+    np.testing.assert_allclose(vmap(grad(sp.it2struve0))(x), -sp.struve(0, x) / x, rtol=1e-14)
+    slopes = sp.struve(0, x) / x**2 - (2 / np.pi - sp.struve(1, x)) / x
+    np.testing.assert_allclose(vmap(grad(grad(sp.it2struve0)))(x)[1:], slopes[1:], rtol=1e-9)
 
 
 @pytest.mark.parametrize(

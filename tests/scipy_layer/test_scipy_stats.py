@@ -172,6 +172,17 @@ def test_moments_and_entropy(name):
             np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("c", [-0.1, -1e-3])
+def test_moments_of_a_law_whose_end_is_far_off_and_moves_fast(c):
+    """The support of genextreme begins at 1 / c; its entropy is 1 + 0.577... (1 - c)."""
+    found = grad(stats.genextreme.entropy)(c)
+    np.testing.assert_allclose(found, -np.euler_gamma, rtol=1e-7)
+    for method in ("mean", "var"):
+        expected = difference(getattr(theirs.genextreme, method), (c,), 0, 1e-2 * abs(c))
+        found = grad(getattr(stats.genextreme, method))(c)
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
 def test_moments_of_powers_at_the_ends_and_of_heavy_tails():
     for name, shapes in {"beta": (2, 0.05), "gamma": (0.05,), "rdist": (0.3,)}.items():
         for method in ("var", "entropy"):

@@ -10,15 +10,21 @@ import warnings
 from typing import Any
 
 from tapegrad._compile.compiled import compile as compiled
+from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function
-from tapegrad._core.values import in_trace
+from tapegrad._core.values import in_trace, innermost
 from tapegrad._errors import EagerWarning, TapegradError
+from tapegrad._tree import flatten
 
 _FEW = 60  # calls before a program pays
 
 
 class Quick:
-    """A function of arrays and numbers, which may become a program."""
+    """A function of arrays and numbers, which may become a program.
+
+    A transform whose replay calls it is not its own: of plain arrays it is a program there too.
+    One that reaches values in a trace by itself stays as it is.
+    """
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -27,8 +33,13 @@ class Quick:
 
     def __call__(self, *args: Any) -> Any:
         self.calls += 1
-        if self.calls <= _FEW or self.program is False or any(map(in_trace, args)):
+        if self.program is False or any(map(in_trace, args)):
             return self.function(*args)
+        if self.calls <= _FEW:
+            found = self.function(*args)
+            if innermost(flatten(found)[0]) is not None:
+                self.program = False
+            return found
         if self.program is None:
             self.program = compiled(self.function, backend="numpy")
         if self.calls > _FEW + 5:
@@ -38,12 +49,18 @@ class Quick:
             return self._run(args)
 
     def _run(self, args: Any) -> Any:
+        token = CURRENT.set(None)
         try:
             return self.program(*args)
         except (TapegradError, EagerWarning):
+            CURRENT.reset(token)
+            token = None
             # It asks for what no program has; called as it is, it raises what is to be raised.
             self.program = False
             return self.function(*args)
+        finally:
+            if token is not None:
+                CURRENT.reset(token)
 
 
 __all__ = ["Quick"]

@@ -179,7 +179,7 @@ class LSQUnivariateSpline(_Univariate):
         if is_plain(x, y, t, w):
             self._plain = self._theirs(x, y, t, w, list(bbox), k, ext, check_finite)
             return
-        x, y = as_float(x), as_float(y)
+        x, y, t = as_float(x), as_float(y), as_float(t)
         plain = raw(x, y, t, w)
         if plain is not None:
             self._theirs(*plain, list(bbox), k, ext)

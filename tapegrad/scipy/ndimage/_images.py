@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import decide, in_trace, innermost, is_mapped, lift
+from tapegrad._core.values import in_trace, lift
+from tapegrad.scipy._questions import agreed
 
 HERE = "tapegrad.scipy.ndimage"
 
@@ -77,15 +78,8 @@ def for_each(value: Any, count: int, name: str) -> list[Any]:
 
 
 def number(question: Any, value: Any, name: str) -> Any:
-    """What a question about one number is answered; the numbers of a vmap differ."""
-    if innermost([value]) is None:
-        return question(value)
-    if is_mapped(value):
-        raise TypeError(
-            f"scipy.ndimage: {name} decides about the shape, and has to be the same for all "
-            "examples of a vmap. Loop over them."
-        )
-    return decide(question, value)
+    """What a question about one number is answered; the numbers of a vmap may differ."""
+    return agreed(question, value, "scipy.ndimage", name)
 
 
 def extended(x: Value, widths: Sequence[tuple[int, int]], modes: Any, cval: Any) -> Value:
@@ -102,7 +96,9 @@ def extended(x: Value, widths: Sequence[tuple[int, int]], modes: Any, cval: Any)
                 f"scipy.ndimage: expected a mode among {', '.join(PADDED)}, got {mode!r}."
             )
         name: Any = PADDED[mode]
-        if name == "constant":
+        if name == "constant" and in_trace(cval):
+            x = np.pad(x - cval, pads) + cval
+        elif name == "constant":
             x = np.pad(x, pads, name, constant_values=cval)
         elif x.shape[axis] == 1:
             x = np.pad(x, pads, "edge")

@@ -7,6 +7,7 @@ an angle: the derivative is that within a step.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,8 @@ import scipy.ndimage as ni
 
 from tapegrad._core.forms import composite
 from tapegrad._core.types import Function, Value
-from tapegrad._core.values import innermost
+from tapegrad._core.values import in_trace, innermost
+from tapegrad._transforms.closures import Hoisted
 from tapegrad.scipy import _special as special
 from tapegrad.scipy._mirror import mirror
 from tapegrad.scipy.ndimage._images import HERE, as_array, as_image, finished, for_each, number
@@ -24,8 +26,7 @@ from tapegrad.scipy.ndimage._splines import interpolated, prefiltered
 map_coordinates, affine_transform = (
     mirror(f, HERE) for f in (ni.map_coordinates, ni.affine_transform)
 )
-geometric_transform, zoom = mirror(ni.geometric_transform, HERE), mirror(ni.zoom, HERE)
-shift, rotate = mirror(ni.shift, HERE), mirror(ni.rotate, HERE)
+zoom, shift, rotate = (mirror(f, HERE) for f in (ni.zoom, ni.shift, ni.rotate))
 
 
 def _at(
@@ -37,7 +38,14 @@ def _at(
     prefilter: bool,
     output: Any = None,
 ) -> Value:
-    """The image at points, in its own dtype or that of `output`."""
+    """The image at points, in its own dtype or that of `output`.
+
+    The weights of B-splines add up to one: a traced cval goes off the image, and onto the result.
+    """
+    if in_trace(cval):
+        kind = x.dtype if output is None else output
+        outside = cval if mode in ("constant", "grid-constant") else 0.0
+        return finished(_at(x - outside, coordinates, order, mode, 0.0, prefilter) + outside, kind)
     c, before = prefiltered(x, order, mode, cval, prefilter)
     made = interpolated(c, coordinates, order, mode, cval, before)
     return finished(made, x.dtype if output is None else output)
@@ -256,6 +264,16 @@ def _geometric_transform(
     coordinates = np.reshape(np.stack(points, axis=-1), (x.ndim, *shape))
     return _at(x, coordinates, order, mode, cval, prefilter, _result_kind(x, output))
 
+
+@functools.wraps(ni.geometric_transform)
+def _by_mapping(input: Any, mapping: Any, *args: Any, **params: Any) -> Any:
+    """Of plain arguments SciPy's function, unless the mapping closes over values in a trace."""
+    if callable(mapping) and Hoisted(mapping).values:
+        return _geometric_transform(input, mapping, *args, **params)
+    return ni.geometric_transform(input, mapping, *args, **params)
+
+
+geometric_transform = mirror(_by_mapping, HERE)
 
 composite(map_coordinates, _map_coordinates)
 composite(affine_transform, _affine_transform)

@@ -15,6 +15,7 @@ import scipy.signal as ss
 
 from tapegrad._core.forms import composite, constant, multilinear
 from tapegrad._core.types import Cotangent, Function, Value
+from tapegrad._core.values import in_trace
 from tapegrad.scipy._mirror import mirror
 from tapegrad.scipy.signal._arrays import HERE, as_array, part
 
@@ -156,12 +157,17 @@ def _convolve2d(
             f"{HERE[9:]}.convolve2d: expected boundary='fill', 'wrap' or 'symm', got {boundary!r}."
         )
     counts = in2.shape
-    if name == "constant" and isinstance(fillvalue, (int, float)) and fillvalue == 0:
+    if name == "constant" and not in_trace(fillvalue) and np.all(fillvalue == 0):
         full = convolve(in1, in2, "full", "direct")
         return full if mode == "full" else _middle(full, in1.shape, counts)
-    options: Any = {"constant_values": fillvalue} if name == "constant" else {}
+    widths = [(count - 1, count - 1) for count in counts]
     word: Any = name
-    extended = np.pad(in1, [(count - 1, count - 1) for count in counts], word, **options)
+    if name != "constant":
+        extended = np.pad(in1, widths, word)
+    elif in_trace(fillvalue):
+        extended = np.pad(in1 - fillvalue, widths) + fillvalue
+    else:
+        extended = np.pad(in1, widths, word, constant_values=fillvalue)
     full = convolve(extended, in2, "valid", "direct")
     return full if mode == "full" else _middle(full, in1.shape, counts)
 

@@ -129,7 +129,7 @@ def _istft(
     if x.ndim > 1:
         position = range(ndim)[time_axis]
         x = np.moveaxis(x, -1, position - (range(ndim)[freq_axis] < position))
-    return np.arange(x.shape[0]) / float(fs), x
+    return np.arange(x.shape[0]) / fs, x
 
 
 composite(stft, _stft, batch="loop")

@@ -14,8 +14,8 @@ import scipy.signal as ss
 
 from tapegrad._core.forms import composite
 from tapegrad._core.types import Function, Value
-from tapegrad._core.values import untraced
 from tapegrad.scipy._mirror import mirror
+from tapegrad.scipy._questions import agreed
 from tapegrad.scipy.signal import _filters as filters
 from tapegrad.scipy.signal._arrays import HERE, along, as_array, padded, part
 
@@ -93,13 +93,19 @@ def _filtfilt(
     return _both_ways(run, extended, axis, edge)
 
 
+def _spare_taps(sos: Value) -> int:
+    """How many sections are of the first order: the last coefficients of both sides are 0."""
+    return int(min(np.sum(sos[:, 2] == 0), np.sum(sos[:, 5] == 0)))
+
+
 def _sosfiltfilt(
     sos: Value, x: Value, axis: int = -1, padtype: Any = "odd", padlen: int | None = None
 ) -> Value:
     sos, x = filters.sections(sos), as_array(x)
-    values = untraced(sos)
-    count = 2 * sos.shape[0] + 1 - min(np.sum(values[:, 2] == 0), np.sum(values[:, 5] == 0))
-    edge = 0 if padtype is None else 3 * int(count) if padlen is None else padlen
+    edge = 0 if padtype is None else padlen
+    if edge is None:
+        spare = agreed(_spare_taps, sos, "scipy.signal.sosfiltfilt", "sos without padlen=")
+        edge = 3 * (2 * sos.shape[0] + 1 - spare)
     extended = _extended(x, padtype, edge, axis, "scipy.signal.sosfiltfilt")
     states = filters.sosfilt_zi(sos)
     shape = [sos.shape[0]] + [1] * x.ndim

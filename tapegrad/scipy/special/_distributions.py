@@ -59,7 +59,7 @@ inverse(sp.gammaincinv, GAMMA, "a p -> x")
 inverse(sp.gammainccinv, GAMMA, "a q -> x")
 
 RATED = distribution(
-    a=lambda a, b, x: x * _gamma_density(b, a * x),
+    a=lambda a, b, x: b / a * _gamma_density(b + 1, a * x),  # x times the density, at 0 too
     b=lambda a, b, x: _by_shape(b, a * x),
     x=lambda a, b, x: a * _gamma_density(b, a * x),
 )
@@ -86,7 +86,8 @@ inverse(sp.chdtriv, CHI2, "p x -> v")
 def _f_point(dfn: Value, dfd: Value, x: Value) -> tuple[Value, Value, Value]:
     """The point of the beta distribution, its complement, and their common denominator."""
     total = dfd + dfn * x
-    return dfn * x / total, dfd / total, total
+    share = np.where(np.isinf(untraced(x)), 1.0, dfn * x / total)
+    return share, dfd / total, total
 
 
 def _f_by_dfn(dfn: Value, dfd: Value, x: Value) -> Value:
@@ -100,8 +101,10 @@ def _f_by_dfd(dfn: Value, dfd: Value, x: Value) -> Value:
 
 
 def _f_density(dfn: Value, dfd: Value, x: Value) -> Value:
+    """At the end a power of the distance, -dfd / 2 - 1, whatever that of the beta density."""
     z, y, total = _f_point(dfn, dfd, x)
-    return _beta_density(0.5 * dfn, 0.5 * dfd, z, y) * (dfn * dfd / (total * total))
+    slope = _beta_density(0.5 * dfn, 0.5 * dfd, z, y) * (dfn * dfd / (total * total))
+    return np.where(np.isposinf(untraced(x)), 0.0, slope)
 
 
 FISHER = distribution(dfn=_f_by_dfn, dfd=_f_by_dfd, x=_f_density)
@@ -191,8 +194,10 @@ inverse(sp.pdtrik, POISSON, "p m -> k")
 # --- Tukey's lambda distribution: its inverse is (p**l - (1 - p)**l) / l
 
 
-def _tukey_slope(out: Value, _x: Value, lmbda: Value) -> Value:
-    return 1 / (out ** (lmbda - 1) + (1 - out) ** (lmbda - 1))
+def _tukey_slope(out: Value, x: Value, lmbda: Value) -> Value:
+    """The density, which for lmbda > 1 jumps to zero at the ends of the support, 1 / lmbda."""
+    beyond = untraced(lmbda) * np.absolute(untraced(x)) > 1
+    return np.where(beyond, 0.0, 1 / (out ** (lmbda - 1) + (1 - out) ** (lmbda - 1)))
 
 
 def _tukey_by_lambda(out: Value, x: Value, lmbda: Value) -> Value:

@@ -100,17 +100,17 @@ def _mean_by_p(out: Value, _p: Value, std: Value, x: Value) -> Value:
     return -std * _ROOT_TAU * np.exp(0.5 * z * z)
 
 
-def _std_by_p(out: Value, mn: Value, _p: Value, x: Value) -> Value:
-    z = (x - mn) / out
+def _std_by_p(out: Value, _mn: Value, p: Value, _x: Value) -> Value:
+    z = sp.ndtri(p)  # not the quotient (x - mn) / out, which may be 0 / 0
     return -out / z * _ROOT_TAU * np.exp(0.5 * z * z)
 
 
 elementwise(sp.nrdtrimn, _mean_by_p, lambda out, _p, std, x: (out - x) / std, 1, strong=True)
 elementwise(
     sp.nrdtrisd,
-    lambda out, mn, _p, x: out / (mn - x),
+    lambda _out, _mn, p, _x: -1 / sp.ndtri(p),
     _std_by_p,
-    lambda out, mn, _p, x: out / (x - mn),
+    lambda _out, _mn, p, _x: 1 / sp.ndtri(p),
     strong=True,
 )
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Function, Value
+from tapegrad._core.values import untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy import _special as sp
 from tapegrad.scipy.special import _incomplete_beta, _incomplete_gamma
@@ -74,8 +75,14 @@ def noncentral_gamma(r: int, m: int) -> tuple[Function, tuple[Any, ...]]:
         mean1, a1, y1 = safe
         middle = (np.sqrt(a1 * a1 + 4 * mean1 * y1) - a1) / 2
         found = _mixture(lambda j, a, y: _gamma_term(r, m, a + j, y), mean1, middle, a1, y1)
-        ends = (mean >= 0) & (a > 0) & ((y == 0) | np.isinf(y)) & (r == 0)
-        return np.where(good, found, np.where(ends, 0.0, np.nan))
+        known = (mean >= 0) & (a > 0)
+        ends = known & ((y == 0) & (a > r) | np.isinf(y))
+        beside = np.where(ends, 0.0, np.nan)
+        if r == 1 and m == 0:  # at 0 the density of shape a alone
+            start = known & (y == 0)
+            beside = np.where(start & (a < 1), np.inf, beside)
+            beside = np.where(start & (a == 1), np.exp(-mean), beside)
+        return np.where(good, found, beside)
 
     def by_mean(_out: Value, mean: Value, a: Value, y: Value) -> Value:
         if r == 0:  # P(a + 1, y) - P(a, y) is minus a density
@@ -158,7 +165,8 @@ def noncentral_beta(r: int, m: int, n: int) -> tuple[Function, tuple[Any, ...]]:
             x1,
             y1,
         )
-        ends = (mean >= 0) & (a > 0) & (b > 0) & ((x == 0) | (y == 0)) & (r == 0)
+        known = (mean >= 0) & (a > 0) & (b > 0)
+        ends = known & ((x == 0) & (a > r) | (y == 0) & (b > r))
         return np.where(good, found, np.where(ends, 0.0, np.nan))
 
     def by_mean(_out: Value, mean: Value, a: Value, b: Value, x: Value, y: Value) -> Value:
@@ -205,19 +213,26 @@ def _beta_term(r: int, m: int, n: int, a: Value, b: Value, x: Value, y: Value) -
 
 def _fisher_point(dfn: Value, dfd: Value, nc: Value, f: Value) -> tuple[Value, ...]:
     total = dfd + dfn * f
-    return 0.5 * nc, 0.5 * dfn, 0.5 * dfd, dfn * f / total, dfd / total
+    share = np.where(np.isinf(untraced(f)), 1.0, dfn * f / total)
+    return 0.5 * nc, 0.5 * dfn, 0.5 * dfd, share, dfd / total
+
+
+def _fisher_moves(point: tuple[Value, ...], by: Value) -> Value:
+    """The density times x y / `by`, by which the point moves; it has no weight at the ends."""
+    _mean, _a, _b, x, y = point
+    end = (untraced(x) == 0) | (untraced(y) == 0)
+    inner = (*point[:3], np.where(end, 0.5, x), np.where(end, 0.5, y))
+    return np.where(end, 0.0, x * y / by * noncentral_beta(1, 0, 0)(*inner))
 
 
 def _fisher_by_dfn(dfn: Value, dfd: Value, nc: Value, f: Value) -> Value:
     point = _fisher_point(dfn, dfd, nc, f)
-    moved = f * dfd / (dfd + dfn * f) ** 2
-    return 0.5 * noncentral_beta(0, 1, 0)(*point) + moved * noncentral_beta(1, 0, 0)(*point)
+    return 0.5 * noncentral_beta(0, 1, 0)(*point) + _fisher_moves(point, dfn)
 
 
 def _fisher_by_dfd(dfn: Value, dfd: Value, nc: Value, f: Value) -> Value:
     point = _fisher_point(dfn, dfd, nc, f)
-    moved = f * dfn / (dfd + dfn * f) ** 2
-    return 0.5 * noncentral_beta(0, 0, 1)(*point) - moved * noncentral_beta(1, 0, 0)(*point)
+    return 0.5 * noncentral_beta(0, 0, 1)(*point) - _fisher_moves(point, dfd)
 
 
 def _fisher_by_nc(dfn: Value, dfd: Value, nc: Value, f: Value) -> Value:
@@ -226,7 +241,8 @@ def _fisher_by_nc(dfn: Value, dfd: Value, nc: Value, f: Value) -> Value:
 
 def _fisher_by_f(dfn: Value, dfd: Value, nc: Value, f: Value) -> Value:
     moved = dfn * dfd / (dfd + dfn * f) ** 2
-    return moved * noncentral_beta(1, 0, 0)(*_fisher_point(dfn, dfd, nc, f))
+    slope = moved * noncentral_beta(1, 0, 0)(*_fisher_point(dfn, dfd, nc, f))
+    return np.where(np.isposinf(untraced(f)), 0.0, slope)
 
 
 FISHER = distribution(dfn=_fisher_by_dfn, dfd=_fisher_by_dfd, nc=_fisher_by_nc, f=_fisher_by_f)
@@ -326,10 +342,14 @@ def _hermite(j: int, z: Value) -> Value:
     return found
 
 
+def _student_by_df(df: Value, nc: Value, t: Value) -> Value:
+    found = 0.5 * scaled_normal(0, 0, 1)(df, nc, t)
+    moved = np.where(np.isinf(untraced(t)), 0.0, t)  # the density falls faster
+    return found - moved / (2 * df) * scaled_normal(1, 1, 0)(df, nc, t)
+
+
 STUDENT = distribution(
-    df=lambda df, nc, t: (
-        0.5 * scaled_normal(0, 0, 1)(df, nc, t) - t / (2 * df) * scaled_normal(1, 1, 0)(df, nc, t)
-    ),
+    df=_student_by_df,
     nc=lambda df, nc, t: -scaled_normal(0, 1, 0)(df, nc, t),
     t=lambda df, nc, t: scaled_normal(1, 1, 0)(df, nc, t),
 )

@@ -46,13 +46,17 @@ def _upwards(n: Value, start: Function, step: Function, directly: Any = np.False
     return np.where(known & ~lost, value[0], np.nan)
 
 
+def _unless_zero(factor: Value, series: Value) -> Value:
+    """The product, which is 0 for the degree -1 also where the series has no value."""
+    return np.where(factor == 0, 0.0, factor * series)
+
+
 def _jacobi(n: Value, a: Value, b: Value, x: Value) -> Value:
     total = a + b
 
     def start(n: Value) -> Value:
-        return sp.binom(n + a, n) * hypergeometric(0, 0, 0, 0)(
-            -n, n + total + 1, a + 1, (1 - x) / 2
-        )
+        series = hypergeometric(0, 0, 0, 0)(-n, n + total + 1, a + 1, (1 - x) / 2)
+        return _unless_zero(sp.binom(n + a, n), series)
 
     def step(m: Value, value: Value, before: Value) -> Value:
         twice, scale = 2 * m + total, 2 * (m + 1) * (m + total + 1)
@@ -65,7 +69,8 @@ def _jacobi(n: Value, a: Value, b: Value, x: Value) -> Value:
 def _gegenbauer(n: Value, a: Value, x: Value) -> Value:
     def start(n: Value) -> Value:
         factor = sp.poch(2 * a, n) * sp.rgamma(n + 1)
-        return factor * hypergeometric(0, 0, 0, 0)(-n, n + 2 * a, a + 0.5, (1 - x) / 2)
+        series = hypergeometric(0, 0, 0, 0)(-n, n + 2 * a, a + 0.5, (1 - x) / 2)
+        return _unless_zero(factor, series)
 
     def step(m: Value, value: Value, before: Value) -> Value:
         return (2 * (m + a) * x * value - (m + 2 * a - 1) * before) / (m + 1)
@@ -75,7 +80,7 @@ def _gegenbauer(n: Value, a: Value, x: Value) -> Value:
 
 def _laguerre(n: Value, a: Value, x: Value) -> Value:
     def start(n: Value) -> Value:
-        return sp.binom(n + a, n) * hypergeometric(0, 0, 0)(-n, a + 1, x)
+        return _unless_zero(sp.binom(n + a, n), hypergeometric(0, 0, 0)(-n, a + 1, x))
 
     def step(m: Value, value: Value, before: Value) -> Value:
         return ((2 * m + 1 + a - x) * value - (m + a) * before) / (m + 1)
@@ -84,26 +89,36 @@ def _laguerre(n: Value, a: Value, x: Value) -> Value:
     return _upwards(n, start, step, directly)
 
 
-def _angle(x: Value) -> tuple[Value, Value]:
-    """arccos(x), and whether it is imaginary."""
+def _angle(n: Value, x: Value) -> tuple[Value, Value, Value]:
+    """arccos(|x|), or arccos(x); whether it is imaginary; the sign of what |x| stands for.
+
+    Left of -1 there are polynomials alone: Chebyshev's of whole degrees, odd or even.
+    """
     if x.dtype.kind == "c":
-        return np.arccos(x), np.zeros(x.shape, bool)
-    beyond = x > 1
-    return np.where(beyond, np.arccosh(np.where(beyond, x, 1)), np.arccos(x)), beyond
+        return np.arccos(x), np.zeros(x.shape, bool), 1.0
+    left = (x < -1) & (n == np.floor(n))
+    sign = np.where(left & (n % 2 == 1), -1.0, 1.0)
+    beyond = (x > 1) | left
+    inner = np.where(beyond, 1.0, x)
+    return (
+        np.where(beyond, np.arccosh(np.where(beyond, abs(x), 1)), np.arccos(inner)),
+        beyond,
+        sign,
+    )
 
 
 def _chebyshev_t(n: Value, x: Value) -> Value:
     """DLMF 18.5.1."""
-    angle, beyond = _angle(x)
-    return np.where(beyond, np.cosh(n * angle), np.cos(n * angle))
+    angle, beyond, sign = _angle(n, x)
+    return sign * np.where(beyond, np.cosh(n * angle), np.cos(n * angle))
 
 
 def _chebyshev_u(n: Value, x: Value) -> Value:
     """DLMF 18.5.2."""
-    angle, beyond = _angle(x)
+    angle, beyond, sign = _angle(n, x)
     angle = np.where(angle == 0, 1e-9, angle)
     real = np.sin((n + 1) * angle) / np.sin(angle)
-    return np.where(beyond, np.sinh((n + 1) * angle) / np.sinh(angle), real)
+    return sign * np.where(beyond, np.sinh((n + 1) * angle) / np.sinh(angle), real)
 
 
 jacobi: Any = in_double(_jacobi, "eval_jacobi")

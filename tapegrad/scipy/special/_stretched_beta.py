@@ -74,7 +74,9 @@ def beta_stretched(*_none: int) -> tuple[Function, tuple[Any, ...]]:
     """The derivative by b of I(a, b, x), where x / (1 - x) is s a / b; y is 1 - x."""
 
     def values(a: Value, b: Value, x: Value, y: Value) -> Value:
-        found = beta_by_shapes(0, 1)(a, b, x, y) - density(a, b, x, y) * x * y / b
+        # density(a, b) * x * y / b, which is finite at the ends
+        moved = density(a + 1, b + 1, x, y) * (a / ((a + b) * (a + b + 1)))
+        found = beta_by_shapes(0, 1)(a, b, x, y) - moved
         inner = (a > 0.01) & (b > _LARGE) & np.isfinite(a + b) & (x > 0) & (y > 0)
         safe = zip((a, b, x, y), (1.0, _LARGE, 0.5, 0.5), strict=True)
         return np.where(inner, _integrated(*[np.where(inner, v, d) for v, d in safe]), found)

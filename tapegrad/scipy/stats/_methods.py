@@ -21,6 +21,7 @@ DENSITIES = ("pdf", "logpdf")
 AREAS = ("cdf", "logcdf", "sf", "logsf")
 MOMENTS = ("mean", "var", "std", "entropy")
 
+_LEVELS = (0.01, 1e-10)  # of a distribution, from both sides
 _PLAIN = (np.ndarray, np.float64, np.bool)  # not batched
 
 
@@ -331,7 +332,7 @@ class ContinuousMethods(Methods):
         width = self.width(*stopped)
         like = stop_gradient(sum(shapes, np.zeros(())) * 0 if shapes else np.zeros(()))
         kinks = self.law.kinks
-        inner = (self.inner_level(*stopped),) if kinks is None else kinks(*stopped)
+        inner = self.inner_points(*stopped) if kinks is None else kinks(*stopped)
         return expectation(
             function,
             self.formulas.logpdf,
@@ -340,17 +341,33 @@ class ContinuousMethods(Methods):
             tuple(x + like for x in shapes),
         )
 
-    @property
-    def inner_level(self) -> primitive:
-        found = self.__dict__.get("_inner_level")
+    def inner_points(self, *shapes: Any) -> list[Any]:
+        """Plain points that divide a law into its middle, its sides, and next to nothing.
+
+        A finite end of the support may be far off, and move fast with a shape: the nodes that
+        follow it have little weight then.
+        """
+        found = self.__dict__.get("_quantiles")
         if found is None:
 
-            def median(*shapes: Any) -> Any:
-                return np.asarray(self.theirs.ppf(0.5, *shapes))
+            def quantiles(*shapes: Any) -> Any:
+                ppf, isf = self.theirs.ppf, self.theirs.isf
+                below = [np.asarray(ppf(level, *shapes)) for level in _LEVELS]
+                above = [np.asarray(isf(level, *shapes)) for level in _LEVELS]
+                low, high = self.theirs.support(*shapes)
+                points = [np.asarray(ppf(0.5, *shapes))]
+                for k, point in enumerate(below):  # outwards, each within the last
+                    inside = (point > low) & (point < points[0]) & ((k == 0) | np.isfinite(low))
+                    points.insert(0, np.where(inside, point, points[0]))
+                for k, point in enumerate(above):
+                    inside = (point < high) & (point > points[-1]) & ((k == 0) | np.isfinite(high))
+                    points.append(np.where(inside, point, points[-1]))
+                return np.stack(np.broadcast_arrays(*points))
 
-            found = self.__dict__["_inner_level"] = primitive(median)
+            found = self.__dict__["_quantiles"] = primitive(quantiles)
             constant(found)
-        return found
+        levels = found(*shapes)
+        return [levels[k] for k in range(2 * len(_LEVELS) + 1)]
 
     def central(self, order: int, *shapes: Any) -> Any:
         """The mean (1), or a central moment."""

@@ -52,7 +52,7 @@ CALLER = "the switch makes the call, not the test"
 SEES = "it collects what it sees in each call of a derivative of its own"
 PINT = (
     "each function of it holds the registry of Pint, 37,000 values to search in each "
-    "call: it takes more than its five minutes"
+    "call, and takes minutes"
 )
 KNOWN_NORMS = (
     "known: a vmap of the object layer's norms differs by an ulp, as they ask for plain arrays"
@@ -90,7 +90,7 @@ LEFT_OUT = {
     **{
         f"{name}[{case}]": PINT
         for name, cases in (
-            ("test_an_operator_is_right_or_refused", ("reverse-{}", "forward-{}")),
+            ("test_an_operator_is_right_or_refused", ("forward-{}",)),
             ("test_a_call_inside_vmap_is_right_or_refused", ("{}",)),
             ("test_a_call_of_numpy_is_right_or_refused", ("{}",)),
         )

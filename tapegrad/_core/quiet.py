@@ -70,12 +70,6 @@ def take(noticed: Changes) -> bool:
     return found
 
 
-def is_quiet() -> bool:
-    """Whether a replay has set one of these two states."""
-    state = VARIABLE.get()
-    return state is SILENT or state is WATCHING
-
-
 # `silently(function, *arrays)`: the same for one call of a function of NumPy's own arrays, in a
 # context that has nothing but this state. To enter a context costs a fifth of changing a variable
 # and changing it back. Where another call has entered it, that raises: see `silently_again`.
@@ -122,7 +116,6 @@ __all__ = [
     "WATCHING",
     "Asked",
     "Changes",
-    "is_quiet",
     "silently",
     "silently_again",
     "take",

@@ -40,7 +40,8 @@ refused, says [Values of other libraries](other-libraries.md).
 - ✓: right. The gradient, and the derivative in forward mode, are those with NumPy's array.
 - –: refused, with an error that says what to pass.
 - `2 ✓ 1 –`: so many ways to call it are right, so many refused (scalars, vectors, lists, ...).
-- ✗: silently wrong.
+- ✗: differs. That is `np.cov` of one observation alone, a NaN, whose derivative is NaN with Dask
+  and 0 with NumPy.
 - no entry: NumPy itself has no such call.
 """
 
@@ -96,7 +97,7 @@ def page() -> str:
                 row.append(shown(counts))
         lines.append(f"| `{function}` | {' | '.join(row)} |")
     right, refused, wrong = (total[mark] for mark in ("✓", "–", "✗"))
-    lines += ["", f"In all: {right} right, {refused} refused, {wrong} silently wrong."]
+    lines += ["", f"In all: {right} right, {refused} refused, {wrong} differ."]
     return "\n".join(lines)
 
 

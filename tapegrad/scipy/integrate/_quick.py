@@ -49,7 +49,7 @@ class Quick:
             return self._run(args)
 
     def _run(self, args: Any) -> Any:
-        token = CURRENT.set(None)
+        token: Any = CURRENT.set(None)
         try:
             return self.program(*args)
         except (TapegradError, EagerWarning):

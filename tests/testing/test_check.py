@@ -91,12 +91,6 @@ def test_beside_a_pole_small_steps_tell_the_slope(gap):
     assert abs(found.slope[0] - 1 / gap) <= found.error[0] <= 1e-3 / gap
 
 
-def test_values_on_a_grid_do_not_look_linear_by_luck():
-    # Steps of 160 and 10 units of the grid, a sixteenth of each other, would both be rounded up.
-    found = along(lambda t: np.float64((1 + 1e-12 * (1 + 1.1369616873214542 * t)) - 1))
-    assert abs(found.slope[0] - 1.1369616873214542e-12) <= 2 * found.error[0] < 2e-13
-
-
 def test_a_difference_is_shown_in_digits_that_tell_it():
     def solved(x):
         return x * x * x

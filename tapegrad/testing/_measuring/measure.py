@@ -2,7 +2,7 @@
 
 Knows functions of a number that return vectors of real numbers. Must not know transforms.
 
-At each of several steps, each a sixteenth of the one before or so, a function is seen in seven
+At each of several steps, each a sixteenth of the one before, a function is seen in seven
 places around the point. These give the slope by two formulas of different order, the slopes of
 both sides, and the noise of the function (from differences of high order, in which what is smooth
 cancels). A slope is known to what its formulas differ by, what the noise does to it, and what the
@@ -17,7 +17,7 @@ from tapegrad.testing._measuring.levels import Level, Path, Vector, level_at
 from tapegrad.testing._measuring.verdicts import Measured, judged, plainly_smooth
 
 FIRST = 2.0**-5  # the first step: large enough for float16, small enough for most functions
-RATIO = 15.7  # no whole number: values that are rounded to a grid look linear at no two steps
+RATIO = 16.0
 LEVELS = 11
 ENOUGH = 1e-9  # a slope that is known to so much of its size is known well enough
 

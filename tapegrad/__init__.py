@@ -78,7 +78,7 @@ _LATE = {
 }
 
 # Public modules that are imported when they are asked for.
-_MODULES = (
+_LATE_MODULES = (
     "autograd",
     "dask",
     "implicit",
@@ -151,7 +151,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in _MODULES:
+    if name in _LATE_MODULES:
         return _importlib.import_module(f"tapegrad.{name}")
     if name not in _LATE:
         raise AttributeError(f"module 'tapegrad' has no attribute {name!r}")
@@ -162,4 +162,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     dunders = {name for name in globals() if name.startswith("__")}
-    return sorted({*__all__, *_MODULES, *dunders})
+    return sorted({*__all__, *_LATE_MODULES, *dunders})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
+import time
 
 # Threads of OpenBLAS gain nothing at matrices of three rows, and wait for each other where every
 # core has a test running: some tests of scipy.linalg took ten times as long, or more.
@@ -31,7 +32,16 @@ settings.load_profile(
 )
 
 
+BEGUN = time.monotonic()
+
+
 def pytest_addoption(parser):
+    parser.addoption(
+        "--most-seconds",
+        type=float,
+        default=float("inf"),
+        help="after this time tests are skipped, and the skips say so: for slow machines",
+    )
     parser.addoption(
         "--compiled",
         nargs="?",
@@ -59,6 +69,9 @@ def pytest_collection_finish():
 
 
 def pytest_collection_modifyitems(config, items):
+    if config.getoption("--most-seconds") < float("inf"):
+        # What is drawn by the thousand comes last, and is what a slow machine does less of.
+        items.sort(key=lambda item: "many_drawn" in item.name)
     if config.getoption("--compiled"):
         import compiled
 
@@ -73,6 +86,12 @@ def pytest_terminal_summary(terminalreporter, config):
         import compiled
 
         compiled.report(terminalreporter.write_line)
+
+
+def pytest_runtest_setup(item):
+    most = item.config.getoption("--most-seconds")
+    if time.monotonic() - BEGUN > most:
+        pytest.skip(f"the machine is slow: {most:.0f} s are over (--most-seconds)")
 
 
 @pytest.fixture(autouse=True)

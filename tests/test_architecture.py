@@ -32,6 +32,7 @@ def drawing():
     return module
 
 
+@pytest.mark.slow  # it looks for few crossings
 def test_the_picture_is_made_from_the_imports(drawing):
     assert drawing.picture() + "\n" == (DOCS / "architecture.svg").read_text(), REMEDY
 

@@ -83,8 +83,19 @@ def test_a_call_of_numpy_is_right_or_refused(name, tmp_path, monkeypatch):
     assert silent(name, library(name), public_callables(), SHORT, reverse) == []
 
 
-@each_library
-@pytest.mark.parametrize("mode", [reverse, forward])
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [
+        pytest.param(
+            name,
+            mode,
+            id=f"{mode.__name__}-{name}",
+            marks=[pytest.mark.slow] * (mode is forward and "dask" in name.lower()),
+        )
+        for mode in (reverse, forward)
+        for name in LIBRARIES
+    ],
+)
 def test_an_operator_is_right_or_refused(name, mode):
     used = library(name)
     assert silent(name, used, OPERATORS, FOR_OPERATORS, mode) == []

@@ -291,8 +291,11 @@ def test_gradcheck_says_so_where_no_operation_is_wrong():
         lambda x: np.empty_like(x)[:0].sum() + x,
         lambda x: x + np.random.default_rng().normal(size=3) * x,
         # The vectors of a diagonal matrix jump to their negatives beside it.
-        lambda x: np.linalg.eigh(np.diag(np.floor(x) + x * np.arange(3)))[1] ** 2,
-        lambda x: np.linalg.qr(np.diag(x))[0] * x,
+        pytest.param(
+            lambda x: np.linalg.eigh(np.diag(np.floor(x) + x * np.arange(3)))[1] ** 2,
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(lambda x: np.linalg.qr(np.diag(x))[0] * x, marks=pytest.mark.slow),
         # As do those that these two are made of.
         lambda x: np.linalg.svdvals(np.outer(x, 1j * x[::-1] + 1) + np.diag(x)),
         lambda x: np.linalg.eigvalsh(np.outer(x, 1j * x) - 1j * np.outer(x, x) + np.diag(x)),

@@ -24,7 +24,7 @@ MADE_OF = {
     "np.average": (lambda: (lambda x: np.average(x, weights=x * x), (X,)), (np.divide, 1)),
     "np.corrcoef": (lambda: (np.corrcoef, (A,)), (np.sqrt, 0)),
 }
-SLOW = {"np.linalg.cond", "np.corrcoef", "np.interp"}
+SLOW = {"np.average", "np.corrcoef", "np.cross", "np.gradient", "np.interp", "np.linalg.cond"}
 
 
 def of_interp(x):
@@ -77,6 +77,7 @@ def test_the_operation_within_is_named(name, order):
     assert found.order == order
 
 
+@pytest.mark.slow
 def test_a_primitive_of_scipy_is_named_once_as_users_write_it():
     linalg = pytest.importorskip("tapegrad.scipy.linalg", reason="needs SciPy")
     rule = next(

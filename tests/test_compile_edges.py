@@ -855,6 +855,16 @@ def of_the_first_part(x):
     return np.sum(np.reciprocal(np.exp(x))) + np.sum(first)  # must not be written over `first`
 
 
+def of_a_part_itself(x):
+    first, last = np.split(np.exp(x), 2)
+    return first, np.sin(first) * 2, np.array_split(last, 2)[0], last * 2
+
+
+def of_a_part_beside_itself(x):
+    first = np.split(np.exp(x), 3)[0]
+    return first * 2, first
+
+
 def of_products_of_one(x):
     return np.sum(np.radians(np.cumprod(np.tanh(x[:, None]), axis=1)))
 
@@ -877,6 +887,8 @@ def of_eigenvalues(x):
     "f",
     [
         of_the_first_part,
+        of_a_part_itself,
+        of_a_part_beside_itself,
         slopes(of_products_of_one),
         of_trimmed,
         of_real_if_close,
@@ -884,7 +896,7 @@ def of_eigenvalues(x):
         lambda x: np.emath.log(x[0] - 1) + x,
         of_eigenvalues,
     ],
-    ids="parts jvp_of_cumprod trim real_if_close emath_sqrt emath_log eigvals".split(),
+    ids="parts a_part pair jvp_of_cumprod trim real_if_close emath_sqrt emath_log eigvals".split(),
 )
 def test_what_a_call_returns_by_its_values(f, backend):
     """Views of arguments, arguments themselves, and complex results of real numbers."""

@@ -228,7 +228,7 @@ class Workspace:
                 if value.dtype != dtype and value.dtype.kind == "c":  # as emath's, outside
                     raise Mismatch
                 target[...] = value
-            elif shares:
+            if shares:  # memory that something else may have before the value is returned
                 value = value.copy("K")
             elif lent:
                 value = apart(value, (self.arena, *self.large.values()))

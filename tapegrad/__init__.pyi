@@ -1018,7 +1018,7 @@ def linear_transpose(f: Callable[..., _R], x0: Any, x1: Any, x2: Any, *primals: 
 # --- Examples at once ---------------------------------------------------------------------------
 
 @overload
-def vmap(
+def vmap(  # type: ignore[overload-overlap]  # a bool is an int
     f: Callable[_P, bool | np.bool],
     in_axes: Any = 0,
     out_axes: Any = 0,

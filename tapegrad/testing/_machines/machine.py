@@ -193,79 +193,177 @@ class GraphMachine(RuleBasedStateMachine):
 
     @initialize(shape=choices, seed=choices)
     def first_leaf(self, shape: int, seed: int) -> None:
-        """Every program has a leaf."""
+        """Make the leaf that every program has.
+
+        Parameters
+        ----------
+        shape : int
+            Which of `shapes`.
+        seed : int
+            Of the numbers that are drawn.
+        """
         self.new_leaf(shape, seed, False)
 
     @precondition(lambda self: self._has_room() and self._graph.takes_leaves())
     @rule(shape=choices, seed=choices, constant=seldom)
     def new_leaf(self, shape: int, seed: int, constant: bool) -> None:
-        """Another leaf, or a constant."""
+        """Make another leaf, or a constant.
+
+        Parameters
+        ----------
+        shape : int
+            Which of `shapes`.
+        seed : int
+            Of the numbers that are drawn.
+        constant : bool
+            Whether it is a constant, if the class has them.
+        """
         sides = self.shapes[shape % len(self.shapes)]
         self._do("leaf", [], shape=sides, seed=seed, constant=constant and bool(self.constant))
 
     @precondition(lambda self: self.operations and self._has_room())
     @rule(which=choices, x=recent, y=recent, z=recent, blocked=seldom)
     def operation(self, which: int, x: int, y: int, z: int, blocked: bool) -> None:
-        """A value made of others."""
+        """Make a value of others.
+
+        Parameters
+        ----------
+        which : int
+            Which text of the class, modulo how many there are.
+        x, y, z : int
+            Which values, counted from the last one.
+        blocked : bool
+            Whether it stands within `no_grad`, if the class has that.
+        """
         self._draw("operation", self.operations, which, [x, y, z], blocked and bool(self.no_grad))
 
     @precondition(lambda self: self.operations and self._has_room())
     @rule(which=choices, y=recent, z=recent)
     def next_operation(self, which: int, y: int, z: int) -> None:
-        """A value made of the last one: programs get longer."""
+        """Make a value of the last one: programs get longer.
+
+        Parameters
+        ----------
+        which : int
+            Which text of the class, modulo how many there are.
+        y, z : int
+            Which values come next, counted from the last one.
+        """
         self._draw("operation", self.operations, which, [0, y, z], False)
 
     @precondition(lambda self: self.views and self._has_room())
     @rule(which=choices, x=recent, y=recent)
     def view(self, which: int, x: int, y: int) -> None:
-        """A value that shows a part of another one, whatever is written there later."""
+        """Make a value that shows a part of another one, whatever is written there later.
+
+        Parameters
+        ----------
+        which : int
+            Which text of the class, modulo how many there are.
+        x, y : int
+            Which values, counted from the last one.
+        """
         self._draw("view", self.views, which, [x, y], False)
 
     @precondition(lambda self: self.writes)
     @rule(which=choices, x=recent, y=recent, z=recent, blocked=seldom)
     def write(self, which: int, x: int, y: int, z: int, blocked: bool) -> None:
-        """A write in place."""
+        """Write in place.
+
+        Parameters
+        ----------
+        which : int
+            Which text of the class, modulo how many there are.
+        x, y, z : int
+            Which values, counted from the last one.
+        blocked : bool
+            Whether it stands within `no_grad`, if the class has that.
+        """
         self._draw("write", self.writes, which, [x, y, z], blocked and bool(self.no_grad))
 
     @precondition(lambda self: self.detach and self._has_room())
     @rule(x=recent)
     def detached(self, x: int) -> None:
-        """The same value as a constant."""
+        """Make a constant of a value.
+
+        Parameters
+        ----------
+        x : int
+            Which value, counted from the last one.
+        """
         self._do("detached", [x])
 
     @precondition(lambda self: len(self._graph.live) > 2)
     @rule(x=recent)
     def delete(self, x: int) -> None:
-        """The program has no name for a value any longer."""
+        """Leave the program without a name for a value.
+
+        Parameters
+        ----------
+        x : int
+            Which value, counted from the last one.
+        """
         self._do("delete", [x])
 
     # -- gradients -------------------------------------------------------------------------------
 
     @rule(x=recent, seed=choices, retain_graph=seldom, which=choices)
     def differentiate(self, x: int, seed: int, retain_graph: bool, which: int) -> None:
-        """The gradient of a value by all leaves."""
+        """Take the gradient of a value by all leaves.
+
+        Parameters
+        ----------
+        x : int
+            Which value, counted from the last one.
+        seed : int
+            Of the cotangent and the directions.
+        retain_graph : bool
+            Whether the graph is needed again.
+        which : int
+            Which text of the class, modulo how many there are.
+        """
         self._do("differentiate", [x], seed=seed, retain=retain_graph, which=which)
 
     @precondition(lambda self: self.zero and self.gradient and not self.vjp)
     @rule(x=recent)
     def forget(self, x: int) -> None:
-        """Gradients are set to nothing, or to zeros."""
+        """Set a gradient to nothing, or to zeros.
+
+        Parameters
+        ----------
+        x : int
+            Which value, counted from the last one.
+        """
         self._do("forget", [x])
 
     @precondition(lambda self: self.hook and not self.vjp)
     @rule(x=recent, factor=st.sampled_from([2.0, -1.0, 0.5]))
     def hooked(self, x: int, factor: float) -> None:
-        """A hook that changes a gradient on its way."""
+        """Add a hook that changes a gradient on its way.
+
+        Parameters
+        ----------
+        x : int
+            Which value, counted from the last one.
+        factor : float
+            What the hook multiplies by.
+        """
         self._do("hooked", [x], factor=factor)
 
     @precondition(lambda self: self.retain and not self.vjp)
     @rule(x=recent)
     def retained(self, x: int) -> None:
-        """A value that is no leaf keeps its gradient."""
+        """Let a value that is no leaf keep its gradient.
+
+        Parameters
+        ----------
+        x : int
+            Which value, counted from the last one.
+        """
         self._do("retained", [x])
 
     def teardown(self) -> None:
-        """Each program is differentiated at its end."""
+        """Differentiate each value of the program at its end."""
         for i in range(len(self._graph.live)):
             self._do("differentiate", [i], seed=0, retain=True, which=i)
 

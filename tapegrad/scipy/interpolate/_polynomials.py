@@ -205,7 +205,7 @@ class PPoly(_Piecewise):
         return evaluated(self.c, self.x, x, nu, extrapolate, down=self._descends())
 
     def derivative(self, nu: int = 1) -> Any:
-        """Return the derivative, as an object of such coefficients.
+        """Return the derivative, as an object of this class.
 
         Parameters
         ----------

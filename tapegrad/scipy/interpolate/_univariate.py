@@ -51,7 +51,7 @@ class _Univariate(Mirrored):
         Returns
         -------
         array
-            The knots, each once.
+            The knots.
         """
         if self._plain is not None:
             return self._plain.get_knots()

@@ -41,7 +41,7 @@ OF_VECTORS = ("eigvalsh", "svdvals")
 
 
 def blame(f: Function, args: Sequence[Tree], *, order: int = 2, seed: int = 0) -> Blame | None:
-    """The first operation of `f(*args)` whose own derivative disagrees with differences, or None.
+    """Find the first operation of `f(*args)` whose own derivative disagrees with differences.
 
     Each call that f makes is looked at by itself, at the values that it had: its cotangents and
     tangents, as they were recorded and as they are made again, against differences of that call
@@ -52,10 +52,30 @@ def blame(f: Function, args: Sequence[Tree], *, order: int = 2, seed: int = 0) -
     returns something else each time. Of an f that takes derivatives itself, an operation of the
     user's own that is wrong in these is named although f as it is computes its own derivative.
 
-    None says that no operation is wrong by itself: the derivatives of f are right as far as
-    differences can tell, or f is noisy, discontinuous or changes with each call; or a transform
-    is wrong, and not a rule. `args` as for `check`: floating and complex arrays move.
+    Parameters
+    ----------
+    f : callable
+        Returns a pytree; its floating and complex parts are looked at.
+    args : tuple of pytree
+        Its arguments, as for `check`: floating and complex arrays move.
+    order : int, default 2
+        1 for first derivatives alone, 2 for second ones too.
+    seed : int, default 0
+        Of the random directions.
 
+    Returns
+    -------
+    Blame or None
+        None says that no operation is wrong by itself: the derivatives of f are right as far as
+        differences can tell, or f is noisy, discontinuous or changes with each call; or a
+        transform is wrong, and not a rule.
+
+    See Also
+    --------
+    check : Whether the derivatives of f are right as a whole.
+
+    Examples
+    --------
     >>> import tapegrad
     >>> square = tapegrad.custom_vjp(lambda x: x * x)
     >>> square.defvjp(lambda x: (x * x, x), lambda x, g: (-2 * x * g,))

@@ -444,3 +444,15 @@ def test_steps_are_extrapolated_to_the_left(kind):
     value, pull = tapegrad.vjp(f, _Y)
     np.testing.assert_array_equal(value, f(_Y))
     np.testing.assert_array_equal(pull(np.array([2.0, 3.0]))[0], [2, 0, 0, 0, 0, 0, 3])
+
+
+@pytest.mark.parametrize(("degree", "count"), [(1, 3), (2, 4), (3, 5), (1, 5), (3, 8)])
+def test_the_integral_of_a_plain_spline_by_its_limits(degree, count):
+    """Its coefficients are as many as its basis functions, and FITPACK's are more."""
+    ends = [0.0] * degree, [1.0] * degree
+    t = np.concatenate([ends[0], np.linspace(0, 1, count - degree + 1), ends[1]])
+    spline = T.BSpline(t, np.arange(1.0, count + 1), degree)
+    for f in (lambda b: spline.integrate(0.0, b), lambda b: T.splint(0.0, b, spline)):
+        value, slope = tapegrad.value_and_grad(f)(0.4)
+        assert np.isclose(value, f(0.4), rtol=1e-14)
+        assert np.isclose(slope, spline(0.4), rtol=1e-13)

@@ -213,7 +213,10 @@ class BSpline(Mirrored):
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         a, b = as_float(a), as_float(b)
         first, last = self.t[self.k], self.t[self._count]
-        t, c, k = splantider(self.tck, 1)
+        # Padded, as FITPACK's tuples are: SciPy's splantider cuts k + 1 coefficients off.
+        padding = np.zeros((self.k + 1, *self.c.shape[1:]))
+        c = np.concatenate([self.c[: self._count], padding])
+        t, c, k = splantider((self.t, c, self.k), 1)
         whole = self.construct_fast(t, c, k, True)
 
         def at(x: Value) -> Any:

@@ -23,7 +23,33 @@ class Container(NamedTuple):
 
 
 class Structure(NamedTuple):
-    """The shape of a tree without its leaves. `kind` is None for a leaf."""
+    """The shape of a tree without its leaves; structures are compared with `==`.
+
+    `tapegrad.tree.structure` makes one of a tree.
+
+    Parameters
+    ----------
+    kind : type or None
+        The class of the container. None for a leaf.
+    aux : object
+        What the container holds beside its children, such as the keys of a dict.
+    children : tuple of Structure
+        The structures of its children; empty for a leaf.
+
+    See Also
+    --------
+    tapegrad.tree.structure : The structure of a tree.
+    tapegrad.tree.unflatten : The tree of a structure and leaves.
+
+    Examples
+    --------
+    >>> from tapegrad import tree
+    >>> found = tree.structure({"a": 1, "b": (2, None)})
+    >>> print(found)
+    {'a': *, 'b': (*, None)}
+    >>> found.leaf_count
+    2
+    """
 
     kind: type | None
     aux: Any
@@ -66,13 +92,33 @@ def register(
     flatten: Callable[[Any], tuple[Iterable[Any], Any]],
     unflatten: Callable[[Any, Iterable[Any]], Any],
 ) -> None:
-    """Make `kind` a container: its leaves are differentiated, its rest is carried along.
+    """Make a class a container: its leaves are differentiated, its rest is carried along.
 
-    `flatten(x)` returns `(children, aux)`, `unflatten(aux, children)` rebuilds x; `aux` must
-    support `==`. Dataclasses and namedtuples need no registration; a field of a dataclass with
-    the metadata `{"static": True}` is carried along. Raises InputError where `kind` is registered
-    already.
+    Dataclasses and namedtuples need no registration; a field of a dataclass with the metadata
+    `{"static": True}` is carried along.
 
+    Parameters
+    ----------
+    kind : type
+        The class itself; its subclasses are registered separately.
+    flatten : callable
+        `flatten(x)` returns `(children, aux)`: the subtrees, and what is carried along, which must
+        support `==`.
+    unflatten : callable
+        `unflatten(aux, children)` makes the container again. The children may be any values, as
+        those that stand for leaves in a trace.
+
+    Raises
+    ------
+    InputError
+        If the class is registered already.
+
+    See Also
+    --------
+    tapegrad.tree.register_class : The same as a decorator.
+
+    Examples
+    --------
     >>> class Pair:
     ...     def __init__(self, a, b):
     ...         self.a, self.b = a, b

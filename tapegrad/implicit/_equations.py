@@ -69,7 +69,7 @@ def solve(
     InputError
         If the solver is unknown, or b is not of a floating or complex dtype.
     NotDifferentiableError
-        If the matrix is singular, or not symmetric though it was said to be.
+        If the matrix is singular or, in a derivative, not symmetric though it was said to be.
     ConvergenceError
         If an iteration does not arrive.
     RuleError

@@ -361,18 +361,19 @@ def argmin(
     maxiter: int | None = None,
     progress: Progress = None,
 ) -> Any:
-    """The place where a function is least, free or constrained, as a differentiable function of parameters.
+    """The place where a function is least, as a differentiable function of its parameters.
 
-    It is differentiable by args, by bounds and by what the functions close over. Of constraints
-    that hold with equality, those that push are kept as equations in a derivative.
+    The minimum is free or constrained, and differentiable by args, by bounds and by what the
+    functions close over. Of constraints that hold with equality, those that push are kept as
+    equations in a derivative.
 
     Parameters
     ----------
     fun : callable
         `fun(x, *args)` returns a real number.
     x0 : pytree
-        Where the solver starts: numbers and arrays of a floating dtype; the derivative by it is
-        zero.
+        Where the solver starts: numbers and arrays of a floating or complex dtype (a complex one
+        counts as two real unknowns); the derivative by it is zero.
     args : tuple, default ()
         Further arguments of the functions; what is no tuple is the only one.
     equality : callable, optional
@@ -419,7 +420,7 @@ def argmin(
         If, in a derivative, a constraint holds with equality but does not push, as the solution
         has a kink there; or the Hessian is singular.
     InputError
-        For bounds of another form, or unknowns that are not of a floating dtype.
+        For bounds of another form, or unknowns that are not of a floating or complex dtype.
     RuleError
         If a function depends on a traced value that is neither in `args` nor in its closure.
     ImportError

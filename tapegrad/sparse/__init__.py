@@ -92,8 +92,7 @@ def jacobian(
     OutputError
         If an output is not of a floating or complex dtype, and for complex ones in reverse mode.
     NotDifferentiableError
-        If it is called inside another transform. `tapegrad.compile` records it, without a given
-        pattern or scheduler.
+        If it is called inside another transform, `tapegrad.compile` excepted.
     ImportError
         If SciPy is missing (extra `tapegrad[scipy]`), or Dask for a scheduler (`tapegrad[dask]`).
 
@@ -234,7 +233,7 @@ def pattern(
     InputError
         If the pattern has more than 10^8 entries.
     NotDifferentiableError
-        If it is called inside another transform.
+        If it is called inside another transform, `tapegrad.compile` excepted.
     ImportError
         If SciPy is missing.
 

@@ -58,7 +58,7 @@ def unflatten_optimizer(optimize: Function) -> Function:
         given = called if callback else None
         return unflatten(optimize(gradient, vector, given, *args, **kwargs))
 
-    of_trees.__signature__ = inspect.signature(optimize)  # type: ignore[attr-defined]
+    of_trees.__signature__ = inspect.signature(optimize)
     return of_trees
 
 

@@ -404,7 +404,8 @@ def curve_fit(
     InputError
         If p0 is None and the parameters of f are not named.
     ShapeMismatchError
-        If f(xdata, ...) and ydata differ in shape, or sigma fits neither.
+        If f(xdata, ...) and ydata differ in shape, or sigma fits neither; a ValueError of NumPy's
+        where f(xdata, ...) and ydata do not even broadcast.
 
     See Also
     --------

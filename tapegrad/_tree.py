@@ -92,7 +92,7 @@ def register(
     flatten: Callable[[Any], tuple[Iterable[Any], Any]],
     unflatten: Callable[[Any, Iterable[Any]], Any],
 ) -> None:
-    """Make a class a container: its leaves are differentiated, its rest is carried along.
+    """Make `kind` a container: its leaves are differentiated, its rest is carried along.
 
     Dataclasses and namedtuples need no registration; a field of a dataclass with the metadata
     `{"static": True}` is carried along.
@@ -100,22 +100,16 @@ def register(
     Parameters
     ----------
     kind : type
-        The class itself; its subclasses are registered separately.
+        The class; classes derived from it are not containers thereby.
     flatten : callable
-        `flatten(x)` returns `(children, aux)`: the subtrees, and what is carried along, which must
-        support `==`.
+        Function `flatten(x)` that returns `(children, aux)`; `aux` must support `==`.
     unflatten : callable
-        `unflatten(aux, children)` makes the container again. The children may be any values, as
-        those that stand for leaves in a trace.
+        Function `unflatten(aux, children)` that builds x again.
 
     Raises
     ------
     InputError
-        If the class is registered already.
-
-    See Also
-    --------
-    tapegrad.tree.register_class : The same as a decorator.
+        Where `kind` is registered already.
 
     Examples
     --------

@@ -404,8 +404,7 @@ def curve_fit(
     InputError
         If p0 is None and the parameters of f are not named.
     ShapeMismatchError
-        If f(xdata, ...) and ydata differ in shape, or sigma fits neither; a ValueError of NumPy's
-        where f(xdata, ...) and ydata do not even broadcast.
+        If f(xdata, ...) does not broadcast to the shape of ydata, or sigma does not fit them.
 
     See Also
     --------
@@ -424,8 +423,7 @@ def curve_fit(
 
     def residuals(p: Any, xdata: Any, ydata: Any, sigma: Any) -> Any:
         values = f(xdata, *p) if several else f(xdata, p)
-        difference = values - ydata
-        if np.shape(difference) != np.shape(ydata):
+        if not _broadcasts(np.shape(values), np.shape(ydata)):
             raise ShapeMismatchError(
                 message(
                     call,
@@ -434,7 +432,7 @@ def curve_fit(
                     "Return one value for each of ydata",
                 )
             )
-        return _weighed(call, np.ravel(difference), sigma)
+        return _weighed(call, np.ravel(values - ydata), sigma)
 
     residuals.__name__ = name_of(f)
     ydata = ydata if is_array(ydata) or in_trace(ydata) else np.asarray(ydata, float)
@@ -496,6 +494,13 @@ def _start(call: str, f: Function, p0: Any) -> tuple[Any, bool]:
     if type(p0) in (list, tuple) and all(np.ndim(x) == 0 for x in p0):
         return np.stack([np.asarray(x, float) for x in p0]), True
     return p0, False
+
+
+def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, to) == to
+    except ValueError:
+        return False
 
 
 def _weighed(call: str, residuals: Value, sigma: Any) -> Any:

@@ -237,6 +237,11 @@ case(
     lambda L, x, y, q, t: L.LSQUnivariateSpline(x, y[:, 0], t).integral(q[0, 0], q[1, 1]),
     X, Y, Q, X[3:4] + 0.1,
 )  # fmt: skip
+case(
+    "LSQUnivariateSpline of knots in a list",
+    lambda L, x, y, q, t: L.LSQUnivariateSpline(x, y[:, 0], [t, X[4] + 0.1])(q),
+    X, Y, Q, X[3] + 0.1,
+)  # fmt: skip
 case("splrep", lambda L, x, y, q: L.splev(q, L.splrep(x, y[:, 0])), X, Y, Q)
 case("splrep with knots", lambda L, x, y, t, q: L.splev(q, L.splrep(x, y[:, 0], t=t)),
      X, Y, X[3:4] + 0.1, Q)  # fmt: skip

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tapegrad.testing._measuring.levels import Level, Path, Vector, level_at
+from tapegrad.testing._measuring.levels import Level, Path, Vector, level_at, noise_between
 from tapegrad.testing._measuring.verdicts import Measured, judged, plainly_smooth
 
 FIRST = 2.0**-5  # the first step: large enough for float16, small enough for most functions
@@ -50,8 +50,13 @@ def measure(
             if number == 0 and np.all(levels[0].is_flat):
                 break
             if number:
-                plain = plainly_smooth(centre, levels, precision, resolution, enough)
-                if plain is not None:
+                said = centre, levels, precision, resolution, enough
+                plain, is_plain = plainly_smooth(*said)
+                if np.any(is_plain):
+                    noise = np.where(is_plain, noise_between(path, centre, levels[-1]), 0.0)
+                    levels[-1] = levels[-1]._replace(noise=np.maximum(levels[-1].noise, noise))
+                    plain, is_plain = plainly_smooth(*said)
+                if np.all(is_plain):
                     return plain
                 found, is_done = judged(centre, levels, precision, resolution, enough)
                 if np.all(is_done):

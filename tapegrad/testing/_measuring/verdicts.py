@@ -108,8 +108,11 @@ def judged(
 
 def plainly_smooth(
     centre: Vector, levels: list[Level], precision: Vector, resolution: float, enough: float
-) -> Measured | None:
-    """What the last two levels say, where they leave nothing to weigh; most functions are such."""
+) -> tuple[Measured, Vector]:
+    """What the last two levels say, and where they leave nothing to weigh, as of most functions.
+
+    Where they do, the last level's noise has to be known (`noise_between`).
+    """
     before, last = levels[-2:]
     floor = 0.5 * precision * last.largest + 0.5 * resolution * abs(last.central)
     noise = np.maximum(np.maximum(before.noise, last.noise), floor)
@@ -117,13 +120,12 @@ def plainly_smooth(
     off: Any = error + abs(last.central - before.central)
     gap_error = abs(last.right - last.right_low) + abs(last.left - last.left_low)
     gap_error += 32 * noise / last.step
-    is_plain = off <= enough * np.maximum(abs(last.central), abs(centre))
+    is_plain: Vector = off <= enough * np.maximum(abs(last.central), abs(centre))
     is_plain &= abs(last.right - last.left) <= 3 * gap_error
     is_plain &= (last.reach <= 0.5 * before.reach) & ~last.is_flat
-    if not np.all(is_plain):  # also where one of them is no number
-        return None
     verdict = np.full(centre.shape, SMOOTH)
-    return Measured(last.central, off, last.left, last.right, gap_error, noise, verdict, centre)
+    found = Measured(last.central, off, last.left, last.right, gap_error, noise, verdict, centre)
+    return found, is_plain  # False also where something is no number
 
 
 def _sides_of(seen: _Seen) -> _Sides:
@@ -165,6 +167,7 @@ def _verdict_of(seen: _Seen, slope: _Slope, is_open: Vector, growths: list[Vecto
     is_lost &= (verdict == NOISY) | (verdict == SMOOTH)
     is_lost |= (verdict == KINK) & ~_is_confirmed(seen)
     is_lost |= ~np.isfinite(slope.off) & (verdict == NOISY)
+    is_lost |= (verdict == JUMP) & _shrinks(seen.levels)
     verdict[is_lost | ~np.isfinite(seen.centre)] = UNDEFINED
     return verdict
 
@@ -301,6 +304,16 @@ def _comes_near(levels: list[Level]) -> Vector:
     before, last = levels[max(len(levels) - 2, 0)].reach, levels[-1].reach
     near: Vector = last <= np.maximum(0.5 * before, 100 * _common_noise(levels))
     return near
+
+
+def _shrinks(levels: list[Level]) -> Vector:
+    """Whether the last step alone comes to where values are near: close beside a pole, not at it.
+
+    The values of a jump stay as far apart as they are.
+    """
+    before, last = levels[max(len(levels) - 2, 0)], levels[-1]
+    found: Vector = (last.reach <= 0.25 * before.reach) & ~last.is_flat
+    return found
 
 
 def _common_noise(levels: list[Level]) -> Vector:

@@ -74,18 +74,27 @@ def level_at(path: Path, centre: Vector, step: float) -> Level:
     )
 
 
-def noise_between(path: Path, centre: Vector, level: Level) -> Vector:
-    """The noise of a smooth function by two places more, which stand between the others.
+def seen_between(path: Path, centre: Vector, before: Level, level: Level) -> Level:
+    """A level with the noise that two places more show, which stand between the others.
 
-    (1 + x) - 1 goes up in units of 2e-16. If one step is a whole number of such units, and hence a
-    sixteenth of it nearly is, all values there lie on a line, though not on that of the function.
+    (1 + x) - 1 goes up in units of 2e-16. If one step is a whole number of such units, all values
+    there lie on a line, though not on that of the function. Where the sides have two slopes, or
+    values come no nearer with the step, no polynomial goes through them, and what is between says
+    nothing of noise.
     """
-    found = np.zeros_like(centre)
+    gap_error = abs(level.right - level.right_low) + abs(level.left - level.left_low)
+    gap_error += 32 * level.noise / level.step
+    looks_smooth = abs(level.right - level.left) <= 3 * gap_error
+    looks_smooth &= level.reach <= 0.125 * before.reach
+    if not np.any(looks_smooth):
+        return level
+    noise = level.noise
     for place, weights in BETWEEN:
         expected = np.tensordot(weights.astype(centre.dtype), level.changes, 1)
         gap = abs(path(place * level.step) - centre - expected)
-        found = np.maximum(found, gap / np.sqrt(1 + np.sum(weights**2)))
-    return found
+        found = gap / np.sqrt(1 + np.sum(weights**2))
+        noise = np.where(looks_smooth, np.fmax(noise, found), noise)
+    return level._replace(noise=noise)
 
 
 def _weights(at: float) -> Vector:

@@ -108,11 +108,8 @@ def judged(
 
 def plainly_smooth(
     centre: Vector, levels: list[Level], precision: Vector, resolution: float, enough: float
-) -> tuple[Measured, Vector]:
-    """What the last two levels say, and where they leave nothing to weigh, as of most functions.
-
-    Where they do, the last level's noise has to be known (`noise_between`).
-    """
+) -> Measured | None:
+    """What the last two levels say, where they leave nothing to weigh; most functions are such."""
     before, last = levels[-2:]
     floor = 0.5 * precision * last.largest + 0.5 * resolution * abs(last.central)
     noise = np.maximum(np.maximum(before.noise, last.noise), floor)
@@ -120,12 +117,13 @@ def plainly_smooth(
     off: Any = error + abs(last.central - before.central)
     gap_error = abs(last.right - last.right_low) + abs(last.left - last.left_low)
     gap_error += 32 * noise / last.step
-    is_plain: Vector = off <= enough * np.maximum(abs(last.central), abs(centre))
+    is_plain = off <= enough * np.maximum(abs(last.central), abs(centre))
     is_plain &= abs(last.right - last.left) <= 3 * gap_error
     is_plain &= (last.reach <= 0.5 * before.reach) & ~last.is_flat
+    if not np.all(is_plain):  # also where one of them is no number
+        return None
     verdict = np.full(centre.shape, SMOOTH)
-    found = Measured(last.central, off, last.left, last.right, gap_error, noise, verdict, centre)
-    return found, is_plain  # False also where something is no number
+    return Measured(last.central, off, last.left, last.right, gap_error, noise, verdict, centre)
 
 
 def _sides_of(seen: _Seen) -> _Sides:

@@ -143,11 +143,8 @@ def _flat(f: Function, args: Sequence[Tree]) -> tuple[FlatFunction, list[Any]] |
 def _is_right(function: FlatFunction, leaves: Sequence[Value], order: int, seed: int) -> bool:
     """Whether differences of the whole function settle, and agree with its derivatives."""
     names = [""] * len(leaves)
-    for subject in _subjects(subject_of(function, leaves, names), order, seed):
-        outcome = outcome_of(subject, seed)
-        if outcome.wrong is not None or not outcome.settled:
-            return False
-    return True
+    subjects = _subjects(subject_of(function, leaves, names), order, seed)
+    return all(is_right(subject, seed) for subject in subjects)
 
 
 def _derive(function: FlatFunction, leaves: Sequence[Value], random: np.random.Generator) -> None:
@@ -176,6 +173,15 @@ def outcome_of(subject: Subject, seed: int) -> Outcome:
             return Trial(subject, np.random.default_rng(seed)).outcome()
     except Exception:  # noqa: BLE001 - of any function, at points that the program did not choose
         return NOTHING
+
+
+def is_right(subject: Subject, seed: int) -> bool:
+    """Whether a trial leaves no doubt; False where a function, or a derivative, cannot be made."""
+    try:
+        with unwatched():
+            return Trial(subject, np.random.default_rng(seed)).is_right()
+    except Exception:  # noqa: BLE001 - as in `outcome_of`
+        return False
 
 
 # --- Second derivatives -------------------------------------------------------------------------
@@ -270,8 +276,8 @@ class _Search:
         """
         random = np.random.default_rng(self.seed)
         leaves = [beside(random, leaf) for leaf in subject.leaves]
-        nearby = outcome_of(subject._replace(leaves=leaves, pulls=subject.pulls[-1:]), self.seed)
-        if nearby.wrong is not None or not nearby.settled or call.redone is None:
+        nearby = subject._replace(leaves=leaves, pulls=subject.pulls[-1:])
+        if call.redone is None or not is_right(nearby, self.seed):
             return False
         with unwatched(), suppress(Exception):  # at points that the program did not choose
             return is_at_kink(call.redone, random)

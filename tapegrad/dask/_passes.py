@@ -91,12 +91,18 @@ def _joined_to(partitions: Partitions, graph: dict[Any, Any], name: str) -> dict
     def maker(key: Any) -> Any:
         """The task that makes a block, taken out of the graph, or the key."""
         node = whole.get(key)
-        if used[key] != 1 or not is_a(node, "dask._task_spec", "Task"):
-            target = getattr(node, "target", None)  # of an alias
-            if used[key] != 1 or target is None:
+        if used[key] != 1:
+            return key
+        if is_a(node, "dask._task_spec", "Alias"):
+            found = maker(node.target)
+            if found is node.target:
                 return key
-            return maker(target)
-        return whole.pop(key)
+        elif is_a(node, "dask._task_spec", "Task"):
+            found = node
+        else:
+            return key
+        del whole[key]
+        return found
 
     for i, blocks in enumerate(partitions.blocks):
         task, step_key, _, place = graph[name, i]

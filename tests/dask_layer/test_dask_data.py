@@ -395,10 +395,12 @@ def test_a_block_that_one_task_takes_is_made_there():
     from tapegrad.dask._tasks import Place
 
     x = da.ones((10, 3), chunks=(1, -1)) * 2
-    for data, per_partition in ((x, 1), ({"x": x, "y": x.sum(axis=1)}, 2)):
+    for data, apart in ((x, 0), ({"x": x, "y": x.sum(axis=1)}, 0), ({"x": x, "again": x}, 10)):
         partitions = partitions_of("", data)
         graph, _ = graph_of("step", partitions, [Place(i) for i in range(10)], "name", False)
         count = len(graph)
         whole = _joined_to(partitions, graph, "name")
-        assert len(whole) == count + 10 * (per_partition - 1)
+        assert len(whole) == count + apart
+        needed = {key for node in whole.values() for key in getattr(node, "dependencies", ())}
+        assert needed <= set(whole)
         assert len(partitions.graph) >= 10  # the data keep their own

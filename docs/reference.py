@@ -12,8 +12,6 @@ import inspect
 import re
 from pathlib import Path
 
-from docutils import nodes
-
 HERE = Path(__file__).parent
 TABLE = re.compile(r"^\.\. currentmodule:: (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGE = """\
@@ -80,6 +78,8 @@ def write_pages(_app) -> None:
 
 def name_rows(app, doctree) -> None:
     """Make each row of the object layer's tables an entry of the reference."""
+    from docutils import nodes  # what is above runs without Sphinx, too
+
     if not app.env.docname.startswith("torch/reference"):
         return
     domain = app.env.get_domain("py")

@@ -68,11 +68,25 @@ def register(
 ) -> None:
     """Make `kind` a container: its leaves are differentiated, its rest is carried along.
 
-    `flatten(x)` returns `(children, aux)`, `unflatten(aux, children)` rebuilds x; `aux` must
-    support `==`. Dataclasses and namedtuples need no registration; a field of a dataclass with
-    the metadata `{"static": True}` is carried along. Raises InputError where `kind` is registered
-    already.
+    Dataclasses and namedtuples need no registration; a field of a dataclass with the metadata
+    `{"static": True}` is carried along.
 
+    Parameters
+    ----------
+    kind : type
+        The class; classes derived from it are not containers thereby.
+    flatten : callable
+        Function `flatten(x)` that returns `(children, aux)`; `aux` must support `==`.
+    unflatten : callable
+        Function `unflatten(aux, children)` that builds x again.
+
+    Raises
+    ------
+    InputError
+        Where `kind` is registered already.
+
+    Examples
+    --------
     >>> class Pair:
     ...     def __init__(self, a, b):
     ...         self.a, self.b = a, b

@@ -120,10 +120,34 @@ class InputCost:
 class MemoryReport:
     """What a gradient's memory is. `tapegrad.memory_report` makes it; it prints as tables.
 
-    kept: bytes of arrays' elements that the replay keeps when it begins (inputs included);
-    objects: of the tape itself. peak_forward, peak_backward: the most that was allocated at a time
-    while the function ran, and while it was replayed, beyond what was before: `tracemalloc` counts
-    it. inputs: what each costs, in order. hints: functions to checkpoint, the best first.
+    Attributes
+    ----------
+    title : str
+        The function's name.
+    kept : int
+        Bytes of arrays' elements that the replay keeps when it begins (inputs included).
+    objects : int
+        Bytes of the tape itself.
+    peak_forward, peak_backward : int
+        The most bytes that were allocated at a time while the function ran, and while it was
+        replayed, beyond what was before: `tracemalloc` counts them.
+    inputs : list of InputCost
+        What each input costs, in order.
+    hints : list of Hint
+        Functions to checkpoint, the best first.
+
+    See Also
+    --------
+    memory_report : Makes it.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> report = tapegrad.memory_report(lambda x: np.sum(np.sin(x)), np.ones(1000))
+    >>> report
+    <memory of <lambda>: 7.81 KiB kept>
+    >>> [(cost.name, cost.size) for cost in report.inputs]
+    [('x', 8000)]
     """
 
     def __init__(
@@ -136,9 +160,22 @@ class MemoryReport:
         self._watch, self._found = watch, kept
 
     def table(self, by: By = "operation") -> MemoryTable:
-        """Bytes by operation, by the program's line, or by its function; InputError for another.
+        """Bytes in groups. The inputs are a row: their copies, or the arrays themselves if large.
 
-        The inputs are a row: their copies, or the arrays themselves where these are large.
+        Parameters
+        ----------
+        by : {"operation", "line", "function"}, default "operation"
+            What a row is: an operation, or a line or a function of the program.
+
+        Returns
+        -------
+        MemoryTable
+            A sequence of rows, those that keep most first, which prints as a table.
+
+        Raises
+        ------
+        InputError
+            For another `by`.
         """
         if by not in WAYS:
             known = "'operation', 'line' or 'function'"
@@ -213,18 +250,38 @@ class MemoryReport:
 def memory_report(f: Function, *args: Tree, **kwargs: Any) -> MemoryReport:
     """What the gradient of `f(*args, **kwargs)` keeps and allocates, and how to need less.
 
-    f is run as `profile` runs it: a plain function together with a replay backward, what a
-    transform made (`grad(loss)`) as it stands; of several recordings the report is about the one
-    that keeps most. f runs three times: to be warm, with notes, and once more to see the peaks.
+    f runs three times: to be warm, with notes, and once more to see the peaks.
 
-    A hint names a function of the program, its lines, and the lines that call it: what
-    `tapegrad.checkpoint` around it would save, and how long its calls take, which would run once
-    more. Functions that close over traced values
-    are left out, as checkpoint refuses them.
+    Parameters
+    ----------
+    f : callable
+        It is run as `profile` runs it: a plain function together with a replay backward, what a
+        transform made (`grad(loss)`) as it stands. Of several recordings the report is about the
+        one that keeps most.
+    *args, **kwargs : pytree
+        The arguments of f.
 
-    Raises InputError if nothing is replayed: no argument can be differentiated, or the result does
-    not depend on any.
+    Returns
+    -------
+    MemoryReport
+        The report. A hint of it names a function of the program, its lines, and the lines that
+        call it: what `tapegrad.checkpoint` around it would save, and how long its calls take,
+        which would run once more. Functions that close over traced values are left out, as
+        checkpoint refuses them.
 
+    Raises
+    ------
+    InputError
+        Where nothing is replayed: no argument can be differentiated, or the result does not depend
+        on any.
+
+    See Also
+    --------
+    checkpoint : What a hint is about.
+    profile : Where the time goes.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> def layer(x):
     ...     return np.sin(np.exp(np.tanh(x)))

@@ -166,8 +166,6 @@ class Profile:
         The time of all, without what the profiler itself has taken.
     memory : bool
         Whether allocations were watched.
-    bytes : int
-        What the replay keeps, of the recording that keeps most.
 
     See Also
     --------

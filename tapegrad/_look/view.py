@@ -92,8 +92,6 @@ class TapeView:
         Inputs first, then operations.
     outputs : dict
         The slots of the results by their paths, `{"output['loss']": 7}`; None for a constant.
-    replayed : bool
-        Whether the times and norms of a replay are there (`run`).
 
     See Also
     --------
@@ -121,7 +119,7 @@ class TapeView:
 
     @property
     def replayed(self) -> bool:
-        """Whether a replay was recorded."""
+        """Whether the times and norms of a replay are there (`run`)."""
         return any(row.backward is not None for row in self.rows)
 
     @folding

@@ -34,7 +34,7 @@ _IN_BLOCK: ContextVar[dict[str, Any] | None] = ContextVar("tapegrad_config", def
 
 
 class Config:
-    """The settings of tapegrad: attributes of `tapegrad.config`.
+    """The settings of tapegrad, which are attributes of `tapegrad.config`.
 
     An assignment, `tapegrad.config.tracebacks = "full"`, holds for all threads. The block `with
     tapegrad.config(tracebacks="full"):` changes a setting for what runs inside it in the same

@@ -36,10 +36,20 @@ _Cells = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[bool]]
 
 @dataclass(slots=True)
 class MemoryRow:
-    """One operation, line or function of the program. calls: that keep something.
+    """One operation, line or function of the program.
 
-    arrays: bytes of the elements of arrays that the replay keeps and that this made. objects: of
-    the tape itself: entries, numbers, the heads of arrays.
+    Attributes
+    ----------
+    name : str
+        What it is.
+    calls : int
+        Those that keep something.
+    arrays : int
+        Bytes of the elements of arrays that the replay keeps and that this made.
+    objects : int
+        Bytes of the tape itself: entries, numbers, the heads of arrays.
+    source : str
+        The text of the line, in a table by line.
     """
 
     name: str
@@ -67,7 +77,23 @@ class MemoryTable(Sequence[MemoryRow]):
         return len(self._rows)
 
     def row(self, name: str) -> MemoryRow:
-        """The row of a name; KeyError where there is none."""
+        """The row of a name.
+
+        Parameters
+        ----------
+        name : str
+            As the table shows it.
+
+        Returns
+        -------
+        MemoryRow
+            The row.
+
+        Raises
+        ------
+        KeyError
+            Where there is none.
+        """
         for row in self._rows:
             if row.name == name:
                 return row
@@ -106,9 +132,17 @@ class MemoryTable(Sequence[MemoryRow]):
 class InputCost:
     """What an input costs.
 
-    name: its path in the arguments. size: bytes of its value, and of its derivative. kept: bytes
-    of it that the replay keeps. alone: bytes that are kept for this input alone: they would not
-    be if it were not differentiated (its own are among them).
+    Attributes
+    ----------
+    name : str
+        Its path in the arguments.
+    size : int
+        Bytes of its value, and of its derivative.
+    kept : int
+        Bytes of it that the replay keeps.
+    alone : int
+        Bytes that are kept for this input alone: they would not be if it were not differentiated
+        (its own are among them).
     """
 
     name: str

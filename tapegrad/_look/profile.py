@@ -55,11 +55,24 @@ ELSEWHERE = "(no line)"
 class ProfileRow:
     """One row of a table: an operation, a line or a function of the program, or what is neither.
 
-    calls: of operations. forward, tangent, backward, again: seconds of its own, without the calls
-    within: in the forward pass, for tangents of forward mode, in replays, and in forward passes
-    that a checkpoint runs again. total: seconds with the calls within. bytes: of what the replay
-    keeps (of the recording that keeps most). peak: the most bytes that the program held at a time
-    while this ran, beyond those from before the profile; 0 without `memory=True`.
+    Attributes
+    ----------
+    name : str
+        What it is.
+    calls : int
+        Of operations.
+    forward, tangent, backward, again : float
+        Seconds of its own, without the calls within: in the forward pass, for tangents of forward
+        mode, in replays, and in forward passes that a checkpoint runs again.
+    total : float
+        Seconds with the calls within.
+    bytes : int
+        Of what the replay keeps (of the recording that keeps most).
+    peak : int
+        The most bytes that the program held at a time while this ran, beyond those from before the
+        profile; 0 without `memory=True`.
+    source : str
+        The text of the line, in a table by line.
     """
 
     name: str
@@ -101,7 +114,23 @@ class ProfileTable(Sequence[ProfileRow]):
         return len(self._rows)
 
     def row(self, name: str) -> ProfileRow:
-        """The row of a name; KeyError where there is none."""
+        """The row of a name.
+
+        Parameters
+        ----------
+        name : str
+            As the table shows it.
+
+        Returns
+        -------
+        ProfileRow
+            The row.
+
+        Raises
+        ------
+        KeyError
+            Where there is none.
+        """
         for row in self._rows:
             if row.name == name:
                 return row

@@ -30,7 +30,19 @@ By = Literal["operation", "line", "function"]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The rows of one operation, line or function together; times in seconds, None if unknown."""
+    """The rows of one operation, line or function together.
+
+    Attributes
+    ----------
+    name : str
+        Of the operation, line or function.
+    calls : int
+        How many rows there are.
+    bytes : int
+        What the replay keeps of them.
+    forward, backward : float or None
+        Seconds, None if unknown.
+    """
 
     name: str
     calls: int

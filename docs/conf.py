@@ -32,6 +32,10 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the text of a docstring says what an argument may be
+# Sections are read by napoleon, which comes with Sphinx: numpydoc's own extension would list the
+# methods of a class once more, in a table. tests/test_docstrings.py has numpydoc's validator.
+napoleon_google_docstring = False  # a paragraph may begin with a word and a colon
+napoleon_use_ivar = True  # an attribute is a line of its class, and no entry beside its property
 default_role = "code"  # docstrings write code in single backquotes
 
 # Inventories of this folder: a build asks no network.

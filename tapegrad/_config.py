@@ -34,29 +34,42 @@ _IN_BLOCK: ContextVar[dict[str, Any] | None] = ContextVar("tapegrad_config", def
 
 
 class Config:
-    """The settings of tapegrad: attributes of `tapegrad.config`.
+    """The settings of tapegrad, which are attributes of `tapegrad.config`.
 
     An assignment, `tapegrad.config.tracebacks = "full"`, holds for all threads. The block `with
     tapegrad.config(tracebacks="full"):` changes a setting for what runs inside it in the same
     thread or task, and an assignment inside ends with it. A variable of the environment, read when
     tapegrad is imported, says where a setting starts: `TAPEGRAD_TRACEBACKS`,
-    `TAPEGRAD_MEMORY_BUDGET`, and `TAPEGRAD_PROGRESS`, which may be 0 or 1 as well. Another name,
-    or another value, raises an error that lists the known ones: an InputError that is an
-    AttributeError too. `print(tapegrad.config)` shows all settings.
+    `TAPEGRAD_MEMORY_BUDGET`, and `TAPEGRAD_PROGRESS`, which may be 0 or 1 as well.
+    `print(tapegrad.config)` shows all settings.
 
-    **tracebacks**: what the traceback of an error shows that leaves a transform. "folded" (the
-    default): the program's frames, and a line in place of tapegrad's own. "full": all frames, for
-    who looks for an error in tapegrad itself.
+    Parameters
+    ----------
+    **settings
+        The settings of a block, by the names below.
 
-    **memory_budget**: how many bytes `chunk_size="auto"` may use at a time, beside inputs and
-    results: a positive integer, or text with a unit of powers of 1024 ("200 MB", "4 GiB"). The
-    default is 2**30, one GiB: a fixed number, so that the same program takes the same chunks on a
-    busy machine.
+    Attributes
+    ----------
+    tracebacks : {"folded", "full"}
+        What the traceback of an error shows that leaves a transform. "folded" (the default): the
+        program's frames, and a line in place of tapegrad's own. "full": all frames, for who looks
+        for an error in tapegrad itself.
+    memory_budget : int or str
+        How many bytes `chunk_size="auto"` may use at a time, beside inputs and results: a positive
+        integer, or text with a unit of powers of 1024 ("200 MB", "4 GiB"). The default is 2**30,
+        one GiB: a fixed number, so that the same program takes the same chunks on a busy machine.
+    progress : {"auto", "on", "off"}
+        Whether what takes longer than two seconds shows a bar, in calls that do not say so
+        themselves (`progress=`). "auto" (the default): where tqdm is installed, and a terminal or
+        a notebook is there. "on": wherever stderr leads to. "off": nowhere.
 
-    **progress**: whether what takes longer than two seconds shows a bar, in calls that do not say
-    so themselves (`progress=`). "auto" (the default): where tqdm is installed, and a terminal or a
-    notebook is there. "on": wherever stderr leads to. "off": nowhere.
+    Raises
+    ------
+    InputError
+        For another name or value, with the known ones; it is an AttributeError too.
 
+    Examples
+    --------
     >>> import tapegrad
     >>> tapegrad.config.tracebacks
     'folded'

@@ -49,9 +49,20 @@ class ChangedConstantError(TapegradError, RuntimeError):
 class NonFiniteError(TapegradError, FloatingPointError):
     """A NaN or an infinity came out of finite numbers, under `tapegrad.debug_nans`.
 
-    operation: as users write it, `np.log`. file, line: of the user's program, where the operation
-    was called; empty and 0 if they are not known. backward: whether it is the operation's
-    derivative that is not finite. index: of the element. value: what it is there.
+    Attributes
+    ----------
+    operation : str
+        As users write it, `np.log`.
+    file : str
+        Of the user's program, where the operation was called; empty if it is not known.
+    line : int
+        The line there; 0 if it is not known.
+    backward : bool
+        Whether it is the operation's derivative that is not finite.
+    index : tuple of int
+        Of the element.
+    value : complex
+        What it is there.
     """
 
     operation: str = ""

@@ -116,9 +116,48 @@ def array(
     ndmax: int = 0,
     like: Value = None,
 ) -> Any:
-    """As `numpy.array`; nested lists may have traced parts: `array([x, [1.0, y]])`.
+    """Make an array, as `numpy.array`; nested lists may have traced parts.
 
-    Of a generator or of `d.values()` it makes the array of the items.
+    Parameters
+    ----------
+    object : array_like
+        Arrays, numbers and nested lists of them, with traced parts or not: `[x, [1.0, y]]`. Of a
+        generator or of `d.values()` it makes the array of the items.
+    dtype : dtype, optional
+        Of the result, as in NumPy; of traced values a dtype of numbers.
+    copy : bool or None, default True
+        Whether there is a copy always, never (False), or where one is needed (None).
+    order : {"K", "A", "C", "F"}, default "K"
+        The memory order.
+    subok : bool, default False
+        Whether a subclass of ndarray stays one, without traced parts.
+    ndmin : int, default 0
+        The least number of axes; new ones come first.
+    ndmax : int, default 0
+        The largest number of axes, in releases of NumPy that have it; 0 means as many as there
+        are. Of traced values no axis can be left out.
+    like : array, optional
+        An array of the library that is to make the result, instead of NumPy.
+
+    Returns
+    -------
+    ndarray
+        The array, which is traced if a part is.
+
+    Raises
+    ------
+    ValueError
+        Where a copy is needed and `copy` is False, and for lists of unlike lengths.
+    NotDifferentiableError
+        For a dtype of traced values that is not one of numbers, and an `ndmax` that would leave an
+        axis out.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> import tapegrad.numpy as tnp
+    >>> tapegrad.grad(lambda x: tnp.sum(tnp.array([x, [1.0, 2.0]]) ** 2))(np.ones(2))
+    array([2., 2.])
     """
     given = listed(object)
     gathered = gather(given, "np.array")
@@ -145,7 +184,42 @@ def asarray(
     copy: bool | None = None,
     like: Value = None,
 ) -> Any:
-    """As `numpy.asarray`; it returns a traced array itself, and lists may have traced parts."""
+    """Make an array of what is none, as `numpy.asarray`; lists may have traced parts.
+
+    Parameters
+    ----------
+    a : array_like
+        Arrays, numbers and nested lists of them, with traced parts or not.
+    dtype : dtype, optional
+        Of the result, as in NumPy; of traced values a dtype of numbers.
+    order : {"K", "A", "C", "F"}, optional
+        The memory order; by default as it is.
+    device : {"cpu"}, optional
+        As in NumPy.
+    copy : bool, optional
+        Whether there is a copy always (True), never (False), or where one is needed (None).
+    like : array, optional
+        An array of the library that is to make the result, instead of NumPy.
+
+    Returns
+    -------
+    ndarray
+        The array, or `a` itself where it is one already; a traced array stays as it is.
+
+    Raises
+    ------
+    ValueError
+        Where a copy is needed and `copy` is False, and for lists of unlike lengths.
+    NotDifferentiableError
+        For a dtype of traced values that is not one of numbers.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> import tapegrad.numpy as tnp
+    >>> tapegrad.grad(lambda x: tnp.asarray([x, 2.0]).prod())(3.0)
+    np.float64(2.0)
+    """
     return _as_array(np.asarray, a, dtype, order, _given(device=device, copy=copy, like=like))
 
 
@@ -158,7 +232,42 @@ def asanyarray(
     copy: bool | None = None,
     like: Value = None,
 ) -> Any:
-    """As `numpy.asanyarray`; it returns a traced array itself, and lists may have traced parts."""
+    """Make an array of what is none, as `numpy.asanyarray`; lists may have traced parts.
+
+    Parameters
+    ----------
+    a : array_like
+        Arrays, numbers and nested lists of them, with traced parts or not.
+    dtype : dtype, optional
+        Of the result, as in NumPy; of traced values a dtype of numbers.
+    order : {"K", "A", "C", "F"}, optional
+        The memory order; by default as it is.
+    device : {"cpu"}, optional
+        As in NumPy.
+    copy : bool, optional
+        Whether there is a copy always (True), never (False), or where one is needed (None).
+    like : array, optional
+        An array of the library that is to make the result, instead of NumPy.
+
+    Returns
+    -------
+    ndarray
+        The array, or `a` itself where it is one already; a traced array stays as it is.
+
+    Raises
+    ------
+    ValueError
+        Where a copy is needed and `copy` is False, and for lists of unlike lengths.
+    NotDifferentiableError
+        For a dtype of traced values that is not one of numbers.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> import tapegrad.numpy as tnp
+    >>> tapegrad.grad(lambda x: tnp.asanyarray([x, 2.0]).prod())(3.0)
+    np.float64(2.0)
+    """
     return _as_array(np.asanyarray, a, dtype, order, _given(device=device, copy=copy, like=like))
 
 
@@ -176,12 +285,66 @@ def _as_array(function: Any, a: Value, dtype: Any, order: Order, options: dict[s
 
 
 def ascontiguousarray(a: Value, dtype: Any = None, *, like: Value = None) -> Any:
-    """As `numpy.ascontiguousarray`, of lists with traced parts too."""
+    """An array in C order, as `numpy.ascontiguousarray`; lists may have traced parts.
+
+    Parameters
+    ----------
+    a : array_like
+        Arrays, numbers and nested lists of them, with traced parts or not.
+    dtype : dtype, optional
+        Of the result, as in NumPy; of traced values a dtype of numbers.
+    like : array, optional
+        An array of the library that is to make the result, instead of NumPy.
+
+    Returns
+    -------
+    ndarray
+        The array, of one axis at least.
+
+    Raises
+    ------
+    NotDifferentiableError
+        For a dtype of traced values that is not one of numbers.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> import tapegrad.numpy as tnp
+    >>> tapegrad.grad(lambda x: tnp.ascontiguousarray([x, 2.0]).prod())(3.0)
+    np.float64(2.0)
+    """
     return _laid_out(np.ascontiguousarray, a, dtype, "C", like)
 
 
 def asfortranarray(a: Value, dtype: Any = None, *, like: Value = None) -> Any:
-    """As `numpy.asfortranarray`, of lists with traced parts too."""
+    """An array in Fortran order, as `numpy.asfortranarray`; lists may have traced parts.
+
+    Parameters
+    ----------
+    a : array_like
+        Arrays, numbers and nested lists of them, with traced parts or not.
+    dtype : dtype, optional
+        Of the result, as in NumPy; of traced values a dtype of numbers.
+    like : array, optional
+        An array of the library that is to make the result, instead of NumPy.
+
+    Returns
+    -------
+    ndarray
+        The array, of one axis at least.
+
+    Raises
+    ------
+    NotDifferentiableError
+        For a dtype of traced values that is not one of numbers.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> import tapegrad.numpy as tnp
+    >>> tapegrad.grad(lambda x: tnp.asfortranarray([x, 2.0]).prod())(3.0)
+    np.float64(2.0)
+    """
     return _laid_out(np.asfortranarray, a, dtype, "F", like)
 
 
@@ -195,7 +358,34 @@ def _laid_out(function: Any, a: Value, dtype: Any, order: Order, like: Value) ->
 
 
 def asarray_chkfinite(a: Value, dtype: Any = None, order: Order = None) -> Any:
-    """As `numpy.asarray_chkfinite`, of lists with traced parts too."""
+    """An array of finite numbers, as `numpy.asarray_chkfinite`; lists may have traced parts.
+
+    Parameters
+    ----------
+    a : array_like
+        Arrays, numbers and nested lists of them, with traced parts or not.
+    dtype : dtype, optional
+        Of the result, as in NumPy; of traced values a dtype of numbers.
+    order : {"K", "A", "C", "F"}, optional
+        The memory order; by default as it is.
+
+    Returns
+    -------
+    ndarray
+        The array.
+
+    Raises
+    ------
+    ValueError
+        Where an element is NaN or infinite.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> import tapegrad.numpy as tnp
+    >>> tapegrad.grad(lambda x: tnp.asarray_chkfinite([x, 2.0]).prod())(3.0)
+    np.float64(2.0)
+    """
     a = listed(a)
     made = asarray(a, dtype, order)
     if not in_trace(made):
@@ -217,7 +407,40 @@ def full(
     device: Any = None,
     like: Value = None,
 ) -> Any:
-    """As `numpy.full`, differentiable by the fill value."""
+    """An array filled with a value, as `numpy.full`, differentiable by the value.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The shape.
+    fill_value : array_like
+        What it is filled with, broadcast to the shape; it may be traced.
+    dtype : dtype, optional
+        Of the result; by default that of the value.
+    order : {"C", "F"}, default "C"
+        The memory order.
+    device : {"cpu"}, optional
+        As in NumPy.
+    like : array, optional
+        An array of the library that is to make the result, instead of NumPy.
+
+    Returns
+    -------
+    ndarray
+        The array.
+
+    Raises
+    ------
+    NotDifferentiableError
+        For a dtype of traced values that is not one of numbers.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> import tapegrad.numpy as tnp
+    >>> tapegrad.grad(lambda x: tnp.full(3, x).sum())(2.0)
+    np.float64(3.0)
+    """
     value = gather(fill_value, "np.full")
     if like is not None or not in_trace(value):
         return np.full(shape, fill_value, dtype, order, **_given(device=device, like=like))
@@ -229,7 +452,42 @@ def full(
 def arange(
     *bounds: Any, dtype: Any = None, device: Any = None, like: Value = None, **named: Any
 ) -> Any:
-    """As `numpy.arange`, differentiable by the bounds; the count of numbers is constant."""
+    """Numbers at equal distances, as `numpy.arange`, differentiable by the bounds.
+
+    Parameters
+    ----------
+    start_or_stop : number
+        The first number; of a call with this bound alone the end, and the first number is 0.
+    stop : number, optional
+        The end, which is not among the numbers.
+    step : number, default 1
+        The distance. It may be traced, as the bounds may.
+    dtype : dtype, optional
+        Of the result.
+    device : {"cpu"}, optional
+        As in NumPy.
+    like : array, optional
+        An array of the library that is to make the result, instead of NumPy.
+
+    Returns
+    -------
+    ndarray
+        The numbers. How many there are is constant.
+
+    Raises
+    ------
+    BatchingError
+        Where a bound may differ from example to example of a vmap.
+    NotDifferentiableError
+        For a dtype of traced values that is not one of numbers.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> import tapegrad.numpy as tnp
+    >>> tapegrad.grad(lambda x: tnp.arange(x, 3.0).sum())(0.0)
+    np.float64(3.0)
+    """
     given = (*bounds, *named.values())
     if like is not None or not any(map(in_trace, given)):
         return _numpy.arange(*bounds, **named, **_given(dtype=dtype, device=device, like=like))
@@ -257,7 +515,36 @@ arange.__signature__ = inspect.signature(  # type: ignore[attr-defined]
 
 
 def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Value = None) -> Any:
-    """As `numpy.fromiter`, of traced numbers too."""
+    """An array of the items of an iterable, as `numpy.fromiter`; they may be traced.
+
+    Parameters
+    ----------
+    iter : iterable
+        The items: numbers, traced or not.
+    dtype : dtype
+        Of the result.
+    count : int, default -1
+        How many items are read; -1 means all.
+    like : array, optional
+        An array of the library that is to make the result, instead of NumPy.
+
+    Returns
+    -------
+    ndarray
+        The array.
+
+    Raises
+    ------
+    ValueError
+        Where there are fewer items than `count`.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> import tapegrad.numpy as tnp
+    >>> tapegrad.grad(lambda x: tnp.fromiter((x * k for k in range(3)), float).sum())(2.0)
+    np.float64(3.0)
+    """
     if like is not None:
         return np.fromiter(iter, dtype, count, like=like)
     parts: list[Any] = []
@@ -282,12 +569,67 @@ def fromfunction(
     like: Value = None,
     **kwargs: Any,
 ) -> Any:
-    """As `numpy.fromfunction`: the function may return traced arrays."""
+    """An array of a function's values at indices, as `numpy.fromfunction`; they may be traced.
+
+    Parameters
+    ----------
+    function : callable
+        It is called once, with an array of indices for each axis and `kwargs`.
+    shape : tuple of int
+        The shape of the arrays of indices.
+    dtype : dtype, default float
+        Of the indices.
+    like : array, optional
+        An array of the library that is to make the result, instead of NumPy.
+    **kwargs
+        What else the function gets.
+
+    Returns
+    -------
+    object
+        What the function returns.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> import tapegrad.numpy as tnp
+    >>> tapegrad.grad(lambda x: tnp.fromfunction(lambda i: i * x, (3,)).sum())(2.0)
+    np.float64(3.0)
+    """
     return np.fromfunction(function, shape, dtype=dtype, **_given(like=like), **kwargs)
 
 
 def require(a: Value, dtype: Any = None, requirements: Any = None, *, like: Value = None) -> Any:
-    """As `numpy.require`, of lists with traced parts too; the memory order is as required."""
+    """An array with the memory that is required, as `numpy.require`; lists may have traced parts.
+
+    Parameters
+    ----------
+    a : array_like
+        Arrays, numbers and nested lists of them, with traced parts or not.
+    dtype : dtype, optional
+        Of the result, as in NumPy; of traced values a dtype of numbers.
+    requirements : str or sequence of str, optional
+        As in NumPy: "C", "F", "A", "W", "O", "E" and their long names.
+    like : array, optional
+        An array of the library that is to make the result, instead of NumPy.
+
+    Returns
+    -------
+    ndarray
+        The array.
+
+    Raises
+    ------
+    ValueError
+        Where both C and Fortran order are required.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> import tapegrad.numpy as tnp
+    >>> tapegrad.grad(lambda x: tnp.require([x, 2.0], requirements="C").prod())(3.0)
+    np.float64(2.0)
+    """
     a = listed(a)
     gathered = gather(a, "np.require")
     if like is not None or not in_trace(gathered):

@@ -45,10 +45,23 @@ class Array(Traced, NdarrayInterface):
 
     Transforms make it; programs only meet it. `isinstance(x, tapegrad.Array)` tells that a value
     is being differentiated; `isinstance(x, np.ndarray)`, `isinstance(x, float)` and np.isscalar
-    answer as for its value. Its attributes are those of ndarray; the untraced value comes from
-    `tapegrad.stop_gradient(x)` alone. `float(x)`, `np.asarray(x)` and writes of x into a plain
-    array raise ConversionError.
+    answer as for its value. Its attributes and methods are those of ndarray; the untraced value
+    comes from `tapegrad.stop_gradient(x)` alone. `float(x)`, `np.asarray(x)` and writes of x into
+    a plain array raise ConversionError.
 
+    Attributes
+    ----------
+    shape, ndim, size
+        As of `numpy.ndarray`.
+    dtype : numpy.dtype
+        Always floating or complex.
+
+    See Also
+    --------
+    stop_gradient : The value.
+
+    Examples
+    --------
     >>> import tapegrad
     >>> def loss(x):
     ...     print(repr(x))
@@ -145,14 +158,28 @@ class Array(Traced, NdarrayInterface):
         raise ValueError("cannot delete array elements")
 
     def add_part(self, index: Index, value: Value) -> None:
-        """`self[index] += value` in a replay that made this array: one entry."""
+        """`self[index] += value`, as one entry, in a replay that made this array.
+
+        Parameters
+        ----------
+        index : index
+            As in brackets.
+        value : array_like
+            What is added.
+        """
         if self.is_view or not isinstance(value, Traced) or value.tape is not self.tape:
             self[index] += value
         else:
             add_to_part(self, index, value)
 
     def rebind(self, new: Traced) -> None:
-        """Give this array the state of another one, as an in-place operation does."""
+        """Give this array the state of another one, as an in-place operation does.
+
+        Parameters
+        ----------
+        new : Array
+            The other one, on the same tape or on one within.
+        """
         self.tape = new.tape
         self._value = new._value
         self.slot = new.slot

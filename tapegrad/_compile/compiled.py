@@ -34,45 +34,104 @@ class Compiled(Transformed):
         """The program of a call with such arguments, as text: one line for each call of NumPy's.
 
         It is the program after the passes, as it runs. f is called, with copies of the arguments,
-        until there is one. Raises InputError where there is none: f is called as it is.
+        until there is one.
+
+        Parameters
+        ----------
+        *args, **kwargs : pytree
+            The arguments of the call.
+
+        Returns
+        -------
+        str
+            The program.
+
+        Raises
+        ------
+        InputError
+            Where there is none: f is called as it is.
         """
         return Listing(self.call.shown(args, kwargs))
 
     def source(self, *args: Any, **kwargs: Any) -> str:
-        """The Python code that runs a call with such arguments; as `program` otherwise."""
+        """The Python code that runs a call with such arguments.
+
+        Parameters
+        ----------
+        *args, **kwargs : pytree
+            The arguments of the call.
+
+        Returns
+        -------
+        str
+            The code.
+
+        Raises
+        ------
+        InputError
+            Where there is no program: f is called as it is.
+        """
         return Listing(self.call.source_of(args, kwargs))
 
 
 def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
     f: Function | None = None, *, backend: Backend = "auto", check: int = 0, threads: int = 1
 ) -> Any:
-    """f, whose calls are recorded, and from the third on run as a program without f.
+    """The function f, whose calls are recorded, and from the third on run as a program without f.
 
-    f is any function of arrays and numbers, in pytrees: of NumPy's functions, or a transform of
-    one. The first two calls with arguments of the same structure, shapes and dtypes run f itself
-    and record what it does; if both did the same, later ones run that as straight-line code over
-    arrays made once: with "numpy", with the same results to the last bit. Integers, strings and
-    booleans among the arguments count by value: each has programs of its own.
+    The first two calls with arguments of the same structure, shapes and dtypes run f itself and
+    record what it does; if both did the same, later ones run that as straight-line code over
+    arrays made once. Integers, strings and booleans among the arguments count by value: each has
+    programs of its own. Results are new arrays; writes into arguments are made. Errors are those
+    of f.
 
+    Parameters
+    ----------
+    f : callable, optional
+        Function of arrays and numbers, in pytrees: of NumPy's functions, or a transform of one.
+        Without it the result is a decorator.
+    backend : {"auto", "numpy", "interpreter", "llvm", "eager"}, default "auto"
+        "numpy": a program with the results of f to the last bit; "interpreter": the same call by
+        call; "eager": f itself. "llvm" makes machine code, with the extra `fast`: its sums,
+        products and elementary functions may round otherwise, and nothing warns there of a
+        division by zero; TAPEGRAD_CACHE names the folder where the code is kept. "auto" is "numpy"
+        until the machine code is there, which is made beside it from the third call on; without
+        the extra it stays "numpy".
+    check : int, default 0
+        With n, every n-th call also runs f and compares the results.
+    threads : int, default 1
+        On how many threads long loops of machine code run.
+
+    Returns
+    -------
+    callable
+        Function of f's arguments. Its `program(*args)` and `source(*args)` show the program of
+        such a call, and the code that runs it.
+
+    Raises
+    ------
+    InputError
+        For another backend, for "llvm" without the extra, and for less than one thread.
+    StaleProgramError
+        Where a check finds that the results differ.
+
+    Warns
+    -----
+    EagerWarning
+        Once, where a call runs f itself as no program can be: f draws random numbers, counts its
+        calls, prints values, hands them to code that reads memory, or goes more than eight ways at
+        one place. Inside another transform, and with arguments of other classes, it does so
+        without a warning.
+
+    Notes
+    -----
     Python's branches stay right: where f asks for a value (`if x > 0`, `float(x)`, an index), the
     program asks too, and an answer that never came is recorded when it comes. Arrays and numbers
     that f reads from closures, globals, defaults and attributes are looked at in each call; when
-    they have changed, there is another program. Results are new arrays; writes into arguments are
-    made. Errors are those of f.
+    they have changed, there is another program.
 
-    A call runs f itself, with an `EagerWarning` once, where no program can be: f draws random
-    numbers, counts its calls, prints values, hands them to code that reads memory, or goes more
-    than eight ways at one place. It does so without a warning inside another transform, and with
-    arguments of other classes. `backend`: "numpy" for the program, "interpreter" for the same call
-    by call, "eager" for f itself. "llvm" makes machine code of it, with the extra `fast`: its
-    sums, products and elementary functions may round otherwise, and nothing warns there of a
-    division by zero; TAPEGRAD_CACHE names the folder where the code is kept, and long loops run
-    on so many `threads`. "auto" is "numpy" until the machine code is there, which is made beside
-    it from the third call on; without the extra it stays "numpy". With `check=n`
-    every n-th call also runs f, and raises StaleProgramError where the results differ.
-    `print(fast.program(*args))` shows the program of such a call, and `fast.source(*args)` the
-    code.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> import tapegrad
     >>> fast = tapegrad.compile(tapegrad.grad(lambda x: np.sum(np.sin(x) ** 2)))

@@ -64,11 +64,24 @@ class Unsupported(Rule):
 def elementwise(function: Function, *partials: Partial, **options: Any) -> Rule:
     """Declare an elementwise function by one partial per argument.
 
-    A partial is a function `(out, *args)` of broadcastable arrays, or 1 (or another number) where
-    it is constant. `strong=True` where a partial can be infinite at a finite point: an exactly
-    zero cotangent then stays zero. For a real result of a complex argument the partial is du/dx -
-    i du/dy.
+    Parameters
+    ----------
+    function : callable
+        A `primitive`, or a ufunc.
+    *partials : callable or int
+        Function `(out, *args)` of broadcastable arrays, or 1 (or -1) where the partial is that.
+        For a real result of a complex argument the partial is du/dx - i du/dy.
+    **options
+        `strong=True` where a partial can be infinite at a finite point: an exactly zero cotangent
+        then stays zero. `name=`, `signature=` and others: docs/writing-a-rule.md.
 
+    Returns
+    -------
+    Rule
+        The declaration, which is registered.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> @tapegrad.primitive
     ... def cube(x):
@@ -104,29 +117,106 @@ def _as_function(partial: Any) -> Function:
 
 
 def linear(function: Function, *transposes: Function | None, **options: Any) -> Rule:
-    """Declare a linear function by its transposes `(g, out, *args, **params)`, one per argument.
+    """Declare a linear function by its transposes, one per argument.
 
-    A transpose gets only the shapes and dtypes of the arguments. `fixed=k`: the first k arrays are
-    not differentiated, and transposes get their values. `variadic=True`: one transpose returns all
-    cotangents and gets `wanted`, one truth value per argument. `sequence=True`: the first argument
-    is a list of arrays.
+    Parameters
+    ----------
+    function : callable
+        A `primitive`.
+    *transposes : callable or None
+        Function `(g, out, *args, **params)` that returns a cotangent. It gets only the shapes and
+        dtypes of the arguments.
+    **options
+        `fixed=k`: the first k arrays are not differentiated, and transposes get their values.
+        `variadic=True`: one transpose returns all cotangents and gets `wanted`, one truth value
+        per argument. `sequence=True`: the first argument is a list of arrays. `batch=` and others:
+        docs/writing-a-rule.md.
+
+    Returns
+    -------
+    Rule
+        The declaration, which is registered.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> @tapegrad.primitive
+    ... def reverse(x):
+    ...     return x[::-1]
+    >>> tapegrad.linear(reverse, lambda g, _out, _x: g[::-1])
+    <linear reverse>
+    >>> tapegrad.grad(lambda x: reverse(x) @ np.array([1.0, 2.0]))(np.ones(2))
+    array([2., 1.])
     """
     return register(Linear(function, transposes, **options))
 
 
 def multilinear(function: Function, *transposes: Function, **options: Any) -> Rule:
-    """Declare a product, linear in each array, by a transpose `(g, out, *args, **params)` each."""
+    """Declare a product, which is linear in each array, by one transpose for each.
+
+    Parameters
+    ----------
+    function : callable
+        A `primitive`.
+    *transposes : callable
+        Function `(g, out, *args, **params)` that returns the cotangent of its argument.
+    **options
+        `variadic=True`, as for `linear`; `batch=` and others: docs/writing-a-rule.md.
+
+    Returns
+    -------
+    Rule
+        The declaration, which is registered.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> @tapegrad.primitive
+    ... def inner(x, y):
+    ...     return np.sum(x * y)
+    >>> tapegrad.multilinear(inner, lambda g, _, _x, y: g * y, lambda g, _, x, _y: g * x)
+    <multilinear inner>
+    >>> tapegrad.grad(inner, (0, 1))(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    (array([3., 4.]), array([1., 2.]))
+    """
     return register(Multilinear(function, transposes, **options))
 
 
 def general(function: Function, **options: Any) -> Rule:
-    """Declare any other function by `vjp=`, `jvp=` or both; one that is left out is derived.
+    """Declare any other function by a vjp, a jvp or both; one that is left out is derived.
 
-    `vjp`: functions `(g, out, *args, **params)`, one per argument, or one for all that returns a
-    tuple. `jvp`: a function `(dots, out, *args, **params)`, with None for an absent tangent. With
-    several results, `g` and `out` are tuples, and the jvp returns one tangent (or None) for each.
-    `hermitian=True`: the first argument is a matrix that is Hermitian (or symmetric) by promise,
-    which has a derivative along Hermitian directions; these `tapegrad.testing` takes.
+    Parameters
+    ----------
+    function : callable
+        A `primitive`.
+    **options
+        `vjp=`: functions `(g, out, *args, **params)`, one per argument, or one for all that
+        returns a tuple. `jvp=`: a function `(dots, out, *args, **params)`, with None for an absent
+        tangent. With several results, `g` and `out` are tuples, and the jvp returns one tangent
+        (or None) for each. `hermitian=True`: the first argument is a matrix that is Hermitian (or
+        symmetric) by promise, which has a derivative along Hermitian directions; these
+        `tapegrad.testing` takes. `batch=` and others: docs/writing-a-rule.md.
+
+    Returns
+    -------
+    Rule
+        The declaration, which is registered.
+
+    Raises
+    ------
+    RuleError
+        With neither a vjp nor a jvp.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> @tapegrad.primitive
+    ... def norm(x):
+    ...     return np.sqrt(np.sum(x * x))
+    >>> tapegrad.general(norm, vjp=[lambda g, out, x: g * x / out])
+    <general norm>
+    >>> tapegrad.grad(norm)(np.array([3.0, 4.0]))
+    array([0.6, 0.8])
     """
     return register(General(function, **options))
 
@@ -134,22 +224,86 @@ def general(function: Function, **options: Any) -> Rule:
 def composite(function: Function, definition: Function, **options: Any) -> Rule:
     """Declare a function by an equivalent definition in terms of differentiable functions.
 
-    `linear=True`: a settled call (`settle=`) is linear in its arrays together, but for those at
-    the positions `fixed=`, which are constants.
+    Parameters
+    ----------
+    function : callable
+        A `primitive`.
+    definition : callable
+        Function of the same arguments and with the same result, which is traced inside.
+    **options
+        `linear=True`: a settled call (`settle=`) is linear in its arrays together, but for those
+        at the positions `fixed=`, which are constants. Others: docs/writing-a-rule.md.
+
+    Returns
+    -------
+    Rule
+        The declaration, which is registered.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> @tapegrad.primitive
+    ... def sigmoid(x):
+    ...     return 1 / (1 + np.exp(-x))
+    >>> tapegrad.composite(sigmoid, lambda x: (np.tanh(x / 2) + 1) / 2)
+    <composite sigmoid>
+    >>> tapegrad.grad(sigmoid)(0.0)
+    np.float64(0.25)
     """
     options.setdefault("batch", "align")
     return register(Composite(function, definition, **options))
 
 
 def constant(*functions: Function, **options: Any) -> None:
-    """Declare functions whose derivative is zero where it exists; their results are untraced."""
+    """Declare functions whose derivative is zero where it exists; their results are untraced.
+
+    Parameters
+    ----------
+    *functions : callable
+        A `primitive` each.
+    **options
+        `batch=` and others, for all of them: docs/writing-a-rule.md.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> @tapegrad.primitive
+    ... def steps(x):
+    ...     return np.floor(x)
+    >>> tapegrad.constant(steps)
+    >>> tapegrad.grad(lambda x: x * steps(x))(2.5)
+    np.float64(2.0)
+    """
     options.setdefault("batch", "align")
     for function in functions:
         register(Constant(function, **options))
 
 
 def unsupported(*functions: Function, reason: str, **options: Any) -> None:
-    """Declare functions that cannot be differentiated, and why."""
+    """Declare functions that cannot be differentiated, and why.
+
+    Parameters
+    ----------
+    *functions : callable
+        A `primitive` each. A call of it on traced values raises NotDifferentiableError.
+    reason : str
+        Why, in the words of the error.
+    **options
+        `name=` and others, for all of them: docs/writing-a-rule.md.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> @tapegrad.primitive
+    ... def shown(x):
+    ...     return str(x)
+    >>> tapegrad.unsupported(shown, reason="it makes text")
+    >>> try:
+    ...     tapegrad.grad(shown)(1.0)
+    ... except tapegrad.NotDifferentiableError as error:
+    ...     print(error)
+    shown: not differentiable (it makes text).
+    """
     for function in functions:
         register(Unsupported(function, reason, **options))
 

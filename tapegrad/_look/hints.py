@@ -106,13 +106,26 @@ def _arguments(frame: FrameType) -> tuple[list[np.ndarray[Any, Any]], set[int], 
 class Hint:
     """What `checkpoint` around a function of the program would save.
 
-    function, file, line: where the function is; end: its last line. callers: the lines that call
-    it, which are those to change: `layer(x)` to `checkpoint(layer)(x)`, each once, in order of
-    time. calls: of it, in the program. kept: bytes that the
-    replay would keep less when it begins. saved: about how much lower the peak would be, as one
-    call at a time is run again, with all that it keeps and returns. seconds: how long the calls
-    take, which run once more.
     Hints are for one function each: of functions that call each other, choose one.
+
+    Attributes
+    ----------
+    function, file : str
+        Where the function is.
+    line, end : int
+        Its first and its last line.
+    callers : tuple
+        The lines that call it, which are those to change: `layer(x)` to `checkpoint(layer)(x)`,
+        each once, in order of time.
+    calls : int
+        Of it, in the program.
+    kept : int
+        Bytes that the replay would keep less when it begins.
+    saved : int
+        About how much lower the peak would be, as one call at a time is run again, with all that
+        it keeps and returns.
+    seconds : float
+        How long the calls take, which run once more.
     """
 
     function: str

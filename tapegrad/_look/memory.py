@@ -36,10 +36,20 @@ _Cells = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[bool]]
 
 @dataclass(slots=True)
 class MemoryRow:
-    """One operation, line or function of the program. calls: that keep something.
+    """One operation, line or function of the program.
 
-    arrays: bytes of the elements of arrays that the replay keeps and that this made. objects: of
-    the tape itself: entries, numbers, the heads of arrays.
+    Attributes
+    ----------
+    name : str
+        What it is.
+    calls : int
+        Those that keep something.
+    arrays : int
+        Bytes of the elements of arrays that the replay keeps and that this made.
+    objects : int
+        Bytes of the tape itself: entries, numbers, the heads of arrays.
+    source : str
+        The text of the line, in a table by line.
     """
 
     name: str
@@ -67,7 +77,23 @@ class MemoryTable(Sequence[MemoryRow]):
         return len(self._rows)
 
     def row(self, name: str) -> MemoryRow:
-        """The row of a name; KeyError where there is none."""
+        """The row of a name.
+
+        Parameters
+        ----------
+        name : str
+            As the table shows it.
+
+        Returns
+        -------
+        MemoryRow
+            The row.
+
+        Raises
+        ------
+        KeyError
+            Where there is none.
+        """
         for row in self._rows:
             if row.name == name:
                 return row
@@ -106,9 +132,17 @@ class MemoryTable(Sequence[MemoryRow]):
 class InputCost:
     """What an input costs.
 
-    name: its path in the arguments. size: bytes of its value, and of its derivative. kept: bytes
-    of it that the replay keeps. alone: bytes that are kept for this input alone: they would not
-    be if it were not differentiated (its own are among them).
+    Attributes
+    ----------
+    name : str
+        Its path in the arguments.
+    size : int
+        Bytes of its value, and of its derivative.
+    kept : int
+        Bytes of it that the replay keeps.
+    alone : int
+        Bytes that are kept for this input alone: they would not be if it were not differentiated
+        (its own are among them).
     """
 
     name: str
@@ -120,10 +154,34 @@ class InputCost:
 class MemoryReport:
     """What a gradient's memory is. `tapegrad.memory_report` makes it; it prints as tables.
 
-    kept: bytes of arrays' elements that the replay keeps when it begins (inputs included);
-    objects: of the tape itself. peak_forward, peak_backward: the most that was allocated at a time
-    while the function ran, and while it was replayed, beyond what was before: `tracemalloc` counts
-    it. inputs: what each costs, in order. hints: functions to checkpoint, the best first.
+    Attributes
+    ----------
+    title : str
+        The function's name.
+    kept : int
+        Bytes of arrays' elements that the replay keeps when it begins (inputs included).
+    objects : int
+        Bytes of the tape itself.
+    peak_forward, peak_backward : int
+        The most bytes that were allocated at a time while the function ran, and while it was
+        replayed, beyond what was before: `tracemalloc` counts them.
+    inputs : list of InputCost
+        What each input costs, in order.
+    hints : list of Hint
+        Functions to checkpoint, the best first.
+
+    See Also
+    --------
+    memory_report : Makes it.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> report = tapegrad.memory_report(lambda x: np.sum(np.sin(x)), np.ones(1000))
+    >>> report
+    <memory of <lambda>: 7.81 KiB kept>
+    >>> [(cost.name, cost.size) for cost in report.inputs]
+    [('x', 8000)]
     """
 
     def __init__(
@@ -136,9 +194,22 @@ class MemoryReport:
         self._watch, self._found = watch, kept
 
     def table(self, by: By = "operation") -> MemoryTable:
-        """Bytes by operation, by the program's line, or by its function; InputError for another.
+        """Bytes in groups. The inputs are a row: their copies, or the arrays themselves if large.
 
-        The inputs are a row: their copies, or the arrays themselves where these are large.
+        Parameters
+        ----------
+        by : {"operation", "line", "function"}, default "operation"
+            What a row is: an operation, or a line or a function of the program.
+
+        Returns
+        -------
+        MemoryTable
+            A sequence of rows, those that keep most first, which prints as a table.
+
+        Raises
+        ------
+        InputError
+            For another `by`.
         """
         if by not in WAYS:
             known = "'operation', 'line' or 'function'"
@@ -213,18 +284,38 @@ class MemoryReport:
 def memory_report(f: Function, *args: Tree, **kwargs: Any) -> MemoryReport:
     """What the gradient of `f(*args, **kwargs)` keeps and allocates, and how to need less.
 
-    f is run as `profile` runs it: a plain function together with a replay backward, what a
-    transform made (`grad(loss)`) as it stands; of several recordings the report is about the one
-    that keeps most. f runs three times: to be warm, with notes, and once more to see the peaks.
+    f runs three times: to be warm, with notes, and once more to see the peaks.
 
-    A hint names a function of the program, its lines, and the lines that call it: what
-    `tapegrad.checkpoint` around it would save, and how long its calls take, which would run once
-    more. Functions that close over traced values
-    are left out, as checkpoint refuses them.
+    Parameters
+    ----------
+    f : callable
+        It is run as `profile` runs it: a plain function together with a replay backward, what a
+        transform made (`grad(loss)`) as it stands. Of several recordings the report is about the
+        one that keeps most.
+    *args, **kwargs : pytree
+        The arguments of f.
 
-    Raises InputError if nothing is replayed: no argument can be differentiated, or the result does
-    not depend on any.
+    Returns
+    -------
+    MemoryReport
+        The report. A hint of it names a function of the program, its lines, and the lines that
+        call it: what `tapegrad.checkpoint` around it would save, and how long its calls take,
+        which would run once more. Functions that close over traced values are left out, as
+        checkpoint refuses them.
 
+    Raises
+    ------
+    InputError
+        Where nothing is replayed: no argument can be differentiated, or the result does not depend
+        on any.
+
+    See Also
+    --------
+    checkpoint : What a hint is about.
+    profile : Where the time goes.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> def layer(x):
     ...     return np.sin(np.exp(np.tanh(x)))

@@ -362,11 +362,28 @@ def debug_nans(*, infinities: bool = True) -> Iterator[None]:
     """Within the block, raise at the first operation that makes a NaN or an infinity.
 
     It is also a decorator. It watches what transforms trace, in all threads: the results of calls,
-    the cotangents and tangents of their derivatives. The error, a NonFiniteError, names the
-    operation, the user's line, the ranges of the arguments and the element; for a derivative the
-    line is that of the forward call. Cotangents that a replay repairs (of a branch that
-    `np.where` does not take, docs/kinks.md) are no errors: what counts is what reaches a result.
-    `infinities=False` looks for NaNs alone. A NaN that comes in with the inputs, or with a
+    the cotangents and tangents of their derivatives.
+
+    Parameters
+    ----------
+    infinities : bool, default True
+        Whether an infinity counts as well; False looks for NaNs alone.
+
+    Yields
+    ------
+    None
+        Nothing is bound by `with`.
+
+    Raises
+    ------
+    NonFiniteError
+        At the operation. It names it, the user's line, the ranges of the arguments and the
+        element; for a derivative the line is that of the forward call.
+
+    Notes
+    -----
+    Cotangents that a replay repairs (of a branch that `np.where` does not take, docs/kinks.md) are
+    no errors: what counts is what reaches a result. A NaN that comes in with the inputs, or with a
     constant, is made by no operation, and nothing is raised for what comes of it. Compiled and
     checkpointed functions run as they are written.
 
@@ -374,6 +391,8 @@ def debug_nans(*, infinities: bool = True) -> Iterator[None]:
     Operations on tensors (`tapegrad.torch`) are watched in the thread or task of the block alone.
     Everything is slower within: each result is looked at.
 
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> try:
     ...     with tapegrad.debug_nans():

@@ -55,11 +55,24 @@ ELSEWHERE = "(no line)"
 class ProfileRow:
     """One row of a table: an operation, a line or a function of the program, or what is neither.
 
-    calls: of operations. forward, tangent, backward, again: seconds of its own, without the calls
-    within: in the forward pass, for tangents of forward mode, in replays, and in forward passes
-    that a checkpoint runs again. total: seconds with the calls within. bytes: of what the replay
-    keeps (of the recording that keeps most). peak: the most bytes that the program held at a time
-    while this ran, beyond those from before the profile; 0 without `memory=True`.
+    Attributes
+    ----------
+    name : str
+        What it is.
+    calls : int
+        Of operations.
+    forward, tangent, backward, again : float
+        Seconds of its own, without the calls within: in the forward pass, for tangents of forward
+        mode, in replays, and in forward passes that a checkpoint runs again.
+    total : float
+        Seconds with the calls within.
+    bytes : int
+        Of what the replay keeps (of the recording that keeps most).
+    peak : int
+        The most bytes that the program held at a time while this ran, beyond those from before the
+        profile; 0 without `memory=True`.
+    source : str
+        The text of the line, in a table by line.
     """
 
     name: str
@@ -101,7 +114,23 @@ class ProfileTable(Sequence[ProfileRow]):
         return len(self._rows)
 
     def row(self, name: str) -> ProfileRow:
-        """The row of a name; KeyError where there is none."""
+        """The row of a name.
+
+        Parameters
+        ----------
+        name : str
+            As the table shows it.
+
+        Returns
+        -------
+        ProfileRow
+            The row.
+
+        Raises
+        ------
+        KeyError
+            Where there is none.
+        """
         for row in self._rows:
             if row.name == name:
                 return row
@@ -154,9 +183,30 @@ class ProfileTable(Sequence[ProfileRow]):
 class Profile:
     """Where the time of a block went, and what its replays keep. `tapegrad.profile` makes it.
 
-    It prints as its tables by operation and by line. value: what the function has returned; None
-    of a block. seconds: the time of all, without what the profiler itself has taken. memory:
-    whether allocations were watched.
+    It prints as its tables by operation and by line.
+
+    Attributes
+    ----------
+    title : str
+        The function's name, or "profile".
+    value : object
+        What the function has returned; None of a block.
+    seconds : float
+        The time of all, without what the profiler itself has taken.
+    memory : bool
+        Whether allocations were watched.
+
+    See Also
+    --------
+    profile : Makes it.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> with tapegrad.profile() as found:
+    ...     gradient = tapegrad.grad(lambda x: np.sum(np.sin(x)))(np.ones(1000))
+    >>> found.bytes, found.table("operation").row("np.sin").calls
+    (8000, 1)
     """
 
     def __init__(self, title: str = "profile", *, memory: bool = False) -> None:
@@ -209,12 +259,28 @@ class Profile:
     ) -> ProfileTable:
         """Rows by operation, by the program's line, or by its function: those with most first.
 
-        sort: a column: "own" (the default), "total", "forward", "tangent", "backward", "again",
-        "calls", "bytes", "peak" or "name". limit: how many rows are printed; None: all.
-        InputError for another `by`, `sort` or `limit`, and before the block has ended.
-
         The times of all rows without the calls within (`own`) add up to `seconds`, in each table,
         if there is one thread.
+
+        Parameters
+        ----------
+        by : {"operation", "line", "function"}, default "operation"
+            What a row is.
+        sort : str, default "own"
+            A column: "own", "total", "forward", "tangent", "backward", "again", "calls", "bytes",
+            "peak" or "name".
+        limit : int or None, default 60
+            How many rows are printed; None: all.
+
+        Returns
+        -------
+        ProfileTable
+            A sequence of rows, which prints as a table.
+
+        Raises
+        ------
+        InputError
+            For another `by`, `sort` or `limit`, and before the block has ended.
         """
         if by not in WAYS:
             known = "'operation', 'line' or 'function'"
@@ -276,6 +342,16 @@ class Profile:
 
         Flows lead from calls to the steps of replays that belong to them; the arguments of an
         event have its file and line. Open it at https://ui.perfetto.dev.
+
+        Parameters
+        ----------
+        path : str or PathLike
+            The file.
+
+        Raises
+        ------
+        InputError
+            Before the block has ended.
         """
         self._require_end("export_chrome_trace")
         trace = trace_of(self.events, self._recorder.threads, process=self.title)
@@ -284,8 +360,19 @@ class Profile:
     def export_stacks(self, path: str | PathLike[str], metric: str = "own") -> None:
         """Write stacks with a number each, for flame graphs (speedscope, flamegraph.pl, inferno).
 
-        The frames of the program are outermost first, the operation is last. metric: "own"
-        (microseconds without the calls within) or "bytes" (what the replay keeps).
+        The frames of the program are outermost first, the operation is last.
+
+        Parameters
+        ----------
+        path : str or PathLike
+            The file.
+        metric : {"own", "bytes"}, default "own"
+            The number: microseconds without the calls within, or what the replay keeps.
+
+        Raises
+        ------
+        InputError
+            For another metric, and before the block has ended.
         """
         if metric not in ("own", "bytes"):
             raise InputError(
@@ -416,22 +503,48 @@ def profile(
 def profile(
     f: Function | None = None, *, backward: bool | None = None, memory: bool = False
 ) -> Any:
-    """`profile(f)(*args)` runs `f(*args)`, and returns a `Profile`: its tables, and its `value`.
+    """`profile(f)(*args)` runs `f(*args)`, and returns its `Profile`: tables, and the `value`.
 
-    What a transform made (`grad(loss)`, `hessian(loss)`, `vmap(f)`, a compiled function) is run as
-    it stands. Any other function is run together with a replay backward, by ones as the cotangents
-    of its results, if it is called with floating or complex arrays or numbers, and its results
-    depend on them: so `profile(loss)(x)` is the profile of `value_and_grad(loss)(x)`. `backward`
-    says it otherwise. Without f it is a context manager: all transforms within the block.
+    Without f it is a context manager: all transforms within the block.
 
+    Parameters
+    ----------
+    f : callable, optional
+        What a transform made (`grad(loss)`, `hessian(loss)`, `vmap(f)`, a compiled function) is
+        run as it stands. Any other function is run together with a replay backward, by ones as the
+        cotangents of its results, if it is called with floating or complex arrays or numbers, and
+        its results depend on them: so `profile(loss)(x)` is the profile of
+        `value_and_grad(loss)(x)`.
+    backward : bool, optional
+        Whether there is a replay, where it is not to follow from f.
+    memory : bool, default False
+        Whether the peak of what was allocated is watched as well (`tracemalloc`), which makes all
+        slower.
+
+    Returns
+    -------
+    callable or Profile
+        Function of f's arguments that returns a `Profile`; without f the profile itself, to enter.
+
+    Raises
+    ------
+    InputError
+        For what is not a function. What f raises goes through.
+
+    See Also
+    --------
+    tape : The operations, one by one.
+    memory_report : What the replay keeps.
+
+    Notes
+    -----
     The profile has the calls on traced and batched arrays, in all threads, the steps of replays
     backward (their times are at the lines of the forward calls), tangents of forward mode, and
     what checkpoints run again. The rest of a function's time is one row: Python, and NumPy on
-    plain arrays. The time of the profiler itself is left out. With `memory` the peak of what was
-    allocated is watched as well (`tracemalloc`), which makes all slower.
+    plain arrays. The time of the profiler itself is left out.
 
-    Raises InputError for what is not a function; what f raises goes through.
-
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> found = tapegrad.profile(lambda x: np.sum(np.sin(x) ** 2))(np.ones(1000))
     >>> table = found.table("operation", sort="bytes")

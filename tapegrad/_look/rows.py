@@ -30,19 +30,37 @@ from tapegrad._look.lines import Site
 class Row:
     """One entry of a tape: an operation that was called, or an input.
 
-    slot: where the result lives; rows are in order of their slots, which is the order of time.
-    operation: as users write it, `np.sin`; `x[...]` for a part, `x[...] =` for a write, `output 1`
-    for one of several results; `input`, and `inner input` for that of a transform within.
-    reads: the slots of the arguments, without constants.
-    shape, dtype: of the result; None if there are several, of which there are `results`.
-    name: of an input, its path in the arguments: `parameters['hidden'][0]`; of an output, its path
-    in the result: `output['loss']`, the first of several. site: the user's frames, innermost
-    first; empty for what a transform does after the program.
-    of: the slot of the entry that a replay was at, if the operation is part of a replay.
-    bytes: of the arrays that the replay keeps and that this operation made (or, for a constant,
-    was the first to keep). forward, backward: seconds, None where they were not measured; an
-    operation without a cotangent takes no time backward. norm: of the cotangent of the result
-    (the root of the sum of squares), None where the replay had none or was not recorded.
+    Attributes
+    ----------
+    slot : int
+        Where the result lives; rows are in order of their slots, which is the order of time.
+    operation : str
+        As users write it, `np.sin`; `x[...]` for a part, `x[...] =` for a write, `output 1` for
+        one of several results; `input`, and `inner input` for that of a transform within.
+    reads : tuple of int
+        The slots of the arguments, without constants.
+    shape : tuple of int or None
+        Of the result; None if there are several.
+    dtype : numpy.dtype or None
+        Of the result; None if there are several.
+    results : int
+        How many results there are.
+    name : str
+        Of an input, its path in the arguments: `parameters['hidden'][0]`; of an output, its path
+        in the result: `output['loss']`, the first of several.
+    site : tuple
+        The user's frames, innermost first; empty for what a transform does after the program.
+    of : int or None
+        The slot of the entry that a replay was at, if the operation is part of a replay.
+    bytes : int
+        Of the arrays that the replay keeps and that this operation made (or, for a constant, was
+        the first to keep).
+    forward, backward : float or None
+        Seconds, None where they were not measured; an operation without a cotangent takes no time
+        backward.
+    norm : float or None
+        Of the cotangent of the result (the root of the sum of squares), None where the replay had
+        none or was not recorded.
     """
 
     slot: int

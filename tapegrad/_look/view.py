@@ -30,7 +30,19 @@ By = Literal["operation", "line", "function"]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The rows of one operation, line or function together; times in seconds, None if unknown."""
+    """The rows of one operation, line or function together.
+
+    Attributes
+    ----------
+    name : str
+        Of the operation, line or function.
+    calls : int
+        How many rows there are.
+    bytes : int
+        What the replay keeps of them.
+    forward, backward : float or None
+        Seconds, None if unknown.
+    """
 
     name: str
     calls: int
@@ -81,12 +93,28 @@ class Summary(Sequence[Group]):
 class TapeView:
     """The tape of one run of a function: its rows, in order of time. `tapegrad.tape` makes it.
 
-    Its length and iteration are those of its rows (`Row`), `view[slot]` is the row of a slot, and
-    it prints as a table. It keeps no values but the arguments, for `run`: a view is small.
+    Its length and iteration are those of its rows, `view[slot]` is the row of a slot, and it
+    prints as a table. It keeps no values but the arguments, for `run`: a view is small.
 
-    title: the function's name. rows: inputs first, then operations. outputs: the slots of the
-    results by their paths, `{"output['loss']": 7}`; None for a constant. replayed: whether the
-    times and norms of a replay are there (`run`).
+    Attributes
+    ----------
+    title : str
+        The function's name.
+    rows : list of Row
+        Inputs first, then operations.
+    outputs : dict
+        The slots of the results by their paths, `{"output['loss']": 7}`; None for a constant.
+
+    See Also
+    --------
+    tape : Makes it.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> view = tapegrad.tape(lambda x: np.sum(x * x), np.ones(2))
+    >>> view, view[1].operation, view.outputs
+    (<tape of <lambda>: 3 rows>, 'np.multiply', {'output': 3})
     """
 
     def __init__(
@@ -103,15 +131,30 @@ class TapeView:
 
     @property
     def replayed(self) -> bool:
-        """Whether a replay was recorded."""
+        """Whether the times and norms of a replay are there (`run`)."""
         return any(row.backward is not None for row in self.rows)
 
     @folding
     def run(self, cotangent: Tree | None = None) -> TapeView:
-        """Run the function again, and its replay backward, with times and norms; returns self.
+        """Run the function again, and its replay backward, with times and norms.
 
-        cotangent: of the function's result, in its containers; by default ones.
+        Parameters
+        ----------
+        cotangent : pytree, optional
+            Of the function's result, in its containers; by default ones.
 
+        Returns
+        -------
+        TapeView
+            The view itself.
+
+        Raises
+        ------
+        InputError
+            Where the view is of a history, which has no function.
+
+        Examples
+        --------
         >>> import numpy as np, tapegrad
         >>> view = tapegrad.tape(lambda x: np.sum(x * x), np.ones(2)).run()
         >>> [round(row.norm, 6) for row in view.rows]
@@ -123,10 +166,26 @@ class TapeView:
         return self
 
     def summary(self, by: By = "operation") -> Summary:
-        """Calls, bytes and times by operation, by the user's line, or by the user's function.
+        """Calls, bytes and times in groups of rows.
 
-        What a transform does after the program has no line: `(none)`.
+        Parameters
+        ----------
+        by : {"operation", "line", "function"}, default "operation"
+            What a group is: an operation, a line or a function of the user. What a transform does
+            after the program has no line: `(none)`.
 
+        Returns
+        -------
+        Summary
+            A sequence of groups, the dearest first, which prints as a table.
+
+        Raises
+        ------
+        InputError
+            For another `by`.
+
+        Examples
+        --------
         >>> import numpy as np, tapegrad
         >>> print(tapegrad.tape(lambda x: np.sum(np.sin(x) * np.sin(2 * x)), np.ones(3)).summary())
         operation    calls  bytes
@@ -158,11 +217,23 @@ class TapeView:
         return Summary(by, found)
 
     def table(self, limit: int | None = tables.LIMIT, width: int | None = None) -> str:
-        """The rows as text; of more than `limit`, the first and the last. None: all.
+        """The rows as text.
 
-        width: the most characters of a line, to which long texts are clipped; `print` takes that
-        of the terminal. Results that are inputs or constants stand below.
+        Parameters
+        ----------
+        limit : int or None, default 60
+            Of more rows, the first and the last are shown. None: all.
+        width : int, optional
+            The most characters of a line, to which long texts are clipped; `print` takes that of
+            the terminal.
 
+        Returns
+        -------
+        str
+            The table. Results that are inputs or constants stand below.
+
+        Examples
+        --------
         >>> import numpy as np, tapegrad
         >>> text = tapegrad.tape(lambda x: (2 * x, x, 1.0), 3.0).table()
         >>> print(text.splitlines()[-1])
@@ -206,8 +277,20 @@ class TapeView:
         ]
 
     def to_svg(self, limit: int = pictures.LIMIT) -> str:
-        """A picture as text of SVG: time runs downwards. A longer tape shows both its ends.
+        """A picture: time runs downwards.
 
+        Parameters
+        ----------
+        limit : int, default 200
+            The most rows that are drawn; a longer tape shows both its ends.
+
+        Returns
+        -------
+        str
+            Text of SVG.
+
+        Examples
+        --------
         >>> import numpy as np, tapegrad
         >>> tapegrad.tape(np.sum, np.ones(2)).to_svg().startswith("<svg ")
         True
@@ -215,19 +298,48 @@ class TapeView:
         return pictures.render_svg(self._boxes(), self.title, limit=limit)
 
     def to_dot(self, limit: int = pictures.LIMIT) -> str:
-        """A graph as text of Graphviz's language."""
+        """A graph in Graphviz's language.
+
+        Parameters
+        ----------
+        limit : int, default 200
+            The most rows that are drawn.
+
+        Returns
+        -------
+        str
+            Text of DOT.
+        """
         return pictures.render_dot(self._boxes(), self.title, limit=limit)
 
     def to_mermaid(self, limit: int = pictures.LIMIT) -> str:
-        """A flowchart as text of Mermaid's language, which many Markdown viewers draw."""
+        """A flowchart in Mermaid's language, which many Markdown viewers draw.
+
+        Parameters
+        ----------
+        limit : int, default 200
+            The most rows that are drawn.
+
+        Returns
+        -------
+        str
+            Text of Mermaid.
+        """
         return pictures.render_mermaid(self._boxes(), self.title, limit=limit)
 
     def to_html(self) -> str:
-        """A page as text of HTML, in one file that loads nothing: to open in a browser.
+        """A page in one file that loads nothing: to open in a browser.
 
-        It shows all rows, however many: folded by calls and loops, to zoom and to search. With
-        the replay (`run`) it shows the norms of the cotangents, step by step.
+        It shows all rows, however many: folded by calls and loops, to zoom and to search. With the
+        replay (`run`) it shows the norms of the cotangents, step by step.
 
+        Returns
+        -------
+        str
+            Text of HTML.
+
+        Examples
+        --------
         >>> import numpy as np, tapegrad
         >>> tapegrad.tape(np.sum, np.ones(2)).to_html().startswith("<!doctype html>")
         True
@@ -237,9 +349,17 @@ class TapeView:
         return render(self.title, self.rows)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a file in the format that its name ends in: .html, .svg, .dot, .mmd, .txt, .csv.
+        """Write a file in the format that its name ends in.
 
-        Raises InputError for another ending.
+        Parameters
+        ----------
+        path : str or PathLike
+            A name that ends in .html, .svg, .dot, .mmd, .txt or .csv.
+
+        Raises
+        ------
+        InputError
+            For another ending.
         """
         path = Path(path)
         render = FORMATS.get(path.suffix.lower())
@@ -253,7 +373,18 @@ class TapeView:
         path.write_text(render(self), encoding="utf-8")
 
     def to_pandas(self) -> Any:
-        """The rows as a pandas DataFrame, indexed by slot; ImportError where pandas is missing."""
+        """The rows as a pandas DataFrame, indexed by slot.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A column for each attribute of a row.
+
+        Raises
+        ------
+        ImportError
+            Where pandas is missing.
+        """
         try:
             pandas = importlib.import_module("pandas")
         except ImportError as error:
@@ -328,15 +459,38 @@ def _sum(times: Iterator[float | None]) -> float | None:
 
 @folding
 def tape(f: Function, *args: Tree, profile: bool = False, **kwargs: Any) -> TapeView:
-    """Run `f(*args, **kwargs)` once on a tape, and return the tape to look at: a `TapeView`.
+    """Run `f(*args, **kwargs)` once on a tape, and return the tape to look at.
 
-    All floating and complex arrays and numbers in the arguments are traced, in whatever containers
-    they are; the rest is passed as it is. f may return anything. Of a transform (`grad(f)`) the
-    tape has the operations of the replay too, at the lines of the calls that they are of.
-    With `profile` the run is timed and replayed backward, as by `TapeView.run()`.
+    Parameters
+    ----------
+    f : callable
+        Any function; it may return anything. Of a transform (`grad(f)`) the tape has the
+        operations of the replay too, at the lines of the calls that they are of.
+    *args : pytree
+        The arguments of f. All floating and complex arrays and numbers in them are traced, in
+        whatever containers they are; the rest is passed as it is.
+    profile : bool, default False
+        Whether the run is timed and replayed backward, as by `TapeView.run()`.
+    **kwargs : pytree
+        Keyword arguments of f, likewise.
 
-    Raises InputError if no argument can be traced.
+    Returns
+    -------
+    TapeView
+        The tape, which prints as a table and can be saved as a page.
 
+    Raises
+    ------
+    InputError
+        Where no argument can be traced.
+
+    See Also
+    --------
+    profile : Where the time goes.
+    memory_report : What the replay keeps.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> def loss(parameters, x):
     ...     return np.sum((x @ parameters["w"] + parameters["b"]) ** 2)

@@ -39,20 +39,44 @@ from tapegrad._tree import Structure, flatten, unflatten
 def checkpoint(
     f: Function, *, save: str = "memory", directory: str | os.PathLike[str] | None = None
 ) -> Function:
-    """f, of which a derivative keeps only the arguments, and which it runs again when it needs to.
+    """The function f, of which a derivative keeps only the arguments, to run it again.
 
-    Arguments and results are pytrees. f may branch on its arguments, and may contain other
-    checkpointed calls. Derivatives of any order, in both directions, are those of f. f must return
-    the same when it runs again. RuleError is raised if a replay gets another result (f draws
-    random numbers: draw them outside), or if f closes over a traced value (pass it as an
-    argument).
+    Derivatives of any order, in both directions, are those of f.
 
-    save: "memory", or "disk": a reverse derivative keeps the arguments of each call in a file of
-    `directory` (None: where the system has its temporary files) until it has been taken. What is
-    called within another derivative or a vmap keeps them in memory. InputError for another word,
-    and for arrays of objects; OSError (FileNotFoundError, PermissionError, ...) for what cannot be
-    written, before f runs.
+    Parameters
+    ----------
+    f : callable
+        Function of pytrees that returns a pytree. It may branch on its arguments, and may contain
+        other checkpointed calls. It must return the same when it runs again.
+    save : {"memory", "disk"}, default "memory"
+        Where the arguments stay. "disk": a reverse derivative keeps those of each call in a file
+        until it has been taken; what is called within another derivative or a vmap keeps them in
+        memory.
+    directory : str or PathLike, optional
+        Where the files are, with "disk". By default where the system has its temporary files.
 
+    Returns
+    -------
+    callable
+        Function of f's arguments that returns what f returns.
+
+    Raises
+    ------
+    InputError
+        For another word in `save`, and with "disk" for arrays of objects.
+    RuleError
+        Where a replay gets another result (f draws random numbers: draw them outside), f writes
+        into an argument, or f closes over a traced value (pass it as an argument).
+    OSError
+        FileNotFoundError, PermissionError, ... for what cannot be written, before f runs.
+
+    See Also
+    --------
+    checkpoint_sequence : A step that is repeated many times.
+    memory_report : Which functions are worth it.
+
+    Examples
+    --------
     >>> import tapegrad
     >>> tapegrad.grad(checkpoint(lambda x: np.sin(x) ** 2))(0.5) == np.sin(1.0)
     np.True_

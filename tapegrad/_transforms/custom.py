@@ -33,8 +33,20 @@ from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
 
 def stop_gradient(x: Tree) -> Any:
-    """The untraced value of x (a pytree): a constant for every transform.
+    """The untraced value of x: a constant for every transform.
 
+    Parameters
+    ----------
+    x : pytree
+        Anything; arrays and numbers in containers.
+
+    Returns
+    -------
+    pytree
+        The same containers, with the values of what is traced. What is not traced is as it was.
+
+    Examples
+    --------
     >>> import tapegrad
     >>> tapegrad.grad(lambda x: x * stop_gradient(x))(3.0)
     np.float64(3.0)
@@ -345,11 +357,23 @@ def _zero_tangent(leaf: Value) -> Tangent:
 class custom_vjp(_Custom):
     """A function whose reverse derivative the user gives, as `jax.custom_vjp` does.
 
-    After `f.defvjp(forward, backward)`: `forward(*args)` returns `(out, residuals)`, and
-    `backward(residuals, out_bar)` a tuple of cotangents, one (or None) per argument. Arguments in
-    `nondiff_argnums` are passed first to backward. Forward mode works too: it transposes backward.
-    Higher derivatives differentiate forward and backward.
+    Forward mode works too: it transposes backward. Higher derivatives differentiate forward and
+    backward, which `defvjp` declares.
 
+    Parameters
+    ----------
+    function : callable
+        Function of pytrees; it is called as it is where nothing is differentiated.
+    nondiff_argnums : int or sequence of int, default ()
+        The positions of arguments that are not differentiated. They are passed first to backward.
+
+    See Also
+    --------
+    custom_jvp : By the forward derivative.
+    primitive : For functions of arrays: less to write, and faster.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> @custom_vjp
     ... def clipped(x):
@@ -363,7 +387,16 @@ class custom_vjp(_Custom):
     backward: Function
 
     def defvjp(self, forward: Function, backward: Function) -> None:
-        """Declare the derivative: see the class."""
+        """Declare the derivative.
+
+        Parameters
+        ----------
+        forward : callable
+            Function `forward(*args)` that returns `(out, residuals)`.
+        backward : callable
+            Function `backward(residuals, out_bar)` that returns a tuple of cotangents, one (or
+            None) for each argument that is differentiated.
+        """
         self.forward = forward
         self.backward = backward
 
@@ -385,11 +418,22 @@ class custom_vjp(_Custom):
 class custom_jvp(_Custom):
     """A function whose forward derivative the user gives, as `jax.custom_jvp` does.
 
-    After `f.defjvp(rule)`: `rule(primals, tangents)` returns `(out, out_dot)`; arguments in
-    `nondiff_argnums` are passed before both. Reverse mode works too: it transposes the rule, which
-    must be linear in the tangents. `f.defjvps(...)` takes one function `(x_dot, out, *args)` (or
-    None) per argument instead.
+    Reverse mode works too: it transposes the rule, which must be linear in the tangents. `defjvp`
+    or `defjvps` declares it.
 
+    Parameters
+    ----------
+    function : callable
+        Function of pytrees; it is called as it is where nothing is differentiated.
+    nondiff_argnums : int or sequence of int, default ()
+        The positions of arguments that are not differentiated. They are passed first to the rule.
+
+    See Also
+    --------
+    custom_vjp : By the reverse derivative.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> @custom_jvp
     ... def log1pexp(x):
@@ -405,12 +449,30 @@ class custom_jvp(_Custom):
     jvp: Function
 
     def defjvp(self, jvp: Function) -> Function:
-        """Declare the derivative: see the class. Usable as a decorator."""
+        """Declare the derivative. Usable as a decorator.
+
+        Parameters
+        ----------
+        jvp : callable
+            Function `jvp(primals, tangents)` of two tuples that returns `(out, out_dot)`.
+
+        Returns
+        -------
+        callable
+            The function that was given.
+        """
         self.jvp = jvp
         return jvp
 
     def defjvps(self, *jvps: Function | None) -> None:
-        """Declare one tangent function `(x_dot, out, *args)` per argument; None where it is 0."""
+        """Declare the derivative by one function per argument, in place of `defjvp`.
+
+        Parameters
+        ----------
+        *jvps : callable or None
+            Function `(x_dot, out, *args)` that returns its part of the tangent; None where that is
+            0.
+        """
 
         def jvp(primals: Sequence[Tree], tangents: Sequence[Any]) -> tuple[Any, Any]:
             out = self(*primals)

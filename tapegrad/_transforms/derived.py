@@ -46,16 +46,42 @@ def jacrev(
 ) -> Function:
     """The Jacobian by reverse mode: all elements of the output in batched replays.
 
-    For an output of shape o and an input of shape i the result has shape o + i; for pytrees, the
-    output's containers hold the inputs' containers. `chunk_size` bounds how many elements are
-    replayed at once, and with it the memory; by default their tangents fit into the cache, and
-    "auto" takes fewer where the tape and what the replay allocates would be more than
-    `tapegrad.config.memory_budget` (the result is not counted). The other options are those of
-    `grad`. Raises OutputError for an output that is not floating or complex.
+    Parameters
+    ----------
+    f : callable
+        Function of arrays or pytrees that returns floating or complex arrays.
+    argnums : int or sequence of int, optional
+        The positional arguments to differentiate by, as for `grad`.
+    has_aux : bool, default False
+        Whether f returns `(out, aux)`. The result is then `(jacobian, aux)`.
+    chunk_size : int or "auto", optional
+        The most elements that are replayed at once, which bounds the memory. By default their
+        tangents fit into the cache. "auto" takes fewer where the tape and what the replay
+        allocates would be more than `tapegrad.config.memory_budget` (the result is not counted).
+    progress : bool or class, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
+    Returns
+    -------
+    callable
+        Function of f's arguments. For an output of shape o and an input of shape i it returns an
+        array of shape o + i; for pytrees, the output's containers hold the inputs' containers.
 
+    Raises
+    ------
+    InputError
+        Where an input is of integers, or no array, or `chunk_size` is not a size.
+    OutputError
+        Where the output is not floating or complex.
+
+    See Also
+    --------
+    jacfwd : By forward mode, for more outputs than inputs.
+    jacobian : The mode is chosen by the sizes.
+
+    Examples
+    --------
     >>> jacrev(lambda x: x**2)(np.array([1.0, 3.0]))
     array([[2., 0.],
            [0., 6.]])
@@ -122,11 +148,38 @@ def jacfwd(
 ) -> Function:
     """The Jacobian by forward mode: all elements of an input in batched replays.
 
-    Shapes, containers and options as for `jacrev`.
+    Parameters
+    ----------
+    f : callable
+        Function of arrays or pytrees that returns floating or complex arrays.
+    argnums : int or sequence of int, optional
+        The positional arguments to differentiate by, as for `grad`.
+    has_aux : bool, default False
+        Whether f returns `(out, aux)`. The result is then `(jacobian, aux)`.
+    chunk_size : int or "auto", optional
+        The most elements of an input that are replayed at once; otherwise as for `jacrev`.
+    progress : bool or class, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
+    Returns
+    -------
+    callable
+        Function of f's arguments; shapes and containers are as for `jacrev`.
 
+    Raises
+    ------
+    InputError
+        Where an input is of integers, or no array, or `chunk_size` is not a size.
+    OutputError
+        Where the output is not floating or complex.
+
+    See Also
+    --------
+    jacrev : By reverse mode, for more inputs than outputs.
+
+    Examples
+    --------
     >>> jacfwd(lambda x: x**2)(np.array([1.0, 3.0]))
     array([[2., 0.],
            [0., 6.]])
@@ -209,14 +262,44 @@ def jacobian(
     chunk_size: ChunkSize = None,
     progress: Progress = None,
 ) -> Function:
-    """The Jacobian of an array function; `mode` is "reverse", "forward" or "auto".
+    """The Jacobian of an array function.
 
-    "auto" chooses forward mode if the inputs have fewer elements than the output. Shapes,
-    containers and options are as for `jacrev`. Raises InputError for another mode.
+    Parameters
+    ----------
+    f : callable
+        Function of arrays or pytrees that returns floating or complex arrays.
+    argnums : int or sequence of int, optional
+        The positional arguments to differentiate by, as for `grad`.
+    mode : {"auto", "forward", "reverse"}, default "auto"
+        "auto" runs f once more to see its output, and takes forward mode if the inputs have fewer
+        elements than that and are real.
+    has_aux : bool, default False
+        Whether f returns `(out, aux)`. The result is then `(jacobian, aux)`.
+    chunk_size : int or "auto", optional
+        The most elements that are replayed at once, as for `jacrev`.
+    progress : bool or class, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
+    Returns
+    -------
+    callable
+        Function of f's arguments; shapes and containers are as for `jacrev`.
 
+    Raises
+    ------
+    InputError
+        For another mode, at once; where an input is of integers, or no array, when called.
+    OutputError
+        Where the output is not floating or complex.
+
+    See Also
+    --------
+    jacrev : By reverse mode.
+    jacfwd : By forward mode.
+
+    Examples
+    --------
     >>> jacobian(lambda x: np.array([1.0, 2.0]) * x)(3.0)
     array([1., 2.])
     """
@@ -268,12 +351,39 @@ def hessian(
 ) -> Function:
     """The matrix of second derivatives of a real scalar function, forward over reverse.
 
-    For an input of shape i the result has shape i + i; for pytrees and several argnums, containers
-    of containers. `chunk_size` bounds how many columns are made at once. Raises as `grad` does.
+    Parameters
+    ----------
+    f : callable
+        Function with a real scalar output, as for `grad`.
+    argnums : int or sequence of int, optional
+        The positional arguments to differentiate by, as for `grad`.
+    has_aux : bool, default False
+        Whether f returns `(value, aux)`. The result is then `(hessian, aux)`.
+    chunk_size : int or "auto", optional
+        The most columns that are made at once, as for `jacrev`.
+    progress : bool or class, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
+    Returns
+    -------
+    callable
+        Function of f's arguments. For an input of shape i it returns an array of shape i + i; for
+        pytrees and several `argnums`, containers of containers.
 
+    Raises
+    ------
+    InputError
+        As `grad` does.
+    OutputError
+        As `grad` does.
+
+    See Also
+    --------
+    hvp : The product with vectors, without the matrix.
+
+    Examples
+    --------
     >>> hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
     array([[ 6.,  0.],
            [ 0., 12.]])
@@ -287,9 +397,36 @@ def hessian(
 def hvp(f: Function, primals: Tree, vectors: Tree) -> Any:
     """The Hessian of f at the primals times vectors, without the matrix: forward over reverse.
 
-    `primals` and `vectors` are tuples of equal structure. The result is the product itself for one
-    primal, and a tuple for several.
+    Parameters
+    ----------
+    f : callable
+        Function with a real scalar output, of as many positional arguments as there are primals.
+    primals : tuple or list of pytree
+        Where the Hessian is taken: floating or complex arrays or scalars, in containers.
+    vectors : tuple or list of pytree
+        One for each primal, with its containers and shapes.
 
+    Returns
+    -------
+    pytree
+        The product for one primal, and a tuple of them for several.
+
+    Raises
+    ------
+    InputError
+        Where primals or vectors are in no tuple, or one is not like the other.
+    ShapeMismatchError
+        Where the shape of a vector is not that of its primal.
+    OutputError
+        Where the output of f is not a real scalar.
+
+    See Also
+    --------
+    vhp : Reverse over reverse.
+    hessian : The matrix.
+
+    Examples
+    --------
     >>> hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
     array([ 6., 12.])
     """
@@ -304,8 +441,37 @@ def hvp(f: Function, primals: Tree, vectors: Tree) -> Any:
 
 @folding
 def vhp(f: Function, primals: Tree, vectors: Tree) -> Any:
-    """Vectors times the Hessian of f at the primals: reverse over reverse. Arguments as for `hvp`.
+    """Vectors times the Hessian of f at the primals, without the matrix: reverse over reverse.
 
+    Parameters
+    ----------
+    f : callable
+        Function with a real scalar output, of as many positional arguments as there are primals.
+    primals : tuple or list of pytree
+        Where the Hessian is taken: floating or complex arrays or scalars, in containers.
+    vectors : tuple or list of pytree
+        One for each primal, with its containers and shapes.
+
+    Returns
+    -------
+    pytree
+        The product for one primal, and a tuple of them for several.
+
+    Raises
+    ------
+    InputError
+        As `hvp` does.
+    ShapeMismatchError
+        As `hvp` does.
+    OutputError
+        As `hvp` does.
+
+    See Also
+    --------
+    hvp : The same product, forward over reverse.
+
+    Examples
+    --------
     >>> vhp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
     array([ 6., 12.])
     """
@@ -321,12 +487,42 @@ def vhp(f: Function, primals: Tree, vectors: Tree) -> Any:
 def ggnvp(f: Function, primals: Tree, vectors: Tree, loss: Function | None = None) -> Any:
     """The Gauss-Newton matrix of f at the primals times vectors, without the matrix.
 
-    The matrix is J^T H J, where J is the Jacobian of f and H the Hessian of `loss`, a real scalar
-    function of f's output. Without `loss` it is half the sum of squares, whose Hessian is the
-    identity. The matrix is the Hessian of loss(f(x)) without the term that has second derivatives
-    of f, and it is positive semidefinite where loss is convex. Arguments and result are as for
-    `hvp`.
+    Parameters
+    ----------
+    f : callable
+        Function of as many positional arguments as there are primals.
+    primals : tuple or list of pytree
+        Where the matrix is taken: floating or complex arrays or scalars, in containers.
+    vectors : tuple or list of pytree
+        One for each primal, with its containers and shapes.
+    loss : callable, optional
+        Real scalar function of f's output. By default half the sum of squares, whose Hessian is
+        the identity.
 
+    Returns
+    -------
+    pytree
+        The product for one primal, and a tuple of them for several.
+
+    Raises
+    ------
+    InputError
+        As `hvp` does.
+    ShapeMismatchError
+        As `hvp` does.
+
+    See Also
+    --------
+    hvp : The product with the whole Hessian.
+
+    Notes
+    -----
+    The matrix is J^T H J, where J is the Jacobian of f and H the Hessian of `loss`. It is the
+    Hessian of loss(f(x)) without the term that has second derivatives of f, and it is positive
+    semidefinite where loss is convex.
+
+    Examples
+    --------
     >>> ggnvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
     array([ 4., 16.])
     """
@@ -350,12 +546,29 @@ def _require_vectors(transform: str, f: Function, primals: Tree, vectors: Tree) 
 def linear_transpose(f: Function, *primals: Tree) -> Function:
     """The transpose of a linear function: it maps a cotangent of the output to the primals'.
 
-    Only the containers, shapes and dtypes of the primals matter: anything with a shape and a dtype
-    will do. The result takes a tree like f's output and returns a tuple, one entry per primal, as
-    the pullback of `vjp` does. f may be linear over the real numbers only (np.conj, np.real).
+    Parameters
+    ----------
+    f : callable
+        Linear function of as many positional arguments as there are primals. It may be linear over
+        the real numbers only (np.conj, np.real).
+    *primals : pytree
+        Examples of the arguments. Only their containers, shapes and dtypes matter: anything with a
+        shape and a dtype will do.
 
-    Raises InputError if f is not linear, which it tests by running f on random values.
+    Returns
+    -------
+    callable
+        Function of a tree like f's output that returns a tuple, one entry per primal, as the
+        pullback of `vjp` does.
 
+    Raises
+    ------
+    InputError
+        Where f is not linear, which is tested by running f on random values, and where a primal is
+        not floating or complex.
+
+    Examples
+    --------
     >>> linear_transpose(lambda x: 2 * x[::-1], np.zeros(2))(np.array([1.0, 10.0]))
     (array([20.,  2.]),)
     """
@@ -463,9 +676,32 @@ def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
     """The derivative of a function that acts on each element alone, in one reverse replay.
 
     It is the gradient of the sum of f. For an f that mixes elements these are the column sums of
-    its Jacobian. Shapes and dtypes are those of the input. Raises OutputError for outputs that are
-    not real.
+    its Jacobian.
 
+    Parameters
+    ----------
+    f : callable
+        Function of arrays that returns real arrays.
+    argnums : int or sequence of int, optional
+        The positional arguments to differentiate by, as for `grad`.
+
+    Returns
+    -------
+    callable
+        Function of f's arguments that returns the derivative, with the shape and dtype of the
+        input.
+
+    Raises
+    ------
+    OutputError
+        Where an output is not real.
+
+    See Also
+    --------
+    grad : Functions with a scalar output.
+
+    Examples
+    --------
     >>> elementwise_grad(np.sin)(np.array([0.0, np.pi]))
     array([ 1., -1.])
     """

@@ -40,12 +40,44 @@ from tapegrad._tree import LEAF, Structure, flatten, flatten_like, tree_map, unf
 def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> Any:
     """`(f(*primals), out_dot)`: the output and its derivative in the direction of the tangents.
 
-    `primals` and `tangents` are tuples (or lists) of equal structure, shapes and dtypes. One pass,
-    whose memory does not grow with the length of f; f is called a second time where the tangent of
-    its result has a NaN, or where a kink asks for a limit. With `has_aux` f returns `(out, aux)`,
-    and jvp `(out, out_dot, aux)`. Raises InputError or ShapeMismatchError for tangents that do not
-    match.
+    One pass, whose memory does not grow with the length of f. f is called a second time where the
+    tangent of its result has a NaN, or where a kink asks for a limit.
 
+    Parameters
+    ----------
+    f : callable
+        Function of as many positional arguments as there are primals. It returns a pytree of
+        arrays.
+    primals : tuple or list of pytree
+        Where f is called: floating or complex arrays or scalars, in containers.
+    tangents : tuple or list of pytree
+        The direction: of the structure, shapes and dtypes of the primals.
+    has_aux : bool, default False
+        Whether f returns `(out, aux)`.
+
+    Returns
+    -------
+    out : pytree
+        What f returns, untraced.
+    out_dot : pytree
+        The derivative, like `out`.
+    aux : pytree
+        With `has_aux` alone: the second result of f.
+
+    Raises
+    ------
+    InputError
+        Where primals or tangents are in no tuple, or a tangent is not like its primal.
+    ShapeMismatchError
+        Where the shape of a tangent is not that of its primal.
+
+    See Also
+    --------
+    linearize : The same for many directions, with one run of f.
+    vjp : Reverse mode.
+
+    Examples
+    --------
     >>> jvp(lambda x: x**3, (2.0,), (1.0,))
     (np.float64(8.0), np.float64(12.0))
     """
@@ -199,7 +231,22 @@ class Pushforward(LinearMap):
     def __call__(self, *tangents: Tree) -> Any:
         """The output's tangent, with its containers, shapes and dtypes.
 
-        Raises InputError or ShapeMismatchError for tangents that do not match the primals.
+        Parameters
+        ----------
+        *tangents : pytree
+            One per primal, with its containers and shapes.
+
+        Returns
+        -------
+        pytree
+            New arrays.
+
+        Raises
+        ------
+        InputError
+            Where a tangent is not like its primal.
+        ShapeMismatchError
+            Where a shape is not that of its primal.
         """
         try:
             return self._out_dot(tangents)
@@ -262,9 +309,38 @@ class Pushforward(LinearMap):
 def linearize(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
     """`(f(*primals), pushforward)`: the pushforward maps tangents of the primals to the output's.
 
-    f runs once; the pushforward is linear and may be called many times. With `has_aux` f returns
-    `(out, aux)`, and linearize `(out, pushforward, aux)`.
+    Parameters
+    ----------
+    f : callable
+        Function of as many positional arguments as there are primals. It runs once.
+    *primals : pytree
+        Where f is called: floating or complex arrays or scalars, in containers.
+    has_aux : bool, default False
+        Whether f returns `(out, aux)`.
 
+    Returns
+    -------
+    out : pytree
+        What f returns, untraced.
+    pushforward : callable
+        Linear function of one tangent per primal that returns the tangent of `out`. It may be
+        called many times, and keeps the values that it needs.
+    aux : pytree
+        With `has_aux` alone: the second result of f.
+
+    Raises
+    ------
+    InputError
+        Where a primal is of integers, or (from the pushforward) a tangent is not like its primal.
+    ShapeMismatchError
+        From the pushforward, where the shape of a tangent is not that of its primal.
+
+    See Also
+    --------
+    jvp : One direction, in memory that does not grow with the length of f.
+
+    Examples
+    --------
     >>> out, pushforward = linearize(np.sin, 0.0)
     >>> pushforward(1.0), pushforward(2.0)
     (array(1.), array(2.))

@@ -33,9 +33,26 @@ class primitive:
     """A function whose calls are not traced inside: a rule form declares its derivative.
 
     Decorate it, then declare it with `elementwise`, `linear`, `multilinear`, `general`,
-    `composite`, `constant` or `unsupported`. The function gets untraced arrays. A call of it on
-    traced values without a declaration raises MissingRuleError, a RuleError.
+    `composite`, `constant` or `unsupported`. A call of it on traced values without a declaration
+    raises MissingRuleError, a RuleError.
 
+    Parameters
+    ----------
+    function : callable
+        Function of arrays, which gets untraced ones.
+
+    Notes
+    -----
+    An argument that a call leaves out has its default, for the rule as well. Of a function of
+    `*args` all that is passed by position are arrays; `signature=` in the declaration names them,
+    so that they can go by keyword.
+
+    A function declared as `general` may take tuples, dicts and dataclasses of arrays. It gets them
+    as they were passed; so does its rule, which returns such a cotangent. (A list is an array, as
+    it is to NumPy.)
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> @primitive
     ... def softplus(x):
@@ -45,12 +62,10 @@ class primitive:
     >>> tapegrad.grad(softplus)(0.0)
     np.float64(0.5)
 
-    An argument that a call leaves out has its default, for the rule as well. Of a function of
-    `*args` all that is passed by position are arrays; `signature=` in the declaration names them,
-    so that they can go by keyword.
+    A function of `*args`, as the distributions of SciPy:
 
     >>> @primitive
-    ... def logpdf(x, *args, **kwds):  # as the distributions of SciPy
+    ... def logpdf(x, *args, **kwds):
     ...     loc, scale = args
     ...     return -(((x - loc) / scale) ** 2) / 2 - np.log(scale)
     >>> tapegrad.elementwise(
@@ -64,9 +79,7 @@ class primitive:
     >>> tapegrad.grad(lambda s: logpdf(1.0, scale=s))(2.0)
     np.float64(-0.375)
 
-    A function declared as `general` may take tuples, dicts and dataclasses of arrays. It gets them
-    as they were passed; so does its rule, which returns such a cotangent. (A list is an array, as
-    it is to NumPy.)
+    A function of a tuple:
 
     >>> @primitive
     ... def line(t, coefficients):

@@ -59,10 +59,33 @@ def value_and_grad(
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Transformed:
-    """A function that returns `(f(...), gradient)`; for the options see `grad`.
+    """A function that returns `(f(...), gradient)`.
 
-    With `has_aux` it returns `((value, aux), gradient)`.
+    Parameters
+    ----------
+    f : callable
+        Function with a real scalar output, as for `grad`.
+    argnums : int or sequence of int, optional
+        The positional arguments to differentiate by, as for `grad`.
+    argnames : str or sequence of str, optional
+        The keyword arguments to differentiate by, as for `grad`.
+    has_aux : bool, default False
+        Whether f returns `(value, aux)`.
+    holomorphic : bool, default False
+        Whether inputs and output are complex, and f is analytic.
 
+    Returns
+    -------
+    callable
+        Function of f's arguments that returns `(value, gradient)`, and with `has_aux`
+        `((value, aux), gradient)`. It raises and warns as that of `grad` does.
+
+    See Also
+    --------
+    grad : The gradient alone.
+
+    Examples
+    --------
     >>> value, gradient = value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
     >>> float(value), gradient
     (5.0, array([2., 4.]))
@@ -100,19 +123,52 @@ def grad(
 ) -> Transformed:
     """The gradient of a function with a real scalar output, by reverse mode.
 
-    `argnums` says which positional arguments to differentiate by (an integer, or several for a
-    tuple of gradients; by default the first), `argnames` which keyword arguments (a name, or
-    several for a dict). Arguments are arrays or scalars of a floating or complex dtype, or pytrees
-    of them; the gradient has their containers, shapes and dtypes. `has_aux`: f returns `(value,
-    aux)`, and the result is `(gradient, aux)`. `holomorphic`: inputs and output are complex, and f
-    is analytic.
+    Parameters
+    ----------
+    f : callable
+        Function of arrays or scalars of a floating or complex dtype, or of pytrees of them. It
+        returns a real scalar.
+    argnums : int or sequence of int, optional
+        The positional arguments to differentiate by; several give a tuple of gradients. By default
+        the first, or none where `argnames` is given.
+    argnames : str or sequence of str, optional
+        The keyword arguments to differentiate by; several give a dict of gradients.
+    has_aux : bool, default False
+        Whether f returns `(value, aux)`. The result is then `(gradient, aux)`.
+    holomorphic : bool, default False
+        Whether inputs and output are complex, and f is analytic.
 
+    Returns
+    -------
+    callable
+        Function of f's arguments that returns the gradient, with the containers, shapes and dtypes
+        of the arguments. With both `argnums` and `argnames` it returns a pair, that of the
+        positions first.
+
+    Raises
+    ------
+    InputError
+        Where an input is of integers, or no array: when the returned function is called.
+    OutputError
+        Where the output is not a real scalar.
+
+    Warns
+    -----
+    IndependentOutputWarning
+        Where the output does not depend on the inputs, as a count or `stop_gradient(x)`; the
+        gradient is 0. Transforms with other outputs do not warn.
+
+    See Also
+    --------
+    value_and_grad : The value as well.
+    jacobian : Functions whose output is an array.
+
+    Notes
+    -----
     For a complex input x + iy of a real output u the gradient is du/dx - i du/dy.
 
-    Raises InputError for integer inputs, OutputError for an output that is not a real scalar.
-    Warns (IndependentOutputWarning) where the output does not depend on the inputs, as a count or
-    `stop_gradient(x)`; the gradient is 0. Transforms with other outputs do not warn.
-
+    Examples
+    --------
     >>> grad(lambda x, y: np.sum(x * y), argnums=(0, 1))(np.array([1.0, 2.0]), 3.0)
     (array([3., 3.]), np.float64(3.0))
     """
@@ -361,8 +417,22 @@ class Pullback(LinearMap):
     def __call__(self, out_bar: Tree) -> tuple[Any, ...]:
         """One cotangent per primal, each with its primal's containers, shapes and dtypes.
 
-        `out_bar` has the structure and shapes of the output; Python numbers stand for scalars.
-        Raises InputError or ShapeMismatchError otherwise.
+        Parameters
+        ----------
+        out_bar : pytree
+            Of the structure and shapes of the output; Python numbers stand for scalars.
+
+        Returns
+        -------
+        tuple of pytree
+            New arrays, one entry per primal.
+
+        Raises
+        ------
+        InputError
+            Where `out_bar` is not like the output.
+        ShapeMismatchError
+            Where a shape is not that of its output.
         """
         call = f"pullback of {self.name}"
         try:
@@ -433,10 +503,40 @@ def as_tangent(dot: Tangent, like: Value, call: str, what: str) -> Tangent:
 def vjp(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
     """`(f(*primals), pullback)`: the pullback maps a cotangent of the output to the primals'.
 
-    Output and primals are pytrees of arrays. The pullback returns a tuple with one entry per
-    primal. It may be called many times, and keeps the values that it needs. With `has_aux` f
-    returns `(out, aux)`, and vjp `(out, pullback, aux)`.
+    Parameters
+    ----------
+    f : callable
+        Function of as many positional arguments as there are primals. It returns a pytree of
+        arrays.
+    *primals : pytree
+        Where f is called: floating or complex arrays or scalars, in containers.
+    has_aux : bool, default False
+        Whether f returns `(out, aux)`.
 
+    Returns
+    -------
+    out : pytree
+        What f returns, untraced.
+    pullback : callable
+        Function of a cotangent with the containers and shapes of `out` that returns a tuple with
+        one cotangent per primal. It may be called many times, and keeps the values that it needs.
+    aux : pytree
+        With `has_aux` alone: the second result of f.
+
+    Raises
+    ------
+    InputError
+        Where a primal is of integers, or (from the pullback) a cotangent is not like the output.
+    ShapeMismatchError
+        From the pullback, where the shape of a cotangent is not that of its output.
+
+    See Also
+    --------
+    jvp : Forward mode, in one direction.
+    linearize : The linear map of tangents.
+
+    Examples
+    --------
     >>> out, pullback = vjp(lambda x, y: x * y, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     >>> pullback(np.array([1.0, 10.0]))
     (array([ 3., 40.]), array([ 1., 20.]))

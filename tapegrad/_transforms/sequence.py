@@ -52,36 +52,68 @@ def checkpoint_sequence(
     """The state after n times `state = step(state, *args)`, differentiable in little memory.
 
     A reverse derivative stores at most `snapshots` states (the first among them) and the
-    intermediate values of one step. It computes the other states again, on the binomial schedule
-    that needs the fewest steps. Let r be the least number for which comb(snapshots + r, r) >= n.
-    Besides the n steps that it differentiates, it runs r*n - comb(snapshots + r, r - 1) steps, and
-    those from the last snapshot to the end, whose state is the result (Griewank and Walther,
-    Algorithm 799: revolve, ACM TOMS 26, 2000). A forward derivative stores one state, `hvp` the
-    snapshots and their tangents, other second derivatives every step.
+    intermediate values of one step, and computes the other states again. A forward derivative
+    stores one state, `hvp` the snapshots and their tangents, other second derivatives every step.
 
-    The state and args are pytrees, and both are differentiated. The containers of the state stay
-    the same from step to step, and its integers stay integers. `step` must not close over traced
-    values: pass them in args.
+    Parameters
+    ----------
+    step : callable
+        Function `step(state, *args)` that returns the next state, with the containers of the
+        state; integers stay integers. It must not close over traced values: pass them in `args`.
+    state : pytree
+        The first state.
+    n : int
+        How many steps; 0 returns the state.
+    *args : pytree
+        What each step gets; differentiated, as the state is.
+    snapshots : int, default 20
+        The most states in memory at a time, the first among them.
+    progress : bool or class, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm. A replay has a bar of its own, for the steps that it
+        differentiates.
+    disk : str or PathLike, optional
+        An existing directory. A reverse derivative then stores states in files too, in a directory
+        of its own there, which is removed when the derivative is taken, after an error, and when
+        Python exits. In memory there are `snapshots` states at most, besides the first. The arrays
+        of a state, of any dtype but object, go to files; values of an outer transform stay in
+        memory, and the schedule is then the one without files. The derivative is the same to the
+        bit.
+    disk_cost : tuple of float, optional
+        What writing and reading a state take, in steps; by default both are measured, by two steps
+        that are run in addition. The number of files is the best for that, with each state written
+        when the first sweep passes it, and read once.
+    disk_states : int, optional
+        The most files at a time. By default as many as fill half of what is free.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm. A replay has a bar of its own, for the steps that it
-    differentiates.
+    Returns
+    -------
+    pytree
+        The last state.
 
-    disk: an existing directory. A reverse derivative then stores states in files too, in a
-    directory of its own there, which is removed when the derivative is taken, after an error, and
-    when Python exits. In memory there are `snapshots` states at most, besides the first. The
-    arrays of a state, of any dtype but object, go to files; values of an outer transform stay in
-    memory, and the schedule is then the one without files. The derivative is the same to the bit.
+    Raises
+    ------
+    InputError
+        For a negative n, less than one snapshot, and a state with objects for the disk.
+    RuleError
+        As `checkpoint` does.
+    OSError
+        FileNotFoundError, PermissionError, ... for a directory or file that cannot be written,
+        before a step is run or the result is returned.
 
-    disk_cost: what writing and reading a state take, in steps; None measures both, by two steps
-    that it runs in addition. The number of files is the best for that, with each state written
-    when the first sweep passes it, and read once. disk_states: the most files at a time; None: as
-    many as fill half of what is free.
+    See Also
+    --------
+    checkpoint : One call.
 
-    Raises InputError for a negative n, less than one snapshot, and a state with objects for the
-    disk; OSError (FileNotFoundError, PermissionError, ...) for a directory or file that cannot be
-    written, before a step is run or the result is returned; and RuleError as `checkpoint` does.
+    Notes
+    -----
+    The schedule is the binomial one, which needs the fewest steps. Let r be the least number for
+    which comb(snapshots + r, r) >= n. Besides the n steps that it differentiates, the derivative
+    runs r*n - comb(snapshots + r, r - 1) steps, and those from the last snapshot to the end, whose
+    state is the result (Griewank and Walther, Algorithm 799: revolve, ACM TOMS 26, 2000).
 
+    Examples
+    --------
     >>> import numpy as np
     >>> import tapegrad
     >>> def decay(x, rate):

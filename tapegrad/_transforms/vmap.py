@@ -59,28 +59,50 @@ def vmap(
 ) -> Function:
     """A function that calls f on each example of its arguments, all of them in one run of f.
 
-    `in_axes` says which axis of each positional argument counts the examples: an integer for all
-    arguments, or a tuple with an entry for each argument, which is an integer, None (the same for
-    every example) or a pytree of these. Keyword arguments are mapped over axis 0. `out_axes` says
-    the same of the outputs; None is for an output that is the same for all examples. `chunk_size`
-    bounds how many examples run at once, and with it the memory. "auto" takes as many as fit into
-    `tapegrad.config.memory_budget`: f runs on a few examples first, to see what they need, and
-    again from the start with half as many after a MemoryError; the results are those of that
-    number. Inside another transform "auto" means all, for the tape keeps what they make.
+    f sees one example. Draws of random numbers in functions that f calls are not noticed.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
+    Parameters
+    ----------
+    f : callable
+        Function of one example: of arrays and pytrees, which returns arrays.
+    in_axes : int, None or tuple of pytree, default 0
+        Which axis of each positional argument counts the examples: an integer for all arguments,
+        or a tuple with an entry for each, which is an integer, None (the same for every example)
+        or a pytree of these. Keyword arguments are mapped over axis 0.
+    out_axes : int, None or pytree, default 0
+        The same of the outputs; None is for an output that is the same for all examples.
+    chunk_size : int or "auto", optional
+        How many examples run at once, which bounds the memory; by default all. "auto" takes as
+        many as fit into `tapegrad.config.memory_budget`: f runs on a few examples first, to see
+        what they need, and again from the start with half as many after a MemoryError; the results
+        are those of that number. Inside another transform "auto" means all, for the tape keeps
+        what they make.
+    randomness : {"error", "same", "different"}, default "error"
+        What a draw from a NumPy generator does that f names or gets as an argument. "error": it
+        raises, because it would be one draw for all examples. "same": that is meant. "different":
+        f runs once per example, in a loop in which each draws its own numbers; numbers passed as
+        an argument are faster.
+    progress : bool or class, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
 
-    f sees one example. A conversion that could make the examples take different branches
-    (`if x > 0`, `int(x)`, `range(x)`) raises BatchingError. So does a draw from a NumPy generator
-    that f names or gets as an argument, because it would be one draw for all examples. Pass
-    `randomness="same"` if that is meant, or `randomness="different"` to run f once per example, in
-    a loop in which each draws its own numbers; numbers passed as an argument are faster. Draws in
-    functions that f calls are not noticed.
+    Returns
+    -------
+    callable
+        Function of f's arguments with an axis of examples each. Its results have one more axis.
 
-    Raises InputError if nothing is mapped or an axis does not exist, ShapeMismatchError if the
-    numbers of examples differ.
+    Raises
+    ------
+    BatchingError
+        For a draw (see `randomness`), and for a conversion that could make the examples take
+        different branches (`if x > 0`, `int(x)`, `range(x)`).
+    InputError
+        Where nothing is mapped, an axis does not exist, or an option is none.
+    ShapeMismatchError
+        Where the numbers of examples differ.
 
+    Examples
+    --------
     >>> vmap(np.dot, in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
     array([3., 4.])
     """

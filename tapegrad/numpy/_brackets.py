@@ -45,7 +45,24 @@ class _Layout(NamedTuple):
 
 
 class Concatenator:
-    """As `numpy.r_` and `numpy.c_`; parts and the bounds of ranges may be traced."""
+    """What joins the parts in its brackets, as `numpy.r_` and `numpy.c_`, traced or not.
+
+    The bounds of ranges may be traced too.
+
+    Parameters
+    ----------
+    plain : object
+        NumPy's own, for parts without tracing.
+    layout : tuple
+        The axis that joins, how many axes each part gets at least, and where its own begin.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> import tapegrad.numpy as tnp
+    >>> tapegrad.grad(lambda x: (tnp.r_[x, 0.0, 2 * x] ** 2).sum())(1.0)
+    np.float64(10.0)
+    """
 
     def __init__(self, plain: Any, layout: _Layout) -> None:
         self.plain = plain  # NumPy's own, for parts without tracing
@@ -89,7 +106,24 @@ def _range(part: slice) -> Value:
 
 
 class Grid:
-    """As `numpy.mgrid` and `numpy.ogrid`; the bounds of ranges may be traced."""
+    """What spans a grid of the ranges in its brackets, as `numpy.mgrid` and `numpy.ogrid`.
+
+    The bounds of ranges may be traced.
+
+    Parameters
+    ----------
+    plain : object
+        NumPy's own, for bounds without tracing.
+    sparse : bool
+        Whether there is an array for each axis that is 1 along the others, as of `ogrid`.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> import tapegrad.numpy as tnp
+    >>> tapegrad.grad(lambda x: tnp.mgrid[0:x:3j].sum())(2.0)
+    np.float64(1.5)
+    """
 
     def __init__(self, plain: Any, *, sparse: bool) -> None:
         self.plain = plain  # NumPy's own, for bounds without tracing

@@ -14,9 +14,33 @@ from tapegrad._core.values import holds_in_trace, is_ndarray
 
 
 class vectorize(np.vectorize):
-    """As `numpy.vectorize`: the function gets traced numbers, and may return such.
+    """A function of numbers as one of arrays, as `numpy.vectorize`; the numbers may be traced.
 
-    It is called once for each element, in a Python loop; the derivative takes as many steps.
+    The function is called once for each element, in a Python loop; the derivative takes as many
+    steps.
+
+    Parameters
+    ----------
+    pyfunc : callable, optional
+        The function; without it the result is a decorator.
+    otypes : str or list of dtype, optional
+        The dtypes of the results. By default each is that of the first value.
+    doc : str, optional
+        The docstring of the result; by default that of the function.
+    excluded : set of str or int, optional
+        Arguments, by position or name, that are passed as they are.
+    cache : bool, default False
+        Without effect for traced values, for each of which the function is called once anyway.
+    signature : str, optional
+        The axes that the function takes, such as `"(m),(m)->()"`.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> import tapegrad.numpy as tnp
+    >>> relu = tnp.vectorize(lambda x: x if x > 0 else 0.0)
+    >>> tapegrad.grad(lambda x: relu(x).sum())(np.array([-1.0, 2.0]))
+    array([0., 1.])
     """
 
     pyfunc: Any

@@ -34,7 +34,7 @@ mapparms = _coefficients.differentiable(polyutils.mapparms, _coefficients.mappar
 
 
 class _Differentiable(ABCPolyBase):
-    """What the six classes share."""
+    """What the six classes share. Methods without words here have those of NumPy's class."""
 
     if TYPE_CHECKING:  # NumPy's stubs have no hooks, and fixed domains
         coef: Any
@@ -76,11 +76,9 @@ class _Differentiable(ABCPolyBase):
         return super().__truediv__(other)
 
     def roots(self) -> Value:
-        """The roots in the domain."""
         return mapdomain(self._roots(self.coef), self.window, self.domain)
 
     def trim(self, tol: Value = 0) -> Self:
-        """The same without small coefficients at the end."""
         return self._with(
             _coefficients.trim(self.coef, tol)
             if holds_in_trace(self.coef)
@@ -100,7 +98,6 @@ class _Differentiable(ABCPolyBase):
         window: Value = None,
         symbol: str = "x",
     ) -> Any:
-        """The polynomial closest to data; its domain is that of the data."""
         if not any(map(holds_in_trace, (x, y, domain, w, window))):
             base: Any = super()
             return base.fit(x, y, deg, domain, rcond, full, w, window, symbol)
@@ -122,7 +119,6 @@ class _Differentiable(ABCPolyBase):
     def fromroots(
         cls, roots: Value, domain: Value = (), window: Value = None, symbol: str = "x"
     ) -> Any:
-        """The polynomial with these roots."""
         if not any(map(holds_in_trace, (roots, domain, window))):
             domain = [] if isinstance(domain, tuple) and not domain else domain
             return super().fromroots(roots, domain, window, symbol)
@@ -138,7 +134,27 @@ class _Differentiable(ABCPolyBase):
 
 
 class Polynomial(_Differentiable, numpy.polynomial.Polynomial):
-    """As `numpy.polynomial.Polynomial`: a series in powers."""
+    """A series in powers, as `numpy.polynomial.Polynomial`.
+
+    Coefficients, domain, window, points, roots and data to fit may be traced.
+
+    Parameters
+    ----------
+    coef : array_like
+        The coefficients, that of the lowest degree first.
+    domain, window : array_like, optional
+        Two bounds each: points are mapped from the domain to the window. By default those of
+        NumPy's class, which are the same.
+    symbol : str, default "x"
+        The variable, for print.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> from tapegrad.numpy.polynomial import Polynomial
+    >>> tapegrad.grad(lambda x: Polynomial([1.0, 2.0, 3.0])(x))(0.5)
+    np.float64(5.0)
+    """
 
     _add = staticmethod(polynomial.polyadd)
     _sub = staticmethod(polynomial.polysub)
@@ -155,7 +171,27 @@ class Polynomial(_Differentiable, numpy.polynomial.Polynomial):
 
 
 class Chebyshev(_Differentiable, numpy.polynomial.Chebyshev):
-    """As `numpy.polynomial.Chebyshev`: a series in Chebyshev polynomials."""
+    """A series in Chebyshev polynomials, as `numpy.polynomial.Chebyshev`.
+
+    Coefficients, domain, window, points, roots and data to fit may be traced.
+
+    Parameters
+    ----------
+    coef : array_like
+        The coefficients, that of the lowest degree first.
+    domain, window : array_like, optional
+        Two bounds each: points are mapped from the domain to the window. By default those of
+        NumPy's class, which are the same.
+    symbol : str, default "x"
+        The variable, for print.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> from tapegrad.numpy.polynomial import Chebyshev
+    >>> tapegrad.grad(lambda x: Chebyshev([1.0, 2.0, 3.0])(x))(0.5)
+    np.float64(8.0)
+    """
 
     _add = staticmethod(chebyshev.chebadd)
     _sub = staticmethod(chebyshev.chebsub)
@@ -172,7 +208,27 @@ class Chebyshev(_Differentiable, numpy.polynomial.Chebyshev):
 
 
 class Legendre(_Differentiable, numpy.polynomial.Legendre):
-    """As `numpy.polynomial.Legendre`: a series in Legendre polynomials."""
+    """A series in Legendre polynomials, as `numpy.polynomial.Legendre`.
+
+    Coefficients, domain, window, points, roots and data to fit may be traced.
+
+    Parameters
+    ----------
+    coef : array_like
+        The coefficients, that of the lowest degree first.
+    domain, window : array_like, optional
+        Two bounds each: points are mapped from the domain to the window. By default those of
+        NumPy's class, which are the same.
+    symbol : str, default "x"
+        The variable, for print.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> from tapegrad.numpy.polynomial import Legendre
+    >>> tapegrad.grad(lambda x: Legendre([1.0, 2.0, 3.0])(x))(0.5)
+    np.float64(6.5)
+    """
 
     _add = staticmethod(legendre.legadd)
     _sub = staticmethod(legendre.legsub)
@@ -189,7 +245,27 @@ class Legendre(_Differentiable, numpy.polynomial.Legendre):
 
 
 class Hermite(_Differentiable, numpy.polynomial.Hermite):
-    """As `numpy.polynomial.Hermite`: a series in physicists' Hermite polynomials."""
+    """A series in physicists' Hermite polynomials, as `numpy.polynomial.Hermite`.
+
+    Coefficients, domain, window, points, roots and data to fit may be traced.
+
+    Parameters
+    ----------
+    coef : array_like
+        The coefficients, that of the lowest degree first.
+    domain, window : array_like, optional
+        Two bounds each: points are mapped from the domain to the window. By default those of
+        NumPy's class, which are the same.
+    symbol : str, default "x"
+        The variable, for print.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> from tapegrad.numpy.polynomial import Hermite
+    >>> tapegrad.grad(lambda x: Hermite([1.0, 2.0, 3.0])(x))(0.5)
+    np.float64(16.0)
+    """
 
     _add = staticmethod(hermite.hermadd)
     _sub = staticmethod(hermite.hermsub)
@@ -206,7 +282,27 @@ class Hermite(_Differentiable, numpy.polynomial.Hermite):
 
 
 class HermiteE(_Differentiable, numpy.polynomial.HermiteE):
-    """As `numpy.polynomial.HermiteE`: a series in probabilists' Hermite polynomials."""
+    """A series in probabilists' Hermite polynomials, as `numpy.polynomial.HermiteE`.
+
+    Coefficients, domain, window, points, roots and data to fit may be traced.
+
+    Parameters
+    ----------
+    coef : array_like
+        The coefficients, that of the lowest degree first.
+    domain, window : array_like, optional
+        Two bounds each: points are mapped from the domain to the window. By default those of
+        NumPy's class, which are the same.
+    symbol : str, default "x"
+        The variable, for print.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> from tapegrad.numpy.polynomial import HermiteE
+    >>> tapegrad.grad(lambda x: HermiteE([1.0, 2.0, 3.0])(x))(0.5)
+    np.float64(5.0)
+    """
 
     _add = staticmethod(hermite_e.hermeadd)
     _sub = staticmethod(hermite_e.hermesub)
@@ -223,7 +319,27 @@ class HermiteE(_Differentiable, numpy.polynomial.HermiteE):
 
 
 class Laguerre(_Differentiable, numpy.polynomial.Laguerre):
-    """As `numpy.polynomial.Laguerre`: a series in Laguerre polynomials."""
+    """A series in Laguerre polynomials, as `numpy.polynomial.Laguerre`.
+
+    Coefficients, domain, window, points, roots and data to fit may be traced.
+
+    Parameters
+    ----------
+    coef : array_like
+        The coefficients, that of the lowest degree first.
+    domain, window : array_like, optional
+        Two bounds each: points are mapped from the domain to the window. By default those of
+        NumPy's class, which are the same.
+    symbol : str, default "x"
+        The variable, for print.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> from tapegrad.numpy.polynomial import Laguerre
+    >>> tapegrad.grad(lambda x: Laguerre([1.0, 2.0, 3.0])(x))(0.5)
+    np.float64(-6.5)
+    """
 
     _add = staticmethod(laguerre.lagadd)
     _sub = staticmethod(laguerre.lagsub)

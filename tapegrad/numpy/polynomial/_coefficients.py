@@ -31,8 +31,6 @@ def differentiable(function: Function, definition: Function) -> Function:
         return function(*args, **kwargs)
 
     call.__module__ = f"tapegrad.{function.__module__}"
-    name = f"{function.__module__}.{function.__name__}"
-    call.__doc__ = f"As `{name}`, differentiable by every argument that is a number."
     return call
 
 

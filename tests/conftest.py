@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(config, items):
         import compiled
 
         for item in items:
-            why = compiled.LEFT_OUT.get(item.originalname) or compiled.LEFT_OUT.get(item.name)
+            why = compiled.why_left_out(item)
             if why is not None:
                 item.add_marker(pytest.mark.skip(reason=why))
 

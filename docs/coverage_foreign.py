@@ -40,8 +40,7 @@ refused, says [Values of other libraries](other-libraries.md).
 - ✓: right. The gradient, and the derivative in forward mode, are those with NumPy's array.
 - –: refused, with an error that says what to pass.
 - `2 ✓ 1 –`: so many ways to call it are right, so many refused (scalars, vectors, lists, ...).
-- ✗: differs. That is `np.cov` of one observation alone, a NaN, whose derivative is NaN with Dask
-  and 0 with NumPy.
+- ✗: differs. There is none.
 - no entry: NumPy itself has no such call.
 """
 

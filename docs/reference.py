@@ -1,8 +1,8 @@
 """Entries of the reference, as Sphinx builds the pages: `setup` is called by conf.py.
 
 api.md has tables of names. Each name gets a page, `api/NAME.rst`, with its docstring. These pages
-stand in no table of contents: every page's sidebar would hold all of them. The object layer has
-some two thousand names, most of them a line; the row of a table is their entry.
+stand in no table of contents: every page's sidebar would hold all of them. Those of the object
+layer, which hold many names each, are written by torch_entries.py.
 """
 
 from __future__ import annotations
@@ -68,6 +68,8 @@ def file_of(module: str, name: str) -> Path:
 def write_pages(_app) -> None:
     """Write the pages that have changed, and delete those of names that are gone."""
     wanted = {file_of(module, name): page_of(module, name) for module, name in listed()}
+    entries = importlib.import_module("torch_entries")  # needs Sphinx, which tests do without
+    wanted |= {HERE / "api" / name: text for name, text in entries.pages().items()}
     (HERE / "api").mkdir(exist_ok=True)
     for path in set((HERE / "api").glob("*.rst")) - set(wanted):
         path.unlink()
@@ -76,25 +78,6 @@ def write_pages(_app) -> None:
             path.write_text(text, encoding="utf-8")
 
 
-def name_rows(app, doctree) -> None:
-    """Make each row of the object layer's tables an entry of the reference."""
-    from docutils import nodes  # what is above runs without Sphinx, too
-
-    if not app.env.docname.startswith("torch/reference"):
-        return
-    domain = app.env.get_domain("py")
-    for section in doctree.findall(nodes.section):
-        space = section.next_node(nodes.title).astext()
-        for row in section.findall(nodes.row):
-            literal = row.next_node(nodes.literal)
-            own = re.match(r"\w+", literal.astext()) if literal is not None else None
-            if own is None or not space.startswith("torch"):
-                continue
-            name = f"tapegrad.{space}.{own.group()}"
-            row["ids"].append(name)
-            domain.note_object(name, "function", name, location=row)
-
-
 def setup(app) -> None:
     app.connect("builder-inited", write_pages)
-    app.connect("doctree-read", name_rows)
+    importlib.import_module("torch_entries").setup(app)

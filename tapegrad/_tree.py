@@ -23,7 +23,33 @@ class Container(NamedTuple):
 
 
 class Structure(NamedTuple):
-    """The shape of a tree without its leaves. `kind` is None for a leaf."""
+    """The shape of a tree without its leaves; structures are compared with `==`.
+
+    `tapegrad.tree.structure` makes one of a tree.
+
+    Parameters
+    ----------
+    kind : type or None
+        The class of the container. None for a leaf.
+    aux : object
+        What the container holds beside its children, such as the keys of a dict.
+    children : tuple of Structure
+        The structures of its children; empty for a leaf.
+
+    See Also
+    --------
+    tapegrad.tree.structure : The structure of a tree.
+    tapegrad.tree.unflatten : The tree of a structure and leaves.
+
+    Examples
+    --------
+    >>> from tapegrad import tree
+    >>> found = tree.structure({"a": 1, "b": (2, None)})
+    >>> print(found)
+    {'a': *, 'b': (*, None)}
+    >>> found.leaf_count
+    2
+    """
 
     kind: type | None
     aux: Any

@@ -14,6 +14,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import matrices
 import numpy as np
 import pytest
+from by_mypy import by_mypy  # noqa: F401, a fixture of tests
 from hypothesis import HealthCheck, settings
 
 # No deadline: the first call of a test pays for imports, and machines differ. In CI the examples

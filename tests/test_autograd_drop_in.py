@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import pickle
 import warnings
 from collections import OrderedDict
@@ -40,6 +41,7 @@ from tapegrad.autograd.misc.fixed_points import fixed_point
 from tapegrad.autograd.misc.flatten import flatten, flatten_func
 from tapegrad.autograd.misc.optimizers import adam, rmsprop, sgd
 from tapegrad.autograd.test_util import check_grads
+from tapegrad.autograd.wrap_util import unary_to_nary
 
 X = np.array([0.5, -1.0, 2.0])
 V = np.array([1.0, 0.5, -2.0])
@@ -280,6 +282,14 @@ def test_names_and_docstrings():
     assert found.__name__ == "grad_of_distance_wrt_argnum_1"
     assert "distance" in found.__doc__
     assert grad.__name__ == "grad"
+
+
+def test_operators_show_their_own_options():
+    assert str(inspect.signature(grad)) == "(fun, argnum=0)"
+    assert list(inspect.signature(check_grads).parameters) == ["fun", "argnum", "modes", "order"]
+    unlike = unary_to_nary(lambda f, x, power: f(x) ** power)
+    assert unlike(lambda x: x + 1, 0, 3)(1) == 8
+    assert str(inspect.signature(unlike)) == "(fun, argnum=0, *options, **named)"
 
 
 def test_operators_are_methods():

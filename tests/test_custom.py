@@ -784,6 +784,12 @@ def test_constant_and_unsupported_primitives():
         grad(random_walk)(1.0)
 
 
+def test_a_program_asks_a_constant_primitive_again():
+    f = tapegrad.compile(grad(lambda x: np.sum(bucket(x) * bucket(x=2 * x) * x)))
+    for x in (X, X + 1.25, X - 3):  # an EagerWarning would be an error
+        np.testing.assert_array_equal(f(x), bucket(x) * bucket(2 * x))
+
+
 def test_an_undeclared_primitive_says_so():
     with pytest.raises(
         RuleError, match="undeclared: called on a traced value, but it has no rule"

@@ -209,6 +209,12 @@ def test_names_of_other_libraries_have_an_address():
     assert not [name for name in ours if not exists(name)]
 
 
+def test_the_picture_of_the_readme_is_current():
+    pictures = drawing("pictures")
+    written = (ROOT / "docs" / "tape.svg").read_text(encoding="utf-8")
+    assert written == pictures.tape_of_the_readme(), "run: python docs/pictures.py"
+
+
 def test_pictures_of_shapes_are_current():
     shapes = drawing("shapes")
     for name in shapes.PICTURES:

@@ -83,6 +83,70 @@ def test_methods_are_pytorchs(name):
     assert np.allclose(ours, x.detach().numpy(), rtol=1e-12, atol=1e-12)
 
 
+def _decayed(decay, method):
+    """PyTorch's weight_decay of all methods but AdamW: the slope of a penalty, before all else."""
+    return optimize.chain(optimize.add_decayed_weights(decay), method)
+
+
+# Ours, PyTorch's class, and what it is called with: what differs is how the same is said.
+BY_OTHER_HYPERPARAMETERS = {
+    "sgd": (_decayed(0.3, optimize.sgd(2e-3)), "SGD", {"lr": 2e-3, "weight_decay": 0.3}),
+    "momentum": (
+        _decayed(0.3, optimize.momentum(1e-3, 0.6)),
+        "SGD",
+        {"lr": 1e-3, "momentum": 0.6, "weight_decay": 0.3},
+    ),
+    "nesterov": (
+        _decayed(0.3, optimize.momentum(1e-3, 0.6, nesterov=True)),
+        "SGD",
+        {"lr": 1e-3, "momentum": 0.6, "nesterov": True, "weight_decay": 0.3},
+    ),
+    "adam": (
+        _decayed(0.3, optimize.adam(0.02, 0.7, 0.95, 1e-3)),
+        "Adam",
+        {"lr": 0.02, "betas": (0.7, 0.95), "eps": 1e-3, "weight_decay": 0.3},
+    ),
+    "adamw": (
+        optimize.adamw(0.02, 0.7, 0.95, 1e-3, weight_decay=0.3, amsgrad=True),
+        "AdamW",
+        {"lr": 0.02, "betas": (0.7, 0.95), "eps": 1e-3, "weight_decay": 0.3, "amsgrad": True},
+    ),
+    "rmsprop": (
+        _decayed(0.3, optimize.rmsprop(0.02, 0.8, 1e-3, momentum=0.4, centered=True)),
+        "RMSprop",
+        {"lr": 0.02, "alpha": 0.8, "eps": 1e-3, "momentum": 0.4, "centered": True,
+         "weight_decay": 0.3},
+    ),
+    "adagrad": (  # lr_decay is a schedule
+        _decayed(0.3, optimize.adagrad(lambda step: 0.3 / (1 + 0.2 * step), eps=1e-3)),
+        "Adagrad",
+        {"lr": 0.3, "lr_decay": 0.2, "eps": 1e-3, "weight_decay": 0.3},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", BY_OTHER_HYPERPARAMETERS)
+def test_methods_of_other_hyperparameters_are_pytorchs(name, dtype):
+    torch = pytest.importorskip("torch")
+    method, kind, hyperparameters = BY_OTHER_HYPERPARAMETERS[name]
+    start = START.astype(dtype)
+    x = torch.tensor(start, requires_grad=True)
+    theirs = getattr(torch.optim, kind)([x], **hyperparameters)
+    ours, state = start, method.init(start)
+    rng = np.random.default_rng(0)
+    for _ in range(20):  # the same gradients for both: rounding does not grow
+        g = rng.normal(size=3).astype(dtype) * (rng.random(3) < 0.8)
+        x.grad = torch.tensor(g)
+        theirs.step()
+        updates, state = method.update(g, state, ours)
+        ours = optimize.apply_updates(ours, updates)
+    assert ours.dtype == dtype
+    far = 100 * np.finfo(dtype).eps
+    np.testing.assert_allclose(ours, x.detach().numpy(), rtol=far, atol=far)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_steps_are_compiled_to_the_same(name):
     plain = optimize.run(rosenbrock, START, METHODS[name], steps=8)

@@ -451,6 +451,8 @@ def test_wrong_arguments_are_named():
         optimize.curve_fit(lambda t, *p: t, T, T)
     with pytest.raises(ShapeMismatchError, match=r"shape of ydata, \(30,\)"):
         optimize.curve_fit(lambda t, a: a * t[:, None], T, T)
+    with pytest.raises(ShapeMismatchError, match=r"shape of ydata, \(30,\)"):  # nor broadcast
+        optimize.curve_fit(lambda t, a: np.zeros(7) * a, T, T)
     with pytest.raises(ShapeMismatchError, match="sigma of shape"):
         optimize.curve_fit(lambda t, a: a * t, T, T, sigma=np.ones((2, 2)))
     with pytest.raises(AttributeError, match="no attribute 'fmin'"):

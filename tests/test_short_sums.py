@@ -16,11 +16,6 @@ SPECIAL = [0.0, -0.0, 1, -1, 2.5, 1e30, 1e-40, np.inf, -np.inf, np.nan]
 UFUNCS = [np.add, np.multiply, np.maximum, np.minimum]
 
 
-def _without_ties(x, ufunc):
-    """Which of 0.0 and -0.0 is the greater depends, in NumPy itself, on processor and position."""
-    return x + 0.0 if ufunc in (np.maximum, np.minimum) else x
-
-
 def _bits(x):
     x = np.where(np.isnan(x), np.nan, x).astype(x.dtype)  # a NaN's own bits mean nothing
     return x.view(np.dtype(f"i{x.dtype.itemsize}"))
@@ -41,7 +36,6 @@ def test_reductions_of_short_axes_have_the_bits_of_numpy(ufunc, letter, keepdims
                     with np.errstate(all="ignore"):
                         expected = ufunc.reduce(given, axis, keepdims=keepdims)
                         found = run(given)
-                    found, expected = (_without_ties(y, ufunc) for y in (found, expected))
                     np.testing.assert_array_equal(_bits(found), _bits(expected))
 
 

@@ -20,13 +20,6 @@ ROOT = Path(__file__).parents[1]
 STUB = ROOT / "tapegrad" / "__init__.pyi"
 PROGRAMS = sorted((Path(__file__).parent / "typed_programs").glob("*.py"))
 MODULES = "autograd dask implicit numpy optimize rules scipy sparse testing torch tree".split()
-# As a user checks a program: without the errors of packages that are installed.
-SETTINGS = """\
-[mypy]
-strict = true
-[mypy-tapegrad.*]
-follow_imports = silent
-"""
 # Each line that ends so is an error of that kind, and no other is.
 WRONG = """\
 import numpy as np
@@ -157,23 +150,14 @@ def test_typed_programs_run(program):
     runpy.run_path(str(program))
 
 
-def check(tmp_path, *arguments):
-    pytest.importorskip("mypy", reason="mypy comes with the extra `lint`")
-    settings = tmp_path / "mypy.ini"
-    settings.write_text(SETTINGS, encoding="utf-8")
-    command = [sys.executable, "-m", "mypy", "--config-file", settings]
-    command += ["--cache-dir", tmp_path / "cache", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-
 @pytest.mark.slow
-def test_mypy_knows_the_types(tmp_path):
+def test_mypy_knows_the_types(by_mypy, tmp_path):
     """The programs say by `assert_type` what a user expects, and a wrong one has its mistakes."""
     said = sum(program.read_text(encoding="utf-8").count("assert_type(") for program in PROGRAMS)
     assert said > 70
     wrong = tmp_path / "wrong.py"
     wrong.write_text(WRONG, encoding="utf-8")
-    done = check(tmp_path, *PROGRAMS, wrong)
+    done = by_mypy(*PROGRAMS, wrong)
     lines = [line for line in done.stdout.splitlines() if ": error: " in line]
     assert not [line for line in lines if "wrong.py" not in line], done.stdout + done.stderr
     found = re.findall(r"wrong\.py:(\d+): error: .*\[([a-z-]+)\]", done.stdout)

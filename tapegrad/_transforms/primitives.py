@@ -21,7 +21,6 @@ from tapegrad._core.values import (
     in_trace,
     innermost,
     is_array,
-    is_mapped,
     lift,
     untraced,
 )
@@ -124,8 +123,10 @@ class primitive:
     ) -> Any:
         """The plain result; inside vmap one for each example."""
         args, kwargs = unflatten(structure, map(untraced, leaves))
-        if not is_mapped(inner):
+        if not isinstance(inner, Mapped):
             return rule.apply(*args, **kwargs) if _is_flat(structure) else self(*args, **kwargs)
+        if inner.records:  # one call of the program, whatever it is given
+            return inner.by_one(functools.partial(_on_plain, self.function), args, kwargs)
         if _is_flat(structure):
             given, params = rule.bind(args, kwargs)
             if not any(map(in_trace, params.values())):
@@ -137,6 +138,10 @@ class primitive:
 
     def __repr__(self) -> str:
         return f"<primitive {name_of(self.function)}>"
+
+
+def _on_plain(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return function(*args, **kwargs)
 
 
 def _is_flat(structure: Structure) -> bool:

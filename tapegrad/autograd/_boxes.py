@@ -30,8 +30,38 @@ INDEPENDENT = "Output seems independent of input."
 class Node:
     """A call in a trace: a subclass says in `__init__` what it keeps of the call.
 
-    `value`: the result; `fun`, `args`, `kwargs`: the call, with values of no trace (of this one);
-    `parents`: the nodes of the traced ones among `args`, at the positions `parent_argnums`.
+    Parameters
+    ----------
+    value : object
+        The result.
+    fun : callable
+        What was called.
+    args : tuple
+        Its arguments, with values of no trace (of this one).
+    kwargs : dict
+        Its keywords.
+    parent_argnums : tuple of int
+        The positions of the traced arguments.
+    parents : tuple of Node
+        The nodes of the traced arguments.
+
+    See Also
+    --------
+    trace : Run a function with nodes of a class.
+
+    Examples
+    --------
+    >>> class Named(Node):
+    ...     __slots__ = ("name",)
+    ...
+    ...     def __init__(self, value, fun, args, kwargs, parent_argnums, parents):
+    ...         self.name = fun.__name__
+    ...
+    ...     def initialize_root(self):
+    ...         self.name = "input"
+    >>> value, node = trace(Named.new_root(), np.sin, 0.0)
+    >>> node.name
+    'sin'
     """
 
     __slots__: tuple[str, ...] | list[str] = ()
@@ -48,12 +78,33 @@ class Node:
         raise NotImplementedError(f"{type(self).__name__}.__init__")
 
     def initialize_root(self, *args: Any, **kwargs: Any) -> None:
-        """Set up the node of the input; it gets the arguments of `new_root`."""
+        """Set up the node of the input.
+
+        Parameters
+        ----------
+        *args : object
+            The arguments of `new_root`.
+        **kwargs : object
+            Its keywords.
+        """
         raise NotImplementedError(f"{type(self).__name__}.initialize_root")
 
     @classmethod
     def new_root(cls, *args: Any, **kwargs: Any) -> Any:
-        """The node of the input of a trace."""
+        """Make the node of the input of a trace.
+
+        Parameters
+        ----------
+        *args : object
+            What `initialize_root` gets.
+        **kwargs : object
+            Its keywords.
+
+        Returns
+        -------
+        Node
+            The node.
+        """
         root = cls.__new__(cls)
         root.initialize_root(*args, **kwargs)
         return root
@@ -107,7 +158,28 @@ def _giving_way(own: Callable[..., Any]) -> Callable[..., Any]:
 class Box(metaclass=_ShowsTraced):
     """A value in a trace: `isinstance(x, Box)` tells that a value is traced.
 
-    `_value` is the value inside, itself a box where traces are nested.
+    Parameters
+    ----------
+    value : object
+        The value inside, itself a box where traces are nested.
+    trace : int
+        The number of the trace.
+    node : Node
+        The node of the value.
+
+    See Also
+    --------
+    getval : The plain value.
+
+    Examples
+    --------
+    >>> from tapegrad.autograd import grad
+    >>> seen = []
+    >>> def f(x):
+    ...     seen.append(isinstance(x, Box))
+    ...     return x
+    >>> grad(f)(1.0), seen
+    (np.float64(1.0), [True])
     """
 
     __slots__ = ("_node", "_trace", "_value")
@@ -129,10 +201,15 @@ class Box(metaclass=_ShowsTraced):
 
     @classmethod
     def register(cls, value_type: type) -> None:
-        """Box values of this class with this class of boxes, in traces with nodes.
+        """Box values of a class with this class of boxes, in traces with nodes.
 
         Derivatives take containers that `tapegrad.register_pytree` knows. A box of sequences or
         dicts registers its class there too.
+
+        Parameters
+        ----------
+        value_type : type
+            The class of the values.
         """
         Box.types.add(cls)
         Box.type_mappings[value_type] = Box.type_mappings[cls] = cls
@@ -190,7 +267,27 @@ _item.__name__ = "getitem"
 
 
 class ArrayBox(Box, np.lib.mixins.NDArrayOperatorsMixin):  # type: ignore[metaclass]  # none there
-    """The class that `isinstance(x, ArrayBox)` asks for: of arrays in a trace."""
+    """The class that `isinstance(x, ArrayBox)` asks for: of arrays in a trace.
+
+    Parameters
+    ----------
+    value : ndarray or scalar
+        The value inside, itself a box where traces are nested.
+    trace : int
+        The number of the trace.
+    node : Node
+        The node of the value.
+
+    Examples
+    --------
+    >>> from tapegrad.autograd import grad
+    >>> seen = []
+    >>> def f(x):
+    ...     seen.append(isinstance(x, ArrayBox))
+    ...     return np.sum(x)
+    >>> grad(f)(np.ones(2)), seen
+    (array([1., 1.]), [True])
+    """
 
     __slots__ = ()
     _of_arrays = True
@@ -210,30 +307,37 @@ class ArrayBox(Box, np.lib.mixins.NDArrayOperatorsMixin):  # type: ignore[metacl
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
         return np.shape(self._value)
 
     @property
     def ndim(self) -> int:
+        """The number of its axes."""
         return np.ndim(self._value)
 
     @property
     def size(self) -> int:
+        """The number of its elements."""
         return np.size(self._value)
 
     @property
     def dtype(self) -> Any:
+        """Its dtype."""
         return np.result_type(self._value)
 
     @property
     def T(self) -> Any:
+        """The transpose, traced."""
         return _call(np.transpose, (self,), {})
 
     @property
     def real(self) -> Any:
+        """The real part, traced."""
         return np.real(self)
 
     @property
     def imag(self) -> Any:
+        """The imaginary part, traced."""
         return np.imag(self)
 
     def __len__(self) -> int:
@@ -254,25 +358,90 @@ class ArrayBox(Box, np.lib.mixins.NDArrayOperatorsMixin):  # type: ignore[metacl
         )
 
     def astype(self, dtype: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.astype`."""
+        """As `numpy.ndarray.astype`.
+
+        Parameters
+        ----------
+        dtype : dtype
+            The dtype of the result.
+        **options : object
+            What else the method takes.
+
+        Returns
+        -------
+        ArrayBox
+            The result, traced.
+        """
         return _call(_astype, (self, dtype), options)
 
     def reshape(self, *shape: Any, **options: Any) -> Any:
-        """As `numpy.ndarray.reshape`."""
+        """As `numpy.ndarray.reshape`.
+
+        Parameters
+        ----------
+        *shape : int or tuple of int
+            The shape.
+        **options : object
+            What else the method takes.
+
+        Returns
+        -------
+        ArrayBox
+            The result, traced.
+        """
         return _call(np.reshape, (self, shape[0] if len(shape) == 1 else shape), options)
 
     def transpose(self, *axes: Any) -> Any:
-        """As `numpy.ndarray.transpose`."""
+        """As `numpy.ndarray.transpose`.
+
+        Parameters
+        ----------
+        *axes : int or tuple of int
+            The order of the axes.
+
+        Returns
+        -------
+        ArrayBox
+            The result, traced.
+        """
         given = () if not axes else (axes[0],) if len(axes) == 1 else (axes,)
         return _call(np.transpose, (self, *given), {})
 
     def flatten(self, order: Any = "C") -> Any:
-        """As `numpy.ndarray.flatten`."""
+        """As `numpy.ndarray.flatten`.
+
+        Parameters
+        ----------
+        order : str, default "C"
+            The order of the elements.
+
+        Returns
+        -------
+        ArrayBox
+            The result, traced.
+        """
         return _call(np.ravel, (self, order), {})
 
 
 def _astype(value: Any, dtype: Any, **options: Any) -> Any:
     return value.astype(dtype, **options)
+
+
+# The docstring of a method that `_method` makes.
+_WORDS = """As `numpy.ndarray.{name}`.
+
+Parameters
+----------
+*args : object
+    The arguments of the method.
+**kwargs : object
+    Its keywords.
+
+Returns
+-------
+Box
+    The result, traced.
+"""
 
 
 def _method(name: str) -> Any:
@@ -281,7 +450,7 @@ def _method(name: str) -> Any:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         return function(self, *args, **kwargs)
 
-    call.__name__, call.__doc__ = name, f"As `numpy.ndarray.{name}`."
+    call.__name__, call.__doc__ = name, _WORDS.format(name=name)
     return call
 
 
@@ -298,7 +467,23 @@ for _name in METHODS:
 
 
 class SequenceBox(Box):
-    """A tuple or list in a trace with nodes. Derivatives trace what is in the containers."""
+    """A tuple or list in a trace with nodes. Derivatives trace what is in the containers.
+
+    Parameters
+    ----------
+    value : tuple or list
+        The value inside.
+    trace : int
+        The number of the trace.
+    node : Node
+        The node of the value.
+
+    Examples
+    --------
+    >>> from tapegrad.autograd.misc.tracers import full_graph
+    >>> float(full_graph(lambda pair: pair[0] * pair[1], (2.0, 3.0)).value)
+    6.0
+    """
 
     __slots__ = ()
     _of_arrays = False
@@ -320,7 +505,13 @@ class SequenceBox(Box):
 
     @classmethod
     def register(cls, value_type: type) -> None:
-        """Box values of this class, and take them apart in derivatives."""
+        """Box values of a class, and take them apart in derivatives.
+
+        Parameters
+        ----------
+        value_type : type
+            The class of the values; it is called with their items.
+        """
         super().register(value_type)
         _register_container(
             value_type, lambda x: (list(x), None), lambda _, children: value_type(children)
@@ -328,7 +519,23 @@ class SequenceBox(Box):
 
 
 class DictBox(Box):
-    """A dict in a trace with nodes. Derivatives trace what is in the containers."""
+    """A dict in a trace with nodes. Derivatives trace what is in the containers.
+
+    Parameters
+    ----------
+    value : dict
+        The value inside.
+    trace : int
+        The number of the trace.
+    node : Node
+        The node of the value.
+
+    Examples
+    --------
+    >>> from tapegrad.autograd.misc.tracers import full_graph
+    >>> float(full_graph(lambda p: p["a"] * 2.0, {"a": 3.0}).value)
+    6.0
+    """
 
     __slots__ = ()
     _of_arrays = False
@@ -346,24 +553,61 @@ class DictBox(Box):
         return key in self._value
 
     def keys(self) -> Any:
-        """The keys, which are not traced."""
+        """The keys, which are not traced.
+
+        Returns
+        -------
+        dict_keys
+            The keys.
+        """
         return self._value.keys()
 
     def values(self) -> list[Any]:
-        """The values, traced."""
+        """The values, traced.
+
+        Returns
+        -------
+        list
+            The values.
+        """
         return [self[key] for key in self]
 
     def items(self) -> list[tuple[Any, Any]]:
-        """Pairs of keys and traced values."""
+        """The keys with their traced values.
+
+        Returns
+        -------
+        list of tuple
+            Pairs `(key, value)`.
+        """
         return [(key, self[key]) for key in self]
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The traced value of a key, or a default."""
+        """The traced value of a key, or a default.
+
+        Parameters
+        ----------
+        key : object
+            The key.
+        default : object, optional
+            What to return without it.
+
+        Returns
+        -------
+        object
+            The value.
+        """
         return self[key] if key in self else default  # noqa: SIM401 - it is self[key]
 
     @classmethod
     def register(cls, value_type: type) -> None:
-        """Box values of this class, and take them apart in derivatives."""
+        """Box values of a class, and take them apart in derivatives.
+
+        Parameters
+        ----------
+        value_type : type
+            The class of the values; it is called with pairs of keys and values.
+        """
         super().register(value_type)
         _register_container(
             value_type,
@@ -390,7 +634,32 @@ DictBox.register(dict)
 
 
 def new_box(value: Any, trace: int, node: Any) -> Any:
-    """A value in a trace, at a node; raises TypeError for values of a class without a box."""
+    """A value in a trace, at a node.
+
+    Parameters
+    ----------
+    value : object
+        The value.
+    trace : int
+        The number of the trace.
+    node : Node
+        The node.
+
+    Returns
+    -------
+    Box
+        The boxed value.
+
+    Raises
+    ------
+    TypeError
+        If no box is registered for the class of the value.
+
+    Examples
+    --------
+    >>> isinstance(new_box(1.0, 0, None), ArrayBox)
+    True
+    """
     kind = type(value)
     found = Box.type_mappings.get(kind)
     if found is None and issubclass(kind, (Traced, Mapped)):
@@ -423,12 +692,44 @@ def base_array(leaf: Any) -> Any:
 
 
 def isbox(x: Any) -> bool:
-    """Whether a value is traced, by a derivative or by a trace with nodes."""
+    """Whether a value is traced, by a derivative or by a trace with nodes.
+
+    Parameters
+    ----------
+    x : object
+        Any value.
+
+    Returns
+    -------
+    bool
+        The answer.
+
+    Examples
+    --------
+    >>> isbox(1.0)
+    False
+    """
     return issubclass(type(x), (Traced, Box))
 
 
 def getval(x: Any) -> Any:
-    """The plain value inside all traces."""
+    """The plain value inside all traces.
+
+    Parameters
+    ----------
+    x : object
+        Any value.
+
+    Returns
+    -------
+    object
+        The value inside; x itself if it is not traced.
+
+    Examples
+    --------
+    >>> getval(1.0)
+    1.0
+    """
     while issubclass(type(x), (Traced, Box)):
         x = x._value
     return x
@@ -440,11 +741,24 @@ def holds_box(value: Any) -> bool:
 
 
 class TraceStack:
-    """Where a program that traces by hand gets a new trace, inside all that are open."""
+    """Where a program that traces by hand gets a new trace, inside all that are open.
+
+    Examples
+    --------
+    >>> with trace_stack.new_trace() as outer, trace_stack.new_trace() as inner:
+    ...     outer < inner
+    True
+    """
 
     @contextmanager
     def new_trace(self) -> Iterator[int]:
-        """The number of a trace, for `new_box`."""
+        """A context with a new trace.
+
+        Yields
+        ------
+        int
+            The number of the trace, for `new_box`.
+        """
         yield next_level()
 
 
@@ -452,10 +766,43 @@ trace_stack = TraceStack()
 
 
 def trace(start_node: Any, fun: Callable[[Any], Any], x: Any) -> tuple[Any, Any]:
-    """`(fun(x), node)`: the value, and the node of it, made from `start_node`.
+    """Run a function with a node for each of its calls.
 
     Each call of a function of NumPy, or of a primitive, on a traced value is a node of the class
-    of `start_node`. The node is None, with a warning, where the value does not depend on x.
+    of `start_node`.
+
+    Parameters
+    ----------
+    start_node : Node
+        The node of the input.
+    fun : callable
+        A function of one argument.
+    x : object
+        The argument.
+
+    Returns
+    -------
+    value : object
+        What the function returned, plain.
+    node : Node or None
+        Its node; None if it does not depend on x.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If the function closes over a value of a derivative outside of the trace.
+
+    Warns
+    -----
+    UserWarning
+        If the value does not depend on x.
+
+    Examples
+    --------
+    >>> from tapegrad.autograd.misc.tracers import FullGraphNode
+    >>> value, node = trace(FullGraphNode.new_root(), lambda x: np.exp(x), 0.0)
+    >>> float(value), node.recipe[0].__name__
+    (1.0, 'exp')
     """
     level = next_level()
     end = fun(new_box(x, level, start_node))

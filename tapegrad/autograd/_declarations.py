@@ -61,7 +61,28 @@ OVERRIDES: dict[Any, Function] = {}
 
 
 def defvjp_argnums(fun: Function, vjpmaker: Function) -> None:
-    """Declare `vjpmaker(argnums, ans, args, kwargs)`: it returns `vjp(g)`, one cotangent each."""
+    """Declare one maker of a primitive's vjp for all arguments at once.
+
+    Parameters
+    ----------
+    fun : callable
+        The primitive.
+    vjpmaker : callable
+        `vjpmaker(argnums, ans, args, kwargs)` returns `vjp(g)`, which returns a cotangent for each
+        of `argnums`.
+
+    See Also
+    --------
+    defvjp : A maker for each argument.
+
+    Examples
+    --------
+    >>> from tapegrad.autograd import grad
+    >>> twice = primitive(lambda x: x + x)
+    >>> defvjp_argnums(twice, lambda argnums, ans, args, kwargs: lambda g: [2 * g])
+    >>> grad(twice)(3.0)
+    np.float64(2.0)
+    """
     own = _own(fun)
     primitive_vjps[own] = vjpmaker
     if own is not fun:
@@ -69,7 +90,27 @@ def defvjp_argnums(fun: Function, vjpmaker: Function) -> None:
 
 
 def defvjp_argnum(fun: Function, vjpmaker: Function) -> None:
-    """Declare `vjpmaker(argnum, ans, args, kwargs)` for each argument: it returns `vjp(g)`."""
+    """Declare one maker of a primitive's vjp, which is told the argument.
+
+    Parameters
+    ----------
+    fun : callable
+        The primitive.
+    vjpmaker : callable
+        `vjpmaker(argnum, ans, args, kwargs)` returns `vjp(g)`, the cotangent of that argument.
+
+    See Also
+    --------
+    defvjp : A maker for each argument.
+
+    Examples
+    --------
+    >>> from tapegrad.autograd import grad
+    >>> plus = primitive(lambda x, y: x + 2 * y)
+    >>> defvjp_argnum(plus, lambda argnum, ans, args, kwargs: lambda g: (1 + argnum) * g)
+    >>> grad(plus, 1)(3.0, 4.0)
+    np.float64(2.0)
+    """
 
     def vjp_argnums(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Function:
         vjps = [vjpmaker(argnum, ans, args, kwargs) for argnum in argnums]
@@ -81,10 +122,43 @@ def defvjp_argnum(fun: Function, vjpmaker: Function) -> None:
 def defvjp(
     fun: Function, *vjpmakers: Function | None, argnums: Iterable[int] | None = None
 ) -> None:
-    """Declare `vjpmaker(ans, *args, **kwargs)`, one an argument: each returns `vjp(g)`.
+    """Declare the vjp of a primitive by a maker for each argument.
 
-    None stands for a cotangent of zero. `argnums`: the positions that the makers are for, by
-    default 0, 1, 2, ... A call differentiated by another argument raises NotImplementedError.
+    A function of NumPy or SciPy may be given too: calls of it through this package's namespaces
+    then have that derivative.
+
+    Parameters
+    ----------
+    fun : callable
+        The primitive.
+    *vjpmakers : callable or None
+        `vjpmaker(ans, *args, **kwargs)` returns `vjp(g)`, the cotangent of its argument. None
+        stands for a cotangent of zero.
+    argnums : iterable of int, optional
+        The positions that the makers are for, by default 0, 1, 2, ... A call differentiated by
+        another argument raises MissingRuleError, a NotImplementedError.
+
+    Raises
+    ------
+    TypeError
+        If a maker is neither a function nor None.
+
+    Warns
+    -----
+    UserWarning
+        If the function is no primitive, as one of NumPy's.
+
+    See Also
+    --------
+    defjvp : Declare a forward derivative.
+
+    Examples
+    --------
+    >>> from tapegrad.autograd import grad
+    >>> twice = primitive(lambda x: x + x)
+    >>> defvjp(twice, lambda ans, x: lambda g: 2 * g)
+    >>> grad(twice)(3.0)
+    np.float64(2.0)
     """
     positions = itertools.count() if argnums is None else argnums
     makers = {
@@ -110,7 +184,32 @@ def _require(makers: dict[int, Any], argnums: Any, fun: Function, what: str) -> 
 
 
 def translate_vjp(vjpfun: Function | None, fun: Function, argnum: int) -> Function:
-    """The maker of a vjp; None is that of zeros."""
+    """The maker of a vjp; None is that of zeros.
+
+    Parameters
+    ----------
+    vjpfun : callable or None
+        What `defvjp` was given.
+    fun : callable
+        The primitive, for errors.
+    argnum : int
+        The position of the argument.
+
+    Returns
+    -------
+    callable
+        The maker.
+
+    Raises
+    ------
+    TypeError
+        If it is neither a function nor None.
+
+    Examples
+    --------
+    >>> translate_vjp(None, abs, 0)(1.0, 1.0)(5.0)
+    array(0.)
+    """
     if vjpfun is None:
         return lambda ans, *args, **kwargs: lambda g: vspace(args[argnum]).zeros()
     if callable(vjpfun):
@@ -119,7 +218,28 @@ def translate_vjp(vjpfun: Function | None, fun: Function, argnum: int) -> Functi
 
 
 def defjvp_argnums(fun: Function, jvpmaker: Function) -> None:
-    """Declare `jvpmaker(argnums, gs, ans, args, kwargs)`: it returns the result's tangent."""
+    """Declare the jvp of a primitive for all arguments at once.
+
+    Parameters
+    ----------
+    fun : callable
+        The primitive.
+    jvpmaker : callable
+        `jvpmaker(argnums, gs, ans, args, kwargs)` returns the tangent of the result; `gs` are
+        those of the arguments `argnums`.
+
+    See Also
+    --------
+    defjvp : A function for each argument.
+
+    Examples
+    --------
+    >>> from tapegrad.autograd import deriv
+    >>> twice = primitive(lambda x: x + x)
+    >>> defjvp_argnums(twice, lambda argnums, gs, ans, args, kwargs: 2 * gs[0])
+    >>> deriv(twice)(3.0)
+    np.float64(2.0)
+    """
     own = _own(fun)
     primitive_jvps[own] = jvpmaker
     if own is not fun:
@@ -127,7 +247,28 @@ def defjvp_argnums(fun: Function, jvpmaker: Function) -> None:
 
 
 def defjvp_argnum(fun: Function, jvpmaker: Function) -> None:
-    """Declare `jvpmaker(argnum, g, ans, args, kwargs)`: the part of the tangent by an argument."""
+    """Declare the jvp of a primitive by one function, which is told the argument.
+
+    Parameters
+    ----------
+    fun : callable
+        The primitive.
+    jvpmaker : callable
+        `jvpmaker(argnum, g, ans, args, kwargs)` returns the part of the result's tangent by that
+        argument.
+
+    See Also
+    --------
+    defjvp : A function for each argument.
+
+    Examples
+    --------
+    >>> from tapegrad.autograd import deriv
+    >>> plus = primitive(lambda x, y: x + 2 * y)
+    >>> defjvp_argnum(plus, lambda argnum, g, ans, args, kwargs: (1 + argnum) * g)
+    >>> deriv(plus, 1)(3.0, 4.0)
+    np.float64(2.0)
+    """
 
     def jvp_argnums(argnums: Any, gs: Any, ans: Any, args: Any, kwargs: Any) -> Any:
         return sum_outgrads(
@@ -138,10 +279,37 @@ def defjvp_argnum(fun: Function, jvpmaker: Function) -> None:
 
 
 def defjvp(fun: Function, *jvpfuns: Any, argnums: Iterable[int] | None = None) -> None:
-    """Declare `jvp(g, ans, *args, **kwargs)`, one an argument: its part of the result's tangent.
+    """Declare the jvp of a primitive by a function for each argument.
 
-    "same": the function is linear in that argument. None stands for zeros. `argnums`: as for
-    `defvjp`.
+    Where no vjp is declared, reverse mode transposes it, unless it calls the primitive itself, as
+    "same" does.
+
+    Parameters
+    ----------
+    fun : callable
+        The primitive.
+    *jvpfuns : callable, str or None
+        `jvp(g, ans, *args, **kwargs)` returns the part of the result's tangent by its argument.
+        "same": the function is linear in that argument. None stands for zeros.
+    argnums : iterable of int, optional
+        The positions, as for `defvjp`.
+
+    Raises
+    ------
+    TypeError
+        If one is neither a function, "same" nor None.
+
+    See Also
+    --------
+    defvjp : Declare a reverse derivative.
+
+    Examples
+    --------
+    >>> from tapegrad.autograd import deriv, grad
+    >>> twice = primitive(lambda x: x + x)
+    >>> defjvp(twice, lambda g, ans, x: 2 * g)
+    >>> deriv(twice)(3.0), grad(twice)(3.0)
+    (np.float64(2.0), np.float64(2.0))
     """
     positions = itertools.count() if argnums is None else argnums
     jvps = {
@@ -159,7 +327,32 @@ def defjvp(fun: Function, *jvpfuns: Any, argnums: Iterable[int] | None = None) -
 
 
 def translate_jvp(jvpfun: Any, fun: Function, argnum: int) -> Function:
-    """The function of a jvp: see `defjvp`."""
+    """The function of a jvp.
+
+    Parameters
+    ----------
+    jvpfun : callable, str or None
+        What `defjvp` was given.
+    fun : callable
+        The primitive.
+    argnum : int
+        The position of the argument.
+
+    Returns
+    -------
+    callable
+        The function.
+
+    Raises
+    ------
+    TypeError
+        If it is neither a function, "same" nor None.
+
+    Examples
+    --------
+    >>> translate_jvp("same", lambda x: 3 * x, 0)(2.0, 15.0, 5.0)
+    6.0
+    """
     if jvpfun is None:
         return lambda g, ans, *args, **kwargs: vspace(ans).zeros()
     if isinstance(jvpfun, str) and jvpfun == "same":
@@ -170,7 +363,25 @@ def translate_jvp(jvpfun: Any, fun: Function, argnum: int) -> Function:
 
 
 def def_linear(fun: Function) -> None:
-    """Declare that a function is linear in each argument."""
+    """Declare that a function is linear in each argument, which says its jvp.
+
+    Parameters
+    ----------
+    fun : callable
+        The primitive. Its vjp is to be declared beside.
+
+    See Also
+    --------
+    defjvp : Other functions.
+
+    Examples
+    --------
+    >>> from tapegrad.autograd import deriv
+    >>> product = primitive(lambda x, y: x * y)
+    >>> def_linear(product)
+    >>> deriv(product)(3.0, 4.0)
+    np.float64(4.0)
+    """
     defjvp_argnum(
         fun, lambda argnum, g, ans, args, kwargs: fun(*subval(args, argnum, g), **kwargs)
     )
@@ -180,7 +391,28 @@ def def_linear(fun: Function) -> None:
 
 
 def deprecated_defvjp(primitive_fun: Function) -> Function:
-    """`f.defvjp(vjp, argnum=0)` with `vjp(g, ans, vs, gvs, *args, **kwargs)`."""
+    """The deprecated declaration `f.defvjp(vjp, argnum=0)`.
+
+    Parameters
+    ----------
+    primitive_fun : callable
+        The primitive.
+
+    Returns
+    -------
+    callable
+        It takes `vjp(g, ans, vs, gvs, *args, **kwargs)` and a position, and warns.
+
+    See Also
+    --------
+    defvjp : What to use.
+
+    Examples
+    --------
+    >>> twice = primitive(lambda x: x + x)
+    >>> declare = deprecated_defvjp(twice)
+    >>> declare(lambda g, ans, vs, gvs, x: 2 * g)  # doctest: +SKIP
+    """
     makers: dict[int, Function] = {}
 
     def defvjp_unstaged(vjpfun: Function, argnum: int = 0) -> None:
@@ -196,7 +428,28 @@ def deprecated_defvjp(primitive_fun: Function) -> Function:
 
 
 def deprecated_defvjp_is_zero(primitive_fun: Function) -> Function:
-    """`f.defvjp_is_zero(argnums)`."""
+    """The deprecated declaration `f.defvjp_is_zero(argnums)`.
+
+    Parameters
+    ----------
+    primitive_fun : callable
+        The primitive.
+
+    Returns
+    -------
+    callable
+        It takes positions, and warns.
+
+    See Also
+    --------
+    defvjp : What to use.
+
+    Examples
+    --------
+    >>> sign = primitive(lambda x: 1.0 if x > 0 else -1.0)
+    >>> declare = deprecated_defvjp_is_zero(sign)
+    >>> declare((0,))  # doctest: +SKIP
+    """
     zeros: dict[int, None] = {}
 
     def defvjp_is_zero(argnums: Iterable[int] = (0,)) -> None:
@@ -208,7 +461,28 @@ def deprecated_defvjp_is_zero(primitive_fun: Function) -> Function:
 
 
 def deprecated_defgrad(primitive_fun: Function) -> Function:
-    """`f.defgrad(maker, argnum=0)`, with makers as `defvjp` takes them."""
+    """The deprecated declaration `f.defgrad(maker, argnum=0)`, with makers as `defvjp` takes them.
+
+    Parameters
+    ----------
+    primitive_fun : callable
+        The primitive.
+
+    Returns
+    -------
+    callable
+        It takes a maker and a position, and warns.
+
+    See Also
+    --------
+    defvjp : What to use.
+
+    Examples
+    --------
+    >>> twice = primitive(lambda x: x + x)
+    >>> declare = deprecated_defgrad(twice)
+    >>> declare(lambda ans, x: lambda g: 2 * g)  # doctest: +SKIP
+    """
     makers: dict[int, Function] = {}
 
     def defgrad(gradfun: Function, argnum: int = 0) -> None:
@@ -224,7 +498,40 @@ def _warn_deprecated(name: str) -> None:
 
 
 def primitive_with_deprecation_warnings(f_raw: Function) -> Function:
-    """`primitive`, with the deprecated declarations as attributes."""
+    """A function that is not traced inside: `defvjp` or `defjvp` declares its derivative.
+
+    The function gets untraced values. Positional arguments may be containers of arrays, whose
+    cotangents are containers like them; keyword arguments have no derivatives, unless they can go
+    by position.
+
+    Parameters
+    ----------
+    f_raw : callable
+        The function.
+
+    Returns
+    -------
+    callable
+        The function that is called in its place. It has the deprecated declarations `defvjp`,
+        `defvjp_is_zero` and `defgrad` as attributes. A call raises MissingRuleError, a
+        NotImplementedError, where a derivative is asked for and none is declared, unless tapegrad
+        has a rule for `f_raw` itself.
+
+    See Also
+    --------
+    tapegrad.autograd.extend.defvjp : Declare a reverse derivative.
+    tapegrad.primitive : Rules of tapegrad's own forms.
+
+    Examples
+    --------
+    >>> from tapegrad.autograd import grad
+    >>> @primitive
+    ... def cube(x):
+    ...     return x * x * x
+    >>> defvjp(cube, lambda ans, x: lambda g: 3 * x**2 * g)
+    >>> grad(cube)(2.0)
+    np.float64(12.0)
+    """
     made: Any = primitive_(f_raw)
     made.defvjp = deprecated_defvjp(made)
     made.defvjp_is_zero = deprecated_defvjp_is_zero(made)
@@ -236,12 +543,50 @@ primitive = primitive_with_deprecation_warnings
 
 
 def identity_vjp(argnums: Any, *args: Any) -> Function:
-    """The vjp of the identity, as a maker."""
+    """The maker of the identity's vjp.
+
+    Parameters
+    ----------
+    argnums : sequence of int
+        The positions.
+    *args : object
+        What else a maker gets.
+
+    Returns
+    -------
+    callable
+        The identity.
+
+    Examples
+    --------
+    >>> identity_vjp((0,), 1.0, (1.0,), {})(5.0)
+    5.0
+    """
     return lambda g: g
 
 
 def identity_jvp(g: Any, *args: Any, **kwargs: Any) -> Any:
-    """The jvp of the identity."""
+    """The jvp of the identity.
+
+    Parameters
+    ----------
+    g : pytree
+        The tangent.
+    *args : object
+        What else a jvp gets.
+    **kwargs : object
+        Keywords of the call.
+
+    Returns
+    -------
+    pytree
+        The tangent.
+
+    Examples
+    --------
+    >>> identity_jvp(5.0, 1.0, 1.0)
+    5.0
+    """
     return g
 
 

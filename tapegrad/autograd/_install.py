@@ -77,10 +77,19 @@ def _name_loaded() -> None:
 def install() -> None:
     """Make `import autograd`, and `import autograd.numpy` and the like, find this package.
 
-    Call it before the packages that import autograd. Calling it again does nothing. Raises
-    InputError if HIPS autograd has been imported already: its arrays are not tapegrad's.
-    `uninstall()` takes it back.
+    Call it before the packages that import autograd. Calling it again does nothing.
 
+    Raises
+    ------
+    InputError
+        If HIPS autograd has been imported already: its arrays are not tapegrad's.
+
+    See Also
+    --------
+    uninstall : Take it back.
+
+    Examples
+    --------
     >>> install()  # doctest: +SKIP
     >>> import autograd.numpy as np  # doctest: +SKIP
     >>> from autograd import grad  # doctest: +SKIP
@@ -108,7 +117,15 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Take `install()` back: the next `import autograd` finds what is installed by that name."""
+    """Take `install()` back.
+
+    The next `import autograd` finds what is installed by that name.
+
+    Examples
+    --------
+    >>> from tapegrad.autograd import uninstall
+    >>> uninstall()  # doctest: +SKIP
+    """
     if _ALIAS in sys.meta_path:
         sys.meta_path.remove(_ALIAS)
     show_as({})

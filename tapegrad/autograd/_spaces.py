@@ -20,9 +20,23 @@ from tapegrad.autograd._boxes import Box, getval, isbox
 class VSpace:
     """The space of a value: a subclass says what its vectors are.
 
-    A program may register its own for a class of leaves (`VSpace.register(kind)`), for
-    `test_util` and its own rules. Derivatives take a class apart that
-    `tapegrad.register_pytree` knows.
+    A program may register its own for a class of leaves, for `test_util` and its own rules.
+    Derivatives take a class apart that `tapegrad.register_pytree` knows.
+
+    Parameters
+    ----------
+    value : object
+        A value of the space.
+
+    See Also
+    --------
+    vspace : The space of a value.
+
+    Examples
+    --------
+    >>> space = vspace(np.ones(2))
+    >>> space.add(space.ones(), space.zeros())
+    array([1., 1.])
     """
 
     mappings: ClassVar[dict[type, Callable[[Any], VSpace]]] = {}
@@ -32,39 +46,122 @@ class VSpace:
         pass
 
     def zeros(self) -> Any:
-        """The vector of zeros."""
+        """The vector of zeros.
+
+        Returns
+        -------
+        object
+            The vector.
+        """
         raise NotImplementedError(f"{type(self).__name__}.zeros")
 
     def ones(self) -> Any:
-        """The vector of ones."""
+        """The vector of ones; of complex spaces of 1 + 1j.
+
+        Returns
+        -------
+        object
+            The vector.
+        """
         raise NotImplementedError(f"{type(self).__name__}.ones")
 
     def standard_basis(self) -> Iterator[Any]:
-        """The unit vectors, one after another; of complex spaces also i times each."""
+        """The unit vectors, one after another; of complex spaces also i times each.
+
+        Yields
+        ------
+        object
+            A vector.
+        """
         raise NotImplementedError(f"{type(self).__name__}.standard_basis")
 
     def randn(self) -> Any:
-        """A vector of normally distributed numbers."""
+        """A vector of normally distributed numbers, from `numpy.random`.
+
+        Returns
+        -------
+        object
+            The vector.
+        """
         raise NotImplementedError(f"{type(self).__name__}.randn")
 
     def add(self, x_prev: Any, x_new: Any) -> Any:
-        """The sum of two vectors."""
+        """The sum of two vectors.
+
+        Parameters
+        ----------
+        x_prev, x_new : object
+            The vectors.
+
+        Returns
+        -------
+        object
+            The sum.
+        """
         return self._add(x_prev, x_new)
 
     def mut_add(self, x_prev: Any, x_new: Any) -> Any:
-        """The sum, which may be made in the memory of the first; None stands for zeros."""
+        """The sum, which may be made in the memory of the first.
+
+        Parameters
+        ----------
+        x_prev : object or None
+            A vector; None stands for zeros.
+        x_new : object
+            Another.
+
+        Returns
+        -------
+        object
+            The sum.
+        """
         return self._mut_add(self.zeros() if x_prev is None else x_prev, x_new)
 
     def scalar_mul(self, x: Any, a: Any) -> Any:
-        """A vector times a number."""
+        """A vector times a number.
+
+        Parameters
+        ----------
+        x : object
+            The vector.
+        a : scalar
+            The number.
+
+        Returns
+        -------
+        object
+            The product.
+        """
         return self._scalar_mul(x, a)
 
     def inner_prod(self, x: Any, y: Any) -> Any:
-        """The real inner product."""
+        """The real inner product.
+
+        Parameters
+        ----------
+        x, y : object
+            The vectors.
+
+        Returns
+        -------
+        scalar
+            The product, a real number.
+        """
         return self._inner_prod(x, y)
 
     def covector(self, x: Any) -> Any:
-        """A vector as a cotangent, and back: complex ones are conjugated."""
+        """A vector as a cotangent, and back: complex ones are conjugated.
+
+        Parameters
+        ----------
+        x : object
+            The vector.
+
+        Returns
+        -------
+        object
+            The cotangent.
+        """
         return self._covector(x)
 
     def _add(self, x: Any, y: Any) -> Any:
@@ -95,12 +192,38 @@ class VSpace:
     def register(
         cls, value_type: type, vspace_maker: Callable[[Any], VSpace] | None = None
     ) -> None:
-        """Use this class, or what `vspace_maker` returns, for values of a class."""
+        """Use this class for values of a class.
+
+        Parameters
+        ----------
+        value_type : type
+            The class of the values.
+        vspace_maker : callable, optional
+            `vspace_maker(value)` returns the space, in place of this class.
+        """
         VSpace.mappings[value_type] = vspace_maker or cls
 
 
 class ArrayVSpace(VSpace):
-    """The real arrays of one shape and dtype."""
+    """The real arrays of one shape and dtype.
+
+    Parameters
+    ----------
+    value : array_like
+        An array or a number; integers count as float64.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        The shape of the arrays.
+    dtype : dtype
+        Their dtype.
+
+    Examples
+    --------
+    >>> ArrayVSpace(np.ones((2, 3))).size
+    6
+    """
 
     def __init__(self, value: Any) -> None:
         self.shape = np.shape(value)
@@ -137,12 +260,31 @@ class ArrayVSpace(VSpace):
 
 
 class ComplexArrayVSpace(ArrayVSpace):
-    """The complex arrays of one shape and dtype, as a real space."""
+    """The complex arrays of one shape and dtype, as a real space.
+
+    Parameters
+    ----------
+    value : array_like
+        An array or a number.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        The shape of the arrays.
+    dtype : dtype
+        Their dtype.
+
+    Examples
+    --------
+    >>> ComplexArrayVSpace(np.ones(3, complex)).size
+    6
+    """
 
     iscomplex = True
 
     @property
     def size(self) -> int:
+        """The dimension over the real numbers."""
         return 2 * int(np.prod(self.shape))
 
     def ones(self) -> Any:
@@ -164,7 +306,23 @@ class ComplexArrayVSpace(ArrayVSpace):
 
 
 class ContainerVSpace(VSpace):
-    """The product of the spaces of what a container holds; `shape` is a container of spaces."""
+    """The product of the spaces of what a container holds.
+
+    Parameters
+    ----------
+    value : pytree
+        The container.
+
+    Attributes
+    ----------
+    shape : pytree
+        A container like it of spaces.
+
+    Examples
+    --------
+    >>> ContainerVSpace((1.0, np.ones(2))).size
+    3
+    """
 
     def __init__(self, value: Any) -> None:
         leaves, self._structure = flatten(value)
@@ -220,49 +378,164 @@ class ContainerVSpace(VSpace):
 
 
 class SequenceVSpace(ContainerVSpace):
-    """The space of a list, a tuple or a namedtuple."""
+    """The space of a list, a tuple or a namedtuple.
+
+    Parameters
+    ----------
+    value : sequence
+        The value.
+
+    Attributes
+    ----------
+    seq_type : type
+        The class of the values.
+
+    Examples
+    --------
+    >>> isinstance(vspace([1.0]), SequenceVSpace)
+    True
+    """
 
     seq_type: type
 
 
 class ListVSpace(SequenceVSpace):
-    """The space of a list."""
+    """The space of a list.
+
+    Parameters
+    ----------
+    value : list
+        The value.
+
+    Examples
+    --------
+    >>> ListVSpace([1.0, np.ones(2)]).zeros()
+    [array(0.), array([0., 0.])]
+    """
 
     seq_type = list
 
 
 class TupleVSpace(SequenceVSpace):
-    """The space of a tuple."""
+    """The space of a tuple.
+
+    Parameters
+    ----------
+    value : tuple
+        The value.
+
+    Examples
+    --------
+    >>> TupleVSpace((1.0, np.ones(2))).zeros()
+    (array(0.), array([0., 0.]))
+    """
 
     seq_type = tuple
 
 
 class NamedTupleVSpace(SequenceVSpace):
-    """The space of a namedtuple."""
+    """The space of a namedtuple.
+
+    Parameters
+    ----------
+    value : tuple
+        The value.
+
+    Examples
+    --------
+    >>> isinstance(vspace(np.linalg.eigh(np.eye(2))), NamedTupleVSpace)
+    True
+    """
 
 
 class DictVSpace(ContainerVSpace):
-    """The space of a dict."""
+    """The space of a dict.
+
+    Parameters
+    ----------
+    value : dict
+        The value.
+
+    Examples
+    --------
+    >>> DictVSpace({"a": np.ones(2)}).zeros()
+    {'a': array([0., 0.])}
+    """
 
 
 class EigResultVSpace(NamedTupleVSpace):
-    """The space of np.linalg.eig's results."""
+    """The space of the results of np.linalg.eig.
+
+    Parameters
+    ----------
+    value : tuple
+        Such a result.
+
+    Examples
+    --------
+    >>> vspace(np.linalg.eig(np.eye(2))).size
+    6
+    """
 
 
 class EighResultVSpace(NamedTupleVSpace):
-    """The space of np.linalg.eigh's results."""
+    """The space of the results of np.linalg.eigh.
+
+    Parameters
+    ----------
+    value : tuple
+        Such a result.
+
+    Examples
+    --------
+    >>> vspace(np.linalg.eigh(np.eye(2))).size
+    6
+    """
 
 
 class QRResultVSpace(NamedTupleVSpace):
-    """The space of np.linalg.qr's results."""
+    """The space of the results of np.linalg.qr.
+
+    Parameters
+    ----------
+    value : tuple
+        Such a result.
+
+    Examples
+    --------
+    >>> vspace(np.linalg.qr(np.eye(2))).size
+    8
+    """
 
 
 class SVDResultVSpace(NamedTupleVSpace):
-    """The space of np.linalg.svd's results."""
+    """The space of the results of np.linalg.svd.
+
+    Parameters
+    ----------
+    value : tuple
+        Such a result.
+
+    Examples
+    --------
+    >>> vspace(np.linalg.svd(np.eye(2))).size
+    10
+    """
 
 
 class SlogdetResultVSpace(NamedTupleVSpace):
-    """The space of np.linalg.slogdet's results."""
+    """The space of the results of np.linalg.slogdet.
+
+    Parameters
+    ----------
+    value : tuple
+        Such a result.
+
+    Examples
+    --------
+    >>> vspace(np.linalg.slogdet(np.eye(2))).size
+    2
+    """
 
 
 def _of_array(value: Any) -> VSpace:
@@ -293,10 +566,25 @@ for _space, _made in (
 
 
 def vspace(value: Any) -> Any:
-    """The space of a value: of a number, an array, or a container of them.
+    """The space of a number, an array, or a container of them.
 
-    Raises TypeError for values of another class, unless `VSpace.register` knows it.
+    Parameters
+    ----------
+    value : pytree
+        The value.
 
+    Returns
+    -------
+    VSpace
+        Its space.
+
+    Raises
+    ------
+    TypeError
+        For values of another class, unless `VSpace.register` knows it.
+
+    Examples
+    --------
     >>> vspace(np.ones((2, 3))).zeros()
     array([[0., 0., 0.],
            [0., 0., 0.]])
@@ -318,7 +606,23 @@ def vspace(value: Any) -> Any:
 
 
 class SparseObject:
-    """A cotangent as the change that it makes: `mut_add(vector)` adds it, and returns the sum."""
+    """A cotangent as the change that it makes.
+
+    Parameters
+    ----------
+    vs : VSpace
+        Its space.
+    mut_add : callable
+        `mut_add(vector)` adds it, in the vector's memory if it can, and returns the sum.
+
+    Examples
+    --------
+    >>> def first(total):
+    ...     total[0] += 5.0
+    ...     return total
+    >>> SparseObject(vspace(np.ones(2)), first).dense()
+    array([5., 0.])
+    """
 
     __slots__ = ("mut_add", "vs")
 
@@ -326,12 +630,33 @@ class SparseObject:
         self.vs, self.mut_add = vs, mut_add
 
     def dense(self) -> Any:
-        """The same as a vector."""
+        """The same as a vector.
+
+        Returns
+        -------
+        object
+            The vector.
+        """
         return self.mut_add(self.vs.zeros())
 
 
 class SparseBox(Box):
-    """HIPS's class of traced `SparseObject`s, which are no values of a trace here."""
+    """The class of traced `SparseObject` in HIPS, which are no values of a trace here.
+
+    Parameters
+    ----------
+    value : SparseObject
+        The value inside.
+    trace : int
+        The number of the trace.
+    node : Node
+        The node of the value.
+
+    Examples
+    --------
+    >>> isinstance(np.ones(2), SparseBox)
+    False
+    """
 
     __slots__ = ()
     _of_arrays = False
@@ -342,12 +667,53 @@ sparse_object_types = {SparseObject, SparseBox}
 
 
 def sparse_add(vs: Any, x_prev: Any, x_new: Any) -> Any:
-    """The sum of a vector (None stands for zeros) and a `SparseObject`."""
+    """The sum of a vector and a `SparseObject`.
+
+    Parameters
+    ----------
+    vs : VSpace
+        Their space.
+    x_prev : object or None
+        The vector, which may be written into; None stands for zeros.
+    x_new : SparseObject
+        What is added.
+
+    Returns
+    -------
+    object
+        The sum.
+
+    Examples
+    --------
+    >>> space = vspace(np.ones(2))
+    >>> sparse_add(space, None, SparseObject(space, lambda total: total + 1.0))
+    array([1., 1.])
+    """
     return x_new.mut_add(vs.zeros() if x_prev is None else x_prev)
 
 
 def add_outgrads(prev_g_flagged: Any, g: Any) -> tuple[Any, bool]:
-    """The sum of a cotangent `(vector, whether its memory is ours)`, or None, and one more."""
+    """The sum of a cotangent so far and one more.
+
+    Parameters
+    ----------
+    prev_g_flagged : tuple or None
+        `(vector, own)`, own being whether its memory may be written into; None stands for zeros.
+    g : object
+        The cotangent that is added, a vector or a `SparseObject`.
+
+    Returns
+    -------
+    total : object
+        The sum.
+    own : bool
+        Whether its memory may be written into.
+
+    Examples
+    --------
+    >>> add_outgrads((1.0, False), 2.0)
+    (3.0, True)
+    """
     sparse = type(g) in sparse_object_types
     if not prev_g_flagged:
         return (g.dense(), True) if sparse else (g, False)
@@ -359,7 +725,23 @@ def add_outgrads(prev_g_flagged: Any, g: Any) -> tuple[Any, bool]:
 
 
 def sum_outgrads(gs: Iterable[Any]) -> Any:
-    """The sum of cotangents."""
+    """The sum of cotangents.
+
+    Parameters
+    ----------
+    gs : iterable
+        Vectors and `SparseObject`.
+
+    Returns
+    -------
+    object
+        The sum; None of no cotangents.
+
+    Examples
+    --------
+    >>> sum_outgrads([1.0, 2.0, 3.0])
+    6.0
+    """
     total: Any = None
     for g in gs:
         total = add_outgrads(total, g)

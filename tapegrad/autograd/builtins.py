@@ -47,12 +47,46 @@ tuple, list, dict = map(_native, (tuple_, list_, dict_))  # noqa: A001 - HIPS's 
 
 
 def _isinstance(x: Any, kinds: Any) -> bool:
-    """As Python's isinstance, of the value inside a trace."""
+    """Whether the value inside a trace is of some class.
+
+    Parameters
+    ----------
+    x : object
+        Any value.
+    kinds : type or tuple of type
+        As for Python's isinstance.
+
+    Returns
+    -------
+    bool
+        The answer.
+
+    Examples
+    --------
+    >>> isinstance([1.0], list), isinstance((1.0,), list)
+    (True, False)
+    """
     return isinstance_(getval(x), kinds)
 
 
 def _type(x: Any) -> Any:
-    """As Python's `type(x)`, of the value inside a trace."""
+    """The class of the value inside a trace.
+
+    Parameters
+    ----------
+    x : object
+        Any value.
+
+    Returns
+    -------
+    type
+        The class.
+
+    Examples
+    --------
+    >>> type(1.0)
+    <class 'float'>
+    """
     return type_(getval(x))
 
 
@@ -60,12 +94,50 @@ isinstance, type = _isinstance, _type  # noqa: A001 - HIPS's names
 
 
 def container_take(A: Any, idx: Any) -> Any:
-    """`A[idx]`."""
+    """An item of a container, `A[idx]`.
+
+    Parameters
+    ----------
+    A : container
+        The container.
+    idx : object
+        The index or key.
+
+    Returns
+    -------
+    object
+        The item.
+
+    Examples
+    --------
+    >>> container_take((1.0, 2.0), 1)
+    2.0
+    """
     return A[idx]
 
 
 def container_untake(x: Any, idx: Any, vs: Any) -> SparseObject:
-    """The cotangent of a container, whose part at an index has the cotangent x."""
+    """The cotangent of a container, of whose part at an index it is known.
+
+    Parameters
+    ----------
+    x : object
+        The cotangent of the part.
+    idx : int, slice or key
+        Where the part is.
+    vs : VSpace
+        The space of the container.
+
+    Returns
+    -------
+    SparseObject
+        The cotangent.
+
+    Examples
+    --------
+    >>> container_untake(5.0, 1, vspace((1.0, 2.0))).dense()[1]
+    np.float64(5.0)
+    """
 
     def mut_add(total: Any) -> Any:
         if isinstance_(total, dict_):
@@ -86,17 +158,71 @@ def _like(sequence: Any, parts: Any) -> Any:
 
 
 def sequence_extend_right(seq: Any, *elts: Any) -> Any:
-    """A tuple or list with more items after its own."""
+    """A tuple or list with more items after its own.
+
+    Parameters
+    ----------
+    seq : tuple or list
+        The sequence.
+    *elts : object
+        The items.
+
+    Returns
+    -------
+    tuple or list
+        The longer one.
+
+    Examples
+    --------
+    >>> sequence_extend_right((1, 2), 3)
+    (1, 2, 3)
+    """
     return seq + type_(seq)(elts)
 
 
 def sequence_extend_left(seq: Any, *elts: Any) -> Any:
-    """A tuple or list with more items before its own."""
+    """A tuple or list with more items before its own.
+
+    Parameters
+    ----------
+    seq : tuple or list
+        The sequence.
+    *elts : object
+        The items.
+
+    Returns
+    -------
+    tuple or list
+        The longer one.
+
+    Examples
+    --------
+    >>> sequence_extend_left((1, 2), 0)
+    (0, 1, 2)
+    """
     return type_(seq)(elts) + seq
 
 
 def make_sequence(seq_type: Any, *args: Any) -> Any:
-    """A tuple or list of these items."""
+    """A tuple or list of some items.
+
+    Parameters
+    ----------
+    seq_type : type
+        The class.
+    *args : object
+        The items.
+
+    Returns
+    -------
+    tuple or list
+        The sequence.
+
+    Examples
+    --------
+    >>> make_sequence(list, 1, 2)
+    [1, 2]
+    """
     return seq_type(args)
 
 

@@ -32,8 +32,69 @@ from tapegrad.autograd.wrap_util import get_name, unary_to_nary
 
 Function = Callable[..., Any]
 
-make_vjp = unary_to_nary(make_vjp_of_one)
-make_jvp = unary_to_nary(make_jvp_of_one)
+
+@unary_to_nary
+def make_vjp(fun: Function, x: Tree) -> Any:
+    """The value of a function and the map from cotangents of it to those of its argument.
+
+    Parameters
+    ----------
+    fun : callable
+        A function of arrays, numbers and containers of them.
+    argnum : int, tuple of int or list of int, default 0
+        The positional argument to differentiate by; of several, as in `grad`.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fun` that returns `(vjp, value)`; `vjp(g)` takes a
+        cotangent like the output, and may be called often. Integers count as floats.
+
+    Warns
+    -----
+    tapegrad.IndependentOutputWarning
+        If the output does not depend on the argument; the cotangent is then zero.
+
+    See Also
+    --------
+    make_jvp : Forward mode.
+
+    Examples
+    --------
+    >>> vjp, value = make_vjp(lambda x: x**2)(3.0)
+    >>> float(value), float(vjp(1.0))
+    (9.0, 6.0)
+    """
+    return make_vjp_of_one(fun, x)
+
+
+@unary_to_nary
+def make_jvp(fun: Function, x: Tree) -> Any:
+    """A function and its derivative along a tangent, in forward mode.
+
+    Parameters
+    ----------
+    fun : callable
+        A function of arrays, numbers and containers of them.
+    argnum : int, tuple of int or list of int, default 0
+        The positional argument to differentiate by; of several, as in `grad`.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fun` that returns `jvp`; `jvp(v)` takes a tangent like the
+        argument, runs `fun` and returns `(value, tangent)`.
+
+    See Also
+    --------
+    make_vjp : Reverse mode.
+
+    Examples
+    --------
+    >>> make_jvp(lambda x: x**2)(3.0)(1.0)
+    (np.float64(9.0), np.float64(6.0))
+    """
+    return make_jvp_of_one(fun, x)
 
 
 def _require_scalar(operator: str, fun: Function, out: Tree) -> None:
@@ -63,10 +124,38 @@ def grad(fun: Function, x: Tree) -> Any:
     """
     Returns a function which gives the gradient of a real scalar function.
 
-    The gradient has the containers, shapes and dtypes of the argument (of several, in a tuple).
-    Raises TypeError for an output that is not one real number; warns where it does not depend on
-    the argument, and the gradient is zero.
+    Parameters
+    ----------
+    fun : callable
+        A function of arrays, numbers and containers of them, which returns one real number.
+    argnum : int, tuple of int or list of int, default 0
+        The positional argument to differentiate by; of several the gradients are a tuple.
 
+    Returns
+    -------
+    callable
+        A function of the arguments of `fun` that returns the gradient, with the containers,
+        shapes and dtypes of the argument; integers count as floats.
+
+    Raises
+    ------
+    InputError
+        If argnum is no integer, nor a tuple or list of them, or no argument stands there.
+    OutputError
+        If the output is not one real number; it is a TypeError.
+
+    Warns
+    -----
+    tapegrad.IndependentOutputWarning
+        If the output does not depend on the argument. The gradient is zero then.
+
+    See Also
+    --------
+    value_and_grad : The value too.
+    tapegrad.grad : The same with tapegrad's options.
+
+    Examples
+    --------
     >>> grad(lambda x, y: x * y, argnum=1)(2.0, 3.0)
     np.float64(2.0)
     """  # noqa: D212 - as programs that compare docstrings expect
@@ -76,8 +165,29 @@ def grad(fun: Function, x: Tree) -> Any:
 
 @unary_to_nary
 def value_and_grad(fun: Function, x: Tree) -> Any:
-    """`(value, gradient)` of a real scalar function.
+    """The value and the gradient of a real scalar function.
 
+    What is raised and warned of is as in `grad`.
+
+    Parameters
+    ----------
+    fun : callable
+        A function of arrays, numbers and containers of them. It returns one
+        real number.
+    argnum : int, tuple of int or list of int, default 0
+        The positional argument to differentiate by; of several, as in `grad`.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fun` that returns `(value, gradient)`.
+
+    See Also
+    --------
+    grad : The gradient alone.
+
+    Examples
+    --------
     >>> value_and_grad(lambda x: x**2)(3.0)
     (np.float64(9.0), np.float64(6.0))
     """
@@ -89,8 +199,28 @@ def value_and_grad(fun: Function, x: Tree) -> Any:
 
 @unary_to_nary
 def grad_and_aux(fun: Function, x: Tree) -> Any:
-    """`(gradient, aux)` of a function that returns `(value, aux)`.
+    """The gradient of a function that returns something beside its value.
 
+    Parameters
+    ----------
+    fun : callable
+        A function of arrays, numbers and containers of them. It returns
+        `(value, aux)`, the value one real number.
+    argnum : int, tuple of int or list of int, default 0
+        The positional argument to differentiate by; of several, as in `grad`.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fun` that returns `(gradient, aux)`.
+
+    Raises
+    ------
+    OutputError
+        If the value is not one real number.
+
+    Examples
+    --------
     >>> grad_and_aux(lambda x: (x**2, x + 1))(3.0)
     (np.float64(6.0), np.float64(4.0))
     """
@@ -103,8 +233,33 @@ def grad_and_aux(fun: Function, x: Tree) -> Any:
 
 @unary_to_nary
 def elementwise_grad(fun: Function, x: Tree) -> Any:
-    """The sums of the columns of the Jacobian, its diagonal where it is diagonal, in one pass.
+    """The sums of the columns of the Jacobian, in one pass.
 
+    Of a function of each element by itself they are its derivative, the diagonal.
+
+    Parameters
+    ----------
+    fun : callable
+        A function of arrays, numbers and containers of them.
+    argnum : int, tuple of int or list of int, default 0
+        The positional argument to differentiate by; of several, as in `grad`.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fun` that returns the sums, like the argument.
+
+    Raises
+    ------
+    OutputError
+        If the output is complex.
+
+    See Also
+    --------
+    jacobian : All entries.
+
+    Examples
+    --------
     >>> elementwise_grad(np.sin)(np.zeros(2))
     array([1., 1.])
     """
@@ -123,7 +278,29 @@ def elementwise_grad(fun: Function, x: Tree) -> Any:
 
 @unary_to_nary
 def deriv(fun: Function, x: Tree) -> Any:
-    """The derivative along a tangent of ones, in forward mode."""
+    """The derivative along a tangent of ones (of complex numbers 1 + 1j), in forward mode.
+
+    Parameters
+    ----------
+    fun : callable
+        A function of arrays, numbers and containers of them.
+    argnum : int, tuple of int or list of int, default 0
+        The positional argument to differentiate by; of several, as in `grad`.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fun` that returns the tangent of the output.
+
+    See Also
+    --------
+    make_jvp : Along any tangent.
+
+    Examples
+    --------
+    >>> deriv(lambda x: x**3)(2.0)
+    np.float64(12.0)
+    """
     return make_jvp_of_one(fun, x)(vspace(x).ones())[1]
 
 
@@ -148,8 +325,33 @@ def _jacobian_by(transform: Function, fun: Function, x: Tree) -> Any:
 
 @unary_to_nary
 def jacobian(fun: Function, x: Tree) -> Any:
-    """The Jacobian, of shape out + in, by reverse mode: all rows in batched replays.
+    """The Jacobian of a function by reverse mode: all rows in batched replays.
 
+    Parameters
+    ----------
+    fun : callable
+        A function of arrays, numbers and containers of them.
+    argnum : int, tuple of int or list of int, default 0
+        The positional argument to differentiate by; of several, as in `grad`.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fun` that returns an array of shape out + in; of
+        containers, the output's containers of blocks, each in the argument's.
+
+    Warns
+    -----
+    tapegrad.IndependentOutputWarning
+        If the output does not depend on the argument.
+
+    See Also
+    --------
+    hessian : Second derivatives.
+    tapegrad.jacobian : In either mode.
+
+    Examples
+    --------
     >>> jacobian(lambda x: x**2)(np.array([1.0, 3.0]))
     array([[2., 0.],
            [0., 6.]])
@@ -159,8 +361,27 @@ def jacobian(fun: Function, x: Tree) -> Any:
 
 @unary_to_nary
 def hessian(fun: Function, x: Tree) -> Any:
-    """The second derivatives, of shape out + in + in, forward over reverse.
+    """The second derivatives of a function, forward over reverse.
 
+    Parameters
+    ----------
+    fun : callable
+        A function of arrays, numbers and containers of them.
+    argnum : int, tuple of int or list of int, default 0
+        The positional argument to differentiate by; of several, as in `grad`.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fun` that returns an array of shape out + in + in; of
+        containers as in `jacobian`.
+
+    See Also
+    --------
+    hessian_tensor_product : Products, without the Hessian.
+
+    Examples
+    --------
     >>> hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
     array([[ 6.,  0.],
            [ 0., 12.]])
@@ -172,6 +393,25 @@ def hessian(fun: Function, x: Tree) -> Any:
 def holomorphic_grad(fun: Function, x: Tree) -> Any:
     """The complex derivative of an analytic function.
 
+    Parameters
+    ----------
+    fun : callable
+        A function of complex arrays or numbers that returns one number.
+    argnum : int, tuple of int or list of int, default 0
+        The positional argument to differentiate by; of several, as in `grad`.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fun` that returns the derivative.
+
+    Warns
+    -----
+    UserWarning
+        If the argument is not complex.
+
+    Examples
+    --------
     >>> holomorphic_grad(lambda z: z**2)(1j)
     np.complex128(2j)
     """
@@ -181,7 +421,34 @@ def holomorphic_grad(fun: Function, x: Tree) -> Any:
 
 
 def grad_named(fun: Function, argname: str) -> Function:
-    """The gradient by the positional argument of a name."""
+    """The gradient by the positional argument of a name.
+
+    Parameters
+    ----------
+    fun : callable
+        A function that returns one real number.
+    argname : str
+        The name of one of its parameters.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fun`, that one by position, that returns the gradient.
+
+    Raises
+    ------
+    InputError
+        If no parameter has the name.
+
+    See Also
+    --------
+    multigrad_dict : By all arguments.
+
+    Examples
+    --------
+    >>> grad_named(lambda x, y: x * y, "y")(2.0, 3.0)
+    np.float64(2.0)
+    """
     names = list(inspect.signature(fun).parameters)
     if argname not in names:
         raise InputError(
@@ -197,13 +464,55 @@ def grad_named(fun: Function, argname: str) -> Function:
 
 @unary_to_nary
 def make_hvp(fun: Function, x: Tree) -> Any:
-    """`(hvp, gradient)`: products with the Hessian at a point, of which the gradient runs once."""
+    """Products with the Hessian at a point, of which the gradient runs once.
+
+    Parameters
+    ----------
+    fun : callable
+        A function of real arrays, numbers and containers of them, which returns one real number.
+    argnum : int, tuple of int or list of int, default 0
+        The positional argument to differentiate by; of several, as in `grad`.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fun` that returns `(hvp, gradient)`; `hvp(v)` takes a
+        vector like the argument.
+
+    See Also
+    --------
+    hessian_tensor_product : The vector as a further argument.
+
+    Examples
+    --------
+    >>> hvp, gradient = make_hvp(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
+    >>> hvp(np.ones(2))
+    array([ 6., 12.])
+    """
     return make_vjp_of_one(grad(fun), x)
 
 
 def hessian_tensor_product(fun: Function, argnum: int = 0) -> Function:
-    """A function of `(*args, tensor)`: the Hessian by one argument, times a tensor of its shape.
+    """The Hessian by one argument times a tensor of its shape.
 
+    Parameters
+    ----------
+    fun : callable
+        A function of arrays and numbers that returns one real number.
+    argnum : int, default 0
+        The positional argument to differentiate by, an array.
+
+    Returns
+    -------
+    callable
+        A function of `(*args, tensor)` that returns the product, of the argument's shape.
+
+    See Also
+    --------
+    make_hvp : Several products at one point.
+
+    Examples
+    --------
     >>> hessian_vector_product(lambda x: np.sum(x**3))(np.array([1.0, 2.0]), np.ones(2))
     array([ 6., 12.])
     """
@@ -220,7 +529,30 @@ hessian_vector_product = hessian_tensor_product
 
 
 def tensor_jacobian_product(fun: Function, argnum: int = 0) -> Function:
-    """A function of `(*args, tensor)`: a tensor times the Jacobian by one argument."""
+    """A tensor times the Jacobian by one argument.
+
+    Parameters
+    ----------
+    fun : callable
+        A function of arrays and numbers that returns an array.
+    argnum : int, default 0
+        The positional argument to differentiate by, an array.
+
+    Returns
+    -------
+    callable
+        A function of `(*args, tensor)`. The leading axes of the output are summed over with those
+        of the tensor; the result has its other axes, then those of the argument.
+
+    See Also
+    --------
+    make_vjp : The same for tensors of the output's shape, with less work.
+
+    Examples
+    --------
+    >>> tensor_jacobian_product(lambda x: x**2)(np.array([1.0, 2.0]), np.ones(2))
+    array([2., 4.])
+    """
 
     def vector_dot_fun(*args: Any, **kwargs: Any) -> Any:
         *given, vector = args
@@ -234,7 +566,30 @@ vector_jacobian_product = tensor_jacobian_product
 
 @unary_to_nary
 def make_jvp_reversemode(fun: Function, x: Tree) -> Any:
-    """`jvp(v)`, the tangent of the output, by the transpose of the vjp."""
+    """The derivative along a tangent by the transpose of the vjp.
+
+    Parameters
+    ----------
+    fun : callable
+        A function of arrays, numbers and containers of them.
+    argnum : int, tuple of int or list of int, default 0
+        The positional argument to differentiate by; of several, as in `grad`.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fun` that returns `jvp`; `jvp(v)` is the tangent of the
+        output.
+
+    See Also
+    --------
+    make_jvp : In forward mode, with the value.
+
+    Examples
+    --------
+    >>> float(make_jvp_reversemode(lambda x: x**2)(3.0)(1.0))
+    6.0
+    """
     vjp, out = make_vjp_of_one(fun, x)
     return make_vjp_of_one(vjp, vspace(out).zeros())[0]
 
@@ -244,10 +599,34 @@ def _half_square(x: Any) -> Any:
 
 
 def make_ggnvp(f: Function, g: Function = _half_square, f_argnum: int = 0) -> Function:
-    """`make_ggnvp(f)(*args)(v)`: products with the Gauss-Newton matrix J^T H J.
+    """Products with the Gauss-Newton matrix J^T H J.
 
-    J is the Jacobian of f, and H the Hessian of g at f's output; that of half the sum of squares
-    by default.
+    J is the Jacobian of f, and H the Hessian of g at f's output.
+
+    Parameters
+    ----------
+    f : callable
+        A function of arrays and numbers that returns an array.
+    g : callable, optional
+        A function of that array that returns one real number; by default half the sum of squares
+        along the last axis.
+    f_argnum : int, tuple of int or list of int, default 0
+        The positional argument of f to differentiate by.
+
+    Returns
+    -------
+    callable
+        A function of f's arguments that returns `ggnvp`; `ggnvp(v)` takes a vector like the
+        argument.
+
+    See Also
+    --------
+    tapegrad.ggnvp : The same, with the vector as an argument.
+
+    Examples
+    --------
+    >>> make_ggnvp(lambda x: x**2)(np.array([1.0, 2.0]))(np.ones(2))
+    array([ 4., 16.])
     """
 
     @unary_to_nary
@@ -263,6 +642,23 @@ def make_ggnvp(f: Function, g: Function = _half_square, f_argnum: int = 0) -> Fu
 def multigrad_dict(fun: Function) -> Function:
     """The gradients by all arguments at once, in a dict by their names.
 
+    Parameters
+    ----------
+    fun : callable
+        A function that returns one real number.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fun` that returns an OrderedDict of gradients. Those of
+        `*args` are a tuple, those of `**kwargs` a dict.
+
+    See Also
+    --------
+    grad_named : By one argument.
+
+    Examples
+    --------
     >>> dict(multigrad_dict(lambda x, y=2.0: x * y)(3.0))
     {'x': np.float64(2.0), 'y': np.float64(3.0)}
     """

@@ -21,12 +21,46 @@ TOL = RTOL = EPS = 1e-6
 
 
 def scalar_close(a: Any, b: Any) -> bool:
-    """Whether two numbers differ by less than 1e-6, or by that much of their sum."""
+    """Whether two numbers differ by less than 1e-6, or by that much of their sum.
+
+    Parameters
+    ----------
+    a, b : scalar
+        The numbers.
+
+    Returns
+    -------
+    bool
+        The answer.
+
+    Examples
+    --------
+    >>> scalar_close(1.0, 1.0 + 1e-9), scalar_close(1.0, 1.1)
+    (True, False)
+    """
     return bool(abs(a - b) < TOL or abs(a - b) / abs(a + b) < RTOL)
 
 
 def nd(f: Function, *args: Any) -> list[Any]:
-    """The gradients of a real scalar function by all arguments, by differences."""
+    """The gradients of a real scalar function by all arguments, by differences.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    *args : pytree
+        Its arguments.
+
+    Returns
+    -------
+    list of pytree
+        A gradient for each argument, like it.
+
+    Examples
+    --------
+    >>> [round(float(g), 6) for g in nd(lambda x, y: x * y, 2.0, 3.0)]
+    [3.0, 2.0]
+    """
     gradients = []
     for position, x in enumerate(args):
         space = vspace(x)
@@ -43,7 +77,25 @@ def nd(f: Function, *args: Any) -> list[Any]:
 
 
 def make_numerical_jvp(f: Function, x: Tree) -> Function:
-    """`jvp(v)`, by a central difference along v."""
+    """The derivative of a function along a vector, by a central difference.
+
+    Parameters
+    ----------
+    f : callable
+        A function of one argument.
+    x : pytree
+        Where.
+
+    Returns
+    -------
+    callable
+        `jvp(v)`, the tangent of the output; the difference is over 1e-6 times v.
+
+    Examples
+    --------
+    >>> round(float(make_numerical_jvp(lambda x: x**2, 3.0)(1.0)), 6)
+    6.0
+    """
     x = as_floats(x)
     x_space, out_space = vspace(x), vspace(f(x))
 
@@ -57,7 +109,25 @@ def make_numerical_jvp(f: Function, x: Tree) -> Function:
 
 
 def check_vjp(f: Function, x: Tree) -> None:
-    """Raise AssertionError where the vjp of f at x is not the transpose of its differences."""
+    """Check the vjp of a function at a point, by a random product.
+
+    Parameters
+    ----------
+    f : callable
+        A function of one argument.
+    x : pytree
+        Where.
+
+    Raises
+    ------
+    AssertionError
+        If it is not the transpose of the differences, or its cotangent is not like x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_vjp(np.sin, 0.5)
+    """
     vjp, out = make_vjp(f, x)
     x_space, out_space = vspace(x), vspace(out)
     x_dot, out_dot = x_space.randn(), out_space.randn()
@@ -72,13 +142,46 @@ def check_vjp(f: Function, x: Tree) -> None:
 
 
 def check_jvp(f: Function, x: Tree) -> None:
-    """Raise AssertionError where the jvp of f at x differs from its differences."""
+    """Check the jvp of a function at a point, along a random vector.
+
+    Parameters
+    ----------
+    f : callable
+        A function of one argument.
+    x : pytree
+        Where.
+
+    Raises
+    ------
+    AssertionError
+        If it differs from the differences.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_jvp(np.sin, 0.5)
+    """
     direction = vspace(x).randn()
     check_equivalent(make_jvp(f, x)(direction)[1], make_numerical_jvp(f, x)(direction))
 
 
 def check_equivalent(x: Tree, y: Tree) -> None:
-    """Raise AssertionError where two values differ, or their shapes, dtypes or containers do."""
+    """Check that two values are alike, by a random product.
+
+    Parameters
+    ----------
+    x, y : pytree
+        The values.
+
+    Raises
+    ------
+    AssertionError
+        If the values differ, or their shapes, dtypes or containers do.
+
+    Examples
+    --------
+    >>> check_equivalent((1.0, 2.0), (1.0, 2.0))
+    """
     x_space, y_space = vspace(x), vspace(y)
     assert x_space == y_space, f"VSpace mismatch: {x_space} and {y_space}"
     direction = x_space.randn()
@@ -88,8 +191,31 @@ def check_equivalent(x: Tree, y: Tree) -> None:
 
 @unary_to_nary
 def check_grads(f: Function, x: Tree, modes: Sequence[str] | None = None, order: int = 2) -> None:
-    """Check the derivatives of f at x up to an order, in modes "fwd" and "rev".
+    """Check the derivatives of a function against differences, up to an order.
 
+    Parameters
+    ----------
+    fun : callable
+        The function.
+    argnum : int, tuple of int or list of int, default 0
+        The positional argument to differentiate by.
+    modes : sequence of str, optional
+        "fwd" and "rev"; by default both.
+    order : int, default 2
+        The highest order.
+
+    Returns
+    -------
+    callable
+        A function of the arguments of `fun` that checks there, and returns None. It raises
+        AssertionError where a derivative is wrong.
+
+    See Also
+    --------
+    tapegrad.testing.check_grads : Stricter, and it names what is wrong.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> check_grads(np.sin)(0.5)
     """
@@ -116,7 +242,28 @@ def check_grads(f: Function, x: Tree, modes: Sequence[str] | None = None, order:
 
 
 def combo_check(fun: Function, *args: Any, **kwargs: Any) -> Function:
-    """`check_grads(fun, ...)` at every combination of the arguments and keywords given."""
+    """Check derivatives at every combination of arguments and keywords.
+
+    Parameters
+    ----------
+    fun : callable
+        The function.
+    *args : object
+        Further arguments of `check_grads`.
+    **kwargs : object
+        Keywords of `check_grads`.
+
+    Returns
+    -------
+    callable
+        `check_all(*args, **kwargs)`, each a list of values. It raises AssertionError where a
+        derivative is wrong.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> combo_check(np.sum, order=1)([np.ones((2, 2)), np.ones((1, 2))], axis=[0, 1])
+    """
     check = check_grads(fun, *args, **kwargs)
 
     def check_all(*args: Any, **kwargs: Any) -> None:

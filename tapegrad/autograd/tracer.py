@@ -43,9 +43,29 @@ box_type_mappings, box_types = Box.type_mappings, Box.types
 def primitive(f_raw: Function) -> Function:
     """A function that is not traced inside: `defvjp` or `defjvp` declares its derivative.
 
-    It gets untraced values. Positional arguments may be containers of arrays, whose cotangents are
-    containers like them; keyword arguments have no derivatives, unless they can go by position.
+    The function gets untraced values. Positional arguments may be containers of arrays, whose
+    cotangents are containers like them; keyword arguments have no derivatives, unless they can go
+    by position.
 
+    Parameters
+    ----------
+    f_raw : callable
+        The function.
+
+    Returns
+    -------
+    callable
+        The function that is called in its place. A call raises MissingRuleError, a
+        NotImplementedError, where a derivative is asked for and none is declared, unless tapegrad
+        has a rule for `f_raw` itself.
+
+    See Also
+    --------
+    tapegrad.autograd.extend.defvjp : Declare a reverse derivative.
+    tapegrad.primitive : Rules of tapegrad's own forms.
+
+    Examples
+    --------
     >>> from tapegrad.autograd import grad
     >>> from tapegrad.autograd.core import defvjp
     >>> @primitive
@@ -85,9 +105,28 @@ def primitive(f_raw: Function) -> Function:
 
 
 def find_top_boxed_args(args: Any) -> tuple[list[tuple[int, Any]], float, Any, bool]:
-    """Pairs (position, box) of the innermost trace, its level, its class of nodes, and False.
+    """The arguments of a call that are in the innermost trace.
 
-    The class of nodes is None for the values of a derivative, which have none.
+    Parameters
+    ----------
+    args : sequence
+        The arguments.
+
+    Returns
+    -------
+    boxed : list of tuple
+        Pairs (position, box).
+    level : float
+        The level of the trace; -1 without boxes.
+    node_class : type or None
+        The class of its nodes; None for the values of a derivative, which have none.
+    constant : bool
+        False.
+
+    Examples
+    --------
+    >>> find_top_boxed_args((1.0, 2.0))
+    ([], -1, None, False)
     """
     boxed = [(i, arg) for i, arg in enumerate(args) if isbox(arg)]
     levels = [getattr(arg, "_trace", None) or level_of(arg) for _, arg in boxed]
@@ -133,7 +172,25 @@ def _by_position(
 
 
 def notrace_primitive(f_raw: Function) -> Function:
-    """A function that gets untraced arguments, and has no derivative."""
+    """A function that gets untraced arguments, and has no derivative.
+
+    Parameters
+    ----------
+    f_raw : callable
+        The function.
+
+    Returns
+    -------
+    callable
+        The function that is called in its place.
+
+    Examples
+    --------
+    >>> from tapegrad.autograd import grad
+    >>> rounded = notrace_primitive(round)
+    >>> grad(lambda x: x * rounded(x))(2.2)
+    np.float64(2.0)
+    """
 
     @functools.wraps(f_raw)
     def f_wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -144,7 +201,21 @@ def notrace_primitive(f_raw: Function) -> Function:
 
 
 def register_notrace(trace_type: type, primitive_fun: Function) -> None:
-    """In traces with nodes of this class, call this function without one."""
+    """Call a function without a node, in traces with nodes of one class.
+
+    Parameters
+    ----------
+    trace_type : type
+        The class of nodes.
+    primitive_fun : callable
+        The function.
+
+    Examples
+    --------
+    >>> class Quiet(Node):
+    ...     __slots__ = ()
+    >>> register_notrace(Quiet, np.floor)
+    """
     notrace_primitives[trace_type].add(primitive_fun)
 
 

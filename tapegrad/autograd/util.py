@@ -14,7 +14,25 @@ from tapegrad._warning import warn
 
 
 def subvals(x: Sequence[Any], ivs: Iterable[tuple[int, Any]]) -> tuple[Any, ...]:
-    """A sequence as a tuple, with other items at the positions of the pairs (position, item)."""
+    """A sequence as a tuple, with other items at some positions.
+
+    Parameters
+    ----------
+    x : sequence
+        The sequence.
+    ivs : iterable of tuple
+        Pairs (position, item).
+
+    Returns
+    -------
+    tuple
+        The items.
+
+    Examples
+    --------
+    >>> subvals([1, 2, 3], [(0, 10), (2, 30)])
+    (10, 2, 30)
+    """
     items = list(x)
     for position, item in ivs:
         items[position] = item
@@ -22,19 +40,74 @@ def subvals(x: Sequence[Any], ivs: Iterable[tuple[int, Any]]) -> tuple[Any, ...]
 
 
 def subval(x: Sequence[Any], i: int, v: Any) -> tuple[Any, ...]:
-    """The same with one other item."""
+    """A sequence as a tuple, with another item at one position.
+
+    Parameters
+    ----------
+    x : sequence
+        The sequence.
+    i : int
+        The position.
+    v : object
+        The item.
+
+    Returns
+    -------
+    tuple
+        The items.
+
+    Examples
+    --------
+    >>> subval([1, 2, 3], 1, 20)
+    (1, 20, 3)
+    """
     return subvals(x, [(i, v)])
 
 
 def func(f: Any) -> Any:
-    """The function behind a method of a class, which today is the function itself."""
+    """The function behind a method of a class, which today is the function itself.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+
+    Returns
+    -------
+    callable
+        The function.
+
+    Examples
+    --------
+    >>> func(len) is len
+    True
+    """
     return f
 
 
 def toposort(
     end_node: Any, parents: Callable[[Any], Iterable[Any]] = operator.attrgetter("parents")
 ) -> Iterator[Any]:
-    """The nodes from which `end_node` is made: each after all nodes that are made from it."""
+    """The nodes from which a node is made: each after all nodes that are made from it.
+
+    Parameters
+    ----------
+    end_node : object
+        Where to start.
+    parents : callable, optional
+        `parents(node)` returns the nodes that a node is made from; by default its attribute
+        `parents`.
+
+    Yields
+    ------
+    object
+        A node.
+
+    Examples
+    --------
+    >>> list(toposort("c", {"a": "", "b": "a", "c": "ab"}.get))
+    ['c', 'b', 'a']
+    """
     waiting: dict[Any, int] = {}  # by how many of the nodes not yet given a node is used
     found = [end_node]
     while found:
@@ -61,7 +134,32 @@ def quick_grad_check(
     kwargs: dict[str, Any] | None = None,
     **_settings: Any,
 ) -> None:
-    """Deprecated: `test_util.check_grads`, by the first argument and in reverse mode."""
+    """Deprecated: use `tapegrad.autograd.test_util.check_grads`.
+
+    It checks the derivative by the first argument, in reverse mode.
+
+    Parameters
+    ----------
+    fun : callable
+        The function.
+    arg0 : pytree
+        Its first argument.
+    extra_args : sequence, default ()
+        Its further arguments.
+    kwargs : dict, optional
+        Its keywords.
+    **_settings : object
+        HIPS's further settings, which change nothing.
+
+    Raises
+    ------
+    AssertionError
+        If the derivative is wrong.
+
+    Examples
+    --------
+    >>> quick_grad_check(lambda x: x**2, 3.0)  # doctest: +SKIP
+    """
     warn("quick_grad_check is deprecated. Use tapegrad.autograd.test_util.check_grads.")
     test_util = importlib.import_module("tapegrad.autograd.test_util")
     test_util.check_grads(lambda x: fun(x, *extra_args, **(kwargs or {})), modes=["rev"], order=1)(

@@ -6,6 +6,7 @@ Must not know tapes: an operator gets a function of one argument, and its value.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from types import MethodType
 from typing import Any
@@ -19,19 +20,76 @@ Operator = Callable[..., Any]
 
 
 def get_name(f: Any) -> str:
-    """The `__name__` of a function."""
+    """The `__name__` of a function.
+
+    Parameters
+    ----------
+    f : object
+        The function.
+
+    Returns
+    -------
+    str
+        Its name, or words in place of it.
+
+    Examples
+    --------
+    >>> get_name(len), get_name(1)
+    ('len', '[unknown name]')
+    """
     return getattr(f, "__name__", "[unknown name]")
 
 
 def get_doc(f: Any) -> str:
-    """The docstring of a function."""
+    """The docstring of a function.
+
+    Parameters
+    ----------
+    f : object
+        The function.
+
+    Returns
+    -------
+    str
+        The docstring; empty without one.
+
+    Examples
+    --------
+    >>> get_doc(lambda: 0)
+    ''
+    """
     return getattr(f, "__doc__", "") or ""
 
 
 def wraps(
     fun: Any, namestr: str = "{fun}", docstr: str = "{doc}", **kwargs: Any
 ) -> Callable[[Any], Any]:
-    """A decorator that gives a function the name and docstring of another, within these words."""
+    """A decorator that gives a function the name and docstring of another, within some words.
+
+    Parameters
+    ----------
+    fun : callable
+        The other function.
+    namestr : str, default "{fun}"
+        The name: a format with `fun` and the keywords.
+    docstr : str, default "{doc}"
+        The docstring: a format with `fun`, `doc` and the keywords.
+    **kwargs : object
+        What else the formats name.
+
+    Returns
+    -------
+    callable
+        The decorator; it leaves alone what cannot be named.
+
+    Examples
+    --------
+    >>> @wraps(len, namestr="my_{fun}")
+    ... def f():
+    ...     pass
+    >>> f.__name__
+    'my_len'
+    """
 
     def named(f: Any) -> Any:
         try:
@@ -45,7 +103,27 @@ def wraps(
 
 
 def wrap_nary_f(fun: Any, op: Any, argnum: Any) -> Callable[[Any], Any]:
-    """The decorator that names `op(fun, argnum)`."""
+    """The decorator that names what an operator makes of a function.
+
+    Parameters
+    ----------
+    fun : callable
+        The function.
+    op : callable
+        The operator.
+    argnum : int, tuple of int or list of int
+        What the operator works by.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Examples
+    --------
+    >>> wrap_nary_f(len, abs, 0)(lambda: 0).__name__
+    'abs_of_len_wrt_argnum_0'
+    """
     return wraps(
         fun,
         "{op}_of_{fun}_wrt_argnum_{argnum}",
@@ -112,11 +190,22 @@ class Operated:
 
 
 def unary_to_nary(unary_operator: Operator) -> Operator:
-    """`operator(f, x)` for a function of one argument, as `operator(f, argnum=0)(*args)`.
+    """An operator on functions of one argument as one with `argnum`.
 
-    `argnum` is an integer, or a tuple or list of them: the operator then gets a tuple. What else
-    it is called with goes on to it.
+    Parameters
+    ----------
+    unary_operator : callable
+        `operator(f, x, ...)` of a function of one argument, and its value.
 
+    Returns
+    -------
+    callable
+        `operator(fun, argnum=0, ...)`, which returns a function of the arguments of `fun`.
+        `argnum` is an integer, or a tuple or list of them: f and x are then of a tuple. What else
+        it is called with goes on to the operator.
+
+    Examples
+    --------
     >>> @unary_to_nary
     ... def doubled(f, x):
     ...     return f(2 * x)
@@ -140,7 +229,21 @@ def unary_to_nary(unary_operator: Operator) -> Operator:
         return Operated((unary_operator, nary_operator), fun, argnum, options, named)
 
     del nary_operator.__wrapped__  # whose signature is another
+    own = _signature(unary_operator)
+    if own is not None:
+        nary_operator.__signature__ = own  # type: ignore[attr-defined]
     return nary_operator
+
+
+def _signature(unary_operator: Operator) -> inspect.Signature | None:
+    """`(fun, argnum=0, ...)` with the options of an operator; None where it does not show them."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    first = [inspect.Parameter("fun", kind), inspect.Parameter("argnum", kind, default=0)]
+    try:
+        options = list(inspect.signature(unary_operator).parameters.values())[2:]
+        return inspect.Signature([*first, *options])
+    except (TypeError, ValueError):
+        return None
 
 
 __all__ = ["get_doc", "get_name", "unary_to_nary", "wrap_nary_f", "wraps"]

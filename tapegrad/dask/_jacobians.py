@@ -30,18 +30,54 @@ def jacobian(
 ) -> Any:
     """The Jacobian of a function with an output for each row of the data, as Dask arrays.
 
-    f: `f(params, batch)` returns an array with as many rows as its batch, or a pytree of such
-    arrays. The result has the containers of the output, which hold those of `params`; an output of
-    shape (rows, ...) by a parameter of shape s gives a Dask array of shape (rows, ...) + s, with
-    the chunks of the data along axis 0 (of unknown sizes, NaN, where those of the data are).
     Nothing is computed but one run of f on the first partition that has rows, for shapes and
-    dtypes, where `client` or `scheduler` say; the rows are computed when Dask is asked for them.
-    For params and data see `value_and_grad`.
+    dtypes; the rows are computed when Dask is asked for them.
 
+    Parameters
+    ----------
+    f : callable
+        `f(params, batch)` returns an array with as many rows as its batch, or a pytree of such
+        arrays.
+    params : pytree
+        As in `value_and_grad`.
+    data : object
+        As in `value_and_grad`.
+    client : distributed.Client, optional
+        The cluster on which the one run is made.
+    scheduler : str or callable, optional
+        What makes the one run where there is no client, as in `value_and_grad`.
+
+    Returns
+    -------
+    pytree of dask.array.Array
+        The containers of the output, which hold those of `params`. An output of shape (rows, ...)
+        by a parameter of shape s gives an array of shape (rows, ...) + s, with the chunks of the
+        data along axis 0 (of unknown sizes, NaN, where those of the data are).
+
+    Raises
+    ------
+    InputError
+        For data without rows, or of another kind.
+    OutputError
+        For an output without rows. Where it is one of a later partition it is raised when Dask
+        computes.
+    NotDifferentiableError
+        If the parameters are traced.
+    ImportError
+        If Dask is missing (extra `tapegrad[dask]`).
+
+    See Also
+    --------
+    value_and_grad : A scalar loss.
+
+    Notes
+    -----
     Mode and dtype are the same for all rows: forward mode, with the output's dtype, if the
     parameters have fewer elements than the output of the first partition, and otherwise reverse
-    mode, with the parameter's. Raises OutputError for an output without rows.
+    mode, with the parameter's.
 
+    Examples
+    --------
     >>> import dask.array as da
     >>> import numpy as np
     >>> x = da.from_array(np.arange(6.0).reshape(3, 2), chunks=(2, -1))

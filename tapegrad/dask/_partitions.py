@@ -75,18 +75,19 @@ def _made(
 # --- Delayed calls and futures ------------------------------------------------------------------
 
 
-def _is_future(value: Any) -> bool:
+def is_future(value: Any) -> bool:
+    """Whether a value is a future of a cluster."""
     return is_a(value, "distributed", "Future")
 
 
 def _is_single(value: Any) -> bool:
-    return is_a(value, "dask.delayed", "Delayed") or _is_future(value)
+    return is_a(value, "dask.delayed", "Delayed") or is_future(value)
 
 
 def _of_singles(data: list[Any]) -> Partitions:
-    delayed = [x for x in data if not _is_future(x)]
+    delayed = [x for x in data if not is_future(x)]
     _, graph = _optimized("", delayed)
-    futures = [x for x in data if _is_future(x)]
+    futures = [x for x in data if is_future(x)]
     graph.update({x.key: x for x in futures})
     column = _Column([x.key for x in data], (math.nan,) * len(data), "the list")
     return _made(graph, [column], Values(), client=futures[0].client if futures else None)
@@ -283,4 +284,4 @@ def _optimized(call: str, collections: list[Any]) -> tuple[list[Any], dict[Any, 
     return found, merged
 
 
-__all__ = ["Partitions", "partitions_of"]
+__all__ = ["Partitions", "is_future", "partitions_of"]

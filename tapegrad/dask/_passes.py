@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 from tapegrad._errors import InputError, describe, message
 from tapegrad._progress import Bar, Progress
 from tapegrad.dask._imports import dask_module, is_a
-from tapegrad.dask._partitions import Partitions
+from tapegrad.dask._partitions import Partitions, is_future
 from tapegrad.dask._tasks import FAN_IN, Place, Step, add_parts, aux_of, finish, run_part
 
 ATTEMPTS = 3  # passes, where all workers that had the parameters are gone
@@ -72,6 +73,37 @@ def graph_of(
     return graph, out
 
 
+def _joined_to(partitions: Partitions, graph: dict[Any, Any], name: str) -> dict[Any, Any]:
+    """The graph of the data and that of the pass, where a block that one task takes is made there.
+
+    A task of its own for each block costs the scheduler and a worker as much again, and its block
+    may be sent to another worker. Blocks that others need, and those that already lie somewhere,
+    are left as they are. So is a graph with nodes of Dask's older kind, which do not tell what
+    they need.
+    """
+    whole = dict(partitions.graph)
+    if not all(hasattr(node, "dependencies") for node in whole.values() if not is_future(node)):
+        return {**whole, **graph}
+    used = Counter(key for keys in partitions.blocks for key in keys)
+    for node in whole.values():
+        used.update(getattr(node, "dependencies", ()))
+
+    def maker(key: Any) -> Any:
+        """The task that makes a block, taken out of the graph, or the key."""
+        node = whole.get(key)
+        if used[key] != 1 or not is_a(node, "dask._task_spec", "Task"):
+            target = getattr(node, "target", None)  # of an alias
+            if used[key] != 1 or target is None:
+                return key
+            return maker(target)
+        return whole.pop(key)
+
+    for i, blocks in enumerate(partitions.blocks):
+        task, step_key, _, place = graph[name, i]
+        graph[name, i] = (task, step_key, [maker(key) for key in blocks], place)
+    return {**whole, **graph}
+
+
 def client_of(call: str, where: Where, partitions: Partitions) -> Any:
     """The client on whose cluster the pass runs, or None for a scheduler of this machine."""
     if where.client is not None and where.scheduler is not None:
@@ -108,7 +140,7 @@ def _run_locally(step: Step, partitions: Partitions, places: list[Place], where:
     name = _name(step)
     step_key = f"step-{name}"
     graph, out = graph_of(step_key, partitions, places, name, step.has_aux)
-    whole = {**partitions.graph, **graph, step_key: step}
+    whole = {**_joined_to(partitions, graph, name), step_key: step}
     delayed = dask_module(step.call, "dask.delayed").Delayed(out, whole)
     with Bar(step.call, where.progress, len(partitions)) as bar, _counted(bar, name):
         return delayed.compute(scheduler=where.scheduler, optimize_graph=False)
@@ -144,8 +176,9 @@ def _run_on_client(
     for attempt in range(1, ATTEMPTS + 1):
         try:
             sent = client.scatter(step, broadcast=True, hash=False)
-            graph, out = graph_of(sent.key, partitions, places, _name(step), step.has_aux)
-            whole = {**partitions.graph, **graph, sent.key: sent}
+            name = _name(step)
+            graph, out = graph_of(sent.key, partitions, places, name, step.has_aux)
+            whole = {**_joined_to(partitions, graph, name), sent.key: sent}
             future = client.compute(
                 delayed.Delayed(out, whole), retries=where.retries, optimize_graph=False
             )

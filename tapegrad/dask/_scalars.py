@@ -42,37 +42,71 @@ def value_and_grad(
     retries: int | None = None,
     progress: Progress = None,
 ) -> Any:
-    """`(value, gradient)` of a loss over all partitions of the data.
+    """The value and the gradient of a loss over all partitions of the data.
 
-    loss: `loss(params, batch)` returns a real number; it is called where the data lie, with the
-    parameters and one partition: plain arrays in the containers of `data`, a pandas table, an
-    xarray.Dataset. params: arrays or numbers of a floating or complex dtype, or a pytree of them;
-    the gradient has their containers, shapes and dtypes, as of `tapegrad.grad`.
+    Sums are taken in a fixed order: the same chunks give the same bits with any scheduler and any
+    number of workers. The result can be differentiated, up to second derivatives.
 
-    data: a Dask array, or a pytree of them chunked alike along axis 0 (and not along others); a
-    Dask bag, whose items are batches; a Dask dataframe; an xarray.Dataset or DataArray on Dask,
-    chunked along one dimension; a list of delayed batches or of futures.
+    Parameters
+    ----------
+    loss : callable
+        `loss(params, batch)` returns a real number. It is called where the data lie, with one
+        partition: plain arrays in the containers of `data`, a pandas table, an xarray.Dataset. It
+        is not called on batches without rows, or of the weight 0.
+    params : pytree
+        Arrays or numbers of a floating or complex dtype, in memory.
+    data : object
+        A Dask array, or a pytree of them chunked alike along axis 0 (and not along others); a Dask
+        bag, whose items are batches; a Dask dataframe; an xarray.Dataset or DataArray on Dask,
+        chunked along one dimension; a list of delayed batches or of futures.
+    combine : {"mean", "sum"}, default "mean"
+        "mean" if the loss is a mean over the rows of its batch: the result is the mean over all
+        rows, also of unequal partitions. "sum" adds the losses.
+    weights : sequence of float or callable, optional
+        In place of the numbers of rows, a number for each partition or a function of a batch; with
+        "sum" each loss is multiplied by its own.
+    has_aux : bool, default False
+        Whether the loss returns `(value, aux)`. Each aux comes to the caller: keep them small.
+    client : distributed.Client, optional
+        The cluster on which to run.
+    scheduler : str or callable, optional
+        "threads", "processes", "synchronous", or what else Dask takes; by default what Dask's
+        configuration says.
+    retries : int, optional
+        How often a cluster runs a failed task again.
+    progress : bool or type, optional
+        A bar as elsewhere, see `tapegrad.jacobian`; with a client True shows distributed's.
 
-    combine: "mean" if the loss is a mean over the rows of its batch (the result is the mean over
-    all rows, also of unequal partitions), or "sum". weights: in place of the numbers of rows, a
-    number for each partition or a function of a batch; with "sum" each loss is multiplied by its
-    own. The loss is not called on batches without rows, or of the weight 0.
+    Returns
+    -------
+    value : scalar
+        The loss; with `has_aux` `(value, [aux, ...])`, the aux of each batch in order, None for a
+        partition without rows.
+    gradient : pytree
+        The gradient, with the containers, shapes and dtypes of `params`, as of `tapegrad.grad`.
 
-    has_aux: the loss returns `(value, aux)`, and the result is `((value, [aux, ...]), gradient)`
-    with the aux of each batch in order, None for a partition without rows. They come to the
-    caller: keep them small.
+    Raises
+    ------
+    InputError
+        For other data, chunks that differ, or no rows at all under "mean"; for weights that do not
+        fit, and parameters on Dask or of another dtype; for `has_aux` inside another transform.
+    OutputError
+        If the loss is not a real scalar.
+    RuleError
+        If the loss closes over a traced value.
+    ImportError
+        If Dask is missing (extra `tapegrad[dask]`).
+    Exception
+        Whatever the loss raises, with a note that names the partition.
 
-    client: a distributed.Client. scheduler: "threads", "processes", "synchronous", or what else
-    Dask takes; by default what Dask's configuration says. retries: how often the cluster runs a
-    failed task again. progress: a bar as elsewhere, see `tapegrad.jacobian`; with a client True
-    shows distributed's.
+    See Also
+    --------
+    grad : The gradient alone.
+    hvp : Products with the Hessian.
+    value : The loss alone, to be minimised.
 
-    The sums are taken in a fixed order: the same chunks give the same bits with any scheduler and
-    any number of workers. The result can be differentiated, up to second derivatives.
-
-    Raises InputError for other data, chunks that differ, or no rows at all under "mean";
-    ImportError without Dask; and whatever the loss raises, with a note that names the partition.
-
+    Examples
+    --------
     >>> import dask.array as da
     >>> import numpy as np
     >>> import tapegrad.dask
@@ -104,11 +138,46 @@ def value(
     retries: int | None = None,
     progress: Progress = None,
 ) -> Any:
-    """The loss over all partitions, or `(value, [aux, ...])`; for the rest see `value_and_grad`.
+    """The loss over all partitions of the data.
 
     It may be differentiated by `params`, and so minimised: `tapegrad.grad`, `tapegrad.optimize`.
-    Where it is, one pass gives its value with its gradient.
+    Where it is, one pass gives its value with its gradient. What is raised is as in
+    `value_and_grad`.
 
+    Parameters
+    ----------
+    loss : callable
+        `loss(params, batch)` returns a real number, as in `value_and_grad`.
+    params : pytree
+        As in `value_and_grad`.
+    data : object
+        As in `value_and_grad`.
+    combine : {"mean", "sum"}, default "mean"
+        As in `value_and_grad`.
+    weights : sequence of float or callable, optional
+        As in `value_and_grad`.
+    has_aux : bool, default False
+        As in `value_and_grad`.
+    client : distributed.Client, optional
+        As in `value_and_grad`.
+    scheduler : str or callable, optional
+        As in `value_and_grad`.
+    retries : int, optional
+        As in `value_and_grad`.
+    progress : bool or type, optional
+        As in `value_and_grad`.
+
+    Returns
+    -------
+    scalar
+        The loss, or with `has_aux` `(value, [aux, ...])`.
+
+    See Also
+    --------
+    value_and_grad : With the gradient; it describes the parameters.
+
+    Examples
+    --------
     >>> import dask.array as da
     >>> import numpy as np
     >>> import tapegrad
@@ -138,8 +207,44 @@ def grad(
     retries: int | None = None,
     progress: Progress = None,
 ) -> Any:
-    """The gradient of `value_and_grad` alone, or `(gradient, [aux, ...])` with `has_aux`.
+    """The gradient of a loss over all partitions of the data.
 
+    What is raised is as in `value_and_grad`.
+
+    Parameters
+    ----------
+    loss : callable
+        `loss(params, batch)` returns a real number, as in `value_and_grad`.
+    params : pytree
+        As in `value_and_grad`.
+    data : object
+        As in `value_and_grad`.
+    combine : {"mean", "sum"}, default "mean"
+        As in `value_and_grad`.
+    weights : sequence of float or callable, optional
+        As in `value_and_grad`.
+    has_aux : bool, default False
+        As in `value_and_grad`.
+    client : distributed.Client, optional
+        As in `value_and_grad`.
+    scheduler : str or callable, optional
+        As in `value_and_grad`.
+    retries : int, optional
+        As in `value_and_grad`.
+    progress : bool or type, optional
+        As in `value_and_grad`.
+
+    Returns
+    -------
+    pytree
+        The gradient, or with `has_aux` `(gradient, [aux, ...])`.
+
+    See Also
+    --------
+    value_and_grad : With the value; it describes the parameters.
+
+    Examples
+    --------
     >>> import dask.array as da
     >>> import numpy as np
     >>> x = da.from_array(np.arange(4.0), chunks=2)
@@ -166,10 +271,52 @@ def hvp(
     retries: int | None = None,
     progress: Progress = None,
 ) -> Any:
-    """The Hessian of a loss over all partitions times a vector, which is a tree like `params`.
+    """The Hessian of a loss over all partitions times a vector.
 
-    For the other arguments see `value_and_grad`.
+    What is raised is as in `value_and_grad`.
 
+    Parameters
+    ----------
+    loss : callable
+        `loss(params, batch)` returns a real number, as in `value_and_grad`.
+    params : pytree
+        As in `value_and_grad`.
+    data : object
+        As in `value_and_grad`.
+    vector : pytree
+        The vector, with the containers and shapes of `params`.
+    combine : {"mean", "sum"}, default "mean"
+        As in `value_and_grad`.
+    weights : sequence of float or callable, optional
+        As in `value_and_grad`.
+    client : distributed.Client, optional
+        As in `value_and_grad`.
+    scheduler : str or callable, optional
+        As in `value_and_grad`.
+    retries : int, optional
+        As in `value_and_grad`.
+    progress : bool or type, optional
+        As in `value_and_grad`.
+
+    Returns
+    -------
+    pytree
+        The product, like `params`. It can be differentiated by the vector alone.
+
+    Raises
+    ------
+    InputError
+        If the vector is not like `params`.
+    NotDifferentiableError
+        If it is differentiated by `params`.
+
+    See Also
+    --------
+    ggnvp : Products with the Gauss-Newton matrix.
+    value_and_grad : It describes the parameters, and what else is raised.
+
+    Examples
+    --------
     >>> import dask.array as da
     >>> import numpy as np
     >>> x = da.from_array(np.array([1.0, 2.0, 3.0]), chunks=2)
@@ -196,14 +343,56 @@ def ggnvp(
     retries: int | None = None,
     progress: Progress = None,
 ) -> Any:
-    """The Gauss-Newton matrix over all partitions times a vector: J^T H J v, as `tapegrad.ggnvp`.
+    """The Gauss-Newton matrix over all partitions times a vector: J^T H J v.
 
-    f: `f(params, batch)` returns the outputs of a batch, whose Jacobian is J. loss: `loss(outputs,
-    batch)` is a real number, whose Hessian is H, and a mean over rows with `combine="mean"`.
-    Without it the loss is half the sum of squares of the outputs, or under "mean" that over the
-    number of rows. For the other arguments see `value_and_grad`; nothing here can be
-    differentiated.
+    It is `tapegrad.ggnvp` over data. Nothing here can be differentiated.
 
+    Parameters
+    ----------
+    f : callable
+        `f(params, batch)` returns the outputs of a batch, whose Jacobian is J.
+    params : pytree
+        As in `value_and_grad`.
+    data : object
+        As in `value_and_grad`.
+    vector : pytree
+        The vector v, with the containers and shapes of `params`.
+    loss : callable, optional
+        `loss(outputs, batch)` returns a real number, whose Hessian is H, and a mean over rows with
+        `combine="mean"`. By default half the sum of squares of the outputs, or under "mean" that
+        over the number of rows.
+    combine : {"mean", "sum"}, default "mean"
+        As in `value_and_grad`.
+    weights : sequence of float or callable, optional
+        As in `value_and_grad`.
+    client : distributed.Client, optional
+        As in `value_and_grad`.
+    scheduler : str or callable, optional
+        As in `value_and_grad`.
+    retries : int, optional
+        As in `value_and_grad`.
+    progress : bool or type, optional
+        As in `value_and_grad`.
+
+    Returns
+    -------
+    pytree
+        The product, like `params`.
+
+    Raises
+    ------
+    InputError
+        If the vector is not like `params`, or batches under "mean" do not say their rows.
+    NotDifferentiableError
+        If the parameters or the vector are traced.
+
+    See Also
+    --------
+    hvp : Products with the Hessian.
+    value_and_grad : It describes the parameters, and what else is raised.
+
+    Examples
+    --------
     >>> import dask.array as da
     >>> import numpy as np
     >>> x = da.from_array(np.array([1.0, 2.0, 3.0]), chunks=2)

@@ -31,21 +31,58 @@ def solve(
     tol: float | None = None,
     maxiter: int | None = None,
 ) -> Any:
-    """The x with `matvec(x, *args) = b`, differentiable by b, args and what matvec closes over.
+    """The solution of a linear system whose matrix is a function, the product with a vector.
 
-    matvec: a linear function of a tree like b, which returns one. solver: "auto" (the matrix
-    itself up to 400 unknowns, made by products with all unit vectors at once; then GMRES, or CG
-    where symmetric), "lu", "cg", "gmres", "bicgstab", "minres" (SciPy's), or a function
-    `(matvec, b) -> x`. The same solves the systems of derivatives, reverse mode with the
-    transposed product, which tapegrad makes of matvec. symmetric: whether the matrix is its own
-    transpose (with "cg" it must be, and positive definite). preconditioner: a linear function that
-    about undoes matvec. tol: the residual that an iteration may leave, relative to b; by default
-    eps^0.75 (2e-12 in float64).
+    It is differentiable by b, by args and by what matvec closes over.
 
-    Raises NotDifferentiableError for a singular matrix, ConvergenceError where an iteration does
-    not arrive, RuleError where matvec depends on a traced value that is neither an argument nor in
-    its closure.
+    Parameters
+    ----------
+    matvec : callable
+        `matvec(x, *args)`, a linear function of a tree like b, which returns one.
+    b : pytree
+        The right-hand side: numbers and arrays of a floating or complex dtype.
+    args : tuple, default ()
+        Further arguments of matvec; what is no tuple is the only one.
+    solver : str or callable, default "auto"
+        "auto" (the matrix itself up to 400 unknowns, made by products with all unit vectors at
+        once; then GMRES, or CG where symmetric), "lu", "cg", "gmres", "bicgstab", "minres"
+        (SciPy's), or a function `(matvec, b) -> x`. The same solves the systems of derivatives,
+        reverse mode with the transposed product, which tapegrad makes of matvec.
+    symmetric : bool, default False
+        Whether the matrix is its own transpose. With "cg" and "minres" it has to be, and with "cg"
+        positive definite.
+    preconditioner : callable, optional
+        A linear function of a tree like b that about undoes matvec.
+    tol : float, optional
+        The residual that an iteration may leave, relative to b; by default eps^0.75 (2e-12 in
+        float64).
+    maxiter : int, optional
+        How long SciPy's iteration may run, in its own units.
 
+    Returns
+    -------
+    pytree
+        The x with `matvec(x, *args) = b`, with the containers, shapes and dtypes of b.
+
+    Raises
+    ------
+    InputError
+        If the solver is unknown, or b is not of a floating or complex dtype.
+    NotDifferentiableError
+        If the matrix is singular or, in a derivative, not symmetric though it was said to be.
+    ConvergenceError
+        If an iteration does not arrive.
+    RuleError
+        If matvec depends on a traced value that is neither in `args` nor in its closure.
+    ImportError
+        If the solver is SciPy's, and SciPy is missing.
+
+    See Also
+    --------
+    root : Equations that are not linear.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> def compliance(k):
     ...     load = np.array([1.0, 2.0])

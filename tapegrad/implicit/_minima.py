@@ -37,7 +37,24 @@ STRICT = 1e-7  # how far a multiplier and its slack must be apart, relative to t
 
 
 class Multipliers(NamedTuple):
-    """How much the minimum falls when a constraint is relaxed, one number for each condition."""
+    """How much the minimum falls when a constraint is relaxed, one number for each condition.
+
+    Attributes
+    ----------
+    equality : ndarray
+        Those of the equations, in one vector.
+    inequality : ndarray
+        Those of the inequalities, in one vector; 0 where one does not hold with equality.
+
+    Examples
+    --------
+    >>> from tapegrad import implicit
+    >>> x, found = implicit.argmin(
+    ...     lambda x: np.sum(x**2), np.zeros(2), equality=lambda x: np.sum(x) - 1, multipliers=True
+    ... )
+    >>> found.equality.round(12), found.inequality
+    (array([1.]), array([], dtype=float64))
+    """
 
     equality: Any
     inequality: Any
@@ -344,29 +361,82 @@ def argmin(
     maxiter: int | None = None,
     progress: Progress = None,
 ) -> Any:
-    """Where `fun(x, *args)` is least, differentiable by args and by what the functions close over.
+    """The place where a function is least, as a differentiable function of its parameters.
 
-    x0: a tree of floating unknowns, where the solver starts; the derivative by it is zero.
-    `equality(x, *args)`: what must be zero; `inequality(x, *args)`: what must not be negative,
-    each a tree of arrays. bounds: `(lower, upper)`, each None, a number, or a tree like x; the
-    minimum is differentiable by them too. multipliers: return
-    `(x, Multipliers(equality, inequality))`; these are the derivatives of the minimum by what the
-    conditions are equal to, or above.
+    The minimum is free or constrained, and differentiable by args, by bounds and by what the
+    functions close over. Of constraints that hold with equality, those that push are kept as
+    equations in a derivative.
 
-    solver: None chooses Newton's method for a free minimum of up to 400 unknowns, SciPy's L-BFGS-B
-    for a larger one and with bounds, SLSQP with other constraints; or name a method of
-    `scipy.optimize.minimize`, or pass `solver(fun, x0)`, which gets fun as a function of x alone
-    (and constraints, if there are any, in its own closure). What a named method finds is made
-    exact by Newton's method. Of what follows see `root`, with the Hessian of fun (of the
-    Lagrangian) in place of the Jacobian.
+    Parameters
+    ----------
+    fun : callable
+        `fun(x, *args)` returns a real number.
+    x0 : pytree
+        Where the solver starts: numbers and arrays of a floating or complex dtype (a complex one
+        counts as two real unknowns); the derivative by it is zero.
+    args : tuple, default ()
+        Further arguments of the functions; what is no tuple is the only one.
+    equality : callable, optional
+        `equality(x, *args)`, a tree of arrays that must be zero.
+    inequality : callable, optional
+        `inequality(x, *args)`, a tree of arrays that must not be negative.
+    bounds : tuple, optional
+        `(lower, upper)`, each None, a number, or a tree like x.
+    solver : str or callable, optional
+        None chooses Newton's method for a free minimum of up to 400 unknowns, SciPy's L-BFGS-B for
+        a larger one and with bounds, SLSQP with other constraints; or a method of
+        `scipy.optimize.minimize`; or `solver(fun, x0)`, which gets fun as a function of x alone
+        (and constraints, if there are any, in its own closure). What a named method finds is made
+        exact by Newton's method.
+    multipliers : bool, default False
+        Whether to return the multipliers too.
+    tol : float, optional
+        The residual of the conditions that is allowed, as in `root`.
+    linear_solver : str or callable, default "auto"
+        As in `root`, for the Hessian of fun, or of the Lagrangian.
+    preconditioner : callable, optional
+        As in `root`.
+    linear_tol : float, optional
+        As in `root`.
+    maxiter : int, optional
+        As in `root`.
+    progress : bool or type, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm. A function for a solver shows none.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm. A function for a solver shows none.
+    Returns
+    -------
+    x : pytree
+        The minimum, with the containers, shapes and dtypes of x0.
+    multipliers : Multipliers
+        The derivatives of the minimum by what the conditions are equal to, or above; only with
+        `multipliers`.
 
-    Of constraints that hold with equality, those that push are kept as equations, and those that
-    do not push at all raise NotDifferentiableError, as the solution has a kink there.
-    ConvergenceError is raised where the conditions of a minimum do not hold.
+    Raises
+    ------
+    ConvergenceError
+        If the conditions of a minimum do not hold.
+    NotDifferentiableError
+        If, in a derivative, a constraint holds with equality but does not push, as the solution
+        has a kink there; or the Hessian is singular.
+    InputError
+        For bounds of another form, or unknowns that are not of a floating or complex dtype.
+    RuleError
+        If a function depends on a traced value that is neither in `args` nor in its closure.
+    ImportError
+        If the method is SciPy's, and SciPy is missing.
 
+    See Also
+    --------
+    tapegrad.optimize.minimize : The same with all of SciPy's options, and with what was found.
+
+    Notes
+    -----
+    The conditions are those of W. Karush, H. Kuhn and A. Tucker; their derivative is that of the
+    implicit function theorem.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> def nearest(center):  # the nearest point on the line x + y = 1
     ...     distance = lambda x: np.sum((x - center) ** 2)

@@ -143,31 +143,71 @@ def root(
     maxiter: int | None = None,
     progress: Progress = None,
 ) -> Any:
-    """The x with `fun(x, *args) = 0`, differentiable by args and by what fun closes over.
+    """A root of equations, as a differentiable function of their parameters.
 
-    x0: a tree of floating or complex unknowns, where the solver starts; the derivative by it is
-    zero. fun returns as many numbers, in any containers. args: trees, in a tuple. The result has
-    the containers, shapes and dtypes of x0.
+    It is differentiable by args and by what fun closes over, inside grad, jvp, vmap and compile,
+    to any order.
 
-    solver: "newton" (with halved steps; the default), a method of `scipy.optimize.root` ("hybr",
-    "lm", "krylov", ...), or a function `solver(fun, x0)` that gets fun as a function of x alone.
-    It runs on plain values, so it may be any program.
-    tol: the residual that is allowed, relative to what fun changes by if x and args do by their
-    own size; by default eps^0.4 (5e-7 in float64).
+    Parameters
+    ----------
+    fun : callable
+        `fun(x, *args)` returns what is to be zero: as many numbers as x has, in any containers.
+    x0 : pytree
+        Where the solver starts: numbers and arrays of a floating or complex dtype; the derivative
+        by it is zero.
+    args : tuple, default ()
+        Further arguments of fun, trees; what is no tuple is the only one.
+    solver : str or callable, default "newton"
+        "newton" (with halved steps), a method of `scipy.optimize.root` ("hybr", "lm", "broyden1",
+        "broyden2", "anderson", "krylov", "df-sane"), or a function `solver(fun, x0)` that gets fun
+        as a function of x alone. It runs on plain values, so it may be any program.
+    tol : float, optional
+        The residual that is allowed, relative to what fun changes by if x and args do by their own
+        size; by default eps^0.4 (5e-7 in float64).
+    linear_solver : str or callable, default "auto"
+        How derivatives solve systems of the Jacobian at the root: "auto" (the matrix itself up to
+        400 unknowns, then GMRES, or CG where symmetric), "lu", "cg", "gmres", "bicgstab", "minres"
+        (by products with vectors; SciPy's), or a function `(matvec, b) -> x` of trees like x.
+    symmetric : bool, default False
+        Whether that Jacobian is its own transpose.
+    preconditioner : callable, optional
+        A linear function of trees like x that about undoes the Jacobian.
+    linear_tol : float, optional
+        The residual that an iteration may leave; see `solve`.
+    maxiter : int, optional
+        How long such an iteration may run; see `solve`.
+    progress : bool or type, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm. A function for a solver shows none.
 
-    Derivatives solve a linear system with the Jacobian of fun at the root. linear_solver: "auto"
-    (the matrix itself up to 400 unknowns, then GMRES, or CG where symmetric), "lu", "cg", "gmres",
-    "bicgstab", "minres" (by products with vectors; SciPy's), or a function `(matvec, b) -> x` of
-    trees like x. symmetric: whether that Jacobian is. preconditioner: a linear function of such
-    trees that about undoes the Jacobian. linear_tol, maxiter: for iterations.
+    Returns
+    -------
+    pytree
+        The x with `fun(x, *args) = 0`, with the containers, shapes and dtypes of x0.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm. A function for a solver shows none.
+    Raises
+    ------
+    ConvergenceError
+        If the residual is not small.
+    NotDifferentiableError
+        If, in a derivative, the Jacobian is singular.
+    InputError
+        If a solver is unknown, or x0 is not of a floating or complex dtype.
+    ShapeMismatchError
+        If there are not as many equations as unknowns.
+    RuleError
+        If fun depends on a traced value that is neither in `args` nor in its closure.
+    ImportError
+        If a solver is SciPy's, and SciPy is missing.
 
-    Works inside grad, jvp, vmap and compile, to any order. Raises ConvergenceError where the
-    residual is not small; NotDifferentiableError (in a derivative) for a singular Jacobian;
-    RuleError where fun depends on a traced value that is neither an argument nor in its closure.
+    See Also
+    --------
+    custom_root : Derivatives for a solver of your own.
+    fixed_point : Equations of the form fun(x) = x.
+    tapegrad.optimize.root : SciPy's options, and how it was found.
 
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> def side(area):
     ...     return root(lambda x: x * x - area, 1.0)
@@ -224,15 +264,53 @@ def fixed_point(
     maxiter: int | None = None,
     progress: Progress = None,
 ) -> Any:
-    """The x with `fun(x, *args) = x`, differentiable by args and by what fun closes over.
+    """A fixed point of a function, as a differentiable function of its parameters.
 
-    fun returns a tree like x. solver: "anderson" (accelerated iteration; the default), "iterate"
-    (x = fun(x), up to 1000 times), "newton", or a function `solver(fun, x0)`. Everything else is
-    as in `root`, of fun(x) - x.
+    It is differentiable by args and by what fun closes over. What is raised is as in `root`, of
+    fun(x) - x.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm. A function for a solver shows none.
+    Parameters
+    ----------
+    fun : callable
+        `fun(x, *args)` returns a tree like x.
+    x0 : pytree
+        Where the solver starts, as in `root`.
+    args : tuple, default ()
+        Further arguments of fun, trees; what is no tuple is the only one.
+    solver : str or callable, default "anderson"
+        "anderson" (accelerated iteration), "iterate" (x = fun(x), up to 1000 times), "newton", or
+        a function `solver(fun, x0)`.
+    tol : float, optional
+        The residual that is allowed, as in `root`.
+    linear_solver : str or callable, default "auto"
+        As in `root`.
+    preconditioner : callable, optional
+        As in `root`.
+    linear_tol : float, optional
+        As in `root`.
+    maxiter : int, optional
+        As in `root`.
+    progress : bool or type, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm. A function for a solver shows none.
 
+    Returns
+    -------
+    pytree
+        The x with `fun(x, *args) = x`, with the containers, shapes and dtypes of x0.
+
+    See Also
+    --------
+    custom_fixed_point : Derivatives for a solver of your own.
+    root : Equations of the form fun(x) = 0.
+
+    Notes
+    -----
+    H. Walker, P. Ni (2011), Anderson acceleration for fixed-point iterations, SIAM J. Numer. Anal.
+    49, equation (2.2).
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> def dottie(a):
     ...     return fixed_point(lambda x: np.cos(a * x), 0.5)
@@ -278,14 +356,47 @@ def custom_root(
     linear_tol: float | None = None,
     maxiter: int | None = None,
 ) -> Callable[[Function], Function]:
-    """A decorator: derivatives of a solver by the equations `optimality(x, *params) = 0`.
+    """A decorator that gives a solver of roots its derivatives.
 
-    The solver is called as `solver(x0, *params)` and returns x, or `(x, aux)` with has_aux; x0 may
-    be None. It runs on plain values, so it may be any program. Its result is differentiable by
-    params, and by what optimality closes over. aux has no derivative, and is refused inside vmap.
-    tol and the rest are as in `root`; M. Blondel et al. (2022), Efficient and modular implicit
-    differentiation, NeurIPS 35.
+    The solver is called as `solver(x0, *params)` and returns x, or `(x, aux)`; x0 may be None. It
+    runs on plain values, so it may be any program. Its result is differentiable by params, and by
+    what `optimality` closes over; what is raised is as in `root`.
 
+    Parameters
+    ----------
+    optimality : callable
+        `optimality(x, *params)` returns what is zero at the solution: as many numbers as x has.
+    has_aux : bool, default False
+        Whether the solver returns `(x, aux)`. aux has no derivative, and is refused inside vmap
+        and compile (RuleError).
+    tol : float, optional
+        The residual that is allowed, as in `root`.
+    linear_solver : str or callable, default "auto"
+        As in `root`.
+    symmetric : bool, default False
+        As in `root`.
+    preconditioner : callable, optional
+        As in `root`.
+    linear_tol : float, optional
+        As in `root`.
+    maxiter : int, optional
+        As in `root`.
+
+    Returns
+    -------
+    callable
+        The decorator: it takes the solver, and returns one that is called in the same way.
+
+    See Also
+    --------
+    custom_fixed_point : The same for fixed points.
+
+    Notes
+    -----
+    M. Blondel et al. (2022), Efficient and modular implicit differentiation, NeurIPS 35.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> def ridge_gradient(w, penalty, X, y):
     ...     return X.T @ (X @ w - y) + penalty * w
@@ -319,10 +430,38 @@ def custom_fixed_point(
     linear_tol: float | None = None,
     maxiter: int | None = None,
 ) -> Callable[[Function], Function]:
-    """A decorator: derivatives of a solver by the equations `function(x, *params) = x`.
+    """A decorator that gives a solver of fixed points its derivatives.
 
-    Everything else is as in `custom_root`.
+    It is `custom_root` for equations of this form.
 
+    Parameters
+    ----------
+    function : callable
+        `function(x, *params)` returns a tree like x, and x itself at the solution.
+    has_aux : bool, default False
+        As in `custom_root`.
+    tol : float, optional
+        The residual that is allowed, as in `root`.
+    linear_solver : str or callable, default "auto"
+        As in `root`.
+    preconditioner : callable, optional
+        As in `root`.
+    linear_tol : float, optional
+        As in `root`.
+    maxiter : int, optional
+        As in `root`.
+
+    Returns
+    -------
+    callable
+        The decorator: it takes the solver, and returns one that is called in the same way.
+
+    See Also
+    --------
+    custom_root : What the solver is, and what is raised.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> @custom_fixed_point(lambda x, a: (x + a / x) / 2)
     ... def heron(x, a):

@@ -73,16 +73,55 @@ def root(
     callback: Callable[[Any], Any] | None = None,
     progress: Progress = None,
 ) -> Result[Any]:
-    """The x with `fun(x, *args) = 0` by `scipy.optimize.root`, with the exact Jacobian.
+    """A root of equations by `scipy.optimize.root`, with the exact Jacobian.
 
-    x0: a tree as in `minimize`; fun returns as many numbers, in any containers. method: "hybr" and
-    "lm" take the Jacobian; "krylov", "broyden1" and others of SciPy's do without. callback: gets
-    the tree (not for "hybr" and "lm"). The result can be differentiated, as that of
-    `tapegrad.implicit.root`, whose errors it then raises.
+    The result can be differentiated as that of `tapegrad.implicit.root`.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
+    Parameters
+    ----------
+    fun : callable
+        `fun(x, *args)` returns what is to be zero: as many numbers as x has, in any containers.
+        For "lm" they may be more.
+    x0 : pytree
+        Where to start, as in `minimize`.
+    args : tuple, default ()
+        Further arguments of fun; what is no tuple is the only one.
+    method : str, default "hybr"
+        A method of SciPy's: "hybr" and "lm" take the Jacobian; "krylov", "broyden1" and others do
+        without.
+    tol : float, optional
+        As in SciPy.
+    options : dict, optional
+        As in SciPy.
+    callback : callable, optional
+        Gets the tree after each iteration; not for "hybr" and "lm".
+    progress : bool or type, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
 
+    Returns
+    -------
+    Result
+        The root as `x`, and the residuals there as `fun`; `grad` is None.
+
+    Raises
+    ------
+    ImportError
+        If SciPy is missing.
+    InputError
+        If the method is unknown, or no unknown is of a floating or complex dtype.
+    ShapeMismatchError
+        If there are not as many equations as unknowns.
+    ConvergenceError
+        If what was found is no root, where it is to be differentiated.
+
+    See Also
+    --------
+    tapegrad.implicit.root : The root alone, and what else is raised in derivatives.
+    root_scalar : One unknown.
+
+    Examples
+    --------
     >>> from tapegrad import optimize
     >>> def circle_and_line(p):
     ...     return p["x"] ** 2 + p["y"] ** 2 - 2, p["x"] - p["y"]
@@ -187,15 +226,54 @@ def root_scalar(
     options: dict[str, Any] | None = None,
     progress: Progress = None,
 ) -> Result[Any]:
-    """The number x with `f(x, *args) = 0` by `scipy.optimize.root_scalar`, with exact derivatives.
+    """A root of one equation by `scipy.optimize.root_scalar`, with exact derivatives.
 
-    method: by default "brentq" between the ends of a bracket, else "newton" from x0; "halley"
-    takes the second derivative too, "bisect", "brenth", "ridder", "toms748" a bracket, "secant" x0
-    and x1. The result can be differentiated as that of `root`.
+    The result can be differentiated as that of `root`.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
+    Parameters
+    ----------
+    f : callable
+        `f(x, *args)` returns one number.
+    args : tuple, default ()
+        Further arguments of f; what is no tuple is the only one.
+    method : str, optional
+        By default "brentq" between the ends of a bracket, else "newton" from x0. "halley" takes
+        the second derivative too, "bisect", "brenth", "ridder" and "toms748" a bracket, "secant"
+        x0 and x1.
+    bracket : tuple of float, optional
+        `(low, high)`, plain numbers between whose values f changes sign.
+    x0, x1 : float, optional
+        Where to start.
+    xtol, rtol : float, optional
+        As in SciPy.
+    maxiter : int, optional
+        As in SciPy.
+    options : dict, optional
+        As in SciPy.
+    progress : bool or type, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
 
+    Returns
+    -------
+    Result
+        The root as `x`, a float64, and the value there as `fun`; `grad` is None.
+
+    Raises
+    ------
+    ImportError
+        If SciPy is missing.
+    InputError
+        If neither bracket nor x0 is given, or the bracket is traced.
+    ShapeMismatchError
+        If f returns more than one number.
+
+    See Also
+    --------
+    root : Several unknowns, and what is raised inside a transform.
+
+    Examples
+    --------
     >>> from tapegrad import optimize
     >>> float(optimize.root_scalar(lambda x: x**3 - 8, bracket=(0, 5)).x).__round__(9)
     2.0

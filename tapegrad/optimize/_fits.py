@@ -99,21 +99,65 @@ def least_squares(
     callback: Callable[[Any], Any] | None = None,
     progress: Progress = None,
 ) -> Result[Any]:
-    """The x with the least sum of squares of `fun(x, *args)`, by `scipy.optimize.least_squares`.
+    """The least sum of squares of a function, by `scipy.optimize.least_squares`.
 
-    x0 and bounds: trees as in `minimize`. fun returns the residuals, a tree of arrays. jac:
-    "dense", "sparse" (see `tapegrad.sparse`) or "products" (a LinearOperator), the last two for
-    methods "trf" and "dogbox"; "auto" is dense up to 500 parameters, then sparse. method: "trf"
-    (the default), "dogbox", or "lm" without bounds. loss, f_scale: as in SciPy. tol: for ftol,
-    xtol and gtol. options: further arguments of SciPy's. callback: gets the tree (SciPy 1.16,
-    not for "lm"); True stops.
+    Like that of `minimize`, the result can be differentiated.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
+    Parameters
+    ----------
+    fun : callable
+        `fun(x, *args)` returns the residuals, a tree of arrays.
+    x0 : pytree
+        Where to start, as in `minimize`.
+    args : tuple, default ()
+        Further arguments of fun; what is no tuple is the only one.
+    method : {"trf", "dogbox", "lm"}, optional
+        A method of SciPy's; "trf" by default. "lm" takes no bounds.
+    bounds : tuple, list or Bounds, optional
+        As in `minimize`.
+    jac : {"auto", "dense", "sparse", "products"}, default "auto"
+        The form of the Jacobian: a matrix, a sparse matrix (see `tapegrad.sparse`) or a
+        LinearOperator, the last two for "trf" and "dogbox". "auto" is dense up to 500 parameters
+        and for "lm", else sparse.
+    loss : str or callable, default "linear"
+        A loss of SciPy's ("linear", "soft_l1", "huber", "cauchy", "arctan"), or a function of the
+        squares of the scaled residuals.
+    f_scale : float, default 1.0
+        What residuals are divided by before the loss, as in SciPy.
+    tol : float, optional
+        For SciPy's ftol, xtol and gtol.
+    options : dict, optional
+        Further arguments of SciPy's function.
+    callback : callable, optional
+        Gets the tree after each iteration; True stops. Needs SciPy 1.16; not for "lm".
+    progress : bool or type, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
 
-    In the result fun holds the residuals, grad the gradient of half the sum of squares, and
-    covariance is that of `curve_fit` without sigma. Like `minimize` it can be differentiated.
+    Returns
+    -------
+    Result
+        In it `fun` holds the residuals in one vector, `grad` the gradient of half the sum of
+        squares (or of losses), and `covariance` is that of `curve_fit` without sigma.
 
+    Raises
+    ------
+    ImportError
+        If SciPy is missing.
+    InputError
+        If loss or jac is none of these, or no parameter is of a floating or complex dtype.
+    OutputError
+        If fun returns no residuals.
+    NotDifferentiableError
+        If f_scale, or what loss closes over, is traced.
+
+    See Also
+    --------
+    curve_fit : Of a model to data.
+    minimize : Any function, and what is raised inside a transform.
+
+    Examples
+    --------
     >>> from tapegrad import optimize
     >>> t = np.linspace(0, 1, 5)
     >>> def residuals(p, y):
@@ -319,22 +363,55 @@ def curve_fit(
     progress: Progress = None,
     **options: Any,
 ) -> CurveFit:
-    """The parameters with which f(xdata, ...) is nearest to ydata, by `least_squares`.
+    """The parameters with which a model is nearest to data, by `least_squares`.
 
-    xdata: a list or a tuple of numbers is an array. p0: where to start. A tree (a dict, a
-    dataclass, ...) is passed on as one, `f(xdata, p)`; an array, a list or a tuple of numbers, or
-    None (ones, as many as f has further parameters), as numbers, `f(xdata, *p)`, as in SciPy.
-    sigma: standard deviations of ydata, or their covariance matrix; absolute_sigma: whether they
-    are absolute, or only relative. bounds, method and options (loss, tol, callback, ...): as in
-    `least_squares`, and SciPy's own (max_nfev, x_scale, ...); bounds as SciPy's `(low, high)` too.
+    Parameters
+    ----------
+    f : callable
+        `f(xdata, p)` of a tree of parameters, or `f(xdata, *p)` of numbers; see `p0`. Returns an
+        array of the shape of `ydata`.
+    xdata : object
+        What f gets first. A list or a tuple of numbers is made an array.
+    ydata : array_like
+        The data.
+    p0 : pytree, optional
+        Where to start. A tree (a dict, a dataclass, ...) is passed on as one; an array, or a list
+        or a tuple of numbers, is passed as numbers, as in SciPy. By default ones, as many as f has
+        further parameters.
+    sigma : array_like, optional
+        Standard deviations of ydata, or their covariance matrix.
+    absolute_sigma : bool, default False
+        Whether sigma is absolute, or only relative.
+    bounds : tuple, list or Bounds, optional
+        As in `minimize`; `(low, high)` may hold lists, as in SciPy.
+    method : {"trf", "dogbox", "lm"}, optional
+        As in `least_squares`.
+    progress : bool or type, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
+    **options : object
+        Further arguments of `least_squares` (loss, tol, callback, ...), and SciPy's own (max_nfev,
+        x_scale, ...).
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
+    Returns
+    -------
+    CurveFit
+        It unpacks as SciPy's, `x, covariance = curve_fit(...)`; it has `standard_errors`, and can
+        be differentiated by all data, by sigma and by what f closes over of a trace.
 
-    The result unpacks as SciPy's, `x, covariance = curve_fit(...)`; it has standard_errors, and
-    can be differentiated by all data, by sigma and what f closes over of a trace. Raises
-    ShapeMismatchError where f(xdata) and ydata differ in shape.
+    Raises
+    ------
+    InputError
+        If p0 is None and the parameters of f are not named.
+    ShapeMismatchError
+        If f(xdata, ...) does not broadcast to the shape of ydata, or sigma does not fit them.
 
+    See Also
+    --------
+    least_squares : What else is raised.
+
+    Examples
+    --------
     >>> from tapegrad import optimize
     >>> t = np.linspace(0, 1, 6)
     >>> x, covariance = optimize.curve_fit(lambda t, a, b: a * t + b, t, 3 * t + 1)
@@ -346,8 +423,7 @@ def curve_fit(
 
     def residuals(p: Any, xdata: Any, ydata: Any, sigma: Any) -> Any:
         values = f(xdata, *p) if several else f(xdata, p)
-        difference = values - ydata
-        if np.shape(difference) != np.shape(ydata):
+        if not _broadcasts(np.shape(values), np.shape(ydata)):
             raise ShapeMismatchError(
                 message(
                     call,
@@ -356,7 +432,7 @@ def curve_fit(
                     "Return one value for each of ydata",
                 )
             )
-        return _weighed(call, np.ravel(difference), sigma)
+        return _weighed(call, np.ravel(values - ydata), sigma)
 
     residuals.__name__ = name_of(f)
     ydata = ydata if is_array(ydata) or in_trace(ydata) else np.asarray(ydata, float)
@@ -418,6 +494,13 @@ def _start(call: str, f: Function, p0: Any) -> tuple[Any, bool]:
     if type(p0) in (list, tuple) and all(np.ndim(x) == 0 for x in p0):
         return np.stack([np.asarray(x, float) for x in p0]), True
     return p0, False
+
+
+def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, to) == to
+    except ValueError:
+        return False
 
 
 def _weighed(call: str, residuals: Value, sigma: Any) -> Any:

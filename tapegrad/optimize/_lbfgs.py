@@ -22,13 +22,35 @@ class History(NamedTuple):
 
 
 def lbfgs(memory: int = 10, rate: float = 1.0, *, evaluations: int = 25) -> Method:
-    """L-BFGS (J. Nocedal, S. Wright 2006, algorithms 7.4 and 7.5).
+    """L-BFGS, with a line search where it can evaluate the function.
 
-    Where update gets `value_and_grad=` (a function of the parameters, which `optimize.run` hands
-    on) it searches for a length of the step with the strong Wolfe conditions, by at most so many
-    evaluations, and gets `value=` too; else the length is rate. memory: how many steps it keeps.
-    The search decides by values: it may be compiled and differentiated through, but not mapped.
+    Parameters
+    ----------
+    memory : int, default 10
+        How many steps it keeps.
+    rate : float, default 1.0
+        The length of a step where there is no line search, else where the search starts.
+    evaluations : int, default 25
+        How often a search may evaluate the function.
 
+    Returns
+    -------
+    Method
+        The method. Its update needs the parameters. With the keywords `value=`, the loss there,
+        and `value_and_grad=`, a function of the parameters, it searches; `run` hands both on.
+
+    See Also
+    --------
+    minimize : SciPy's L-BFGS-B, and Newton's methods.
+
+    Notes
+    -----
+    J. Nocedal, S. Wright (2006), Numerical optimization, algorithms 7.4 and 7.5; the length
+    fulfils the strong Wolfe conditions. The search decides by values: it may be compiled and
+    differentiated through, but not mapped.
+
+    Examples
+    --------
     >>> method = lbfgs()
     >>> f = lambda x: (np.sum((x - 1) ** 2), 2 * (x - 1))
     >>> x = np.zeros(2)

@@ -31,8 +31,28 @@ T = TypeVar("T")
 class Run(Generic[T]):
     """What `run` did: the parameters at its end, the method's state, and what it saw on the way.
 
-    losses, norms: the loss and the norm of its gradient before each step; arrays, or lists inside
-    a transform. reason: why it ended. aux: what the last loss returned beside its value.
+    Attributes
+    ----------
+    params : pytree
+        The parameters at the end.
+    state : pytree
+        The method's state there; pass it to the next `run` to go on.
+    losses : ndarray or list
+        The loss before each step, float64; a list inside a transform.
+    norms : ndarray or list
+        The norm of the gradient before each step, float64; a list inside a transform.
+    steps : int
+        How many steps were made.
+    reason : str
+        Why it ended.
+    aux : object or None
+        What the last loss returned beside its value.
+
+    Examples
+    --------
+    >>> from tapegrad.optimize import sgd
+    >>> run(lambda w: np.sum(w**2), np.ones(2), sgd(0.25), steps=3)
+    Run(3 steps, last loss 0.125, all steps are done)
     """
 
     params: T
@@ -107,24 +127,65 @@ def run(
     has_aux: bool = False,
     compile: bool = False,
 ) -> Run[Any]:
-    """Minimise `loss(params, *batch, *args)` by steps of a first-order method.
+    """Minimise a loss by steps of a first-order method.
 
-    params: a tree as in `minimize`: integers and whatever else is no float are constants. data:
-    batches, a tuple of arguments or one argument each; it is gone through once, or anew as often
-    as `steps` needs it. Without data all steps see the same loss. state: a method's state to go on
-    from (that of an earlier `Run`).
+    Inside grad, jvp or vmap the steps are differentiated or mapped as they are.
 
-    It ends after `steps`; where data is at its end; where the norm of the gradient is at most tol;
-    where the loss has not fallen by more than least_change below its least in `patience` steps;
-    where `callback(step, params, loss)` returns True; or at a loss that is not finite, before a
-    step is made of it. compile: make one program of a whole step.
+    Parameters
+    ----------
+    loss : callable
+        `loss(params, *batch, *args)` returns a real number.
+    params : pytree
+        Where to start. Leaves of a floating or complex dtype are moved and keep their shapes and
+        dtypes; all others are constants. A list of Python's numbers is an array.
+    method : Method
+        The method, such as `adam(0.01)`.
+    steps : int, optional
+        How many steps to make at most.
+    data : iterable, optional
+        Batches: a tuple of arguments, or one argument each. It is gone through once, or anew as
+        often as `steps` needs it. Without data all steps see the same loss.
+    args : tuple, default ()
+        Further arguments of the loss.
+    state : pytree, optional
+        The method's state to go on from, that of an earlier `Run`.
+    tol : float, optional
+        It ends where the norm of the gradient is at most this.
+    patience : int, optional
+        It ends where the loss has not fallen for so many steps.
+    least_change : float, default 0.0
+        What counts as a fall, for `patience`: by more than this below the least loss so far.
+    callback : callable, optional
+        `callback(step, params, loss)`, after each step; True ends the run. The parameters are
+        those after the step, the loss is the one before it.
+    progress : bool or type, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
+    has_aux : bool, default False
+        Whether the loss returns `(value, aux)`.
+    compile : bool, default False
+        Whether to make one program of a whole step (`tapegrad.compile`).
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
+    Returns
+    -------
+    Run
+        The parameters, and what was seen on the way. It also ends at a loss that is not finite,
+        before a step is made of it.
 
-    Inside grad, jvp or vmap the steps are differentiated or mapped as they are; tol and patience,
-    which look at values, are refused there.
+    Raises
+    ------
+    InputError
+        If neither `steps` nor `data` is given; if no parameter is of a floating or complex dtype;
+        for `tol` and `patience`, which look at values, inside a transform.
+    OutputError
+        If the loss is not a real scalar.
 
+    See Also
+    --------
+    minimize : SciPy's methods.
+
+    Examples
+    --------
     >>> def loss(p, x, y):
     ...     return np.mean((p["a"] * x + p["b"] - y) ** 2)
     >>> x = np.linspace(-1, 1, 20)

@@ -90,33 +90,84 @@ def minimize(
     has_aux: bool = False,
     compile: bool = False,
 ) -> Result[Any]:
-    """The minimum of `fun(x, *args)` by `scipy.optimize.minimize`, with exact derivatives.
-
-    x0: a tree. Leaves of a floating or complex dtype are moved and keep their shapes and dtypes
-    (SciPy computes in float64); all others are constants. A list of Python's numbers is an array,
-    as to SciPy. fun returns a real number, or `(number, aux)` with has_aux.
-
-    method: by default BFGS, L-BFGS-B with bounds or more than 500 parameters, SLSQP with
-    constraints. Every method that takes gradients gets exact ones, by one run of fun each. hess
-    is for those that take Hessians (Newton-CG, trust-ncg, trust-krylov, trust-exact, dogleg,
-    trust-constr): "dense", "hvp" (products with vectors), "sparse" (trust-constr: see
-    `tapegrad.sparse`), or "auto": dense up to 64 parameters, then products.
-    bounds: `(lower, upper)`, each None, a number or a tree like x0; or SciPy's list of pairs or
-    Bounds. constraints: as SciPy's, with functions of the tree (derivatives are exact, so there is
-    no jac); a LinearConstraint is about the vector of free parameters. equality, inequality:
-    functions of `(x, *args)` that must be zero, or not negative.
-    tol, options: as in SciPy. callback: gets the tree after each iteration; True stops. compile:
-    make a program of the function with its gradient (`tapegrad.compile`).
-
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
+    """The minimum of a function by `scipy.optimize.minimize`, with exact derivatives.
 
     The result can be differentiated by args, bounds, and what the functions close over of a trace:
     by the implicit function theorem, see `tapegrad.implicit.argmin`. The minimum is then made
-    exact by Newton's method, and ConvergenceError is raised where it is none.
+    exact by Newton's method.
 
-    Raises ImportError without SciPy, InputError for a method that does not take what was given.
+    Parameters
+    ----------
+    fun : callable
+        `fun(x, *args)` returns a real number, or `(number, aux)` with `has_aux`.
+    x0 : pytree
+        Where to start. Leaves of a floating or complex dtype are moved and keep their shapes and
+        dtypes (SciPy computes in float64); all others are constants. A list of Python's numbers is
+        an array, as to SciPy.
+    args : tuple, default ()
+        Further arguments of the functions; what is no tuple is the only one.
+    method : str, optional
+        A method of SciPy's; by default BFGS, L-BFGS-B with bounds or more than 500 parameters,
+        SLSQP with constraints. Every method that takes gradients gets exact ones, by one run of
+        fun each.
+    bounds : tuple, list or Bounds, optional
+        `(lower, upper)`, each None, a number or a tree like x0; or SciPy's list of pairs for the
+        elements, or its Bounds.
+    constraints : dict, LinearConstraint, NonlinearConstraint or sequence of them, default ()
+        As SciPy's, with functions of the tree (derivatives are exact, so there is no jac); a
+        LinearConstraint is about the vector of free parameters.
+    equality, inequality : callable, optional
+        Functions of `(x, *args)` that must be zero, or not negative.
+    hess : {"auto", "dense", "hvp", "sparse"}, default "auto"
+        For methods that take Hessians (Newton-CG, trust-ncg, trust-krylov, trust-exact, dogleg,
+        trust-constr): a matrix, products with vectors, or a sparse matrix (trust-constr; see
+        `tapegrad.sparse`). "auto" is dense up to 64 parameters, then products where the method
+        takes them.
+    tol : float, optional
+        As in SciPy.
+    options : dict, optional
+        As in SciPy.
+    callback : callable, optional
+        Gets the tree after each iteration; True stops.
+    progress : bool or type, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
+    has_aux : bool, default False
+        Whether fun returns `(number, aux)`.
+    compile : bool, default False
+        Whether to make a program of the function with its gradient, and of its Hessian
+        (`tapegrad.compile`). With `has_aux` there is none.
 
+    Returns
+    -------
+    Result
+        The minimum, and how it was found.
+
+    Raises
+    ------
+    ImportError
+        If SciPy is missing.
+    InputError
+        If the method is unknown or does not take what was given; if no parameter is of a floating
+        or complex dtype; for bounds or constraints of another form.
+    OutputError
+        If fun does not return one real number.
+    ConvergenceError
+        If what was found is no minimum, where it is to be differentiated.
+    NotDifferentiableError
+        If a derivative of the result does not exist: its Hessian is singular, or a bound or an
+        inequality holds without pushing.
+    RuleError
+        If a function depends on a traced value that is neither in `args` nor in its closure.
+
+    See Also
+    --------
+    tapegrad.implicit.argmin : The minimum alone, to be differentiated.
+    least_squares : Sums of squares.
+    run : First-order methods.
+
+    Examples
+    --------
     >>> from tapegrad import optimize
     >>> def rosenbrock(p):
     ...     return (1 - p["x"]) ** 2 + 100 * (p["y"] - p["x"] ** 2) ** 2

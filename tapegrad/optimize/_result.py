@@ -23,14 +23,49 @@ T = TypeVar("T")
 class Result(Generic[T]):
     """What `minimize`, `least_squares`, `root` or `curve_fit` found.
 
-    x: the parameters, a tree like x0. fun: the value there (of `root` and `least_squares` the
-    residuals). grad: the gradient there, a tree; of `root` None. nit: iterations. nfev, njev,
-    nhev: how often SciPy asked for values, gradients (or Jacobians) and Hessians. runs: how often
-    the function was run in all: one gives a value and a gradient, or a Hessian. aux: what the
-    function returned beside its value at x, with has_aux. raw: SciPy's own result. history: the
-    values of fun in the order in which they were asked for, of `least_squares` and `curve_fit`
-    half the sums of squares; a notebook draws them. Pickled, it keeps the covariance and
-    standard_errors that were asked for.
+    Pickled, it keeps the `covariance` and `standard_errors` that were asked for. A notebook shows
+    it as a table, with the curve of `history`.
+
+    Attributes
+    ----------
+    x : pytree
+        The parameters, a tree like x0.
+    fun : scalar or pytree
+        The value there; of `root` and `least_squares` the residuals.
+    grad : pytree or None
+        The gradient there, a tree like x with 0 for constants; None where the method takes no
+        gradients, and of `root`.
+    success : bool
+        Whether SciPy's method says that it has arrived.
+    message : str
+        What it says.
+    nit : int or None
+        Iterations, where the method counts them.
+    nfev, njev, nhev : int
+        How often SciPy asked for values, for gradients (or Jacobians) and for Hessians.
+    runs : int
+        How often the function was run in all: one run gives a value and a gradient, or a Hessian.
+    aux : object
+        What the function returned beside its value at x, with `has_aux`.
+    raw : scipy.optimize.OptimizeResult
+        SciPy's own result, about vectors.
+    history : tuple of float
+        The values of fun in the order in which they were asked for; of `least_squares` and
+        `curve_fit` half the sums of squares, of `root` none.
+    covariance : ndarray
+        The covariance matrix of the free parameters.
+    standard_errors : pytree
+        The roots of its diagonal, as a tree like x.
+
+    Examples
+    --------
+    >>> from tapegrad import optimize
+    >>> found = optimize.minimize(lambda p: np.sum((p - 1.0) ** 2), np.zeros(2))
+    >>> found.success, found.x.round(6)
+    (True, array([1., 1.]))
+    >>> found.covariance
+    array([[0.5, 0. ],
+           [0. , 0.5]])
     """
 
     x: T
@@ -53,13 +88,26 @@ class Result(Generic[T]):
     def covariance(self) -> Any:
         """The covariance matrix of the free parameters in one vector, as `tree.ravel` has them.
 
-        Of `minimize` the inverse of the exact Hessian: the covariance of an estimate if fun is a
-        negative logarithm of a likelihood. Of `least_squares` and `curve_fit` the inverse of J^T J
-        times the variance of the residuals, 2 cost / (m - n), unless the fit's sigma is absolute.
-        Parameters that stand at a bound are taken as known: their rows and columns are zero. So
-        are constraints that hold: the covariance is that of the Lagrangian's Hessian in the
-        directions along them. Infinities, and SciPy's OptimizeWarning, where it cannot be had: the
-        Hessian is singular or, at what is no minimum, not positive.
+        Of `minimize` it is the inverse of the exact Hessian: the covariance of an estimate if fun
+        is a negative logarithm of a likelihood. Of `least_squares` and `curve_fit` it is the
+        inverse of J^T J times the variance of the residuals, 2 cost / (m - n), unless the fit's
+        sigma is absolute.
+
+        Parameters that stand at a bound are taken as known: their rows and columns are zero (of
+        `curve_fit`, as of SciPy's, they count as free). So are constraints that hold: the
+        covariance is that of the Lagrangian's Hessian in the directions along them.
+
+        Raises
+        ------
+        NotDifferentiableError
+            If the result is a root, was pickled before this was asked for, or stands inside a
+            transform.
+
+        Warns
+        -----
+        scipy.optimize.OptimizeWarning
+            If the covariance cannot be had, and is infinite: the Hessian is singular or, at what
+            is no minimum, not positive.
         """
         self._can("covariance")
         assert self.curvature is not None
@@ -67,7 +115,13 @@ class Result(Generic[T]):
 
     @cached_property
     def standard_errors(self) -> Any:
-        """The square roots of the covariance's diagonal, as a tree like x; 0 for constants."""
+        """The square roots of the covariance's diagonal, as a tree like x; 0 for constants.
+
+        Raises
+        ------
+        NotDifferentiableError
+            If there is no covariance.
+        """
         self._can("standard_errors")
         assert self.parameters is not None
         with np.errstate(invalid="ignore"):
@@ -99,7 +153,28 @@ class Result(Generic[T]):
 
 
 class CurveFit(Result[Any]):
-    """The result of `curve_fit`, which unpacks as SciPy's: `x, covariance = curve_fit(...)`."""
+    """The result of `curve_fit`, which unpacks as SciPy's: `x, covariance = curve_fit(...)`.
+
+    Attributes
+    ----------
+    x : ndarray or pytree
+        The parameters, in one array where `f` takes them one by one.
+    covariance : ndarray
+        Their covariance matrix.
+
+    See Also
+    --------
+    Result : What else it has.
+
+    Examples
+    --------
+    >>> from tapegrad import optimize
+    >>> t = np.linspace(0, 1, 6)
+    >>> fit = optimize.curve_fit(lambda t, a, b: a * t + b, t, 3 * t + 1 + 0.01 * np.cos(40 * t))
+    >>> x, covariance = fit
+    >>> bool(np.all(fit.standard_errors == np.sqrt(np.diag(covariance))))
+    True
+    """
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.x, self.covariance))

@@ -27,9 +27,32 @@ Rate = Value | Schedule
 
 
 class Method(NamedTuple):
-    """`init(params) -> state` and `update(gradients, state, params) -> (updates, state)`.
+    """A first-order method: a pair of pure functions.
 
-    An update may take further keywords, which a chain hands to all of its pieces.
+    Parameters
+    ----------
+    init : callable
+        `init(params)` returns the state at the start, a pytree.
+    update : callable
+        `update(gradients, state, params)` returns `(updates, state)`; the updates are to be added
+        to the parameters. It may take further keywords, which a chain hands to all of its pieces.
+
+    See Also
+    --------
+    apply_updates : Parameters with the updates added.
+    chain : Several methods as one.
+    run : The loop around a method.
+
+    Notes
+    -----
+    Gradients of complex parameters are to be conjugated first, as `run` does: `tapegrad.grad`
+    gives du/dx - i du/dy, and the way up is du/dx + i du/dy.
+
+    Examples
+    --------
+    >>> halve = Method(lambda params: (), lambda g, state, params=None: (-0.5 * g, state))
+    >>> halve.update(4.0, halve.init(1.0))
+    (-2.0, ())
     """
 
     init: Callable[[Any], Any]
@@ -39,6 +62,25 @@ class Method(NamedTuple):
 def apply_updates(params: T, updates: Any) -> T:
     """The parameters with the updates added; each leaf keeps its dtype.
 
+    Parameters
+    ----------
+    params : pytree
+        The parameters, numbers and arrays.
+    updates : pytree
+        What a method's `update` returned, with the containers of `params`.
+
+    Returns
+    -------
+    pytree
+        The new parameters, in the containers of `params`.
+
+    Raises
+    ------
+    InputError
+        If the containers differ.
+
+    Examples
+    --------
     >>> apply_updates({"w": np.ones(2)}, {"w": np.array([0.5, -1.0])})
     {'w': array([1.5, 0. ])}
     """
@@ -48,6 +90,18 @@ def apply_updates(params: T, updates: Any) -> T:
 def chain(*methods: Method) -> Method:
     """Several methods as one: the updates of each are the gradients of the next.
 
+    Parameters
+    ----------
+    *methods : Method
+        The pieces, in the order in which they are applied.
+
+    Returns
+    -------
+    Method
+        The chain; its state is a tuple of theirs.
+
+    Examples
+    --------
     >>> method = chain(clip_by_norm(1.0), sgd(0.1))
     >>> updates, _ = method.update(np.array([3.0, 4.0]), method.init(np.zeros(2)), np.zeros(2))
     >>> updates
@@ -112,8 +166,24 @@ class Count(NamedTuple):
 
 
 def scale(factor: Value) -> Method:
-    """Gradients times a number.
+    """A piece that multiplies gradients by a number.
 
+    Parameters
+    ----------
+    factor : scalar
+        The number.
+
+    Returns
+    -------
+    Method
+        A piece for `chain`, without state.
+
+    See Also
+    --------
+    scale_by_rate : By minus the learning rate.
+
+    Examples
+    --------
     >>> scale(2.0).update((1.0, 3.0), ())[0]
     (2.0, 6.0)
     """
@@ -121,8 +191,24 @@ def scale(factor: Value) -> Method:
 
 
 def scale_by_rate(rate: Rate) -> Method:
-    """Gradients times minus the learning rate, a number or a schedule; what a chain ends with.
+    """A piece that multiplies gradients by minus the learning rate; what a chain ends with.
 
+    Parameters
+    ----------
+    rate : float or callable
+        The learning rate, or a schedule: a function of the count of steps, from zero on.
+
+    Returns
+    -------
+    Method
+        A piece for `chain`; with a schedule its state is the count.
+
+    See Also
+    --------
+    tapegrad.optimize.schedules : What makes schedules.
+
+    Examples
+    --------
     >>> method = scale_by_rate(lambda step: 1.0 / (1.0 + step))
     >>> updates, state = method.update(4.0, method.init(0.0))
     >>> float(updates), float(method.update(4.0, state)[0])
@@ -139,8 +225,24 @@ def scale_by_rate(rate: Rate) -> Method:
 
 
 def clip(limit: float) -> Method:
-    """Each element of the gradients between -limit and limit; of complex ones both parts.
+    """A piece that brings each element of the gradients between -limit and limit.
 
+    Parameters
+    ----------
+    limit : float
+        The largest size of an element; of complex ones, of the real and of the imaginary part.
+
+    Returns
+    -------
+    Method
+        A piece for `chain`, without state.
+
+    See Also
+    --------
+    clip_by_norm : All elements together.
+
+    Examples
+    --------
     >>> clip(1.0).update(np.array([-3.0, 0.5]), ())[0]
     array([-1. ,  0.5])
     """
@@ -157,8 +259,24 @@ def clip(limit: float) -> Method:
 
 
 def clip_by_norm(limit: float) -> Method:
-    """Gradients scaled down together where the norm of all of them is above limit.
+    """A piece that scales all gradients down together where their norm is above a limit.
 
+    Parameters
+    ----------
+    limit : float
+        The largest 2-norm of all elements of all leaves.
+
+    Returns
+    -------
+    Method
+        A piece for `chain`, without state.
+
+    See Also
+    --------
+    clip : Each element by itself.
+
+    Examples
+    --------
     >>> clip_by_norm(1.0).update((3.0, 4.0), ())[0]
     (np.float64(0.6000000000000001), np.float64(0.8))
     """
@@ -172,10 +290,27 @@ def clip_by_norm(limit: float) -> Method:
 
 
 def add_decayed_weights(decay: float, mask: Any = None) -> Method:
-    """Gradients plus decay times the parameters; of a mask's true leaves alone, if there is one.
+    """A piece that adds decay times the parameters to the gradients.
 
-    mask: a tree of booleans like the parameters, or a function that makes it of them.
+    Parameters
+    ----------
+    decay : float
+        What the parameters are multiplied by.
+    mask : pytree or callable, optional
+        Which leaves decay: a tree of booleans with the containers of the parameters, or a function
+        that makes it of them. By default all.
 
+    Returns
+    -------
+    Method
+        A piece for `chain`, without state. Its update raises InputError without the parameters.
+
+    See Also
+    --------
+    adamw : Adam with such a decay.
+
+    Examples
+    --------
     >>> add_decayed_weights(0.5).update(1.0, (), 4.0)[0]
     3.0
     """
@@ -202,8 +337,30 @@ class Trace(NamedTuple):
 
 
 def accumulate(momentum: float, nesterov: bool = False) -> Method:
-    """The sum of all gradients so far, each older one times momentum again; as PyTorch's SGD.
+    """A piece that sums all gradients so far, each older one times momentum again.
 
+    Parameters
+    ----------
+    momentum : float
+        What the sum is multiplied by at each step.
+    nesterov : bool, default False
+        Whether to look ahead: the gradient plus momentum times the new sum.
+
+    Returns
+    -------
+    Method
+        A piece for `chain`; its state is the sum.
+
+    See Also
+    --------
+    sgd : Gradient descent, with momentum.
+
+    Notes
+    -----
+    These are the conventions of PyTorch's SGD with a dampening of zero.
+
+    Examples
+    --------
     >>> method = accumulate(0.9)
     >>> updates, state = method.update(1.0, method.init(0.0))
     >>> float(method.update(1.0, state)[0])
@@ -244,8 +401,34 @@ def _is_complex(x: Value) -> bool:
 def scale_by_adam(
     b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, *, amsgrad: bool = False
 ) -> Method:
-    """Gradients as Adam scales them (D. Kingma, J. Ba 2015, algorithm 1), amsgrad as PyTorch does.
+    """A piece that scales gradients as Adam does.
 
+    Parameters
+    ----------
+    b1 : float, default 0.9
+        How much of the running mean of gradients a step keeps.
+    b2 : float, default 0.999
+        How much of the running mean of their squares it keeps.
+    eps : float, default 1e-8
+        What is added to the root of the mean square.
+    amsgrad : bool, default False
+        Whether to divide by the root of the largest mean square so far, as PyTorch does.
+
+    Returns
+    -------
+    Method
+        A piece for `chain`; its state holds both means.
+
+    See Also
+    --------
+    adam : The whole method.
+
+    Notes
+    -----
+    D. Kingma, J. Ba (2015), Adam: a method for stochastic optimization, ICLR, algorithm 1.
+
+    Examples
+    --------
     >>> method = scale_by_adam()
     >>> float(method.update(5.0, method.init(0.0))[0].round(6))
     1.0
@@ -283,8 +466,28 @@ class Squares(NamedTuple):
 
 
 def scale_by_rms(decay: float = 0.99, eps: float = 1e-8, *, centered: bool = False) -> Method:
-    """Gradients over the root of the running mean of their squares (or of their variance).
+    """A piece that divides gradients by the root of the running mean of their squares.
 
+    Parameters
+    ----------
+    decay : float, default 0.99
+        How much of the mean a step keeps.
+    eps : float, default 1e-8
+        What is added to the root.
+    centered : bool, default False
+        Whether to take the variance in place of the mean of squares.
+
+    Returns
+    -------
+    Method
+        A piece for `chain`; its state holds the means.
+
+    See Also
+    --------
+    rmsprop : The whole method.
+
+    Examples
+    --------
     >>> method = scale_by_rms(0.0)
     >>> float(method.update(5.0, method.init(0.0))[0].round(6))
     1.0
@@ -305,8 +508,31 @@ def scale_by_rms(decay: float = 0.99, eps: float = 1e-8, *, centered: bool = Fal
 
 
 def scale_by_sum_of_squares(initial: float = 0.0, eps: float = 1e-10) -> Method:
-    """Gradients over the root of the sum of all their squares (J. Duchi et al. 2011).
+    """A piece that divides gradients by the root of the sum of all their squares.
 
+    Parameters
+    ----------
+    initial : float, default 0.0
+        Where each sum starts.
+    eps : float, default 1e-10
+        What is added to the root.
+
+    Returns
+    -------
+    Method
+        A piece for `chain`; its state holds the sums.
+
+    See Also
+    --------
+    adagrad : The whole method.
+
+    Notes
+    -----
+    J. Duchi, E. Hazan, Y. Singer (2011), Adaptive subgradient methods for online learning and
+    stochastic optimization, JMLR 12.
+
+    Examples
+    --------
     >>> method = scale_by_sum_of_squares()
     >>> float(method.update(5.0, method.init(0.0))[0].round(6))
     1.0
@@ -333,8 +559,30 @@ def _over_roots(gradients: Any, squares: Any, eps: float) -> Any:
 
 
 def scale_by_sign(b1: float = 0.9, b2: float = 0.99) -> Method:
-    """The signs of a running mean of gradients (X. Chen et al. 2023, algorithm 2: Lion).
+    """A piece that takes the signs of a running mean of gradients.
 
+    Parameters
+    ----------
+    b1 : float, default 0.9
+        The weight of the running mean in what the signs are taken of.
+    b2 : float, default 0.99
+        How much of the running mean a step keeps.
+
+    Returns
+    -------
+    Method
+        A piece for `chain`; its state is the running mean.
+
+    See Also
+    --------
+    lion : The whole method.
+
+    Notes
+    -----
+    X. Chen et al. (2023), Symbolic discovery of optimization algorithms, NeurIPS 36, algorithm 2.
+
+    Examples
+    --------
     >>> method = scale_by_sign()
     >>> float(method.update(-5.0, method.init(0.0))[0])
     -1.0
@@ -351,8 +599,24 @@ def scale_by_sign(b1: float = 0.9, b2: float = 0.99) -> Method:
 
 
 def sgd(rate: Rate, momentum: float = 0.0, *, nesterov: bool = False) -> Method:
-    """Gradient descent, with momentum (of Nesterov's kind too) as PyTorch's SGD.
+    """Gradient descent, with momentum as in PyTorch's SGD.
 
+    Parameters
+    ----------
+    rate : float or callable
+        The learning rate, or a schedule.
+    momentum : float, default 0.0
+        See `accumulate`.
+    nesterov : bool, default False
+        Whether the momentum is of Nesterov's kind.
+
+    Returns
+    -------
+    Method
+        The method.
+
+    Examples
+    --------
     >>> method = sgd(0.5)
     >>> method.update(1.0, method.init(3.0))[0]
     -0.5
@@ -363,8 +627,29 @@ def sgd(rate: Rate, momentum: float = 0.0, *, nesterov: bool = False) -> Method:
 
 
 def momentum(rate: Rate, momentum: float = 0.9, *, nesterov: bool = False) -> Method:
-    """`sgd` with momentum (B. Polyak 1964), or that of Y. Nesterov (1983).
+    """Gradient descent with momentum: `sgd` with another default.
 
+    Parameters
+    ----------
+    rate : float or callable
+        The learning rate, or a schedule.
+    momentum : float, default 0.9
+        See `accumulate`.
+    nesterov : bool, default False
+        Whether the momentum is of Nesterov's kind.
+
+    Returns
+    -------
+    Method
+        The method.
+
+    Notes
+    -----
+    B. Polyak (1964), Some methods of speeding up the convergence of iteration methods; of the
+    other kind: Y. Nesterov (1983).
+
+    Examples
+    --------
     >>> method = momentum(0.1, 0.5)
     >>> updates, state = method.update(1.0, method.init(0.0))
     >>> float(method.update(1.0, state)[0].round(12))
@@ -376,8 +661,29 @@ def momentum(rate: Rate, momentum: float = 0.9, *, nesterov: bool = False) -> Me
 def adam(
     rate: Rate, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, *, amsgrad: bool = False
 ) -> Method:
-    """Adam: see `scale_by_adam`.
+    """Adam: steps of about the learning rate, whatever the size of the gradients.
 
+    Parameters
+    ----------
+    rate : float or callable
+        The learning rate, or a schedule.
+    b1, b2, eps : float
+        See `scale_by_adam`.
+    amsgrad : bool, default False
+        See `scale_by_adam`.
+
+    Returns
+    -------
+    Method
+        The method.
+
+    See Also
+    --------
+    adamw : Adam with decay of weights.
+    scale_by_adam : The piece that makes it Adam, with its source.
+
+    Examples
+    --------
     >>> method = adam(0.001)
     >>> float(method.update(5.0, method.init(0.0))[0].round(9))
     -0.001
@@ -395,10 +701,32 @@ def adamw(
     mask: Any = None,
     amsgrad: bool = False,
 ) -> Method:
-    """Adam with decay of weights beside it (I. Loshchilov, F. Hutter 2019).
+    """Adam with decay of weights beside it.
 
-    mask: of which leaves; see `add_decayed_weights`.
+    Parameters
+    ----------
+    rate : float or callable
+        The learning rate, or a schedule, of the decay too.
+    b1, b2, eps : float
+        See `scale_by_adam`.
+    weight_decay : float, default 0.01
+        The decay.
+    mask : pytree or callable, optional
+        Which leaves decay; see `add_decayed_weights`.
+    amsgrad : bool, default False
+        See `scale_by_adam`.
 
+    Returns
+    -------
+    Method
+        The method. Its update needs the parameters.
+
+    Notes
+    -----
+    I. Loshchilov, F. Hutter (2019), Decoupled weight decay regularization, ICLR.
+
+    Examples
+    --------
     >>> method = adamw(0.001, weight_decay=0.5)
     >>> float(method.update(5.0, method.init(2.0), 2.0)[0].round(9))
     -0.002
@@ -418,8 +746,26 @@ def rmsprop(
     momentum: float = 0.0,
     centered: bool = False,
 ) -> Method:
-    """RMSprop, as PyTorch's: see `scale_by_rms`.
+    """RMSprop, as PyTorch's.
 
+    Parameters
+    ----------
+    rate : float or callable
+        The learning rate, or a schedule.
+    decay, eps : float
+        See `scale_by_rms`.
+    momentum : float, default 0.0
+        See `accumulate`; it sums the scaled gradients.
+    centered : bool, default False
+        See `scale_by_rms`.
+
+    Returns
+    -------
+    Method
+        The method.
+
+    Examples
+    --------
     >>> method = rmsprop(0.01, decay=0.0)
     >>> float(method.update(5.0, method.init(0.0))[0].round(6))
     -0.01
@@ -431,8 +777,22 @@ def rmsprop(
 
 
 def adagrad(rate: Rate, initial: float = 0.0, eps: float = 1e-10) -> Method:
-    """Adagrad, as PyTorch's: see `scale_by_sum_of_squares`.
+    """Adagrad, as PyTorch's.
 
+    Parameters
+    ----------
+    rate : float or callable
+        The learning rate, or a schedule.
+    initial, eps : float
+        See `scale_by_sum_of_squares`.
+
+    Returns
+    -------
+    Method
+        The method.
+
+    Examples
+    --------
     >>> method = adagrad(0.1)
     >>> float(method.update(5.0, method.init(0.0))[0].round(6))
     -0.1
@@ -443,8 +803,30 @@ def adagrad(rate: Rate, initial: float = 0.0, eps: float = 1e-10) -> Method:
 def lion(
     rate: Rate, b1: float = 0.9, b2: float = 0.99, *, weight_decay: float = 0.0, mask: Any = None
 ) -> Method:
-    """Lion: see `scale_by_sign`; with decay of weights as in `adamw`.
+    """Lion: steps by signs, all of the size of the learning rate.
 
+    Parameters
+    ----------
+    rate : float or callable
+        The learning rate, or a schedule.
+    b1, b2 : float
+        See `scale_by_sign`.
+    weight_decay : float, default 0.0
+        The decay of weights, as in `adamw`.
+    mask : pytree or callable, optional
+        Which leaves decay; see `add_decayed_weights`.
+
+    Returns
+    -------
+    Method
+        The method. With decay its update needs the parameters.
+
+    See Also
+    --------
+    scale_by_sign : The piece that makes it Lion, with its source.
+
+    Examples
+    --------
     >>> method = lion(0.1)
     >>> float(method.update(5.0, method.init(0.0), 0.0)[0])
     -0.1

@@ -25,6 +25,18 @@ Schedule = Callable[[Value], Any]
 def constant(value: Value) -> Schedule:
     """The same rate at every step.
 
+    Parameters
+    ----------
+    value : scalar
+        The rate.
+
+    Returns
+    -------
+    callable
+        A function of the count of steps.
+
+    Examples
+    --------
     >>> constant(0.1)(7)
     0.1
     """
@@ -41,8 +53,22 @@ def _share(call: str, step: Value, steps: int) -> Any:
 
 
 def linear(start: Value, end: Value, steps: int) -> Schedule:
-    """From start to end in so many steps, on a line.
+    """A rate that goes from start to end on a line.
 
+    Parameters
+    ----------
+    start, end : scalar
+        The rate at step 0, and from the last of the steps on.
+    steps : int
+        In how many steps.
+
+    Returns
+    -------
+    callable
+        A function of the count of steps. It raises InputError if `steps` is less than 1.
+
+    Examples
+    --------
     >>> float(linear(1.0, 0.0, 4)(1))
     0.75
     """
@@ -50,8 +76,24 @@ def linear(start: Value, end: Value, steps: int) -> Schedule:
 
 
 def polynomial(start: Value, end: Value, steps: int, power: float = 2) -> Schedule:
-    """From start to end in so many steps, as `(1 - step / steps)**power`.
+    """A rate that goes from start to end as `(1 - step / steps)**power`.
 
+    Parameters
+    ----------
+    start, end : scalar
+        The rate at step 0, and from the last of the steps on.
+    steps : int
+        In how many steps.
+    power : float, default 2
+        The power.
+
+    Returns
+    -------
+    callable
+        A function of the count of steps. It raises InputError if `steps` is less than 1.
+
+    Examples
+    --------
     >>> float(polynomial(1.0, 0.0, 4, power=2)(2))
     0.25
     """
@@ -59,8 +101,28 @@ def polynomial(start: Value, end: Value, steps: int, power: float = 2) -> Schedu
 
 
 def cosine(start: Value, steps: int, end: Value = 0.0) -> Schedule:
-    """From start to end in so many steps, along half a cosine (Loshchilov, Hutter 2017).
+    """A rate that goes from start to end along half a cosine.
 
+    Parameters
+    ----------
+    start : scalar
+        The rate at step 0.
+    steps : int
+        In how many steps.
+    end : scalar, default 0.0
+        The rate from the last of the steps on.
+
+    Returns
+    -------
+    callable
+        A function of the count of steps. It raises InputError if `steps` is less than 1.
+
+    Notes
+    -----
+    I. Loshchilov, F. Hutter (2017), SGDR: stochastic gradient descent with warm restarts, ICLR.
+
+    Examples
+    --------
     >>> float(cosine(1.0, 4)(2).round(12))
     0.5
     """
@@ -72,8 +134,28 @@ def cosine(start: Value, steps: int, end: Value = 0.0) -> Schedule:
 def exponential(
     start: Value, rate: Value, steps: float = 1, *, staircase: bool = False, end: Value = None
 ) -> Schedule:
-    """start * rate**(step / steps); whole powers alone with staircase; not beyond end.
+    """A rate of start * rate**(step / steps).
 
+    Parameters
+    ----------
+    start : scalar
+        The rate at step 0.
+    rate : scalar
+        What it is multiplied by every so many steps.
+    steps : float, default 1
+        In how many steps.
+    staircase : bool, default False
+        Whether to take whole powers alone.
+    end : scalar, optional
+        What the rate does not go beyond: the least for `rate` below 1, else the largest.
+
+    Returns
+    -------
+    callable
+        A function of the count of steps.
+
+    Examples
+    --------
     >>> float(exponential(1.0, 0.5, 10, staircase=True)(19))
     0.5
     """
@@ -89,8 +171,22 @@ def exponential(
 
 
 def piecewise(start: Value, factors: dict[int, float]) -> Schedule:
-    """start, times each factor from its step on.
+    """A rate that is multiplied by a factor at each of some steps.
 
+    Parameters
+    ----------
+    start : scalar
+        The rate at step 0.
+    factors : dict of int to float
+        By the step from which on it holds, each factor.
+
+    Returns
+    -------
+    callable
+        A function of the count of steps.
+
+    Examples
+    --------
     >>> float(piecewise(1.0, {10: 0.1, 20: 0.5})(15))
     0.1
     """
@@ -105,8 +201,24 @@ def piecewise(start: Value, factors: dict[int, float]) -> Schedule:
 
 
 def warmup(schedule: Schedule | float, steps: int, start: Value = 0.0) -> Schedule:
-    """From start to the schedule's first rate in so many steps, on a line; then the schedule.
+    """A rate that first rises on a line to a schedule's first one.
 
+    Parameters
+    ----------
+    schedule : callable or float
+        The schedule that follows, counted from its own step 0; or a constant rate.
+    steps : int
+        In how many steps the rate rises.
+    start : scalar, default 0.0
+        The rate at step 0.
+
+    Returns
+    -------
+    callable
+        A function of the count of steps. It raises InputError if `steps` is less than 1.
+
+    Examples
+    --------
     >>> [round(float(warmup(0.8, 4)(step)), 3) for step in (1, 2, 9)]
     [0.2, 0.4, 0.8]
     """
@@ -115,8 +227,27 @@ def warmup(schedule: Schedule | float, steps: int, start: Value = 0.0) -> Schedu
 
 
 def joined(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
-    """Several schedules one after another; each counts from the boundary at which it begins.
+    """Several schedules one after another.
 
+    Parameters
+    ----------
+    schedules : sequence of callable
+        The schedules; each counts from the boundary at which it begins.
+    boundaries : sequence of int
+        The steps at which all but the first begin.
+
+    Returns
+    -------
+    callable
+        A function of the count of steps.
+
+    Raises
+    ------
+    InputError
+        If there is not one boundary less than schedules.
+
+    Examples
+    --------
     >>> float(joined([constant(1.0), linear(1.0, 0.0, 4)], [10])(12))
     0.5
     """

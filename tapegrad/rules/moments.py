@@ -11,7 +11,8 @@ from tapegrad._core.forms import composite, general, strong_product
 from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.sums import reducing, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
-from tapegrad._core.values import any_true, is_numpy, lift, untraced
+from tapegrad._core.values import any_true, in_trace, is_numpy, is_recorded, lift, untraced
+from tapegrad._errors import RuleError
 from tapegrad._numpy_versions import TAKES_BIAS, refuse_deprecated
 from tapegrad._warning import warn
 from tapegrad.rules.reduction import Reduced, axes_of, masked, settled_axes, spread
@@ -398,11 +399,27 @@ def _cov(
     rows = _variables(m, y, rowvar, dtype)
     centred, weighted, degrees = _centred(rows, fweights, aweights, ddof)
     if any_true(untraced(degrees) <= 0):
+        _refuse_elsewhere(m, y)
         warn("Degrees of freedom <= 0 for slice", RuntimeWarning)
         degrees = np.where(untraced(degrees) <= 0, 0.0, degrees)
     products = np.dot(centred, _conjugated(np.swapaxes(weighted, 0, 1)))
     scale = np.true_divide(1, degrees).astype(np.finfo(products.dtype).dtype)
     return np.reshape(products * scale, [side for side in products.shape if side != 1])
+
+
+def _refuse_elsewhere(*arrays: Value) -> None:
+    """Raise RuleError for arrays of other libraries among those of no degree of freedom.
+
+    The scale is infinite. Zeros times it stay zero in NumPy's arrays, where they are looked at;
+    those of other libraries may be lazy, and would give NaN.
+    """
+    for array in map(untraced, arrays):
+        if array is not None and not (in_trace(array) or is_numpy(array) or is_recorded(array)):
+            raise RuleError(
+                f"np.cov: there is no derivative with an array of {type(array).__module__} "
+                "if there are too few observations for ddof. Pass NumPy's array, or more of "
+                "them."
+            )
 
 
 def _is_estimate(

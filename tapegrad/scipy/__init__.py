@@ -20,6 +20,7 @@ from typing import Any
 
 # Modules of ours, named as SciPy's, loaded when asked for.
 _MODULES = (
+    "cluster",
     "fft",
     "integrate",
     "interpolate",

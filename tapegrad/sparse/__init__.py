@@ -47,30 +47,63 @@ def jacobian(
     scheduler: Scheduler = None,
     progress: Progress = None,
 ) -> Callable[P, csr_array]:
-    """The Jacobian of f as a SciPy sparse array, a `csr_array`.
+    """The Jacobian of a function as a SciPy sparse array.
 
-    Rows are the elements of the output, columns those of the inputs that `argnums` selects, each
-    in C order; of pytrees, and of several arguments, the leaves follow one another.
+    Parameters
+    ----------
+    f : callable
+        A function of arrays or pytrees of them, which returns an array or a pytree.
+    argnums : int or sequence of int, default 0
+        The positional arguments to differentiate by.
+    pattern : array_like or sparse array, optional
+        Where entries may be other than zero: booleans, or any numbers, of the shape of the
+        Jacobian. Without one it is found by running f, which costs a few times as much as f. A
+        given one is checked: each result is compared with a product of the Jacobian with a random
+        vector.
+    mode : {"auto", "forward", "reverse"}, default "auto"
+        "forward" measures columns, "reverse" rows, "auto" what takes fewer products; it may
+        measure the fullest rows (or columns) one by one. Complex inputs or outputs go forward
+        only, as in `tapegrad.jacfwd`.
+    scheduler : str, distributed.Client or callable, optional
+        Dask computes the products: "threads", "processes", "synchronous", a Client of
+        `dask.distributed`, or a get function of Dask. Each task runs f once more where it is
+        computed, and takes a share of the products; the result is the same to the bit.
+    progress : bool or type, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
 
-    `pattern` says where entries may be other than zero (booleans, or a sparse array of any
-    numbers). Without one it is found by running f, which costs a few times as much as f. A given
-    one is checked: each result is compared with a product of the Jacobian with a random vector.
-    `mode`: "forward" measures columns, "reverse" rows, "auto" what takes fewer products; it may
-    measure the fullest rows (or columns) one by one. Complex inputs or outputs go forward
-    only, as in `jacfwd`.
+    Returns
+    -------
+    callable
+        A function of f's arguments that returns a `csr_array`. Rows are the elements of the
+        output, columns those of the inputs that `argnums` selects, each in C order; of pytrees,
+        and of several arguments, the leaves follow one another. Entries of the pattern that are
+        zero at these arguments are stored. Its dtype is that to which NumPy promotes inputs and
+        outputs.
 
-    scheduler: Dask computes the products: "threads", "processes", "synchronous", a Client of
-    `dask.distributed`, or a get function of Dask. Each task runs f once more where it is computed,
-    and takes a share of the products; the result is the same to the bit. Needs `tapegrad[dask]`
-    (ImportError).
+    Raises
+    ------
+    InputError
+        If a given pattern misses an entry, or has not two axes; if the pattern that is found has
+        more than 10^8 entries; for another mode or scheduler, and for inputs that are not of a
+        floating or complex dtype.
+    ShapeMismatchError
+        If a given pattern has another shape.
+    OutputError
+        If an output is not of a floating or complex dtype, and for complex ones in reverse mode.
+    NotDifferentiableError
+        If it is called inside another transform, `tapegrad.compile` excepted.
+    ImportError
+        If SciPy is missing (extra `tapegrad[scipy]`), or Dask for a scheduler (`tapegrad[dask]`).
 
-    Entries of the pattern that are zero at this x are stored. Raises InputError where a given
-    pattern misses an entry, and where the pattern is too dense to be of use; ShapeMismatchError
-    where it has another shape; NotDifferentiableError inside another transform.
+    See Also
+    --------
+    hessian : Second derivatives.
+    pattern : Where the entries are.
+    tapegrad.jacobian : The dense one.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
-
+    Examples
+    --------
     >>> import tapegrad.sparse
     >>> tapegrad.sparse.jacobian(lambda x: x[1:] * x[:-1])(np.array([1.0, 2.0, 3.0])).toarray()
     array([[2., 1., 0.],
@@ -101,15 +134,47 @@ def hessian(
     scheduler: Scheduler = None,
     progress: Progress = None,
 ) -> Callable[P, csr_array]:
-    """The Hessian of a real scalar function as a SciPy sparse array, a `csr_array`.
+    """The Hessian of a real scalar function as a SciPy sparse array.
 
-    It is the sparse Jacobian of the gradient, from Hessian-vector products: for `argnums`,
-    `pattern`, `scheduler` and what is raised see `jacobian`. A few full rows, as
-    of a parameter that all terms share, are measured one by one, and symmetry gives their columns.
+    It is the sparse Jacobian of the gradient, from Hessian-vector products. A few full rows, as of
+    a parameter that all terms share, are measured one by one, and symmetry gives their columns.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
+    Parameters
+    ----------
+    f : callable
+        A function of real arrays or pytrees of them, which returns a real scalar.
+    argnums : int or sequence of int, default 0
+        The positional arguments to differentiate by.
+    pattern : array_like or sparse array, optional
+        As in `jacobian`; what is on one side of the diagonal counts for the other side too.
+    scheduler : str, distributed.Client or callable, optional
+        As in `jacobian`.
+    progress : bool or type, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
 
+    Returns
+    -------
+    callable
+        A function of f's arguments that returns a `csr_array`, square; rows and columns are
+        ordered as the columns in `jacobian`.
+
+    Raises
+    ------
+    InputError
+        If an input is complex; else as in `jacobian`.
+    OutputError
+        If f does not return a real scalar.
+    ShapeMismatchError, NotDifferentiableError, ImportError
+        As in `jacobian`.
+
+    See Also
+    --------
+    jacobian : First derivatives.
+    tapegrad.hessian : The dense one.
+
+    Examples
+    --------
     >>> import tapegrad.sparse
     >>> tapegrad.sparse.hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0])).toarray()
     array([[ 6.,  0.],
@@ -142,14 +207,42 @@ def hessian(
 def pattern(
     f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, progress: Progress = None
 ) -> Callable[P, csr_array]:
-    """Where the Jacobian of f can be other than zero: a `csr_array` of booleans.
+    """The places where the Jacobian of a function can be other than zero.
 
-    It is that of the program as it runs on these arguments: it holds wherever f takes the same
-    branches. The pattern of a Hessian is `pattern(grad(f))`.
+    The pattern is that of the program as it runs on these arguments: it holds wherever f takes the
+    same branches. That of a Hessian is `pattern(grad(f))`.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
+    Parameters
+    ----------
+    f : callable
+        A function of arrays or pytrees of them, which returns an array or a pytree.
+    argnums : int or sequence of int, default 0
+        The positional arguments to differentiate by.
+    progress : bool or type, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
 
+    Returns
+    -------
+    callable
+        A function of f's arguments that returns a `csr_array` of booleans, of the shape of the
+        Jacobian.
+
+    Raises
+    ------
+    InputError
+        If the pattern has more than 10^8 entries.
+    NotDifferentiableError
+        If it is called inside another transform, `tapegrad.compile` excepted.
+    ImportError
+        If SciPy is missing.
+
+    See Also
+    --------
+    jacobian : The entries too.
+
+    Examples
+    --------
     >>> import tapegrad.sparse
     >>> tapegrad.sparse.pattern(lambda x: x[1:] * x[:-1])(np.zeros(3)).toarray()
     array([[ True,  True, False],
@@ -168,14 +261,34 @@ def pattern(
 
 
 def colour(pattern: Value, *, progress: Progress = None) -> Value:
-    """A colour (0, 1, ...) for each column, different for columns that share a row.
+    """A colour for each column of a pattern, different for columns that share a row.
 
-    `pattern` is an array of booleans or a sparse array. One product per colour, with a vector
-    of zeros and ones, gives all entries. For rows pass the transpose.
+    One product for each colour, with a vector of zeros and ones, gives all entries of a Jacobian.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
+    Parameters
+    ----------
+    pattern : array_like or sparse array
+        Booleans, or any numbers, of shape (rows, columns). For rows pass the transpose.
+    progress : bool or type, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
 
+    Returns
+    -------
+    ndarray
+        Integers 0, 1, ... of shape (columns,).
+
+    Raises
+    ------
+    InputError
+        If the pattern has not two axes.
+
+    See Also
+    --------
+    pattern : What can be coloured.
+
+    Examples
+    --------
     >>> import tapegrad.sparse
     >>> tapegrad.sparse.colour(np.eye(4) + np.eye(4, k=1))
     array([0, 1, 0, 1])

@@ -36,27 +36,51 @@ def check_grads(
 ) -> None:
     """Check the derivatives of `f(*args)` up to an order, as `jax.test_util.check_grads` does.
 
-    `args` is a tuple of pytrees of floating or complex arrays, `f` returns a pytree of arrays.
-    "fwd" compares `jvp` with central differences along random directions, the same in every run.
-    "rev" checks the adjoint identity Re<vjp(g), t> = Re<g, jvp(t)>, and compares with differences
-    where "fwd" is not asked for. Each order after the first checks the derivative functions of the
-    one before it, in all modes.
+    Each order after the first checks the derivative functions of the one before it, in all modes.
 
+    Parameters
+    ----------
+    f : callable
+        Returns a pytree of arrays.
+    args : tuple of pytree
+        Floating or complex arrays.
+    order : int, default 2
+        The highest order.
+    modes : sequence of str, default ("fwd", "rev")
+        "fwd" compares `jvp` with central differences along random directions, the same in every
+        run. "rev" checks the adjoint identity Re<vjp(g), t> = Re<g, jvp(t)>, and compares with
+        differences where "fwd" is not asked for.
+    rtol, atol : float, optional
+        What may differ, relative to the largest element and absolutely; they follow from the
+        dtypes when left away, for values around 1.
+    eps : float, optional
+        The step of the differences. Without it one step is tried first, and where that disagrees
+        the slope is measured as `check` does, by steps of all sizes: near a pole, or where f is
+        noisy, what it may be off by is allowed as well, up to a thousandth of it. At a kink or a
+        jump there is no slope, and the error names it.
+    progress : bool or class, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
+
+    Raises
+    ------
+    AssertionError
+        If a derivative is wrong: it names the check, the order and the argument, with what was
+        expected and what came.
+    InputError
+        For modes other than "fwd" and "rev", or none.
+
+    See Also
+    --------
+    check : All laws, with measured tolerances.
+
+    Notes
+    -----
     A matrix that a rule takes to be symmetric or Hermitian (of np.linalg.eigh, cholesky and the
     like) moves along Hermitian directions, in which alone it has a derivative: see docs/kinks.md.
 
-    `rtol` (relative to the largest element) and `atol` are what may differ; they follow from the
-    dtypes when left away, for values around 1. `eps` is the step of the differences. Without it
-    one step is tried first, and where that disagrees the slope is measured as `check` does, by
-    steps of all sizes: near a pole, or where f is noisy, what it may be off by is allowed as well,
-    up to a thousandth of it. At a kink or a jump there is no slope, and the error names it.
-
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
-
-    Raises AssertionError naming the check, the order and the argument, with what was expected and
-    what came; InputError for modes other than "fwd" and "rev".
-
+    Examples
+    --------
     >>> check_grads(np.sin, (np.array([0.5, 1.0]),), order=3)
     >>> check_grads(lambda pair: pair["a"] * pair["b"], ({"a": 2.0, "b": np.ones(3)},))
     >>> import tapegrad

@@ -37,9 +37,32 @@ WIDE = Exactness(wide=True)
 def check_rule(function_or_rule: Function | Rule, /, *args: Tree, **params: Any) -> None:
     """Check all laws of a rule at `function(*args, **params)`.
 
-    Differentiated are all floating and complex NumPy arrays and scalars among the arguments, also
-    inside lists, tuples and dicts; Python numbers and arrays of other dtypes are constants. The
-    laws, at the tolerance of the coarsest dtype at hand (1e-10 for float64):
+    Parameters
+    ----------
+    function_or_rule : callable or Rule
+        Any function of arrays, whether or not it has a rule of its own.
+    *args : pytree
+        Its arguments. Differentiated are all floating and complex NumPy arrays and scalars among
+        them, also inside lists, tuples and dicts; Python numbers and arrays of other dtypes are
+        constants. Choose them where the function is smooth: away from kinks, ties and poles by
+        1e-3 or more. A matrix that the rule declares to be Hermitian moves along Hermitian
+        directions.
+    **params : pytree
+        Its keyword arguments, alike.
+
+    Raises
+    ------
+    AssertionError
+        If a law does not hold: it names the law, with what was expected and what came.
+
+    See Also
+    --------
+    check : The laws of a whole program.
+    tapegrad.testing.strategies : Arguments to check rules at.
+
+    Notes
+    -----
+    The laws, at the tolerance of the coarsest dtype at hand (1e-10 for float64):
 
     - the value of a traced call is the plain function's, with its dtype and containers, and bit
       for bit unless the rule is `composite`, where the definition may round otherwise;
@@ -51,12 +74,8 @@ def check_rule(function_or_rule: Function | Rule, /, *args: Tree, **params: Any)
     - the arguments are not written to;
     - a function declared `constant` returns plain arrays, and its derivative is exactly zero.
 
-    A matrix that the rule declares to be Hermitian moves along Hermitian directions.
-
-    Choose arguments where the function is smooth: away from kinks, ties and poles by 1e-3 or more.
-    Any function of arrays can be checked, whether or not it has a rule of its own. Raises
-    AssertionError naming the law, with what was expected and what came.
-
+    Examples
+    --------
     >>> import tapegrad
     >>> @tapegrad.primitive
     ... def double(x):

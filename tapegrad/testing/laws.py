@@ -20,6 +20,39 @@ from tapegrad.testing._laws.report import Report
 
 Law = Callable[..., Report]
 
+DOCSTRING = """Check that {words}
+
+Parameters
+----------
+f : callable
+    Returns a pytree; its floating and complex parts are looked at.
+args : tuple of pytree
+    Its arguments. Floating and complex arrays and numbers in them move, all else is constant.
+**options : object
+    Options of `tapegrad.testing.check`: `kinks`, `blame`, `differences`, `seed` and so on.
+
+Returns
+-------
+Report
+    What was found and noticed.
+
+Raises
+------
+LawError
+    If the law does not hold.
+
+See Also
+--------
+tapegrad.testing.check : All laws in one report.
+
+Examples
+--------
+>>> import numpy as np
+>>> from tapegrad.testing import laws
+>>> laws.{name}(lambda x: np.sum(np.sin(x)), (np.array([0.5, 1.5]),)).passed
+True
+"""
+
 
 def _law(name: str) -> Law:
     def law(f: Function, args: Sequence[Tree], **options: Any) -> Report:
@@ -27,7 +60,9 @@ def _law(name: str) -> Law:
 
     law.__name__ = law.__qualname__ = name
     words = " ".join((LAWS[name].__doc__ or "").split())
-    law.__doc__ = f"{words}\n\nOptions as of `check`. Raises LawError where it does not hold."
+    if words.split()[0].isalpha():  # no formula
+        words = words[0].lower() + words[1:]
+    law.__doc__ = DOCSTRING.format(name=name, words=words)
     return law
 
 

@@ -31,7 +31,19 @@ curvature = tapegrad.jvp(slope, leaves, directions)[1]"""
 
 
 class TapegradMachine(GraphMachine):
-    """Functions of NumPy under `tapegrad.vjp` and `tapegrad.jvp`, plain and transformed."""
+    """Functions of NumPy under `tapegrad.vjp` and `tapegrad.jvp`, plain and transformed.
+
+    See Also
+    --------
+    GraphMachine : What its attributes mean.
+
+    Examples
+    --------
+    >>> from hypothesis import settings
+    >>> from hypothesis.stateful import run_state_machine_as_test
+    >>> few = settings(TapegradMachine.TestCase.settings, max_examples=1, stateful_step_count=5)
+    >>> run_state_machine_as_test(TapegradMachine, settings=few)
+    """
 
     imports = "import tapegrad"
     operations: ClassVar = {
@@ -110,6 +122,17 @@ class TorchMachine(GraphMachine):
     """Tensors of `tapegrad.torch`: versions, hooks, retained graphs, accumulated gradients.
 
     With `imports = "import torch"` the same machine tests PyTorch.
+
+    See Also
+    --------
+    GraphMachine : What its attributes mean.
+
+    Examples
+    --------
+    >>> from hypothesis import settings
+    >>> from hypothesis.stateful import run_state_machine_as_test
+    >>> few = settings(TorchMachine.TestCase.settings, max_examples=1, stateful_step_count=5)
+    >>> run_state_machine_as_test(TorchMachine, settings=few)
     """
 
     imports = "import tapegrad.torch as torch"

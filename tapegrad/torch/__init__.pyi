@@ -118,11 +118,11 @@ def abs_(input: Tensor) -> Tensor:
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The absolute value."""
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise acos."""
+    """The angle in radians whose cosine is the element."""
 def acos_(input: Tensor) -> Tensor:
     """`acos`, written into this tensor's own memory."""
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise acosh."""
+    """The inverse hyperbolic cosine of each element."""
 def acosh_(input: Tensor) -> Tensor:
     """`acosh`, written into this tensor's own memory."""
 def adaptive_avg_pool1d(input: Tensor, output_size: _Sizes) -> Tensor:
@@ -261,29 +261,29 @@ def arange(
 ) -> Tensor:
     """Numbers from start to before end: `arange(5)`, `arange(1, 2, 0.25)`; ints give ints."""
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise acos."""
+    """The angle in radians whose cosine is the element."""
 def arccos_(input: Tensor) -> Tensor:
     """`acos`, written into this tensor's own memory."""
 def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise acosh."""
+    """The inverse hyperbolic cosine of each element."""
 def arccosh_(input: Tensor) -> Tensor:
     """`acosh`, written into this tensor's own memory."""
 def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise asin."""
+    """The angle in radians whose sine is the element."""
 def arcsin_(input: Tensor) -> Tensor:
     """`asin`, written into this tensor's own memory."""
 def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise asinh."""
+    """The inverse hyperbolic sine of each element."""
 def arcsinh_(input: Tensor) -> Tensor:
     """`asinh`, written into this tensor's own memory."""
 def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise atan."""
+    """The angle in radians whose tangent is the element."""
 def arctan2(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The angle of the point (other, input)."""
 def arctan_(input: Tensor) -> Tensor:
     """`atan`, written into this tensor's own memory."""
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise atanh."""
+    """The inverse hyperbolic tangent of each element."""
 def arctanh_(input: Tensor) -> Tensor:
     """`atanh`, written into this tensor's own memory."""
 def argmax(
@@ -347,21 +347,21 @@ def asarray(
 ) -> Tensor:
     """As `as_tensor`; copy: True for a copy always, False for a ValueError where one is needed."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise asin."""
+    """The angle in radians whose sine is the element."""
 def asin_(input: Tensor) -> Tensor:
     """`asin`, written into this tensor's own memory."""
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise asinh."""
+    """The inverse hyperbolic sine of each element."""
 def asinh_(input: Tensor) -> Tensor:
     """`asinh`, written into this tensor's own memory."""
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise atan."""
+    """The angle in radians whose tangent is the element."""
 def atan2(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The angle of the point (other, input)."""
 def atan_(input: Tensor) -> Tensor:
     """`atan`, written into this tensor's own memory."""
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise atanh."""
+    """The inverse hyperbolic tangent of each element."""
 def atanh_(input: Tensor) -> Tensor:
     """`atanh`, written into this tensor's own memory."""
 @overload
@@ -672,11 +672,11 @@ def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Te
 def corrcoef(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The correlation coefficients of variables in rows over observations in columns."""
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise cos."""
+    """The cosine of each element, in radians."""
 def cos_(input: Tensor) -> Tensor:
     """`cos`, written into this tensor's own memory."""
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise cosh."""
+    """The hyperbolic cosine of each element."""
 def cosh_(input: Tensor) -> Tensor:
     """`cosh`, written into this tensor's own memory."""
 def cosine_embedding_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
@@ -778,7 +778,7 @@ def diff(
 ) -> Tensor:
     """Differences of neighbours along a dimension, n times."""
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The derivative of lgamma."""
+    """The derivative of lgamma at each element."""
 def dist(
     input: Tensor, other: _Operand, p: _Number = 2, *, out: Tensor | None = None
 ) -> Tensor:
@@ -894,19 +894,19 @@ def eq(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
 def equal(input: Tensor, other: _Operand) -> _bool:
     """Whether two tensors have the same shape and elements."""
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The error function."""
+    """The error function of each element."""
 def erf_(input: Tensor) -> Tensor:
     """`erf`, written into this tensor's own memory."""
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 - erf(x)."""
+    """1 - erf(x) of each element."""
 def erfc_(input: Tensor) -> Tensor:
     """`erfc`, written into this tensor's own memory."""
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of erf."""
+    """The inverse of erf of each element."""
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise exp."""
+    """e to the power of each element."""
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise exp2."""
+    """2 to the power of each element."""
 def exp2_(input: Tensor) -> Tensor:
     """`exp2`, written into this tensor's own memory."""
 def exp_(input: Tensor) -> Tensor:
@@ -914,7 +914,7 @@ def exp_(input: Tensor) -> Tensor:
 def expand_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
     """A copy of what `expand` returns a view of."""
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise expm1."""
+    """exp(x) - 1 of each element, exact to rounding near 0."""
 def expm1_(input: Tensor) -> Tensor:
     """`expm1`, written into this tensor's own memory."""
 def eye(
@@ -1354,7 +1354,7 @@ def less(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor
 def less_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise `input <= other`."""
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of |gamma(x)|."""
+    """The logarithm of abs(gamma(x)) of each element."""
 def linspace(
     start: _Number,
     end: _Number,
@@ -1380,17 +1380,17 @@ def load(
 ) -> Any:
     """What `save` wrote to a file, or PyTorch did."""
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise log."""
+    """The natural logarithm of each element."""
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise log10."""
+    """The logarithm of each element to base 10."""
 def log10_(input: Tensor) -> Tensor:
     """`log10`, written into this tensor's own memory."""
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise log1p."""
+    """log(1 + x) of each element, exact to rounding near 0."""
 def log1p_(input: Tensor) -> Tensor:
     """`log1p`, written into this tensor's own memory."""
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise log2."""
+    """The logarithm of each element to base 2."""
 def log2_(input: Tensor) -> Tensor:
     """`log2`, written into this tensor's own memory."""
 def log_(input: Tensor) -> Tensor:
@@ -2010,7 +2010,7 @@ def ravel(input: Tensor) -> Tensor:
 def real(self: Tensor) -> Tensor:
     """The real parts, in the same memory; a real tensor itself."""
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 / x."""
+    """1 / x of each element."""
 def reciprocal_(input: Tensor) -> Tensor:
     """`reciprocal`, written into this tensor's own memory."""
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -2091,7 +2091,7 @@ def rrelu(
 def rrelu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """`rrelu`, written into its argument."""
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 / sqrt(x)."""
+    """1 / sqrt(x) of each element."""
 def rsqrt_(input: Tensor) -> Tensor:
     """`rsqrt`, written into this tensor's own memory."""
 def rsub(
@@ -2226,7 +2226,7 @@ def set_warn_always(b: _bool) -> None:
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sign; of complex numbers x / |x|."""
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 / (1 + exp(-x))."""
+    """The logistic function of each element, 1 / (1 + exp(-x))."""
 def sigmoid_(input: Tensor) -> Tensor:
     """`sigmoid`, written into this tensor's own memory."""
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -2234,15 +2234,15 @@ def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Elementwise signbit."""
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise sin."""
+    """The sine of each element, in radians."""
 def sin_(input: Tensor) -> Tensor:
     """`sin`, written into this tensor's own memory."""
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """sin(pi x) / (pi x), and 1 at 0."""
+    """sin(pi x) / (pi x) of each element, and 1 at 0."""
 def sinc_(input: Tensor) -> Tensor:
     """`sinc`, written into this tensor's own memory."""
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise sinh."""
+    """The hyperbolic sine of each element."""
 def sinh_(input: Tensor) -> Tensor:
     """`sinh`, written into this tensor's own memory."""
 def slice_copy(
@@ -2298,7 +2298,7 @@ def split_with_sizes_copy(
 ) -> Tensor:
     """A copy of what `split_with_sizes` returns a view of."""
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise sqrt."""
+    """The square root of each element."""
 def sqrt_(input: Tensor) -> Tensor:
     """`sqrt`, written into this tensor's own memory."""
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -2402,11 +2402,11 @@ def take_along_dim(
 ) -> Tensor:
     """One element for each index, along a dimension; the other dimensions broadcast."""
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise tan."""
+    """The tangent of each element, in radians."""
 def tan_(input: Tensor) -> Tensor:
     """`tan`, written into this tensor's own memory."""
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise tanh."""
+    """The hyperbolic tangent of each element."""
 def tanh_(input: Tensor) -> Tensor:
     """`tanh`, written into this tensor's own memory."""
 def tensor(

@@ -42,29 +42,29 @@ def chebyshev_polynomial_v(input: Tensor, n: Tensor, *, out: Tensor | None = Non
 def chebyshev_polynomial_w(input: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev polynomial w of degree n."""
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The derivative of lgamma."""
+    """The derivative of lgamma at each element."""
 def entr(input: Any, *, out: Tensor | None = None) -> Tensor:
     """-x log(x), 0 at 0, and minus infinity below."""
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The error function."""
+    """The error function of each element."""
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 - erf(x)."""
+    """1 - erf(x) of each element."""
 def erfcx(input: Any, *, out: Tensor | None = None) -> Tensor:
     """exp(x**2) erfc(x)."""
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of erf."""
+    """The inverse of erf of each element."""
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise exp2."""
+    """2 to the power of each element."""
 def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """1 / (1 + exp(-x))."""
+    """The logistic function of each element, 1 / (1 + exp(-x))."""
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise expm1."""
+    """exp(x) - 1 of each element, exact to rounding near 0."""
 def gammainc(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The regularized lower incomplete gamma function of a = input and x = other."""
 def gammaincc(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The regularized upper incomplete gamma function of a = input and x = other."""
 def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of |gamma(x)|."""
+    """The logarithm of abs(gamma(x)) of each element."""
 def hermite_polynomial_h(input: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Hermite polynomial h of degree n."""
 def hermite_polynomial_he(input: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -82,7 +82,7 @@ def laguerre_polynomial_l(input: Tensor, n: Tensor, *, out: Tensor | None = None
 def legendre_polynomial_p(input: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Legendre polynomial p of degree n."""
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise log1p."""
+    """log(1 + x) of each element, exact to rounding near 0."""
 def log_ndtr(input: Any, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of ndtr(x)."""
 def log_softmax(
@@ -112,7 +112,7 @@ def ndtri(input: Any, *, out: Tensor | None = None) -> Tensor:
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The n-th derivative of digamma."""
 def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The derivative of lgamma."""
+    """The derivative of lgamma at each element."""
 def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """The nearest number with so many decimals, halves to even; a derivative of 0."""
 def scaled_modified_bessel_k0(input: Any, *, out: Tensor | None = None) -> Tensor:
@@ -136,7 +136,7 @@ def shifted_chebyshev_polynomial_w(
 ) -> Tensor:
     """Shifted chebyshev polynomial w of degree n."""
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """sin(pi x) / (pi x), and 1 at 0."""
+    """sin(pi x) / (pi x) of each element, and 1 at 0."""
 def softmax(
     input: Tensor, dim: _Sizes, dtype: _dtype | None = None, *, out: Tensor | None = None
 ) -> Tensor:

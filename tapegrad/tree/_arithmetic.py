@@ -24,6 +24,28 @@ def _side_by_side(call: str, tree: Any, other: Any) -> tuple[list[Any], list[Any
 def add(a: T, b: T) -> T:
     """The tree a + b.
 
+    Parameters
+    ----------
+    a, b : pytree
+        Trees of numbers and arrays with the same containers; their leaves are broadcast.
+
+    Returns
+    -------
+    pytree
+        The sum, in the containers of `a`.
+
+    Raises
+    ------
+    InputError
+        If the containers differ.
+
+    See Also
+    --------
+    add_scaled : A tree plus a multiple of another.
+    subtract : The difference of two trees.
+
+    Examples
+    --------
     >>> add((1.0, {"x": 2.0}), (10.0, {"x": 20.0}))
     (11.0, {'x': 22.0})
     """
@@ -34,6 +56,27 @@ def add(a: T, b: T) -> T:
 def subtract(a: T, b: T) -> T:
     """The tree a - b.
 
+    Parameters
+    ----------
+    a, b : pytree
+        Trees of numbers and arrays with the same containers; their leaves are broadcast.
+
+    Returns
+    -------
+    pytree
+        The difference, in the containers of `a`.
+
+    Raises
+    ------
+    InputError
+        If the containers differ.
+
+    See Also
+    --------
+    add : The sum of two trees.
+
+    Examples
+    --------
     >>> subtract((1.0, 2.0), (1.0, 0.5))
     (0.0, 1.5)
     """
@@ -44,6 +87,24 @@ def subtract(a: T, b: T) -> T:
 def scale(number: Value, tree: T) -> T:
     """The tree times a number.
 
+    Parameters
+    ----------
+    number : scalar
+        What each leaf is multiplied by.
+    tree : pytree
+        A tree of numbers and arrays.
+
+    Returns
+    -------
+    pytree
+        The product, in the containers of `tree`.
+
+    See Also
+    --------
+    add_scaled : A tree plus a multiple of another.
+
+    Examples
+    --------
     >>> scale(3.0, (1.0, 2.0))
     (3.0, 6.0)
     """
@@ -53,6 +114,32 @@ def scale(number: Value, tree: T) -> T:
 def add_scaled(a: T, number: Value, b: T) -> T:
     """The tree a + number * b.
 
+    Parameters
+    ----------
+    a : pytree
+        A tree of numbers and arrays.
+    number : scalar
+        What the leaves of `b` are multiplied by.
+    b : pytree
+        A tree with the containers of `a`; leaves are broadcast.
+
+    Returns
+    -------
+    pytree
+        The sum, in the containers of `a`.
+
+    Raises
+    ------
+    InputError
+        If the containers differ.
+
+    See Also
+    --------
+    add : The sum of two trees.
+    scale : A tree times a number.
+
+    Examples
+    --------
     >>> add_scaled((1.0, 2.0), -0.5, (2.0, 2.0))
     (0.0, 1.0)
     """
@@ -63,6 +150,29 @@ def add_scaled(a: T, number: Value, b: T) -> T:
 def vdot(a: Any, b: Any) -> Any:
     """The inner product of two trees, with the first one's conjugate.
 
+    Parameters
+    ----------
+    a, b : pytree
+        Trees of numbers and arrays with the same containers, and in each place with as many
+        elements.
+
+    Returns
+    -------
+    scalar
+        The sum of conj(x) * y over all elements x of `a` and y of `b`; float64 0 of trees without
+        leaves.
+
+    Raises
+    ------
+    InputError
+        If the containers differ.
+
+    See Also
+    --------
+    norm : The norm of a tree.
+
+    Examples
+    --------
     >>> float(vdot((1.0, 2.0), (3.0, 4.0)))
     11.0
     """
@@ -71,11 +181,34 @@ def vdot(a: Any, b: Any) -> Any:
 
 
 def norm(tree: Any, ord: float = 2, *, squared: bool = False) -> Any:
-    """The norm of all elements of a tree as one vector: ord 1, 2 or infinity, or any ord > 0.
+    """The norm of all elements of a tree as one vector.
 
-    `squared`: the square of the 2-norm, which has a derivative of every order at zero. A tree
-    without leaves has norm 0.
+    Parameters
+    ----------
+    tree : pytree
+        A tree of numbers and arrays.
+    ord : float, default 2
+        Which norm: 1, 2, infinity, or what else `numpy.linalg.norm` takes for a vector.
+    squared : bool, default False
+        Whether to return the square of the 2-norm in place of a norm. It has a derivative of every
+        order at zero.
 
+    Returns
+    -------
+    scalar
+        The norm, a real number; 0 of a tree without leaves.
+
+    Raises
+    ------
+    InputError
+        If a leaf is neither a number nor an array of numbers.
+
+    See Also
+    --------
+    vdot : The inner product of two trees.
+
+    Examples
+    --------
     >>> float(norm({"a": np.array([3.0]), "b": 4.0}))
     5.0
     """
@@ -88,6 +221,18 @@ def norm(tree: Any, ord: float = 2, *, squared: bool = False) -> Any:
 def size(tree: Any) -> int:
     """The number of elements in a tree.
 
+    Parameters
+    ----------
+    tree : pytree
+        A tree of numbers and arrays.
+
+    Returns
+    -------
+    int
+        The sum of the sizes of the leaves; a number counts as one.
+
+    Examples
+    --------
     >>> size({"a": np.zeros((2, 3)), "b": 1.0})
     7
     """
@@ -97,6 +242,22 @@ def size(tree: Any) -> int:
 def zeros_like(tree: T) -> T:
     """The tree with zeros in place of all elements, shapes and dtypes kept.
 
+    Parameters
+    ----------
+    tree : pytree
+        A tree of numbers and arrays.
+
+    Returns
+    -------
+    pytree
+        A tree of the same containers; Python's numbers become NumPy's.
+
+    See Also
+    --------
+    ones_like : The same with ones.
+
+    Examples
+    --------
     >>> zeros_like((1.0, np.ones(2, np.float32)))
     (np.float64(0.0), array([0., 0.], dtype=float32))
     """
@@ -106,6 +267,22 @@ def zeros_like(tree: T) -> T:
 def ones_like(tree: T) -> T:
     """The tree with ones in place of all elements, shapes and dtypes kept.
 
+    Parameters
+    ----------
+    tree : pytree
+        A tree of numbers and arrays.
+
+    Returns
+    -------
+    pytree
+        A tree of the same containers; Python's numbers become NumPy's.
+
+    See Also
+    --------
+    zeros_like : The same with zeros.
+
+    Examples
+    --------
     >>> ones_like((0.5, np.zeros(2)))
     (np.float64(1.0), array([1., 1.]))
     """

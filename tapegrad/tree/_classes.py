@@ -15,13 +15,37 @@ def register_class(
     children: Sequence[str] | None = None,
     static: Sequence[str] = (),
 ) -> Any:
-    """Make a class a container, as a decorator; see `register` for what that means.
+    """Make a class a container, as a decorator.
 
-    `children` are the attributes that hold subtrees, `static` those that are carried along, which
-    must support `==`. Without them the class says it by `tree_flatten(self) -> (children, aux)`
-    and a class method `tree_unflatten(aux, children)`. Dataclasses and namedtuples need none of
-    it. InputError where the class has no such methods.
+    Without `children` the class says how it comes apart by `tree_flatten(self) -> (children, aux)`
+    and a class method `tree_unflatten(aux, children)`. Dataclasses and namedtuples need neither.
 
+    Parameters
+    ----------
+    kind : type, optional
+        The class. Without it, a decorator is returned.
+    children : sequence of str, optional
+        The attributes that hold subtrees.
+    static : sequence of str, optional
+        The attributes that are carried along, which must support `==`; read only with `children`.
+
+    Returns
+    -------
+    type or callable
+        The class, or the decorator. Registered by attributes, it is made again
+        without its `__init__`.
+
+    Raises
+    ------
+    InputError
+        If the class has neither `children` nor the two methods, or is registered already.
+
+    See Also
+    --------
+    register : The same by two functions.
+
+    Examples
+    --------
     >>> @register_class(children=["weight"], static=["name"])
     ... class Layer:
     ...     def __init__(self, weight, name):

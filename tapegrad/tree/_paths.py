@@ -13,8 +13,24 @@ from tapegrad.tree._walks import IsLeaf, structure
 class Path(tuple[Any, ...]):
     """The keys on the way to a leaf, a tuple: keys of dicts, positions, names of fields.
 
-    `str(path)` is the way as a program reads it.
+    `str(path)` is the way as a program reads it. `leaves_with_path` makes paths.
 
+    Parameters
+    ----------
+    iterable : iterable, optional
+        The keys, as for a tuple.
+
+    Attributes
+    ----------
+    text : str
+        What `str` returns.
+
+    See Also
+    --------
+    leaves_with_path : The leaves of a tree with their paths.
+
+    Examples
+    --------
     >>> path = leaves_with_path({"hidden": [1.0, 2.0]})[1][0]
     >>> path
     Path("['hidden'][1]")
@@ -26,7 +42,20 @@ class Path(tuple[Any, ...]):
 
     @classmethod
     def of(cls, keys: tuple[Any, ...], text: str) -> Path:
-        """The path of these keys, which a program reads as `text`."""
+        """Make a path of keys and their text.
+
+        Parameters
+        ----------
+        keys : tuple
+            The keys on the way.
+        text : str
+            The way as a program reads it.
+
+        Returns
+        -------
+        Path
+            The path.
+        """
         made = cls(keys)
         made.text = text
         return made
@@ -39,8 +68,27 @@ class Path(tuple[Any, ...]):
 
 
 def leaves_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> list[tuple[Path, Any]]:
-    """`(path, leaf)` for each leaf, from left to right.
+    """The leaves of a tree from left to right, each with its path.
 
+    Parameters
+    ----------
+    tree : pytree
+        Any tree.
+    is_leaf : callable, optional
+        `is_leaf(subtree)` says where to stop, as in `flatten`.
+
+    Returns
+    -------
+    list of (Path, leaf)
+        A pair for each leaf.
+
+    See Also
+    --------
+    flatten_with_path : The same, with the structure.
+    leaves : The leaves alone.
+
+    Examples
+    --------
     >>> [(str(path), leaf) for path, leaf in leaves_with_path({"a": 1, "b": (2, [3])})]
     [("['a']", 1), ("['b'][0]", 2), ("['b'][1][0]", 3)]
     """
@@ -61,8 +109,28 @@ def leaves_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> list[tuple[Pat
 def flatten_with_path(
     tree: Any, is_leaf: IsLeaf | None = None
 ) -> tuple[list[tuple[Path, Any]], Structure]:
-    """`(pairs, structure)`: as `flatten`, with `(path, leaf)` for each leaf.
+    """The leaves with their paths, and the structure around them.
 
+    Parameters
+    ----------
+    tree : pytree
+        Any tree.
+    is_leaf : callable, optional
+        `is_leaf(subtree)` says where to stop, as in `flatten`.
+
+    Returns
+    -------
+    pairs : list of (Path, leaf)
+        A pair for each leaf, from left to right.
+    structure : Structure
+        The containers, for `unflatten`.
+
+    See Also
+    --------
+    flatten : The same without paths.
+
+    Examples
+    --------
     >>> flatten_with_path([5])[0]
     [(Path('[0]'), 5)]
     """
@@ -72,8 +140,35 @@ def flatten_with_path(
 def map_with_path(
     function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None
 ) -> Any:
-    """As `map`, of a function that gets the path of the leaf first.
+    """The tree of what a function makes of each leaf and its path.
 
+    Parameters
+    ----------
+    function : callable
+        `function(path, leaf, *others)`, with one further leaf from each of `rest`.
+    tree : pytree
+        Any tree.
+    *rest : pytree
+        Trees with the containers of the first; they may have any tree in place of its leaves.
+    is_leaf : callable, optional
+        `is_leaf(subtree)` says where to stop, as in `flatten`.
+
+    Returns
+    -------
+    pytree
+        The results, in the containers of `tree`.
+
+    Raises
+    ------
+    InputError
+        If the containers differ; it says where.
+
+    See Also
+    --------
+    map : The same without paths.
+
+    Examples
+    --------
     >>> map_with_path(lambda path, x: f"{path} = {x}", {"a": 1})
     {'a': "['a'] = 1"}
     """

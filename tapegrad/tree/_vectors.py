@@ -19,13 +19,35 @@ T = TypeVar("T")
 
 
 def ravel(tree: T) -> tuple[Any, Callable[[Value], T]]:
-    """`(flat, unravel)`: all elements of a tree in one vector, and the function that undoes it.
+    """All elements of a tree in one vector, and the function that undoes it.
 
-    The vector has the dtype to which NumPy promotes those of the leaves; `unravel(vector)` gives
-    each leaf its own shape and dtype again, numbers as NumPy's scalars. Both can be
-    differentiated. Raises InputError for a leaf that is no array or number; unravel raises
-    ShapeMismatchError for a vector of another length.
+    Both directions can be differentiated, mapped and compiled.
 
+    Parameters
+    ----------
+    tree : pytree
+        A tree of numbers and arrays.
+
+    Returns
+    -------
+    flat : ndarray
+        A new vector of shape (n,), the leaves one after another in C order. Its dtype is that to
+        which NumPy promotes those of the leaves; float64 if there are none.
+    unravel : callable
+        `unravel(vector)` gives each leaf its own shape and dtype again, numbers as NumPy scalars.
+        It raises ShapeMismatchError for a vector of another length.
+
+    Raises
+    ------
+    InputError
+        If a leaf is neither a number nor an array of numbers.
+
+    See Also
+    --------
+    flatten : The leaves themselves, and the structure.
+
+    Examples
+    --------
     >>> flat, unravel = ravel({"w": np.ones(2, np.float32), "n": 3})
     >>> flat
     array([1., 1., 3.])

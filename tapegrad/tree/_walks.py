@@ -48,10 +48,29 @@ def _closed(tree: Any, is_leaf: IsLeaf) -> Any:
 
 
 def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Structure]:
-    """`(leaves, structure)`: the leaves from left to right, and the containers around them.
+    """The leaves of a tree from left to right, and the containers around them.
 
-    `is_leaf(subtree)` says where to stop: what it accepts is a leaf, a container or not.
+    Parameters
+    ----------
+    tree : pytree
+        Any tree.
+    is_leaf : callable, optional
+        `is_leaf(subtree)` says where to stop: what it accepts is a leaf, a container or not.
 
+    Returns
+    -------
+    leaves : list
+        The leaves; of dicts in the order of their keys' insertion.
+    structure : Structure
+        The containers, for `unflatten`.
+
+    See Also
+    --------
+    leaves : The leaves alone.
+    unflatten : The other way round.
+
+    Examples
+    --------
     >>> leaves, structure = flatten({"a": 1, "b": (2, None, [3])})
     >>> leaves
     [1, 2, 3]
@@ -65,8 +84,26 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Struct
 
 
 def leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
-    """The leaves of a tree from left to right; see `flatten`.
+    """The leaves of a tree from left to right.
 
+    Parameters
+    ----------
+    tree : pytree
+        Any tree.
+    is_leaf : callable, optional
+        `is_leaf(subtree)` says where to stop, as in `flatten`.
+
+    Returns
+    -------
+    list
+        The leaves.
+
+    See Also
+    --------
+    leaves_with_path : Each leaf with its path.
+
+    Examples
+    --------
     >>> leaves({"a": 1, "b": (2, None, [3])})
     [1, 2, 3]
     """
@@ -74,8 +111,26 @@ def leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
 
 
 def structure(tree: Any, is_leaf: IsLeaf | None = None) -> Structure:
-    """The containers of a tree without its leaves; structures are compared with `==`.
+    """The containers of a tree without its leaves.
 
+    Parameters
+    ----------
+    tree : pytree
+        Any tree.
+    is_leaf : callable, optional
+        `is_leaf(subtree)` says where to stop, as in `flatten`.
+
+    Returns
+    -------
+    Structure
+        The containers; structures are compared with `==`.
+
+    See Also
+    --------
+    unflatten : The tree of a structure and leaves.
+
+    Examples
+    --------
     >>> structure((1, 2)) == structure(("x", "y"))
     True
     """
@@ -85,8 +140,29 @@ def structure(tree: Any, is_leaf: IsLeaf | None = None) -> Structure:
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
     """The tree of a structure with these leaves.
 
-    Raises InputError if there are not as many as the structure has.
+    Parameters
+    ----------
+    structure : Structure
+        The containers.
+    leaves : iterable
+        As many leaves as the structure has, from left to right.
 
+    Returns
+    -------
+    pytree
+        The tree.
+
+    Raises
+    ------
+    InputError
+        If there are not as many leaves, or `structure` is none.
+
+    See Also
+    --------
+    flatten : The other way round.
+
+    Examples
+    --------
     >>> unflatten(structure({"a": 1, "b": (2, 3)}), [10, 20, 30])
     {'a': 10, 'b': (20, 30)}
     """
@@ -141,11 +217,36 @@ def map(  # noqa: A001 - JAX's name
 def map(  # noqa: A001 - JAX's name
     function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None
 ) -> Any:
-    """`function` applied to each leaf of `tree` and, side by side, to those of further trees.
+    """The tree of what a function makes of each leaf, or of leaves side by side.
 
-    The others must have the containers of the first, and may have any tree in place of its leaves.
-    InputError says where they differ.
+    Parameters
+    ----------
+    function : callable
+        `function(leaf, *others)`, with one further leaf from each of `rest`.
+    tree : pytree
+        Any tree.
+    *rest : pytree
+        Trees with the containers of the first; they may have any tree in place of its leaves.
+        Dicts are matched by key.
+    is_leaf : callable, optional
+        `is_leaf(subtree)` says where to stop in `tree`, as in `flatten`.
 
+    Returns
+    -------
+    pytree
+        The results, in the containers of `tree`.
+
+    Raises
+    ------
+    InputError
+        If the containers differ; it says where.
+
+    See Also
+    --------
+    map_with_path : The same with the path of each leaf.
+
+    Examples
+    --------
     >>> map(lambda x, y: x + y, {"a": 1, "b": (2,)}, {"b": (20,), "a": 10})
     {'a': 11, 'b': (22,)}
     """
@@ -163,10 +264,31 @@ def reduce(
     initial: Any = _MISSING,
     is_leaf: IsLeaf | None = None,
 ) -> Any:
-    """The leaves from left to right joined by `function(so_far, leaf)`.
+    """Join the leaves from left to right.
 
-    Without `initial` the first leaf is what it starts with.
+    Parameters
+    ----------
+    function : callable
+        `function(so_far, leaf)` returns the next `so_far`.
+    tree : pytree
+        Any tree.
+    initial : object, optional
+        What to start with; by default the first leaf.
+    is_leaf : callable, optional
+        `is_leaf(subtree)` says where to stop, as in `flatten`.
 
+    Returns
+    -------
+    object
+        What the last call returned, or `initial` of a tree without leaves.
+
+    Raises
+    ------
+    InputError
+        If the tree has no leaves and there is no `initial`.
+
+    Examples
+    --------
     >>> reduce(lambda total, x: total + x, {"a": 1, "b": (2, 3)}, 0)
     6
     """
@@ -181,8 +303,26 @@ def reduce(
 
 
 def all(tree: Any, is_leaf: IsLeaf | None = None) -> bool:  # noqa: A001 - JAX's name
-    """Whether all leaves are true, of arrays all elements; True for a tree without leaves.
+    """Whether all leaves are true, of arrays all elements.
 
+    Parameters
+    ----------
+    tree : pytree
+        A tree of truth values, arrays, or what else `bool` takes.
+    is_leaf : callable, optional
+        `is_leaf(subtree)` says where to stop, as in `flatten`.
+
+    Returns
+    -------
+    bool
+        The answer; True for a tree without leaves.
+
+    See Also
+    --------
+    any : Whether some leaf is true.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> all({"a": np.array([True, True]), "b": 1})
     True
@@ -193,6 +333,24 @@ def all(tree: Any, is_leaf: IsLeaf | None = None) -> bool:  # noqa: A001 - JAX's
 def any(tree: Any, is_leaf: IsLeaf | None = None) -> bool:  # noqa: A001 - JAX's kin
     """Whether some leaf is true, of an array some element.
 
+    Parameters
+    ----------
+    tree : pytree
+        A tree of truth values, arrays, or what else `bool` takes.
+    is_leaf : callable, optional
+        `is_leaf(subtree)` says where to stop, as in `flatten`.
+
+    Returns
+    -------
+    bool
+        The answer; False for a tree without leaves.
+
+    See Also
+    --------
+    all : Whether all leaves are true.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> any({"a": np.array([False, False]), "b": 0})
     False
@@ -206,11 +364,29 @@ def _truths(leaf: Any, which: str) -> bool:
 
 
 def transpose(outer: Structure | Any, inner: Structure | Any, tree: Any) -> Any:
-    """A tree of trees turned inside out: `outer` around `inner` becomes `inner` around `outer`.
+    """A tree of trees turned inside out: the outer containers become the inner ones.
 
-    `outer` and `inner` are structures, or any trees that have them. None for `inner`: it is that
-    of the first of the inner trees.
+    Parameters
+    ----------
+    outer : Structure or pytree
+        The containers around the inner trees, or any tree that has them.
+    inner : Structure, pytree or None
+        The containers of each inner tree, or any tree that has them. None: those of the first one.
+    tree : pytree
+        `outer` around trees like `inner`.
 
+    Returns
+    -------
+    pytree
+        `inner` around trees like `outer`.
+
+    Raises
+    ------
+    InputError
+        If the tree has other containers, or `outer` has no leaves.
+
+    Examples
+    --------
     >>> transpose(structure([0, 0]), None, [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
     {'a': [1, 3], 'b': [2, 4]}
     """

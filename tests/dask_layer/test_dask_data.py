@@ -384,3 +384,21 @@ def test_without_dask_the_error_names_the_extra():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "Install tapegrad[dask]" in done.stdout
+
+
+def test_a_block_that_one_task_takes_is_made_there():
+    """A partition is one task, and a block that two collections need is still made once."""
+    import dask.array as da
+
+    from tapegrad.dask._partitions import partitions_of
+    from tapegrad.dask._passes import _joined_to, graph_of
+    from tapegrad.dask._tasks import Place
+
+    x = da.ones((10, 3), chunks=(1, -1)) * 2
+    for data, per_partition in ((x, 1), ({"x": x, "y": x.sum(axis=1)}, 2)):
+        partitions = partitions_of("", data)
+        graph, _ = graph_of("step", partitions, [Place(i) for i in range(10)], "name", False)
+        count = len(graph)
+        whole = _joined_to(partitions, graph, "name")
+        assert len(whole) == count + 10 * (per_partition - 1)
+        assert len(partitions.graph) >= 10  # the data keep their own

@@ -7,7 +7,6 @@ import importlib
 import inspect
 import re
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 
@@ -31,13 +30,6 @@ REMEDY = "run: python docs/torch_stubs.py"
 # Classes of torch.utils.data that have a type of samples, or of the numbers of samples.
 OF_SAMPLES = """
 ChainDataset ConcatDataset DataLoader Dataset IterableDataset Sampler StackDataset Subset
-"""
-# As a user checks a program: without the errors of packages that are installed.
-SETTINGS = """\
-[mypy]
-strict = true
-[mypy-tapegrad.*]
-follow_imports = silent
 """
 # Each line that ends so is an error of that kind, and no other is.
 WRONG = """\
@@ -152,35 +144,26 @@ def test_classes_of_samples_can_be_subscripted(kind):
 # --- By mypy ------------------------------------------------------------------------------------
 
 
-def check(tmp_path, *arguments):
-    pytest.importorskip("mypy", reason="mypy comes with the extra `lint`")
-    settings = tmp_path / "mypy.ini"
-    settings.write_text(SETTINGS, encoding="utf-8")
-    command = [sys.executable, "-m", "mypy", "--config-file", settings]
-    command += ["--cache-dir", tmp_path / "cache", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-
 @pytest.mark.slow
-def test_mypy_knows_the_types(tmp_path):
+def test_mypy_knows_the_types(by_mypy):
     """The programs say by `assert_type` what a user expects."""
     said = sum(program.read_text(encoding="utf-8").count("assert_type(") for program in PROGRAMS)
     assert said > 100
-    done = check(tmp_path, *PROGRAMS)
+    done = by_mypy(*PROGRAMS)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.slow
-def test_mypy_finds_mistakes(tmp_path):
+def test_mypy_finds_mistakes(by_mypy, tmp_path):
     program = tmp_path / "wrong.py"
     program.write_text(WRONG, encoding="utf-8")
-    found = re.findall(r"wrong\.py:(\d+): error: .*\[([a-z-]+)\]", check(tmp_path, program).stdout)
+    found = re.findall(r"wrong\.py:(\d+): error: .*\[([a-z-]+)\]", by_mypy(program).stdout)
     lines = enumerate(WRONG.splitlines(), 1)
     wanted = [(str(n), line.partition("  # ")[2]) for n, line in lines if "  # " in line]
     assert found == [(n, kind) for n, kind in wanted if not kind.startswith("allowed")]
 
 
 @pytest.mark.slow
-def test_the_stubs_are_without_errors(tmp_path):
-    done = check(tmp_path, *STUBS)
+def test_the_stubs_are_without_errors(by_mypy):
+    done = by_mypy(*STUBS)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -237,6 +237,11 @@ case(
     lambda L, x, y, q, t: L.LSQUnivariateSpline(x, y[:, 0], t).integral(q[0, 0], q[1, 1]),
     X, Y, Q, X[3:4] + 0.1,
 )  # fmt: skip
+case(
+    "LSQUnivariateSpline of knots in a list",
+    lambda L, x, y, q, t: L.LSQUnivariateSpline(x, y[:, 0], [t, X[4] + 0.1])(q),
+    X, Y, Q, X[3] + 0.1,
+)  # fmt: skip
 case("splrep", lambda L, x, y, q: L.splev(q, L.splrep(x, y[:, 0])), X, Y, Q)
 case("splrep with knots", lambda L, x, y, t, q: L.splev(q, L.splrep(x, y[:, 0], t=t)),
      X, Y, X[3:4] + 0.1, Q)  # fmt: skip
@@ -444,3 +449,15 @@ def test_steps_are_extrapolated_to_the_left(kind):
     value, pull = tapegrad.vjp(f, _Y)
     np.testing.assert_array_equal(value, f(_Y))
     np.testing.assert_array_equal(pull(np.array([2.0, 3.0]))[0], [2, 0, 0, 0, 0, 0, 3])
+
+
+@pytest.mark.parametrize(("degree", "count"), [(1, 3), (2, 4), (3, 5), (1, 5), (3, 8)])
+def test_the_integral_of_a_plain_spline_by_its_limits(degree, count):
+    """Its coefficients are as many as its basis functions, and FITPACK's are more."""
+    ends = [0.0] * degree, [1.0] * degree
+    t = np.concatenate([ends[0], np.linspace(0, 1, count - degree + 1), ends[1]])
+    spline = T.BSpline(t, np.arange(1.0, count + 1), degree)
+    for f in (lambda b: spline.integrate(0.0, b), lambda b: T.splint(0.0, b, spline)):
+        value, slope = tapegrad.value_and_grad(f)(0.4)
+        assert np.isclose(value, f(0.4), rtol=1e-14)
+        assert np.isclose(slope, spline(0.4), rtol=1e-13)

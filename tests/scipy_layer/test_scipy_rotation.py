@@ -58,6 +58,17 @@ def test_derivatives(function):
     check_grads(function, (normal(3, 3),))
 
 
+def test_a_matrix_that_is_no_rotation_counts_as_the_nearest_one():
+    near = Plain.from_rotvec(normal(4, 3)).as_matrix() + 0.1 * normal(4, 3, 3)
+    near[1] *= 3
+    found = Rotation.from_matrix(near).as_matrix()
+    np.testing.assert_allclose(found, Plain.from_matrix(near).as_matrix(), atol=1e-13)
+    exact = Plain.from_rotvec(normal(2, 3)).as_matrix()
+    for at in (near, exact):
+        check_grads(lambda m: Rotation.from_matrix(m).as_matrix(), (at,))
+    assert np.isnan(Rotation.from_matrix(-np.eye(3)).as_quat()).all()
+
+
 def test_near_no_rotation():
     derivative = jacobian(lambda v: Rotation.from_rotvec(v).as_rotvec())(np.zeros(3))
     np.testing.assert_allclose(derivative, np.eye(3))

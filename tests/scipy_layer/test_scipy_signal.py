@@ -17,7 +17,7 @@ from scipy_calls import (
     undecided,
 )
 
-from tapegrad import NotDifferentiableError, grad, jacobian, vjp, vmap
+from tapegrad import BatchingError, NotDifferentiableError, grad, jacobian, jvp, vjp, vmap
 from tapegrad.scipy import signal as ss
 from tapegrad.scipy.signal import windows
 from tapegrad.testing import check_grads
@@ -296,6 +296,59 @@ def test_examples_of_a_vmap_are_filtered():
     )
     np.testing.assert_allclose(
         vmap(lambda x: ss.fftconvolve(x, B))(x), [plain.fftconvolve(one, B) for one in x]
+    )
+
+
+def test_zero_phase_filters_of_a_vmap_have_their_own_sections():
+    """How far a signal is extended follows from the zeros among the sections' coefficients."""
+    sections, x = np.stack([SOS, SOS * [0.7, 1.3, 1, 1, 0.9, 1.1]]), normal(2, 18)
+    expected = [plain.sosfiltfilt(*pair) for pair in zip(sections, x, strict=True)]
+    np.testing.assert_allclose(vmap(ss.sosfiltfilt)(sections, x), expected, rtol=1e-12)
+    slope = grad(lambda sos, x: np.sum(ss.sosfiltfilt(sos, x) ** 2))
+    alone = [slope(*pair) for pair in zip(sections, x, strict=True)]
+    np.testing.assert_allclose(vmap(slope)(sections, x), alone, rtol=1e-10, atol=1e-12)
+    sections[1, :, [2, 5]] = 0
+    with pytest.raises(BatchingError, match=r"sosfiltfilt: sos without padlen="):
+        vmap(ss.sosfiltfilt)(sections, x)
+    known = vmap(lambda sos, x: ss.sosfiltfilt(sos, x, padlen=9))(sections, x)
+    np.testing.assert_allclose(
+        known, [plain.sosfiltfilt(s, x, padlen=9) for s, x in zip(sections, x, strict=True)]
+    )
+
+
+@pytest.mark.parametrize("f", [ss.convolve2d, ss.correlate2d])
+@pytest.mark.parametrize("mode", ["full", "same"])
+def test_images_are_filtered_with_a_fillvalue_that_is_differentiated(f, mode):
+    image, window = normal(4, 5), normal(2, 3)
+    theirs = getattr(plain, f.__name__)
+
+    def filtered(image, window, value):
+        return f(image, window, mode, fillvalue=value)
+
+    for value in (0.0, 1.5):
+        out, pull = vjp(filtered, image, window, value)
+        np.testing.assert_allclose(out, theirs(image, window, mode, fillvalue=value), atol=1e-14)
+        g = normal(*out.shape)
+        moved = theirs(0 * image, window, mode, fillvalue=1.0)  # linear in the value
+        np.testing.assert_allclose(pull(g)[2], np.sum(g * moved), rtol=1e-12)
+    check_grads(filtered, (image, window, 1.5))
+    values = np.array([0.0, 1.5])
+    np.testing.assert_allclose(
+        vmap(lambda v: filtered(image, window, v))(values),
+        [theirs(image, window, mode, fillvalue=v) for v in values],
+        atol=1e-14,
+    )
+
+
+def test_times_of_an_inverse_transform_by_the_sampling_rate():
+    spectrum = complex_normal(5, 4)
+    times, slope = jvp(lambda fs: ss.istft(spectrum, fs=fs)[0], (2.5,), (1.0,))
+    np.testing.assert_array_equal(times, plain.istft(spectrum, fs=2.5)[0])
+    np.testing.assert_allclose(slope, -times / 2.5)
+    rates = np.array([1.0, 2.5])
+    np.testing.assert_array_equal(
+        vmap(lambda fs: ss.istft(spectrum, fs=fs)[0])(rates),
+        [plain.istft(spectrum, fs=fs)[0] for fs in rates],
     )
 
 

@@ -183,6 +183,20 @@ def test_moments_of_a_law_whose_end_is_far_off_and_moves_fast(c):
         np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
+@pytest.mark.parametrize(("b", "c"), [(-2.0, 5.0), (1.8, 5.3)])
+def test_moments_of_a_law_that_ends_where_a_shape_says(b, c):
+    """The mean of truncpareto is b / (b - 1) (1 - c**(1 - b)) / (1 - c**-b)."""
+
+    def mean(b, c):
+        return b / (b - 1) * (1 - c ** (1 - b)) / (1 - c**-b)
+
+    found = grad(stats.truncpareto.mean, (0, 1))(b, c)
+    np.testing.assert_allclose(found, grad(mean, (0, 1))(b, c), rtol=1e-9)
+    found = grad(stats.truncnorm.mean, (0, 1))(0.25, 5.0)
+    density, mean = theirs.truncnorm.pdf([0.25, 5.0], 0.25, 5.0), theirs.truncnorm.mean(0.25, 5.0)
+    np.testing.assert_allclose(found, density * [mean - 0.25, 5.0 - mean], rtol=1e-9)
+
+
 def test_moments_of_powers_at_the_ends_and_of_heavy_tails():
     for name, shapes in {"beta": (2, 0.05), "gamma": (0.05,), "rdist": (0.3,)}.items():
         for method in ("var", "entropy"):
@@ -548,6 +562,33 @@ def test_quantiles_at_the_ends():
     assert grad(stats.gamma.ppf, 1)(0.0, 2.0) == 0
     lower, upper = grad(lambda s: stats.norm.interval(0.9, 0.0, s)[1])(2.0), theirs.norm.ppf(0.95)
     np.testing.assert_allclose(lower, upper)
+
+
+def test_a_median_where_the_density_vanishes_moves_with_no_shape():
+    for name in ("dgamma", "dweibull"):
+        for method in ("ppf", "isf", "median"):
+            level = () if method == "median" else (0.5,)
+
+            def call(*p, name=name, method=method, level=level):
+                return getattr(getattr(stats, name), method)(*level, *p)
+
+            np.testing.assert_array_equal(grad(call, (0, 1, 2))(1.1, 0.3, 1.7), (0, 1, 0))
+    assert np.isfinite(grad(grad(stats.dgamma.ppf, 1), 1)(0.6, 1.1))
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "shapes", "point"),
+    [
+        ("expon", "cdf", (), 27.6),
+        ("burr12", "cdf", (10.0, 4.0), 3.7),
+        ("burr", "sf", (10.5, 4.3), 0.53),
+    ],
+)
+def test_slopes_at_the_far_side_keep_their_digits(name, method, shapes, point):
+    """1 - cdf is as small as 1e-12 there, and its slope is the density all the same."""
+    density = getattr(theirs, name).pdf(point, *shapes)
+    found = grad(getattr(getattr(stats, name), method))(point, *shapes)
+    np.testing.assert_allclose(found, density if method == "cdf" else -density, rtol=1e-12)
 
 
 def test_objects_are_pickled_by_name():

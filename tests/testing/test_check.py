@@ -91,6 +91,26 @@ def test_beside_a_pole_small_steps_tell_the_slope(gap):
     assert abs(found.slope[0] - 1 / gap) <= found.error[0] <= 1e-3 / gap
 
 
+def test_so_near_to_a_pole_that_one_step_alone_is_small_is_no_jump():
+    found = along(lambda t: np.log(np.abs(1e-12 + t)))
+    assert VERDICTS[found.verdict[0]] == "undefined"
+
+
+@pytest.mark.parametrize("within", [lambda x: x, np.log1p])
+def test_values_on_a_grid_do_not_look_linear_by_luck(within):
+    # Steps of 160 and 10 units of the grid, a sixteenth of each other, would both be rounded up.
+    found = along(lambda t: within(np.float64((1 + 1e-12 * (1 + 1.1369616873214542 * t)) - 1)))
+    assert abs(found.slope[0] - 1.1369616873214542e-12) <= 2 * found.error[0] < 2e-13
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: (1 + x) - 1, lambda x: np.log(1 + x), lambda x: np.exp(x) - 1],
+)
+def test_what_is_rounded_within_passes(function):
+    check(function, (1e-12,), "gradient", blame=False)
+
+
 def test_a_difference_is_shown_in_digits_that_tell_it():
     def solved(x):
         return x * x * x

@@ -13,11 +13,34 @@ Function = Callable[..., Any]
 
 @primitive
 def fixed_point(f: Function, a: Any, x0: Any, distance: Function, tol: float) -> Any:
-    """The limit of `x = f(a)(x)` from x0, when `distance(x, the x before)` is at most tol.
+    """The limit of an iteration, differentiable by the parameters of its step.
 
-    Differentiable by a, to any order: the derivative is a fixed point as well. It does not depend
-    on x0.
+    The derivative, to any order, is a fixed point as well. It does not depend on x0.
 
+    Parameters
+    ----------
+    f : callable
+        `f(a)` returns the step, a function of x that returns the next x.
+    a : pytree
+        The parameters.
+    x0 : pytree
+        Where to start.
+    distance : callable
+        `distance(x, before)` returns a number.
+    tol : float
+        It ends where the distance of a step is at most this; if it never is, it does not end.
+
+    Returns
+    -------
+    pytree
+        The last x.
+
+    See Also
+    --------
+    tapegrad.implicit.fixed_point : With acceleration, and an error where nothing converges.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from tapegrad.autograd import grad
     >>> def newton(a):
@@ -37,7 +60,29 @@ def fixed_point(f: Function, a: Any, x0: Any, distance: Function, tol: float) ->
 def fixed_point_vjp(
     ans: Any, f: Function, a: Any, x0: Any, distance: Function, tol: float
 ) -> Function:
-    """The vjp of `fixed_point` by a, a fixed point of the transposed step."""
+    """The vjp of `fixed_point` by a, a fixed point of the transposed step.
+
+    Parameters
+    ----------
+    ans : pytree
+        The fixed point.
+    f, a, x0, distance, tol : object
+        See `fixed_point`.
+
+    Returns
+    -------
+    callable
+        `vjp(g)`, the cotangent of a.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def step(a):
+    ...     return lambda x: 0.5 * (x + a / x)
+    >>> vjp = fixed_point_vjp(2.0, step, 4.0, 1.0, lambda x, y: np.abs(x - y), 1e-12)
+    >>> float(vjp(1.0))
+    0.25
+    """
 
     def backwards(params: Any) -> Function:
         a, x, x_bar = params

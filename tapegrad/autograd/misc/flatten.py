@@ -29,11 +29,29 @@ def _sorted_dicts(value: Tree) -> Any:
 
 
 def flatten(value: Tree) -> tuple[Any, Function]:
-    """`(vector, unflatten)` of a container of numbers and arrays; dicts go by sorted keys.
+    """A container of numbers and arrays as one vector, and the function that undoes it.
 
-    `unflatten(vector)` is a container like `value`. A vector holds one dtype: that of all parts
-    together; `unflatten` gives each floating part its own again.
+    Both can be differentiated. Dicts go by sorted keys.
 
+    Parameters
+    ----------
+    value : pytree
+        Numbers and arrays.
+
+    Returns
+    -------
+    vector : ndarray
+        Of shape (n,) and one dtype, that of all parts together.
+    unflatten : callable
+        `unflatten(vector)` is a container like `value`; each floating part has its own dtype
+        again.
+
+    See Also
+    --------
+    tapegrad.tree.ravel : The same with dicts in their own order.
+
+    Examples
+    --------
     >>> vector, unflatten = flatten({"w": np.ones((2, 1)), "b": 3.0})
     >>> vector
     array([3., 1., 1.])
@@ -79,7 +97,35 @@ class _Like:
 
 
 def flatten_func(func: Function, example: Tree) -> tuple[Function, Function, Any]:
-    """A function of containers as one of vectors: `(function, unflatten, vector of example)`."""
+    """A function of containers as one of vectors.
+
+    Parameters
+    ----------
+    func : callable
+        `func(value, *args)` returns a container.
+    example : pytree
+        A container like its first argument.
+
+    Returns
+    -------
+    flat : callable
+        `flat(vector, *args)` returns the result as a vector.
+    unflatten : callable
+        The container of a vector.
+    vector : ndarray
+        The vector of the example.
+
+    See Also
+    --------
+    flatten : One container as a vector.
+
+    Examples
+    --------
+    >>> product = lambda p: {"y": p["a"] * p["b"]}
+    >>> flat, unflatten, vector = flatten_func(product, {"a": 2.0, "b": 3.0})
+    >>> flat(vector)
+    array([6.])
+    """
     vector, unflatten = flatten(example)
 
     def flat(x: Any, *args: Any) -> Any:

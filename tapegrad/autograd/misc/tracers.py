@@ -16,7 +16,22 @@ Function = Callable[..., Any]
 
 
 class ConstGraphNode(Node):
-    """A call that can be repeated with other values of its traced arguments."""
+    """A call that can be repeated with other values of its traced arguments.
+
+    Attributes
+    ----------
+    parents : list of ConstGraphNode
+        The calls of which the traced arguments came.
+    partial_fun : callable or None
+        `partial_fun(values)` repeats the call; None at the input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> value, node = trace(ConstGraphNode.new_root(), lambda x: np.sin(x) * 2, 0.0)
+    >>> float(node.partial_fun([3.0])), len(node.parents)
+    (6.0, 1)
+    """
 
     __slots__ = ("parents", "partial_fun")
 
@@ -37,7 +52,30 @@ class ConstGraphNode(Node):
 
 
 def const_graph_unary(fun: Function) -> Function:
-    """A function of one argument, of which Python runs once; later calls repeat its graph."""
+    """A function of one argument, of which Python runs once; later calls repeat its graph.
+
+    Parameters
+    ----------
+    fun : callable
+        The function.
+
+    Returns
+    -------
+    callable
+        The function of repeated calls. The first call raises OutputError if the output is
+        independent of the input.
+
+    See Also
+    --------
+    const_graph : The same of several arguments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> f = const_graph_unary(np.sin)
+    >>> float(f(0.0)), float(f(np.pi / 2))
+    (0.0, 1.0)
+    """
     graph: list[Any] = []
     lock = threading.Lock()
 
@@ -58,11 +96,32 @@ def const_graph_unary(fun: Function) -> Function:
 
 
 def const_graph(fun: Function, *args: Any, **kwargs: Any) -> Function:
-    """`fun` with first arguments and keywords fixed: Python runs once, for the graph of its calls.
+    """A function of which Python runs once, for the graph of its calls.
 
     Branches on values are those of the first call, and constants keep the values that they had:
     `tapegrad.compile` has neither restriction.
 
+    Parameters
+    ----------
+    fun : callable
+        The function.
+    *args : object
+        First arguments that are fixed.
+    **kwargs : object
+        Keywords that are fixed.
+
+    Returns
+    -------
+    callable
+        A function of the other positional arguments. Its first call raises OutputError if the
+        output is independent of them.
+
+    See Also
+    --------
+    tapegrad.compile : Programs with guards.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> f = const_graph(lambda x, y: np.sin(x) + y)
     >>> f(0.0, 1.0) == 1.0 and f(0.0, 2.0) == 2.0
@@ -79,7 +138,22 @@ def const_graph(fun: Function, *args: Any, **kwargs: Any) -> Function:
 
 
 class FullGraphNode(Node):
-    """A call with its value, and `recipe`: function, arguments, keywords, (position, parent)."""
+    """A call with its value, and all that it takes to look at it.
+
+    Attributes
+    ----------
+    value : object
+        The result; None at the input.
+    recipe : tuple
+        The function, its arguments, its keywords, and pairs (position, parent).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> node = full_graph(lambda x: np.sin(x) * 2, 0.0)
+    >>> float(node.value), node.recipe[0].__name__
+    (0.0, 'multiply')
+    """
 
     __slots__ = ("recipe", "value")
 
@@ -96,7 +170,28 @@ class FullGraphNode(Node):
 
 
 def full_graph(fun: Function, *args: Any, **kwargs: Any) -> Any:
-    """The node of `fun(*args)`, with all calls behind it."""
+    """The node of a call, with all calls behind it.
+
+    Parameters
+    ----------
+    fun : callable
+        The function.
+    *args : object
+        Its arguments, which are traced.
+    **kwargs : object
+        Its keywords, which are not.
+
+    Returns
+    -------
+    FullGraphNode or None
+        The node of the result; None, with a warning, if it does not depend on the arguments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> full_graph(lambda x: np.sin(x) * 2, 0.0).recipe[1]
+    (np.float64(0.0), 2)
+    """
     return trace(FullGraphNode.new_root(), lambda args: fun(*args, **kwargs), args)[1]
 
 

@@ -17,12 +17,46 @@ from tapegrad.autograd.numpy._names import names_of
 
 
 def T(x: Any) -> Any:
-    """The matrices in the last two axes, transposed."""
+    """The matrices in the last two axes, transposed.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., m, n).
+
+    Returns
+    -------
+    ndarray
+        Of shape (..., n, m).
+
+    Examples
+    --------
+    >>> T(np.array([[1.0, 2.0]]))
+    array([[1.],
+           [2.]])
+    """
     return np.swapaxes(x, -1, -2)
 
 
 def adjoint(x: Any) -> Any:
-    """The matrices in the last two axes, transposed and conjugated."""
+    """The matrices in the last two axes, transposed and conjugated.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., m, n).
+
+    Returns
+    -------
+    ndarray
+        Of shape (..., n, m).
+
+    Examples
+    --------
+    >>> adjoint(np.array([[1j, 2.0]]))
+    array([[0.-1.j],
+           [2.-0.j]])
+    """
     return np.conj(T(x))
 
 
@@ -40,6 +74,24 @@ def _of_triangle(a: Any, UPLO: str) -> Any:
 def eigh(a: Any, UPLO: Any = "L") -> Any:
     """As `numpy.linalg.eigh`; the cotangent has the triangle that UPLO names alone.
 
+    Parameters
+    ----------
+    a : array_like
+        Hermitian matrices of shape (..., n, n).
+    UPLO : {"L", "U"}, default "L"
+        The triangle that is read.
+
+    Returns
+    -------
+    EighResult
+        The eigenvalues of shape (..., n), rising, and the eigenvectors in columns, (..., n, n).
+
+    See Also
+    --------
+    tapegrad.numpy.linalg.eigh : Its cotangent is symmetric.
+
+    Examples
+    --------
     >>> from tapegrad.autograd import grad
     >>> grad(lambda a: np.sum(eigh(a)[0] ** 2))(np.array([[1.0, 2.0], [2.0, 3.0]]))
     array([[2., 0.],

@@ -19,7 +19,25 @@ from tapegrad.autograd.numpy.numpy_vjps import (
 
 
 def broadcast(x: Any, target: Any) -> Any:
-    """A tangent broadcast to the shape, and the real or complex kind, of a target."""
+    """A tangent broadcast to the shape, and the real or complex kind, of a target.
+
+    Parameters
+    ----------
+    x : array_like
+        The tangent.
+    target : array_like
+        What it is to be like.
+
+    Returns
+    -------
+    ndarray
+        The tangent; complex if the target is.
+
+    Examples
+    --------
+    >>> broadcast(1.0, np.zeros(2))
+    array([1., 1.])
+    """
     shape, _ndim, _dtype, iscomplex = metadata(target)
     x = x if np.shape(x) == shape else np.broadcast_to(x, np.broadcast_shapes(shape, np.shape(x)))
     return x + 0j if iscomplex and not np.iscomplexobj(x) else x

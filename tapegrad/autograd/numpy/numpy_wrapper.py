@@ -24,10 +24,26 @@ notrace_functions = [np.ndim, np.shape, np.iscomplexobj, np.result_type]
 
 
 def wrap_namespace(old: dict[str, Any], new: dict[str, Any]) -> None:
-    """Put the names of a module (its `__dict__`) into another, with functions as primitives.
+    """Put the names of a module into another, with functions as primitives.
 
     Functions that tapegrad differentiates stay what they are, NumPy's those of `tapegrad.numpy`.
     Declare the derivatives of the others with `defvjp`.
+
+    Parameters
+    ----------
+    old : dict
+        The `__dict__` of the module.
+    new : dict
+        The `__dict__` of the other, which is written into. Modules and names that begin with two
+        underscores are left out.
+
+    Examples
+    --------
+    >>> import math
+    >>> names = {}
+    >>> wrap_namespace(vars(math), names)
+    >>> names["floor"](2.5)
+    2
     """
     wrapped: dict[int, Any] = {}
     for name, value in old.items():
@@ -56,7 +72,32 @@ def _has_hash(value: Any) -> bool:
 
 
 def where(condition: Any, *args: Any, **kwargs: Any) -> Any:
-    """As `numpy.where`; of Python's own values alone it returns such values."""
+    """As `numpy.where`; of Python's own values alone it returns such values.
+
+    Parameters
+    ----------
+    condition : array_like
+        Where to choose the first.
+    *args : array_like
+        Two arrays to choose from, or none.
+    **kwargs : array_like
+        The same by the names `x` and `y`.
+
+    Returns
+    -------
+    ndarray, tuple of ndarray, list or number
+        The chosen elements; without arrays to choose from, the indices where the condition holds.
+
+    Raises
+    ------
+    ValueError
+        If one of the two arrays is missing.
+
+    Examples
+    --------
+    >>> where(True, 1.0, 2.0), where(np.array([True, False]), 1.0, 2.0)
+    (1.0, array([1., 2.]))
+    """
     if not args and not kwargs:
         return np.where(condition)
     if len(args) + len(kwargs) != 2:
@@ -74,24 +115,108 @@ def _is_array(leaf: Any) -> bool:
 
 
 def concatenate_args(axis: int, *args: Any) -> Any:
-    """`np.concatenate(args, axis)`."""
+    """The arrays joined along an axis, `np.concatenate(args, axis)`.
+
+    Parameters
+    ----------
+    axis : int
+        The axis.
+    *args : array_like
+        The arrays.
+
+    Returns
+    -------
+    ndarray
+        The joined array.
+
+    Examples
+    --------
+    >>> concatenate_args(0, np.ones(1), np.zeros(1))
+    array([1., 0.])
+    """
     return np.concatenate(args, axis)
 
 
 def array_from_args(array_args: Sequence[Any], array_kwargs: dict[str, Any], *args: Any) -> Any:
-    """`np.array(args, *array_args, **array_kwargs)`."""
+    """An array of items, `np.array(args, *array_args, **array_kwargs)`.
+
+    Parameters
+    ----------
+    array_args : sequence
+        Further arguments of `np.array`.
+    array_kwargs : dict
+        Its keywords.
+    *args : array_like
+        The items, which may be traced.
+
+    Returns
+    -------
+    ndarray
+        The array.
+
+    Examples
+    --------
+    >>> array_from_args((), {"dtype": float}, 1, 2)
+    array([1., 2.])
+    """
     return _namespace.array(args, *array_args, **array_kwargs)
 
 
 def wrap_if_boxes_inside(raw_array: Any, slow_op_name: str | None = None) -> Any:
-    """An array of objects, of which some are traced, as a traced array."""
+    """An array of objects, of which some are traced, as a traced array.
+
+    Parameters
+    ----------
+    raw_array : ndarray
+        The array; of another dtype it is returned as it is.
+    slow_op_name : str, optional
+        HIPS's name of what was called; not used.
+
+    Returns
+    -------
+    ndarray
+        The array of numbers.
+
+    Examples
+    --------
+    >>> wrap_if_boxes_inside(np.ones(2))
+    array([1., 1.])
+    """
     if not is_array(raw_array) or raw_array.dtype != object:
         return raw_array
     return _namespace.array(list(raw_array.ravel())).reshape(raw_array.shape)
 
 
 def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """Matrices, along the last two axes, with the last axis of D on their diagonals."""
+    """Matrices, along the last two axes, with the last axis of an array on their diagonals.
+
+    Parameters
+    ----------
+    D : ndarray
+        Of shape (..., n).
+    offset : int, default 0
+        Has to be 0.
+    axis1 : int, default 0
+        Has to be -1.
+    axis2 : int, default 1
+        Has to be -2.
+
+    Returns
+    -------
+    ndarray
+        Of shape (..., n, n).
+
+    Raises
+    ------
+    NotImplementedError
+        For another offset or other axes.
+
+    Examples
+    --------
+    >>> make_diagonal(np.array([1.0, 2.0]), axis1=-1, axis2=-2)
+    array([[1., 0.],
+           [0., 2.]])
+    """
     if (offset, axis1, axis2) != (0, -1, -2):
         raise NotImplementedError(
             "make_diagonal: expected offset=0, axis1=-1, axis2=-2. Use np.diagflat."
@@ -100,12 +225,53 @@ def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> An
 
 
 def metadata(A: Any) -> tuple[Any, int, Any, bool]:
-    """Shape, number of axes, dtype and whether complex."""
+    """Shape, number of axes, dtype and whether complex.
+
+    Parameters
+    ----------
+    A : array_like
+        The array.
+
+    Returns
+    -------
+    tuple
+        `(shape, ndim, dtype, iscomplex)`.
+
+    Examples
+    --------
+    >>> metadata(np.ones((2, 3)))
+    ((2, 3), 2, dtype('float64'), False)
+    """
     return np.shape(A), np.ndim(A), np.result_type(A), bool(np.iscomplexobj(A))
 
 
 def parse_einsum_input(*args: Any) -> Any:
-    """Subscripts of the operands and of the result, and the operands, of a call of einsum."""
+    """Subscripts of the operands and of the result, and the operands, of a call of einsum.
+
+    Parameters
+    ----------
+    *args : object
+        The arguments: subscripts as a string, and the operands.
+
+    Returns
+    -------
+    inputs : str
+        The subscripts of the operands.
+    output : str
+        Those of the result.
+    operands : list
+        The operands, plain.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If the subscripts are no string.
+
+    Examples
+    --------
+    >>> parse_einsum_input("ij, jk", 1.0, 2.0)
+    ('ij,jk', 'ik', [1.0, 2.0])
+    """
     subscripts = args[0]
     if not isinstance(subscripts, str):
         raise NotDifferentiableError(
@@ -127,7 +293,20 @@ class _OfIntegers(type):
 
 
 def wrap_intdtype(cls: type) -> type:
-    """A class of integers, whose call takes traced values for the numbers that they are."""
+    """A class of integers, whose call takes traced values for the numbers that they are.
+
+    It is made of `cls`, a class of NumPy's integers.
+
+    Returns
+    -------
+    type
+        The class to call; `isinstance` of it asks for NumPy's own.
+
+    Examples
+    --------
+    >>> isinstance(np.int64(3), wrap_intdtype(np.int64))
+    True
+    """
 
     def make(_cls: type, *args: Any, **kwargs: Any) -> Any:
         return cls(*map(getval, args), **kwargs)

@@ -11,7 +11,24 @@ __getattr__, __dir__ = namespace("integrate")
 
 
 def argnums_unpack(all_vjp_builder: Callable[..., Any]) -> Callable[..., Any]:
-    """A maker for `defvjp_argnums` of one `(ans, *args, **kwargs)` for all arguments at once."""
+    """A maker for `defvjp_argnums` of a maker for all arguments at once.
+
+    Parameters
+    ----------
+    all_vjp_builder : callable
+        `all_vjp_builder(ans, *args, **kwargs)` returns `vjp(g)`, the cotangents of all arguments.
+
+    Returns
+    -------
+    callable
+        The maker.
+
+    Examples
+    --------
+    >>> maker = argnums_unpack(lambda ans, x, y: lambda g: (g * y, g * x))
+    >>> maker((1,), 6.0, (2.0, 3.0), {})(1.0)
+    [2.0]
+    """
 
     def maker(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Callable[..., Any]:
         vjp = all_vjp_builder(ans, *args, **kwargs)

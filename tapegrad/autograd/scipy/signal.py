@@ -19,14 +19,32 @@ def convolve(
 ) -> Any:
     """Convolution along pairs of axes, sums of products along other pairs, outer on the rest.
 
-    A, B: arrays, or traced arrays. axes: two lists of axes, of A and of B, that are convolved with
-    each other; by default all. dot_axes: likewise, axes over which products are summed. mode:
-    "full" (a + b - 1 elements along an axis), "valid" (those without padding) or "same" (as many
-    as A has). The result has the other axes of A, those of B, then the convolved ones.
+    Parameters
+    ----------
+    A, B : array_like
+        Arrays, or traced arrays.
+    axes : sequence of two sequences of int, optional
+        The axes of A and of B that are convolved with each other; by default all.
+    dot_axes : sequence of two sequences of int, optional
+        The axes of A and of B over which products are summed; by default none.
+    mode : {"full", "valid", "same"}, default "full"
+        a + b - 1 elements along an axis, those without padding, or as many as A has.
 
-    Raises ShapeMismatchError for mode "valid" where neither array is the larger one along all
-    convolved axes, and for unlike sizes of `dot_axes`.
+    Returns
+    -------
+    ndarray
+        It has the other axes of A, those of B, then the convolved ones.
 
+    Raises
+    ------
+    ShapeMismatchError
+        For "valid" where neither array is the larger one along all convolved axes, and for unlike
+        sizes of `dot_axes`.
+    ValueError
+        For another mode.
+
+    Examples
+    --------
     >>> convolve(np.array([1.0, 2.0]), np.array([1.0, 1.0, 1.0]))
     array([1., 3., 3., 2.])
     """

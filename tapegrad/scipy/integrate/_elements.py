@@ -139,12 +139,42 @@ def _by_elements(name: str, f: Function, a: Any, b: Any, args: Any, options: Any
 
 
 def tanhsinh(f: Function, a: Any, b: Any, *, args: Any = (), **options: Any) -> Any:
-    """SciPy's tanhsinh, differentiable by finite limits, args and what f closes over.
+    """Integrate by the tanh-sinh rule, as SciPy's tanhsinh, with derivatives.
 
-    Each element of the result belongs to those of a, b and args, as in SciPy. The integral is
-    traced, the rest of the result is plain. Each element of an array that f closes over costs one
-    more integral. InputError of `log` and `preserve_shape`, and of a limit that is traced and
-    infinite.
+    They are those by finite limits, args and what f closes over. Each element of an array that f
+    closes over costs one more integral. A plain call is SciPy's.
+
+    Parameters
+    ----------
+    f : callable
+        The integrand, `f(x, *args)`, elementwise.
+    a, b : array_like
+        The limits, which broadcast with each other and args.
+    args : tuple of array_like, default ()
+        Further arguments of the function.
+    **options : object
+        SciPy's: maxlevel, minlevel, atol, rtol, callback; of plain values log and preserve_shape
+        too.
+
+    Returns
+    -------
+    object
+        SciPy's result. The integral is traced, the rest is plain. Each element belongs to those of
+        a, b and args.
+
+    Raises
+    ------
+    InputError
+        Of log and preserve_shape, and of a limit that is traced and infinite.
+    BatchingError
+        Under vmap.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> total = lambda b: np.sum(tanhsinh(np.exp, 0.0, b).integral)
+    >>> bool(np.allclose(tapegrad.grad(total)(np.array([0.5, 1.0])), np.exp([0.5, 1.0])))
+    True
     """
     for end in (a, b):
         if in_trace(end) and not np.all(np.isfinite(raw_value(end))):
@@ -160,7 +190,42 @@ def tanhsinh(f: Function, a: Any, b: Any, *, args: Any = (), **options: Any) -> 
 
 
 def nsum(f: Function, a: Any, b: Any, *, step: Any = 1, args: Any = (), **options: Any) -> Any:
-    """SciPy's nsum, differentiable by args and what f closes over; a, b and step are constants."""
+    """Sum a series, as SciPy's nsum, with derivatives by args and what f closes over.
+
+    A plain call is SciPy's.
+
+    Parameters
+    ----------
+    f : callable
+        The terms, `f(x, *args)`, elementwise.
+    a, b : array_like
+        The first and the last term; constants.
+    step : array_like, default 1
+        The step; a constant.
+    args : tuple of array_like, default ()
+        Further arguments of the function.
+    **options : object
+        SciPy's: maxterms, tolerances; of plain values log too.
+
+    Returns
+    -------
+    object
+        SciPy's result. The sum is traced, the rest is plain.
+
+    Raises
+    ------
+    InputError
+        If a, b or step is traced, or of log.
+    BatchingError
+        Under vmap.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> zeta = lambda s: nsum(lambda k: k**-s, 1, np.inf).sum
+    >>> bool(np.isclose(tapegrad.grad(zeta)(2.0), -0.937548254316))
+    True
+    """
     for key, value in {"a": a, "b": b, "step": step}.items():
         if in_trace(lift(value)):
             raise InputError(

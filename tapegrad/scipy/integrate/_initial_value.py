@@ -42,36 +42,84 @@ def solve_ivp(
     checkpoints: int | None = None,
     **options: Any,
 ) -> Any:
-    """SciPy's solve_ivp, differentiable by all that its solution depends on.
+    """Solve an initial value problem, as SciPy's solve_ivp, with derivatives.
 
-    That is y0, the ends of t_span, the times t_eval, args, and every traced value that fun and
-    the events close over. Results: `sol.y` (size, times); `sol.t`, whose first and last element
-    move with t_span, the others with t_eval (steps that the solver chose are constant); `sol.sol`,
-    by the times asked and all of the above; `sol.t_events` and `sol.y_events`, by the implicit
-    function theorem, and with them the end where an event is terminal. fun returns an array or a
-    list. SciPy calls it with plain numbers.
+    They are those by all that it depends on: y0, the ends of t_span, the times t_eval, args, and
+    every traced value that fun and the events close over. A plain call is SciPy's.
 
-    gradient: how the derivatives are computed, in any order of each:
-        "adjoint" (the default): forward mode solves for the sensitivities along with the states;
-        reverse mode solves the adjoint equation backward, to the same tolerances or to those in
-        the dict `adjoint` (rtol, atol; with method or max_step, by SciPy's solver; it is solved
-        for all steps at once where fun can be mapped and y0 is short). They are derivatives of the
-        exact solution, as right as the tolerances say. The trajectory is kept as dense output;
-        with `checkpoints=n` at most n states are kept, and the parts between are solved again.
-        "forward": the same, but reverse mode takes sensitivities by every element of y0 and the
-        parameters, solved forward. For few parameters of stiff problems. Of complex values the
-        adjoint is taken.
-        "steps": the exact derivative of the numerical solution for the steps that the solver
-        chose, which do not move: methods RK23, RK45 and DOP853, without events.
+    Parameters
+    ----------
+    fun : callable
+        `fun(t, y, *args)`, which returns an array or a list of shape (size,). SciPy calls it with
+        plain numbers.
+    t_span : pair of float
+        The first and the last time.
+    y0 : array_like, shape (size,)
+        The state at the first time.
+    method : str or OdeSolver, default "RK45"
+        SciPy's solver.
+    t_eval : array_like, shape (times,), optional
+        The times asked; the steps of the solver by default.
+    dense_output : bool, default False
+        Whether `sol.sol` is there.
+    events : callable or list of callable, optional
+        SciPy's events, `event(t, y, *args)`.
+    vectorized : bool, default False
+        Whether fun takes states (size, count).
+    args : tuple, optional
+        Further arguments of fun and the events.
+    gradient : {"adjoint", "forward", "steps"}, default "adjoint"
+        How the derivatives are computed, in any order of each:
 
-    Under vmap the examples are solved one after another, at the times t_eval, which must be given.
+        - "adjoint": forward mode solves for the sensitivities along with the states; reverse mode
+          solves the adjoint equation backward, to the same tolerances or to those of `adjoint`
+          (for all steps at once where fun can be mapped and y0 is short). They are derivatives of
+          the exact solution, as right as the tolerances say.
+        - "forward": the same, but reverse mode takes sensitivities by every element of y0 and the
+          parameters, solved forward. For few parameters of stiff problems. Of complex values the
+          adjoint is taken.
+        - "steps": the exact derivative of the numerical solution for the steps that the solver
+          chose, which do not move: methods RK23, RK45 and DOP853, without events.
+    adjoint : dict, optional
+        Tolerances of the adjoint equation, rtol and atol; with method or max_step it is solved by
+        SciPy's solver.
+    checkpoints : int, optional
+        At most so many states are kept, and the parts between are solved again. By default the
+        trajectory is kept as dense output.
+    **options : object
+        SciPy's others, such as rtol, atol, max_step.
 
+    Returns
+    -------
+    OdeResult
+        `sol.y` (size, times); `sol.t`, whose first and last element move with t_span, the others
+        with t_eval (steps that the solver chose are constant); `sol.sol`, by the times asked and
+        all of the above; `sol.t_events` and `sol.y_events`, by the implicit function theorem, and
+        with them the end where an event is terminal.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of a traced call whose solution failed, or that asks for the time of an event which changes
+        at the rate zero there.
+    InputError
+        Of another `gradient`.
+    BatchingError
+        Under vmap without t_eval, or with events or dense_output: the examples are solved one
+        after another, at the times t_eval.
+
+    See Also
+    --------
+    odeint : SciPy's older interface.
+
+    Notes
+    -----
     A gradient costs least where fun can be mapped (`tapegrad.vmap`): it does not branch on t or y.
     A jump of fun adds to no derivative by what moves its place: end the solution there, by t_span
     or a terminal event, and start again.
 
-    Raises NotDifferentiableError of a traced call whose solution failed. A plain call is SciPy's.
-
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> def left(rate):
     ...     return solve_ivp(lambda t, y: -rate * y, (0, 2), [1.0], rtol=1e-9, atol=1e-9).y[0, -1]
@@ -393,12 +441,80 @@ def odeint(
     adjoint: dict[str, Any] | None = None,
     checkpoints: int | None = None,
 ) -> Any:
-    """SciPy's odeint, differentiable by y0, the times t, args and what func closes over.
+    """Solve an initial value problem, as SciPy's odeint, with derivatives.
 
-    gradient ("adjoint" or "forward"), adjoint and checkpoints are as in `solve_ivp`; the backward
-    solution and the trajectory that it follows are those of solve_ivp with LSODA and the same
-    tolerances.
+    They are those by y0, the times t, args and what func closes over. A plain call is SciPy's. The
+    backward solution and the trajectory that it follows are those of `solve_ivp` with LSODA and
+    the same tolerances.
 
+    Parameters
+    ----------
+    func : callable
+        `func(y, t, *args)`, which returns an array or a list of shape (size,).
+    y0 : array_like, shape (size,)
+        The state at the first time.
+    t : array_like, shape (times,)
+        The times.
+    args : tuple, default ()
+        Further arguments of func.
+    Dfun : callable, optional
+        The Jacobian of func.
+    col_deriv : bool, default False
+        Whether Dfun returns derivatives down columns.
+    full_output : bool, default False
+        Whether SciPy's further output is returned.
+    ml, mu : int, optional
+        Bands of the Jacobian.
+    rtol, atol : float, optional
+        Tolerances, 1.49012e-8 by default.
+    tcrit : array_like, optional
+        Times at which to be careful.
+    h0, hmax, hmin : float, default 0
+        The first, the largest and the least step; 0 lets the solver choose.
+    ixpr : bool, default False
+        Whether SciPy prints changes of its method.
+    mxstep : int, default 0
+        The most steps between two times; 0 lets the solver choose.
+    mxhnil : int, default 0
+        The most messages.
+    mxordn, mxords : int, default 12 and 5
+        The highest orders of the nonstiff and the stiff method.
+    printmessg : bool, default False
+        Whether SciPy prints a message at the end.
+    tfirst : bool, default False
+        Whether func is `func(t, y, *args)`.
+    gradient : {"adjoint", "forward"}, default "adjoint"
+        As of `solve_ivp`.
+    adjoint : dict, optional
+        As of `solve_ivp`.
+    checkpoints : int, optional
+        As of `solve_ivp`.
+
+    Returns
+    -------
+    array, shape (times, size)
+        The states; with `full_output` a pair of them and SciPy's dict.
+
+    Raises
+    ------
+    InputError
+        Of another `gradient`.
+    NotDifferentiableError
+        Of a traced call whose solution failed.
+    BatchingError
+        Of `full_output` under vmap.
+
+    See Also
+    --------
+    solve_ivp : SciPy's newer interface.
+
+    Notes
+    -----
+    A traced call heeds rtol, atol, tcrit, h0, hmax, hmin and mxstep; the other options of the
+    solver count in plain calls, and with `full_output`.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> def left(rate):
     ...     return odeint(lambda y, t: -rate * y, 1.0, [0.0, 2.0])[-1, 0]

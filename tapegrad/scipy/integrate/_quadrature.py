@@ -62,17 +62,61 @@ def quad(
     wvar: Any = None,
     **options: Any,
 ) -> Any:
-    """SciPy's quad, differentiable by the limits, args and what func closes over.
+    """Integrate a function of one variable, as SciPy's quad, with derivatives.
 
+    They are those by the limits, args and what func closes over. A plain call is SciPy's.
+
+    Parameters
+    ----------
+    func : callable
+        The integrand, `func(x, *args)`; it is called with plain numbers.
+    a, b : float
+        The limits. An infinite one does not move.
+    args : tuple, default ()
+        Further arguments of the function, which may be traced.
+    full_output : int, default 0
+        Whether SciPy's further outputs are returned; they are plain.
+    epsabs, epsrel : float, default 1.49e-8
+        The absolute and the relative tolerance, of the derivatives' integrals too.
+    limit : int, default 50
+        The most intervals.
+    points : sequence of float, optional
+        Where the integrand is difficult. They may be traced, between finite limits: a jump of the
+        integrand that moves with a parameter counts where it is one of the points. A jump that is
+        neither a limit nor a point adds nothing to the derivative, as no value of the integrand's
+        derivative tells of it.
+    weight : str, optional
+        SciPy's name of a weighting function; limits are then constants.
+    wvar : float or tuple of float, optional
+        Its parameters, which are constants.
+    **options : object
+        SciPy's others: wopts, maxp1, limlst, complex_func.
+
+    Returns
+    -------
+    tuple
+        The integral, SciPy's estimate of its error, which is plain, and what `full_output` adds.
+
+    Raises
+    ------
+    InputError
+        If wvar is traced, or a limit beside a weight, or points beside a weight or an infinite
+        limit.
+    BatchingError
+        If points move under vmap.
+
+    See Also
+    --------
+    quad_vec : Of functions that return arrays.
+    nquad : Over several variables.
+
+    Notes
+    -----
     By Leibniz's rule: the derivative of the integrand is integrated to the same tolerances, the
-    limits count by the integrand there. An infinite limit does not move. The integrand is called
-    with plain numbers. With a `weight`, limits and wvar are constants: InputError of traced ones.
-    The estimate of the error, and the other outputs, are plain.
+    limits count by the integrand there.
 
-    `points` may be traced: a jump of the integrand that moves with a parameter counts where it is
-    one of the points. A jump that is neither a limit nor a point adds nothing to the derivative,
-    as no value of the integrand's derivative tells of it.
-
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> gamma = lambda z: quad(lambda t: t ** (z - 1) * np.exp(-t), 0, np.inf)[0]
     >>> bool(np.isclose(tapegrad.grad(gamma)(3.0), 1.845568670197))
@@ -224,7 +268,57 @@ def quad_vec(
     *,
     args: Any = (),
 ) -> Any:
-    """SciPy's quad_vec, differentiable as `quad` is: by limits, args and what f closes over."""
+    """Integrate a function that returns arrays, as SciPy's quad_vec, with derivatives.
+
+    They are those by the limits, args and what f closes over, as of `quad`. A plain call is
+    SciPy's.
+
+    Parameters
+    ----------
+    f : callable
+        The integrand, `f(x, *args)`, which returns an array.
+    a, b : float
+        The limits. An infinite one does not move.
+    epsabs, epsrel : float, default 1e-200 and 1e-8
+        The absolute and the relative tolerance.
+    norm : {"2", "max"}, default "2"
+        Of the error.
+    cache_size : float, default 100e6
+        Bytes of values to keep.
+    limit : int, default 10000
+        The most intervals.
+    workers : int or callable, default 1
+        How many processes call f, or what maps it; one for the derivatives.
+    points : sequence of float, optional
+        Where the integrand is difficult; constants.
+    quadrature : str, optional
+        SciPy's name of the rule.
+    full_output : bool, default False
+        Whether SciPy's further outputs are returned.
+    args : tuple, default ()
+        Further arguments of the function, which may be traced.
+
+    Returns
+    -------
+    tuple
+        The integral, an array, SciPy's estimate of its error, and what `full_output` adds.
+
+    Raises
+    ------
+    InputError
+        If points are traced.
+
+    See Also
+    --------
+    quad : Of functions that return numbers.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> powers = lambda p: quad_vec(lambda t: t**p, 0.0, 1.0)[0]
+    >>> np.round(np.diag(tapegrad.jacrev(powers)(np.array([1.0, 3.0]))), 6)
+    array([-0.25  , -0.0625])
+    """
     options: dict[str, Any] = {"epsabs": epsabs, "epsrel": epsrel, "norm": norm, "limit": limit}
     options |= {"cache_size": cache_size, "workers": workers}
     options |= {"points": points, "quadrature": quadrature}
@@ -270,10 +364,41 @@ def quad_vec(
 def nquad(
     func: Function, ranges: Any, args: Any = None, opts: Any = None, full_output: bool = False
 ) -> Any:
-    """SciPy's nquad, differentiable by numbers in ranges, args and what functions close over.
+    """Integrate over several variables, as SciPy's nquad, with derivatives.
 
-    As SciPy's, it is made of one integral within the other, each a `quad`. The estimate of the
-    error, and the other outputs, are plain.
+    They are those by numbers in ranges, args and what functions close over. A plain call is
+    SciPy's.
+
+    Parameters
+    ----------
+    func : callable
+        The integrand, `func(x0, ..., xn, *args)`.
+    ranges : sequence
+        For each variable a pair of limits, or a function of the later variables and args that
+        returns one.
+    args : tuple, optional
+        Further arguments of the function, which may be traced.
+    opts : dict, callable or sequence of these, optional
+        Options of `quad` for each variable, or of all.
+    full_output : bool, default False
+        Whether SciPy's further outputs are returned; they are plain.
+
+    Returns
+    -------
+    tuple
+        The integral, SciPy's estimate of its error, which is plain (NaN under vmap), and what
+        `full_output` adds.
+
+    See Also
+    --------
+    quad : What each of the integrals within each other is.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> area = lambda side: nquad(lambda x, y: x * y, [(0.0, side), (0.0, 1.0)])[0]
+    >>> bool(np.isclose(tapegrad.grad(area)(2.0), 1.0))
+    True
     """
     hoisted = Hoisted((func, ranges, args, opts))
     if not hoisted.values:
@@ -329,7 +454,40 @@ def dblquad(
     epsabs: float = 1.49e-8,
     epsrel: float = 1.49e-8,
 ) -> Any:
-    """SciPy's dblquad, differentiable by a, b, gfun, hfun, args and what functions close over."""
+    """Integrate over two variables, as SciPy's dblquad, with derivatives.
+
+    They are those by a, b, gfun, hfun, args and what functions close over. A plain call is
+    SciPy's.
+
+    Parameters
+    ----------
+    func : callable
+        The integrand, `func(y, x, *args)`.
+    a, b : float
+        The limits of x.
+    gfun, hfun : float or callable
+        The limits of y, numbers or functions of x.
+    args : tuple, default ()
+        Further arguments of the function, which may be traced.
+    epsabs, epsrel : float, default 1.49e-8
+        The absolute and the relative tolerance.
+
+    Returns
+    -------
+    tuple of float
+        The integral, and SciPy's estimate of its error, which is plain.
+
+    See Also
+    --------
+    nquad : Over any number of variables.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> triangle = lambda side: dblquad(lambda y, x: 1.0, 0.0, side, 0.0, lambda x: x)[0]
+    >>> bool(np.isclose(tapegrad.grad(triangle)(3.0), 3.0))
+    True
+    """
     given = (func, a, b, gfun, hfun, args)
     if not Hoisted(given).values:
         return scipy.integrate.dblquad(*given, epsabs, epsrel)
@@ -353,7 +511,41 @@ def tplquad(
     epsabs: float = 1.49e-8,
     epsrel: float = 1.49e-8,
 ) -> Any:
-    """SciPy's tplquad, differentiable by the limits, args and what functions close over."""
+    """Integrate over three variables, as SciPy's tplquad, with derivatives.
+
+    They are those by the limits, args and what functions close over. A plain call is SciPy's.
+
+    Parameters
+    ----------
+    func : callable
+        The integrand, `func(z, y, x, *args)`.
+    a, b : float
+        The limits of x.
+    gfun, hfun : float or callable
+        The limits of y, numbers or functions of x.
+    qfun, rfun : float or callable
+        The limits of z, numbers or functions of x and y.
+    args : tuple, default ()
+        Further arguments of the function, which may be traced.
+    epsabs, epsrel : float, default 1.49e-8
+        The absolute and the relative tolerance.
+
+    Returns
+    -------
+    tuple of float
+        The integral, and SciPy's estimate of its error, which is plain.
+
+    See Also
+    --------
+    nquad : Over any number of variables.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> box = lambda side: tplquad(lambda z, y, x: x, 0.0, side, 0.0, 1.0, 0.0, 2.0)[0]
+    >>> bool(np.isclose(tapegrad.grad(box)(3.0), 6.0))
+    True
+    """
     given = (func, a, b, gfun, hfun, qfun, rfun, args)
     if not Hoisted(given).values:
         return scipy.integrate.tplquad(*given, epsabs, epsrel)
@@ -368,9 +560,41 @@ def tplquad(
 
 
 def cubature(f: Function, a: Any, b: Any, *, args: Any = (), **options: Any) -> Any:
-    """SciPy's cubature, differentiable by the corners, args and what f closes over.
+    """Integrate over a box, as SciPy's cubature, with derivatives.
 
-    In its result the estimate is traced, the rest is plain. Corners that move are finite.
+    They are those by the corners, args and what f closes over. A plain call is SciPy's.
+
+    Parameters
+    ----------
+    f : callable
+        The integrand, `f(x, *args)`, of points (count, ndim); it returns (count, ...).
+    a, b : array_like, shape (ndim,)
+        The corners. Corners that move are finite.
+    args : tuple, default ()
+        Further arguments of the function, which may be traced.
+    **options : object
+        SciPy's: rule, rtol, atol, max_subdivisions, workers, points.
+
+    Returns
+    -------
+    object
+        SciPy's result. Its estimate is traced, the rest is plain.
+
+    Raises
+    ------
+    InputError
+        If a corner is traced beside an infinite one, or beside points.
+    BatchingError
+        Under vmap.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> def total(rate):
+    ...     f = lambda x: np.exp(-rate * np.sum(x, axis=-1))
+    ...     return cubature(f, np.zeros(2), np.ones(2)).estimate
+    >>> bool(np.isclose(tapegrad.grad(total)(1.0), 2 * (1 - np.exp(-1)) * (2 * np.exp(-1) - 1)))
+    True
     """
     a, b = lift(a), lift(b)
     hoisted = Hoisted((f, args))
@@ -426,9 +650,41 @@ def _cubature_of_unit(f: Function, a: Any, b: Any, args: Any, options: dict[str,
 
 
 def qmc_quad(func: Function, a: Any, b: Any, **options: Any) -> Any:
-    """SciPy's qmc_quad, differentiable by the corners and what func closes over.
+    """Integrate by quasi-random points, as SciPy's qmc_quad, with derivatives.
 
-    The derivative is that of the estimate at the points drawn. The standard error is plain.
+    They are those by the corners and what func closes over, of the estimate at the points drawn.
+    A plain call is SciPy's.
+
+    Parameters
+    ----------
+    func : callable
+        The integrand, of points (ndim, count) or (ndim,).
+    a, b : array_like, shape (ndim,)
+        The corners.
+    **options : object
+        SciPy's: n_estimates, n_points, qrng, log.
+
+    Returns
+    -------
+    object
+        SciPy's result: its integral is traced, its standard_error is plain.
+
+    Raises
+    ------
+    InputError
+        If `log` is true, or two corners are equal.
+    BatchingError
+        Under vmap.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> from scipy.stats import qmc
+    >>> def total(scale):
+    ...     halton = qmc.Halton(1, rng=np.random.default_rng(0))
+    ...     return qmc_quad(lambda x: scale * x[0], 0.0, 1.0, n_points=64, qrng=halton).integral
+    >>> bool(abs(tapegrad.grad(total)(2.0) - 0.5) < 0.01)
+    True
     """
     a, b = lift(a), lift(b)
     hoisted = Hoisted(func)
@@ -472,7 +728,37 @@ def _row(x: Value) -> Value:
 
 
 def fixed_quad(func: Function, a: Any, b: Any, args: Any = (), n: int = 5) -> Any:
-    """SciPy's fixed_quad, differentiable by the limits, args and what func closes over."""
+    """Integrate by Gauss's rule of a fixed order, as SciPy's fixed_quad, with derivatives.
+
+    They are those by the limits, args and what func closes over. A plain call is SciPy's.
+
+    Parameters
+    ----------
+    func : callable
+        The integrand, `func(x, *args)`, of an array of nodes along the last axis.
+    a, b : float
+        The limits, which are finite.
+    args : tuple, default ()
+        Further arguments of the function, which may be traced.
+    n : int, default 5
+        How many nodes.
+
+    Returns
+    -------
+    tuple
+        The integral, and None.
+
+    Raises
+    ------
+    ValueError
+        If a limit is infinite.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> bool(np.isclose(tapegrad.grad(lambda b: fixed_quad(np.cos, 0.0, b)[0])(1.0), np.cos(1.0)))
+    True
+    """
     if innermost([a, b, *Hoisted((func, args)).values]) is None:
         return scipy.integrate.fixed_quad(func, a, b, args, n)
     if any(any_true(np.isinf(untraced(end))) for end in (a, b)):

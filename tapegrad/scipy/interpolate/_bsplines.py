@@ -27,8 +27,43 @@ from tapegrad.scipy.interpolate._pieces import as_float, beside, is_plain, withi
 
 
 class BSpline(Mirrored):
-    """SciPy's BSpline: differentiable by points, knots and coefficients.
+    """Spline by B-spline coefficients, as SciPy's BSpline, with derivatives.
 
+    They are those by points asked, knots and coefficients.
+
+    Parameters
+    ----------
+    t : array_like, shape (n + k + 1,)
+        The knots, ascending.
+    c : array_like
+        The coefficients; their axis `axis` has length n or more.
+    k : int
+        The degree.
+    extrapolate : bool or "periodic", optional
+        Whether points outside belong to the first and the last piece (True, the default), give NaN
+        (False), or are taken within the period.
+    axis : int, default 0
+        The axis of c that the knots belong to.
+
+    Attributes
+    ----------
+    t : array
+        The knots.
+    c : array
+        The coefficients.
+    k : int
+        The degree.
+    extrapolate : bool or "periodic"
+        What is outside.
+    axis : int
+        The axis.
+
+    See Also
+    --------
+    make_interp_spline : Makes one through points.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> t = np.array([0, 0, 0, 1, 2, 2, 2.0])
     >>> tapegrad.grad(lambda c: BSpline(t, c, 2)(0.5))(np.ones(4))
@@ -61,7 +96,27 @@ class BSpline(Mirrored):
 
     @classmethod
     def construct_fast(cls, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> Any:
-        """As SciPy's: of coefficients whose axis is in its place, unchecked."""
+        """Make one of coefficients whose axis is in its place, unchecked, as SciPy's method does.
+
+        Parameters
+        ----------
+        t : array, shape (n + k + 1,)
+            The knots.
+        c : array, shape (n, ...)
+            The coefficients.
+        k : int
+            The degree.
+        extrapolate : bool or "periodic", optional
+            Whether points outside belong to the first and the last piece (True, the default), give
+            NaN (False), or are taken within the period.
+        axis : int, default 0
+            The axis of the values to which the points' axes go.
+
+        Returns
+        -------
+        BSpline
+            The spline.
+        """
         made = object.__new__(cls)
         if is_plain(t, c):
             made._adopt(cls._theirs.construct_fast(t, c, k, extrapolate, axis))
@@ -76,7 +131,7 @@ class BSpline(Mirrored):
 
     @property
     def tck(self) -> tuple[Any, Any, int]:
-        """Knots, coefficients, degree."""
+        """Knots, coefficients and degree."""
         return self.t, self.c, self.k
 
     @property
@@ -102,14 +157,36 @@ class BSpline(Mirrored):
         return out
 
     def derivative(self, nu: int = 1) -> Any:
-        """The derivative as a BSpline."""
+        """Return the derivative as a BSpline.
+
+        Parameters
+        ----------
+        nu : int, default 1
+            How many times; negative numbers integrate.
+
+        Returns
+        -------
+        BSpline
+            The derivative.
+        """
         if self._plain is not None:
             return self._wrapped(self._plain.derivative(nu))
         t, c, k = splder(self.tck, nu)
         return self.construct_fast(t, c, k, self.extrapolate, self.axis)
 
     def antiderivative(self, nu: int = 1) -> Any:
-        """The integral from the first knot on as a BSpline."""
+        """Return the integral from the first knot on as a BSpline.
+
+        Parameters
+        ----------
+        nu : int, default 1
+            How many times; negative numbers differentiate.
+
+        Returns
+        -------
+        BSpline
+            The integral.
+        """
         if self._plain is not None:
             return self._wrapped(self._plain.antiderivative(nu))
         t, c, k = splantider(self.tck, nu)
@@ -117,13 +194,29 @@ class BSpline(Mirrored):
         return self.construct_fast(t, c, k, extrapolate, self.axis)
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
-        """The integral from a to b; without extrapolation the spline is zero outside."""
+        """Return the integral from a to b; without extrapolation the spline is zero outside.
+
+        Parameters
+        ----------
+        a, b : float
+            The limits.
+        extrapolate : bool or "periodic", optional
+            That of this object by default.
+
+        Returns
+        -------
+        array
+            The integral, of the shape of a value.
+        """
         if self._is_plain(a, b):
             return self._plain.integrate(a, b, extrapolate)
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         a, b = as_float(a), as_float(b)
         first, last = self.t[self.k], self.t[self._count]
-        t, c, k = splantider(self.tck, 1)
+        # Padded, as FITPACK's tuples are: SciPy's splantider cuts k + 1 coefficients off.
+        padding = np.zeros((self.k + 1, *self.c.shape[1:]))
+        c = np.concatenate([self.c[: self._count], padding])
+        t, c, k = splantider((self.t, c, self.k), 1)
         whole = self.construct_fast(t, c, k, True)
 
         def at(x: Value) -> Any:
@@ -137,7 +230,20 @@ class BSpline(Mirrored):
 
     @classmethod
     def basis_element(cls, t: Any, extrapolate: Any = True) -> Any:
-        """The B-spline of the knots t."""
+        """Return the B-spline of some knots.
+
+        Parameters
+        ----------
+        t : array_like, shape (k + 2,)
+            The knots.
+        extrapolate : bool or "periodic", default True
+            What is outside.
+
+        Returns
+        -------
+        BSpline
+            One basis function, of degree k.
+        """
         if is_plain(t):
             made = object.__new__(cls)
             made._adopt(cls._theirs.basis_element(t, extrapolate))
@@ -152,7 +258,29 @@ class BSpline(Mirrored):
 
     @classmethod
     def design_matrix(cls, x: Any, t: Any, k: int, extrapolate: Any = False) -> Any:
-        """SciPy's sparse matrix; NotDifferentiableError of traced points or knots."""
+        """Return SciPy's sparse matrix of the basis functions at points.
+
+        Parameters
+        ----------
+        x : array_like, shape (points,)
+            The points.
+        t : array_like, shape (n + k + 1,)
+            The knots.
+        k : int
+            The degree.
+        extrapolate : bool or "periodic", default False
+            What is outside.
+
+        Returns
+        -------
+        scipy.sparse.csr_array
+            Of shape (points, n).
+
+        Raises
+        ------
+        NotDifferentiableError
+            Of traced points or knots.
+        """
         if not is_plain(x, t):
             raise NotDifferentiableError(
                 "scipy.interpolate.BSpline.design_matrix: a sparse matrix of traced elements is "
@@ -161,14 +289,45 @@ class BSpline(Mirrored):
         return cls._theirs.design_matrix(x, t, k, extrapolate)
 
     def insert_knot(self, x: Any, m: int = 1) -> Any:
-        """The same spline with x as another knot, m times (Boehm's algorithm)."""
+        """Return the same spline with another knot (Boehm's algorithm).
+
+        Parameters
+        ----------
+        x : float
+            The knot.
+        m : int, default 1
+            How often it is inserted.
+
+        Returns
+        -------
+        BSpline
+            The spline.
+        """
         if self._is_plain(x):
             return self._wrapped(self._plain.insert_knot(x, m))
         return insert(x, self, m, self.extrapolate == "periodic")
 
     @classmethod
     def from_power_basis(cls, pp: Any, bc_type: Any = "not-a-knot") -> Any:
-        """The BSpline of a CubicSpline."""
+        """Return the BSpline of a CubicSpline.
+
+        Parameters
+        ----------
+        pp : CubicSpline
+            The spline.
+        bc_type : str, default "not-a-knot"
+            The conditions that it was made with.
+
+        Returns
+        -------
+        BSpline
+            The spline.
+
+        Raises
+        ------
+        NotImplementedError
+            Of other objects.
+        """
         plain = getattr(pp, "_plain", pp)
         if isinstance(plain, scipy.interpolate.CubicSpline):
             made = object.__new__(cls)
@@ -217,7 +376,35 @@ def _kept(t: Value, c: Value, k: int) -> Any:
 
 
 def splder(tck: Any, n: int = 1) -> Any:
-    """SciPy's splder: the derivative of a spline (t, c, k), differentiable by t and c."""
+    """Return the derivative of a spline, as SciPy's splder, differentiably by the spline.
+
+    Parameters
+    ----------
+    tck : tuple or BSpline
+        The spline: knots t, coefficients c and degree k.
+    n : int, default 1
+        How many times; negative numbers integrate.
+
+    Returns
+    -------
+    tuple or BSpline
+        A spline of the kind of the argument.
+
+    Raises
+    ------
+    ValueError
+        If n is above the degree.
+
+    See Also
+    --------
+    splantider : The integral.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> splder(BSpline([0.0, 0.0, 1.0, 1.0], [0.0, 2.0], 1))(0.3)
+    array(2.)
+    """
     t, c, k = _parts(tck)
     if is_plain(t, c):
         return _as_given(scipy.interpolate.splder(_plain_tck(tck), n), tck)
@@ -240,7 +427,30 @@ def splder(tck: Any, n: int = 1) -> Any:
 
 
 def splantider(tck: Any, n: int = 1) -> Any:
-    """SciPy's splantider: the integral of a spline (t, c, k), differentiable by t and c."""
+    """Return the integral of a spline, as SciPy's splantider, differentiably by the spline.
+
+    Parameters
+    ----------
+    tck : tuple or BSpline
+        The spline: knots t, coefficients c and degree k.
+    n : int, default 1
+        How many times; negative numbers differentiate.
+
+    Returns
+    -------
+    tuple or BSpline
+        A spline of the kind of the argument, zero at the first knot.
+
+    See Also
+    --------
+    splder : The derivative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> splantider(BSpline([0.0, 0.0, 1.0, 1.0], [0.0, 2.0], 1))(1.0)
+    array(1.)
+    """
     t, c, k = _parts(tck)
     if is_plain(t, c):
         return _as_given(scipy.interpolate.splantider(_plain_tck(tck), n), tck)
@@ -270,9 +480,36 @@ def _as_given(found: Any, tck: Any) -> Any:
 
 
 def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
-    """SciPy's splev: a spline (t, c, k) at points, differentiable by all of them.
+    """Evaluate a spline at points, as SciPy's splev, differentiably by all of them.
 
-    ext: 0 extrapolates, 1 gives zero outside, 2 raises ValueError, 3 gives the value at the end.
+    Parameters
+    ----------
+    x : array_like
+        The points.
+    tck : tuple or BSpline
+        The spline: knots t, coefficients c (or a list of them) and degree k.
+    der : int, default 0
+        The order of the derivative, up to k.
+    ext : {0, 1, 2, 3}, default 0
+        Outside: 0 extrapolates, 1 gives zero, 2 raises, 3 gives the value at the end.
+
+    Returns
+    -------
+    array or list of array
+        The values, a list if c is one.
+
+    Raises
+    ------
+    ValueError
+        Of a point outside with ext=2, and of another der or ext.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> from tapegrad.scipy.interpolate import splrep
+    >>> tck = splrep(np.arange(6.0), np.arange(6.0) ** 2)
+    >>> round(float(tapegrad.grad(lambda x: splev(x, tck))(1.5)), 9)
+    3.0
     """
     t, c, k = _parts(tck)
     several = isinstance(c, (list, tuple)) and np.ndim(c[0]) > 0
@@ -295,7 +532,31 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
 
 
 def splint(a: Any, b: Any, tck: Any, full_output: Any = 0) -> Any:
-    """SciPy's splint: the integral of a spline, zero outside its knots, by all arguments."""
+    """Integrate a spline, as SciPy's splint, differentiably by all arguments.
+
+    It is zero outside of its knots.
+
+    Parameters
+    ----------
+    a, b : float
+        The limits.
+    tck : tuple or BSpline
+        The spline: knots t, coefficients c and degree k.
+    full_output : int, default 0
+        Of plain calls: whether SciPy's second output is returned.
+
+    Returns
+    -------
+    float
+        The integral.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> tck = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 2.0, 0.0, 0.0]), 1
+    >>> round(float(tapegrad.grad(lambda b: splint(0.0, b, tck))(0.5)), 9)
+    1.0
+    """
     t, c, k = _parts(tck)
     if is_plain(a, b, t, c):
         return scipy.interpolate.splint(a, b, _plain_tck(tck), full_output)
@@ -304,7 +565,29 @@ def splint(a: Any, b: Any, tck: Any, full_output: Any = 0) -> Any:
 
 
 def spalde(x: Any, tck: Any) -> Any:
-    """SciPy's spalde: all derivatives of a spline at points, by all arguments."""
+    """Return all derivatives of a spline at points, as SciPy's spalde, differentiably by both.
+
+    Parameters
+    ----------
+    x : array_like
+        The points.
+    tck : tuple or BSpline
+        The spline: knots t, coefficients c and degree k.
+
+    Returns
+    -------
+    array or list of array
+        The value and k derivatives at each point, a list of several points.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> from tapegrad.scipy.interpolate import splrep
+    >>> tck = splrep(np.arange(6.0), np.arange(6.0) ** 2)
+    >>> slopes = tapegrad.jacrev(lambda x: spalde(x, tck))(1.5)
+    >>> bool(np.allclose(slopes, [3.0, 2.0, 0.0, 0.0]))
+    True
+    """
     t, c, k = _parts(tck)
     if is_plain(x, t, c):
         return scipy.interpolate.spalde(x, _plain_tck(tck))
@@ -314,7 +597,34 @@ def spalde(x: Any, tck: Any) -> Any:
 
 
 def sproot(tck: Any, mest: int = 10) -> Any:
-    """SciPy's sproot: the roots of a cubic spline, which move with its knots and coefficients."""
+    """Return the roots of a cubic spline, as SciPy's sproot, which move with it.
+
+    Parameters
+    ----------
+    tck : tuple or BSpline
+        The spline: knots t, coefficients c and degree k.
+    mest : int, default 10
+        The most roots.
+
+    Returns
+    -------
+    array, shape (roots,)
+        The roots.
+
+    Raises
+    ------
+    ValueError
+        Of another degree than 3, and under vmap.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> from tapegrad.scipy.interpolate import make_interp_spline
+    >>> x = np.arange(6.0)
+    >>> root = lambda y: sproot(make_interp_spline(x, y))[0]
+    >>> bool(np.isclose(np.sum(tapegrad.grad(root)(x - 2.5)), -1))
+    True
+    """
     t, c, k = _parts(tck)
     if is_plain(t, c):
         return scipy.interpolate.sproot(_plain_tck(tck), mest)
@@ -329,7 +639,40 @@ def sproot(tck: Any, mest: int = 10) -> Any:
 
 
 def insert(x: Any, tck: Any, m: int = 1, per: Any = 0) -> Any:
-    """SciPy's insert: the same spline with another knot (Boehm's algorithm), by all arguments."""
+    """Return the same spline with another knot, as SciPy's insert, differentiably by both.
+
+    Parameters
+    ----------
+    x : float
+        The knot.
+    tck : tuple or BSpline
+        The spline: knots t, coefficients c and degree k.
+    m : int, default 1
+        How often it is inserted.
+    per : bool, default False
+        Whether the spline is periodic.
+
+    Returns
+    -------
+    tuple or BSpline
+        A spline of the kind of the argument.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of traced values with per=True, and under vmap.
+
+    Notes
+    -----
+    Boehm's algorithm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spline = BSpline([0.0, 0.0, 1.0, 1.0], [0.0, 2.0], 1)
+    >>> insert(0.5, spline).t
+    array([0. , 0. , 0.5, 1. , 1. ])
+    """
     t, c, k = _parts(tck)
     if is_plain(x, t, c):
         return _as_given(scipy.interpolate.insert(x, _plain_tck(tck), m, per), tck)

@@ -20,7 +20,35 @@ from tapegrad.scipy.interpolate._polynomials import PPoly
 
 
 class CubicHermiteSpline(PPoly):
-    """SciPy's CubicHermiteSpline, differentiable by points, x, y and dydx."""
+    """Cubic interpolant of values and slopes, as SciPy's CubicHermiteSpline, with derivatives.
+
+    They are those by points asked, x, y and dydx.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The knots, ascending.
+    y : array_like
+        The values; their axis `axis` has length n.
+    dydx : array_like
+        The slopes, of the shape of y.
+    axis : int, default 0
+        The axis of the values along which x varies.
+    extrapolate : bool or "periodic", optional
+        Whether points outside belong to the first and the last piece (True, the default), give NaN
+        (False), or are taken within the period.
+
+    See Also
+    --------
+    PPoly : Its methods.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> f = CubicHermiteSpline([0.0, 1.0], [0.0, 1.0], [0.0, 3.0])
+    >>> tapegrad.grad(f)(0.5)
+    np.float64(0.75)
+    """
 
     _theirs = scipy.interpolate.CubicHermiteSpline
 
@@ -49,10 +77,38 @@ class CubicHermiteSpline(PPoly):
 
 
 class PchipInterpolator(CubicHermiteSpline):
-    """SciPy's PchipInterpolator, differentiable by points, x and y.
+    """Cubic interpolant that keeps the shape, as SciPy's PchipInterpolator, with derivatives.
 
+    They are those by points asked, x and y.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The knots, ascending.
+    y : array_like
+        The values; their axis `axis` has length n.
+    axis : int, default 0
+        The axis of the values along which x varies.
+    extrapolate : bool or "periodic", optional
+        Whether points outside belong to the first and the last piece (True, the default), give NaN
+        (False), or are taken within the period.
+
+    See Also
+    --------
+    PPoly : Its methods.
+
+    Notes
+    -----
     The slope at a knot is a harmonic mean (Fritsch and Butland, SIAM J. Sci. Stat. Comput. 5,
     1984), zero where the data turn: there it stays zero.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> x = np.array([0.0, 1.0, 2.0, 3.0])
+    >>> by_values = tapegrad.grad(lambda y: PchipInterpolator(x, y)(1.0))(x**2)
+    >>> by_values.tolist()
+    [0.0, 1.0, 0.0, 0.0]
     """
 
     _theirs = scipy.interpolate.PchipInterpolator
@@ -95,9 +151,43 @@ def _pchip_end(h0: Value, h1: Value, m0: Value, m1: Value) -> Any:
 
 
 class Akima1DInterpolator(CubicHermiteSpline):
-    """SciPy's Akima1DInterpolator, differentiable by points, x and y.
+    """Cubic interpolant by local slopes, as SciPy's Akima1DInterpolator, with derivatives.
 
-    The weights are of absolute values of differences: where one is zero, its derivative is too.
+    They are those by points asked, x and y. The weights are of absolute values of differences:
+    where one is zero, its derivative is too.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The knots, ascending.
+    y : array_like
+        The values; their axis `axis` has length n.
+    axis : int, default 0
+        The axis of the values along which x varies.
+    method : {"akima", "makima"}, default "akima"
+        Akima's slopes, or the modified ones.
+    extrapolate : bool or "periodic", optional
+        As of `PPoly`, but False by default.
+
+    Raises
+    ------
+    NotImplementedError
+        Of another method.
+
+    See Also
+    --------
+    PPoly : Its methods.
+
+    Notes
+    -----
+    Akima, Journal of the ACM 17 (1970).
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> x = np.linspace(0, 2, 9)
+    >>> bool(abs(tapegrad.grad(Akima1DInterpolator(x, np.sin(x)))(0.8) - np.cos(0.8)) < 0.01)
+    True
     """
 
     _theirs = scipy.interpolate.Akima1DInterpolator
@@ -118,7 +208,20 @@ class Akima1DInterpolator(CubicHermiteSpline):
         self._by_slopes(x, y, akima_slopes(x, y, method), axis, extrapolate)
 
     def extend(self, c: Any, x: Any, right: bool = True) -> None:
-        """Not implemented, as in SciPy."""
+        """Raise NotImplementedError, as SciPy does.
+
+        Parameters
+        ----------
+        c, x : array_like
+            Not used.
+        right : bool, default True
+            Not used.
+
+        Raises
+        ------
+        NotImplementedError
+            Always.
+        """
         raise NotImplementedError("Extending a 1-D Akima interpolator is not yet implemented")
 
 
@@ -145,11 +248,35 @@ def akima_slopes(x: Value, y: Value, method: str) -> Any:
 
 
 class CubicSpline(CubicHermiteSpline):
-    """SciPy's CubicSpline, differentiable by points, x, y and the values in bc_type.
+    """Twice continuous cubic interpolant, as SciPy's CubicSpline, with derivatives.
 
+    They are those by points asked, x, y and the values in bc_type.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The knots, ascending.
+    y : array_like
+        The values; their axis `axis` has length n.
+    axis : int, default 0
+        The axis of the values along which x varies.
+    bc_type : str or pair, default "not-a-knot"
+        The conditions at both ends: "not-a-knot", "periodic", "clamped", "natural", or pairs of an
+        order and the value of that derivative.
+    extrapolate : bool or "periodic", optional
+        As of `PPoly`; "periodic" by default where bc_type is.
+
+    See Also
+    --------
+    PPoly : Its methods.
+
+    Notes
+    -----
     The tridiagonal system for the slopes is solved in time proportional to the number of knots,
     in the derivatives as well.
 
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> x = np.linspace(0, 2, 5)
     >>> by_values = tapegrad.grad(lambda y: CubicSpline(x, y)(1.3))(np.sin(x))
@@ -266,7 +393,39 @@ def _periodic_slopes(d: Value, h: Value, m: Value, middle: Value, right: Value) 
 
 
 def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
-    """SciPy's pchip_interpolate, differentiable by all of xi, yi and x."""
+    """Evaluate a PchipInterpolator, as SciPy's pchip_interpolate, with derivatives.
+
+    They are those by xi, yi and x.
+
+    Parameters
+    ----------
+    xi : array_like, shape (n,)
+        The knots, ascending.
+    yi : array_like
+        The values; their axis `axis` has length n.
+    x : array_like
+        The points asked.
+    der : int or list of int, default 0
+        The order of the derivative, or several.
+    axis : int, default 0
+        The axis of yi along which xi varies.
+
+    Returns
+    -------
+    array or list of array
+        The values, a list if there are several orders.
+
+    See Also
+    --------
+    PchipInterpolator : The interpolant as an object.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> xi = np.array([0.0, 1.0, 2.0])
+    >>> tapegrad.grad(lambda yi: pchip_interpolate(xi, yi, 1.0))(xi**2).tolist()
+    [0.0, 1.0, 0.0]
+    """
     if is_plain(xi, yi, x):
         return scipy.interpolate.pchip_interpolate(xi, yi, x, der, axis)
     p = PchipInterpolator(xi, yi, axis=axis)

@@ -67,9 +67,58 @@ def splrep(
     per: Any = 0,
     quiet: Any = 1,
 ) -> Any:
-    """SciPy's splrep, differentiable by x, y (and w, t) where s is 0 or the knots t are given.
+    """Make a spline of points, as SciPy's splrep, with derivatives where knots are fixed.
 
-    NotDifferentiableError of traced values with s > 0, per or full_output.
+    They are those by x and y where s is 0, and by w and t too where the knots t are given.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The knots, ascending.
+    y : array_like, shape (n,)
+        The values.
+    w : array_like, shape (n,), optional
+        Weights of the values.
+    xb, xe : float, optional
+        The ends; x[0] and x[-1] by default.
+    k : int, default 3
+        The degree.
+    task : int, default 0
+        SciPy's; not 1 of traced values.
+    s : float, optional
+        How smooth it is; 0 by default without w.
+    t : array_like, optional
+        The inner knots, of a fit by least squares.
+    full_output : int, default 0
+        Of plain calls: whether SciPy's further outputs are returned.
+    per : bool, default False
+        Of plain calls: whether it is periodic.
+    quiet : int, default 1
+        Whether SciPy prints no messages.
+
+    Returns
+    -------
+    tuple
+        Knots, coefficients and degree.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of traced values with s > 0 (FITPACK chooses knots by the values), per, full_output or
+        task=1.
+
+    See Also
+    --------
+    make_splrep : The same as a BSpline.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> from tapegrad.scipy.interpolate import splev
+    >>> x = np.arange(6.0)
+    >>> by_values = tapegrad.grad(lambda y: splev(2.5, splrep(x, y)))(x)
+    >>> bool(np.isclose(by_values @ x**2, 6.25))
+    True
     """
     if is_plain(x, y, w, xb, xe, t):
         return scipy.interpolate.splrep(x, y, w, xb, xe, k, task, s, t, full_output, per, quiet)
@@ -102,10 +151,51 @@ def splprep(
     t: Any = None,
     **options: Any,
 ) -> Any:
-    """SciPy's splprep, differentiable by x and u where s is 0.
+    """Make a spline curve of points, as SciPy's splprep, differentiable by x and u where s is 0.
 
-    Without u the parameters are the lengths of the chords. NotDifferentiableError of traced values
-    with s > 0 (or None), per, or task.
+    Parameters
+    ----------
+    x : sequence of array_like, each of shape (n,)
+        The coordinates of the points.
+    w : array_like, shape (n,), optional
+        Weights of the values.
+    u : array_like, shape (n,), optional
+        The parameters; without them the lengths of the chords.
+    ub, ue : float, optional
+        The ends of the parameters.
+    k : int, default 3
+        The degree.
+    task : int, default 0
+        SciPy's; 0 of traced values.
+    s : float, optional
+        How smooth it is.
+    t : array_like, optional
+        Of plain calls: knots.
+    **options : object
+        SciPy's others, of plain calls: full_output, nest, per, quiet.
+
+    Returns
+    -------
+    tuple
+        A list of knots, coefficients (a list of arrays) and degree, and the parameters u.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of traced values with s > 0 (or None), per, full_output or task.
+
+    See Also
+    --------
+    make_splprep : The same as a BSpline.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> from tapegrad.scipy.interpolate import splev
+    >>> u = np.arange(6.0)
+    >>> curve = lambda x: splev(2.5, splprep([x, u], u=u, s=0)[0])[0]
+    >>> bool(np.isclose(tapegrad.grad(curve)(u) @ u**2, 6.25))
+    True
     """
     if is_plain(*x, w, u, t):
         return scipy.interpolate.splprep(x, w, u, ub, ue, k, task, s, t, **options)
@@ -142,7 +232,49 @@ def make_splrep(
     t: Any = None,
     **options: Any,
 ) -> Any:
-    """SciPy's make_splrep, differentiable by x, y where s is 0 (or by w, t with knots given)."""
+    """Make a BSpline of points, as SciPy's make_splrep, differentiable by x and y where s is 0.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The knots, ascending.
+    y : array_like, shape (n,)
+        The values.
+    w : array_like, shape (n,), optional
+        Weights of the values.
+    xb, xe : float, optional
+        The ends; x[0] and x[-1] by default.
+    k : int, default 3
+        The degree.
+    s : float, default 0
+        How smooth it is.
+    t : array_like, optional
+        Of plain calls: knots.
+    **options : object
+        SciPy's others: bc_type, nest.
+
+    Returns
+    -------
+    BSpline
+        The spline.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of traced values with s > 0 (knots are chosen by the values), with knots t, or periodic.
+
+    See Also
+    --------
+    make_lsq_spline : With knots that are given.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> x = np.arange(6.0)
+    >>> by_values = tapegrad.grad(lambda y: make_splrep(x, y)(2.5))(x)
+    >>> bool(np.isclose(by_values @ x**2, 6.25))
+    True
+    """
     if is_plain(x, y, w, xb, xe, t):
         found = scipy.interpolate.make_splrep(x, y, w=w, xb=xb, xe=xe, k=k, s=s, t=t, **options)
         made = object.__new__(BSpline)
@@ -172,7 +304,47 @@ def make_splprep(
     t: Any = None,
     **options: Any,
 ) -> Any:
-    """SciPy's make_splprep, differentiable by x and u where s is 0."""
+    """Make a BSpline curve of points, as SciPy's make_splprep, with derivatives where s is 0.
+
+    They are those by x and u.
+
+    Parameters
+    ----------
+    x : sequence of array_like, each of shape (n,)
+        The coordinates of the points.
+    w : array_like, shape (n,), optional
+        Weights of the values.
+    u : array_like, shape (n,), optional
+        The parameters; without them the lengths of the chords.
+    ub, ue : float, optional
+        The ends of the parameters.
+    k : int, default 3
+        The degree.
+    s : float, default 0
+        How smooth it is.
+    t : array_like, optional
+        Of plain calls: knots.
+    **options : object
+        SciPy's others: bc_type, nest.
+
+    Returns
+    -------
+    tuple
+        The BSpline, whose values have the coordinates along axis 0, and the parameters u.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of traced values with s > 0 (knots are chosen by the values), with knots t, or periodic.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> u = np.arange(6.0)
+    >>> curve = lambda x: make_splprep([x, u], u=u)[0](2.5)[0]
+    >>> bool(np.isclose(tapegrad.grad(curve)(u) @ u**2, 6.25))
+    True
+    """
     if is_plain(*x, w, u, ub, ue, t):
         found, u = scipy.interpolate.make_splprep(
             x, w=w, u=u, ub=ub, ue=ue, k=k, s=s, t=t, **options

@@ -45,10 +45,36 @@ def make_interp_spline(
     axis: int = 0,
     check_finite: bool = True,
 ) -> Any:
-    """SciPy's make_interp_spline, differentiable by x, y, the knots t and values in bc_type.
+    """Make the BSpline through points, as SciPy's make_interp_spline, with derivatives.
 
-    Where knots are not given, they move with x as SciPy places them.
+    They are those by x, y, the knots t and values in bc_type. Where knots are not given, they move
+    with x as SciPy places them.
 
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The knots, ascending.
+    y : array_like
+        The values; their axis `axis` has length n.
+    k : int, default 3
+        The degree.
+    t : array_like, shape (n + k + 1,), optional
+        The knots.
+    bc_type : str or pair, optional
+        The conditions at both ends: "not-a-knot", "periodic", "clamped", "natural", or for each
+        end pairs of an order and the value of that derivative.
+    axis : int, default 0
+        The axis of the values along which x varies.
+    check_finite : bool, default True
+        Whether a plain call looks for NaN and infinities.
+
+    Returns
+    -------
+    BSpline
+        The spline.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> x = np.linspace(0, 3, 7)
     >>> total = tapegrad.grad(lambda y: make_interp_spline(x, y, 5)(1.2))(x**2)
@@ -110,7 +136,42 @@ def make_lsq_spline(
     check_finite: bool = True,
     **options: Any,
 ) -> Any:
-    """SciPy's make_lsq_spline, differentiable by x, y, the knots t and the weights w."""
+    """Fit a BSpline by least squares, as SciPy's make_lsq_spline, with derivatives.
+
+    They are those by x, y, the knots t and the weights w.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The knots, ascending.
+    y : array_like
+        The values; their axis `axis` has length n.
+    t : array_like
+        The knots.
+    k : int, default 3
+        The degree.
+    w : array_like, shape (n,), optional
+        Weights of the values.
+    axis : int, default 0
+        The axis of the values along which x varies.
+    check_finite : bool, default True
+        Whether a plain call looks for NaN and infinities.
+    **options : object
+        SciPy's others.
+
+    Returns
+    -------
+    BSpline
+        The spline.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> x, t = np.linspace(0, 1, 9), np.array([0.0, 0.0, 1.0, 1.0])
+    >>> by_values = tapegrad.grad(lambda y: make_lsq_spline(x, y, t, 1)(0.5))(x)
+    >>> bool(np.allclose(by_values, 1 / 9))
+    True
+    """
     if is_plain(x, y, t, w):
         return of_theirs(
             scipy.interpolate.make_lsq_spline(x, y, t, k, w, axis, check_finite, **options)
@@ -152,10 +213,45 @@ def _least_squares(x: Value, y: Value, t: Value, k: int, w: Value, found: Any) -
 
 
 def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axis: int = 0) -> Any:
-    """SciPy's make_smoothing_spline, differentiable by x, y, the weights w and lam.
+    """Fit a smoothing spline, as SciPy's make_smoothing_spline, with derivatives.
 
-    NotDifferentiableError of traced values without lam: the value that generalised cross
-    validation finds depends on them, and may jump. Reinsch's algorithm (Numer. Math. 10, 1967).
+    They are those by x, y, the weights w and lam.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The knots, ascending.
+    y : array_like
+        The values; their axis `axis` has length n.
+    w : array_like, shape (n,), optional
+        Weights of the values.
+    lam : float, optional
+        How smooth it is. Where it is left away, SciPy finds it by generalised cross validation, of
+        plain values.
+    axis : int, default 0
+        The axis of the values along which x varies.
+
+    Returns
+    -------
+    BSpline
+        The spline, of degree 3.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of traced values without lam: the value that is found depends on them, and may jump.
+
+    Notes
+    -----
+    Reinsch's algorithm (Numerische Mathematik 10, 1967).
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> x = np.arange(8.0)
+    >>> by_values = tapegrad.grad(lambda y: make_smoothing_spline(x, y, lam=2.0)(3.5))(x)
+    >>> bool(np.isclose(by_values @ x, 3.5))
+    True
     """
     if is_plain(x, y, w, lam):
         options = {} if axis == 0 else {"axis": axis}

@@ -35,12 +35,33 @@ _DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
 
 
 class RegularGridInterpolator(Mirrored):
-    """SciPy's RegularGridInterpolator, differentiable by points asked, values and grid.
+    """Interpolant of values on a grid, as SciPy's RegularGridInterpolator, with derivatives.
 
-    Methods linear, nearest, slinear, cubic, quintic, pchip (and the legacy ones). On a plane of
-    the grid the derivative by the points is that at the right. A solver for the coefficients that
-    is given serves plain calls; traced ones solve banded systems, one axis after another.
+    They are those by points asked, values and grid. On a plane of the grid the derivative by the
+    points is that at the right.
 
+    Parameters
+    ----------
+    points : sequence of array_like
+        The coordinates of the grid, one array an axis, each ascending or descending.
+    values : array_like
+        The values; the first axes are those of the grid.
+    method : str, default "linear"
+        "linear", "nearest", "slinear", "cubic", "quintic", "pchip", or a legacy one of SciPy's.
+    bounds_error : bool, default True
+        Whether points outside raise ValueError.
+    fill_value : float or None, default NaN
+        The value outside; None extrapolates.
+    **options : object
+        SciPy's solver and solver_args, which serve plain calls; traced ones solve banded systems,
+        one axis after another.
+
+    See Also
+    --------
+    interpn : The same as a function.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> f = RegularGridInterpolator(([0.0, 1, 2], [0.0, 1]), np.array([[0.0, 1], [2, 3], [6, 7]]))
     >>> tapegrad.grad(lambda x: f(x)[0])(np.array([1.5, 0.5]))
@@ -177,7 +198,41 @@ def interpn(
     bounds_error: bool = True,
     fill_value: Any = np.nan,
 ) -> Any:
-    """SciPy's interpn, differentiable by xi, values and points (the grid)."""
+    """Interpolate values on a grid, as SciPy's interpn, with derivatives.
+
+    They are those by xi, values and points.
+
+    Parameters
+    ----------
+    points : sequence of array_like
+        The coordinates of the grid, one array an axis.
+    values : array_like
+        The values; the first axes are those of the grid.
+    xi : array_like, shape (..., ndim), or tuple of array_like
+        The points asked.
+    method : str, default "linear"
+        A method of `RegularGridInterpolator`, or "splinef2d".
+    bounds_error : bool, default True
+        Whether points outside raise ValueError.
+    fill_value : float or None, default NaN
+        The value outside; None extrapolates.
+
+    Returns
+    -------
+    array
+        The values.
+
+    See Also
+    --------
+    RegularGridInterpolator : The interpolant as an object.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> grid, values = ([0.0, 1, 2], [0.0, 1]), np.array([[0.0, 1], [2, 3], [6, 7]])
+    >>> tapegrad.grad(lambda x: interpn(grid, values, x)[0])(np.array([1.5, 0.5]))
+    array([4., 1.])
+    """
     given = xi if isinstance(xi, tuple) else (xi,)
     if is_plain(*points, values, *given, fill_value):
         return scipy.interpolate.interpn(points, values, xi, method, bounds_error, fill_value)

@@ -23,10 +23,43 @@ _SPLINES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 
 
 class interp1d(Mirrored):
-    """SciPy's interp1d, differentiable by points asked, x, y and fill_value.
+    """Interpolant of one variable, as SciPy's interp1d, with derivatives.
 
-    Kinds linear, nearest, nearest-up, zero, slinear, quadratic, cubic, previous, next and degrees.
-    At a knot the derivative is that of the piece at its right.
+    They are those by points asked, x, y and fill_value. At a knot the derivative is that of the
+    piece at its right.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The knots.
+    y : array_like
+        The values; their axis `axis` has length n.
+    kind : str or int, default "linear"
+        "linear", "nearest", "nearest-up", "zero", "slinear", "quadratic", "cubic", "previous",
+        "next", or the degree of a spline.
+    axis : int, default -1
+        The axis of y along which x varies.
+    copy : bool, default True
+        Whether a plain call copies its data.
+    bounds_error : bool, optional
+        Whether points outside raise ValueError; they do by default, unless there is a fill_value.
+    fill_value : array_like, pair of array_like or "extrapolate", default NaN
+        The value outside, or those below and above.
+    assume_sorted : bool, default False
+        Whether x ascends already.
+
+    Attributes
+    ----------
+    x : array, shape (n,)
+        The knots, ascending.
+    y : array
+        The values.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> tapegrad.grad(interp1d([0.0, 1.0, 2.0], [0.0, 1.0, 4.0]))(1.5)
+    np.float64(3.0)
     """
 
     _theirs = scipy.interpolate.interp1d

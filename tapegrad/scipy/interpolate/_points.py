@@ -33,9 +33,29 @@ class _OnAxis(Mirrored):
 
 
 class KroghInterpolator(_OnAxis):
-    """SciPy's KroghInterpolator, differentiable by points asked, xi and yi.
+    """Polynomial through points, as SciPy's KroghInterpolator, with derivatives.
 
-    Where xi repeats, yi holds derivatives, as in SciPy; such points stay together.
+    They are those by points asked, xi and yi.
+
+    Parameters
+    ----------
+    xi : array_like, shape (n,)
+        The nodes. Where one repeats, yi holds derivatives, as in SciPy; such points stay together.
+    yi : array_like
+        The values; their axis `axis` has length n.
+    axis : int, default 0
+        The axis of yi along which xi varies.
+
+    See Also
+    --------
+    BarycentricInterpolator : The same polynomial in another form.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> p = KroghInterpolator(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 4.0]))
+    >>> tapegrad.grad(p)(1.5)
+    np.float64(3.0)
     """
 
     _theirs = scipy.interpolate.KroghInterpolator
@@ -56,7 +76,20 @@ class KroghInterpolator(_OnAxis):
         return self._plain(x) if self._is_plain(x) else self.derivative(x, 0)
 
     def derivatives(self, x: Any, der: Any = None) -> Any:
-        """The value and the derivatives up to `der`, or all, along a new first axis."""
+        """Return the value and derivatives at points.
+
+        Parameters
+        ----------
+        x : array_like
+            The points.
+        der : int, optional
+            How many to return, the value being the first; all by default.
+
+        Returns
+        -------
+        array
+            Along a new first axis the value, the first derivative and so on.
+        """
         if self._is_plain(x):
             return self._plain.derivatives(x, der)
         x = as_float(x)
@@ -65,7 +98,20 @@ class KroghInterpolator(_OnAxis):
         return self._placed(out, x, 1)
 
     def derivative(self, x: Any, der: int = 1) -> Any:
-        """One derivative at points."""
+        """Return one derivative at points.
+
+        Parameters
+        ----------
+        x : array_like
+            The points.
+        der : int, default 1
+            Its order.
+
+        Returns
+        -------
+        array
+            The derivative.
+        """
         if self._is_plain(x):
             return self._plain.derivative(x, der)
         x = as_float(x)
@@ -108,7 +154,39 @@ def _differences(x: Value, y: Value) -> Any:
 
 
 def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
-    """SciPy's krogh_interpolate, differentiable by xi, yi and x."""
+    """Evaluate the polynomial through points, as SciPy's krogh_interpolate, with derivatives.
+
+    They are those by xi, yi and x.
+
+    Parameters
+    ----------
+    xi : array_like, shape (n,)
+        The nodes.
+    yi : array_like
+        The values; their axis `axis` has length n.
+    x : array_like
+        The points asked.
+    der : int or list of int, default 0
+        The order of the derivative, or several.
+    axis : int, default 0
+        The axis of yi along which xi varies.
+
+    Returns
+    -------
+    array
+        The values, along a new first axis if there are several orders.
+
+    See Also
+    --------
+    KroghInterpolator : The polynomial as an object.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> by_values = tapegrad.grad(lambda y: krogh_interpolate(np.array([0.0, 2.0]), y, 0.5))
+    >>> by_values(np.array([1.0, 3.0]))
+    array([0.75, 0.25])
+    """
     if is_plain(xi, yi, x):
         return scipy.interpolate.krogh_interpolate(xi, yi, x, der, axis)
     p = KroghInterpolator(xi, yi, axis)
@@ -144,7 +222,40 @@ def barycentric_at(x: Value, nodes: Value, weights: Value, y: Value) -> Any:
 
 
 class BarycentricInterpolator(_OnAxis):
-    """SciPy's BarycentricInterpolator, differentiable by points asked, xi, yi and weights wi."""
+    """Polynomial through points, as SciPy's BarycentricInterpolator, with derivatives.
+
+    They are those by points asked, xi, yi and the weights wi.
+
+    Parameters
+    ----------
+    xi : array_like, shape (n,)
+        The nodes.
+    yi : array_like, optional
+        The values; their axis `axis` has length n.
+    axis : int, default 0
+        The axis of yi along which xi varies.
+    wi : array_like, shape (n,), optional
+        The barycentric weights, if they are known.
+    **options : object
+        SciPy's others.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If xi is traced, and yi is left away.
+
+    Notes
+    -----
+    A point near a node is evaluated by a form without the singularity there: Berrut and Trefethen,
+    SIAM Review 46 (2004), equation 4.2, multiplied out.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> p = BarycentricInterpolator(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 4.0]))
+    >>> round(float(tapegrad.grad(p)(1.5)), 12)
+    3.0
+    """
 
     _theirs = scipy.interpolate.BarycentricInterpolator
 
@@ -174,7 +285,15 @@ class BarycentricInterpolator(_OnAxis):
         self._y = np.moveaxis(yi, self._axis, 0)
 
     def set_yi(self, yi: Any, axis: Any = None) -> None:
-        """Other values at the same nodes."""
+        """Take other values at the same nodes.
+
+        Parameters
+        ----------
+        yi : array_like
+            The values.
+        axis : int, optional
+            The axis of yi along which xi varies; 0 by default.
+        """
         if self._is_plain(yi):
             self._plain.set_yi(yi, axis)
         else:
@@ -182,7 +301,15 @@ class BarycentricInterpolator(_OnAxis):
         self._set(yi, axis)
 
     def add_xi(self, xi: Any, yi: Any = None) -> None:
-        """More nodes."""
+        """Add nodes.
+
+        Parameters
+        ----------
+        xi : array_like
+            More nodes.
+        yi : array_like, optional
+            Their values.
+        """
         if self._is_plain(xi, yi):
             self._plain.add_xi(xi, yi)
         else:
@@ -210,11 +337,37 @@ class BarycentricInterpolator(_OnAxis):
         return self._placed(barycentric_at(x, self.xi, self._weights, self._y), x)
 
     def derivative(self, x: Any, der: int = 1) -> Any:
-        """One derivative at points."""
+        """Return one derivative at points.
+
+        Parameters
+        ----------
+        x : array_like
+            The points.
+        der : int, default 1
+            Its order.
+
+        Returns
+        -------
+        array
+            The derivative.
+        """
         return self._plain.derivative(x, der) if self._is_plain(x) else self._krogh(x, der)
 
     def derivatives(self, x: Any, der: Any = None) -> Any:
-        """The value and the derivatives up to `der`, or all, along a new first axis."""
+        """Return the value and derivatives at points.
+
+        Parameters
+        ----------
+        x : array_like
+            The points.
+        der : int, optional
+            How many to return, the value being the first; all by default.
+
+        Returns
+        -------
+        array
+            Along a new first axis the value, the first derivative and so on.
+        """
         if self._is_plain(x):
             return self._plain.derivatives(x, der)
         krogh = KroghInterpolator(self.xi, self._y)
@@ -229,7 +382,41 @@ class BarycentricInterpolator(_OnAxis):
 def barycentric_interpolate(
     xi: Any, yi: Any, x: Any, axis: int = 0, *, der: Any = 0, **options: Any
 ) -> Any:
-    """SciPy's barycentric_interpolate, differentiable by xi, yi and x."""
+    """Evaluate a polynomial through points, as SciPy's barycentric_interpolate does.
+
+    Differentiable by xi, yi and x.
+
+    Parameters
+    ----------
+    xi : array_like, shape (n,)
+        The nodes.
+    yi : array_like
+        The values; their axis `axis` has length n.
+    x : array_like
+        The points asked.
+    axis : int, default 0
+        The axis of yi along which xi varies.
+    der : int or list of int, default 0
+        The order of the derivative, or several.
+    **options : object
+        SciPy's others, of plain calls.
+
+    Returns
+    -------
+    array
+        The values, along a new first axis if there are several orders.
+
+    See Also
+    --------
+    BarycentricInterpolator : The polynomial as an object.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> by_values = tapegrad.grad(lambda y: barycentric_interpolate(np.array([0.0, 2.0]), y, 0.5))
+    >>> by_values(np.array([1.0, 3.0]))
+    array([0.75, 0.25])
+    """
     if is_plain(xi, yi, x):
         return scipy.interpolate.barycentric_interpolate(xi, yi, x, axis, der=der, **options)
     p = BarycentricInterpolator(xi, yi, axis)
@@ -239,7 +426,33 @@ def barycentric_interpolate(
 
 
 class FloaterHormannInterpolator(_OnAxis):
-    """SciPy's FloaterHormannInterpolator, differentiable by points asked, points and values."""
+    """Rational function through points, as SciPy's FloaterHormannInterpolator, with derivatives.
+
+    They are those by points asked, points and values.
+
+    Parameters
+    ----------
+    points : array_like, shape (n,)
+        The nodes.
+    values : array_like
+        The values; axis 0, or `axis`, has length n.
+    d : int, default 3
+        The degree of the polynomials that are blended.
+    **options : object
+        SciPy's others, as axis.
+
+    Notes
+    -----
+    Floater and Hormann, Numerische Mathematik 107 (2007).
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> x = np.linspace(0, 2, 9)
+    >>> slope = tapegrad.grad(FloaterHormannInterpolator(x, np.sin(x)))(0.8)
+    >>> bool(abs(slope - np.cos(0.8)) < 1e-3)
+    True
+    """
 
     _theirs: Any = getattr(scipy.interpolate, "FloaterHormannInterpolator", None)
 
@@ -277,9 +490,34 @@ class FloaterHormannInterpolator(_OnAxis):
 
 
 class AAA(Mirrored):
-    """SciPy's AAA, differentiable by the points asked; NotDifferentiableError of traced data.
+    """Rational approximation, as SciPy's AAA, differentiable by the points asked.
 
     The algorithm chooses its support points by the data, and jumps with them.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The points of the data.
+    y : array_like, shape (n,)
+        The values.
+    **options : object
+        SciPy's others.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If data are traced, and at traced complex points or with complex support points.
+
+    See Also
+    --------
+    FloaterHormannInterpolator : Differentiable by the data too.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> x = np.linspace(0, 2, 30)
+    >>> bool(np.isclose(tapegrad.grad(AAA(x, np.exp(x)))(0.77), np.exp(0.77)))
+    True
     """
 
     _theirs: Any = getattr(scipy.interpolate, "AAA", None)
@@ -308,7 +546,26 @@ class AAA(Mirrored):
 
 
 def lagrange(x: Any, w: Any) -> Any:
-    """SciPy's lagrange: the polynomial through points, an np.poly1d, differentiable by both."""
+    """Return the polynomial through points, as SciPy's lagrange, differentiable by both arguments.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The nodes.
+    w : array_like, shape (n,)
+        The values.
+
+    Returns
+    -------
+    numpy.poly1d
+        The polynomial, of degree n - 1.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> tapegrad.grad(lambda w: lagrange(np.array([0.0, 2.0]), w)(0.5))(np.array([1.0, 3.0]))
+    array([0.75, 0.25])
+    """
     if is_plain(x, w):
         return scipy.interpolate.lagrange(x, w)
     x, w = as_float(x), as_float(w)
@@ -323,7 +580,31 @@ def lagrange(x: Any, w: Any) -> Any:
 
 
 def pade(an: Any, m: int, n: Any = None) -> Any:
-    """SciPy's pade: two polynomials np.poly1d, differentiable by the coefficients an."""
+    """Return a rational approximation of a power series, as SciPy's pade, differentiable by it.
+
+    Parameters
+    ----------
+    an : array_like, shape (size,)
+        The coefficients of the series, the constant one first.
+    m : int
+        The degree of the denominator.
+    n : int, optional
+        The degree of the numerator; size - 1 - m by default.
+
+    Returns
+    -------
+    tuple of numpy.poly1d
+        The numerator and the denominator.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> def at_one(an):
+    ...     p, q = pade(an, 1)
+    ...     return p(1.0) / q(1.0)
+    >>> at_one([1.0, 1.0, 0.25]), tapegrad.grad(at_one)(np.array([1.0, 1.0, 0.25]))[0]
+    (np.float64(2.3333333333333335), np.float64(1.0))
+    """
     if is_plain(an):
         return scipy.interpolate.pade(an, m, n)
     an = as_float(an)
@@ -346,7 +627,35 @@ def pade(an: Any, m: int, n: Any = None) -> Any:
 def approximate_taylor_polynomial(
     f: Function, x: Any, degree: int, scale: Any, order: Any = None
 ) -> Any:
-    """SciPy's approximate_taylor_polynomial, differentiable by x and what f closes over."""
+    """Return Taylor's polynomial of a function by its values, as SciPy's function does.
+
+    Differentiable by x and what f closes over.
+
+    Parameters
+    ----------
+    f : callable
+        Takes an array of points.
+    x : float
+        Where the polynomial is about.
+    degree : int
+        Its degree.
+    scale : float
+        The width of the interval in which f is called.
+    order : int, optional
+        The order of the polynomial through the values; `degree` by default.
+
+    Returns
+    -------
+    numpy.poly1d
+        The polynomial, of the distance to x.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> second = lambda x: approximate_taylor_polynomial(np.sin, x, 2, 1.0, 8).coeffs[0]
+    >>> bool(abs(tapegrad.grad(second)(0.5) + np.cos(0.5) / 2) < 1e-4)
+    True
+    """
     order = degree if order is None else order
     n = order + 1
     nodes = scale * np.cos(np.linspace(0, np.pi, n, endpoint=bool(n % 1))) + x

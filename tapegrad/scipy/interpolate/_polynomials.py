@@ -55,7 +55,25 @@ class _Piecewise(Mirrored):
 
     @classmethod
     def construct_fast(cls, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Any:
-        """As SciPy's: of coefficients whose axis is in its place, unchecked."""
+        """Make one of coefficients whose axis is in its place, unchecked, as SciPy's method does.
+
+        Parameters
+        ----------
+        c : array, shape (degree + 1, pieces, ...)
+            The coefficients.
+        x : array, shape (pieces + 1,)
+            The breaks.
+        extrapolate : bool or "periodic", optional
+            Whether points outside belong to the first and the last piece (True, the default), give
+            NaN (False), or are taken within the period.
+        axis : int, default 0
+            The axis of the values to which the points' axes go.
+
+        Returns
+        -------
+        object
+            Of this class.
+        """
         made = object.__new__(cls)
         if is_plain(c, x):
             made._adopt(cls._theirs.construct_fast(c, x, extrapolate, axis))
@@ -91,7 +109,22 @@ class _Piecewise(Mirrored):
         raise NotImplementedError
 
     def extend(self, c: Any, x: Any) -> None:
-        """Add breaks and coefficients at the right or the left, as SciPy does."""
+        """Add breaks and coefficients at the right or the left, as SciPy does.
+
+        Parameters
+        ----------
+        c : array_like, shape (degree + 1, pieces, ...)
+            The coefficients.
+        x : array_like, shape (pieces,)
+            The breaks.
+
+        Raises
+        ------
+        ValueError
+            If the breaks are on neither side.
+        BatchingError
+            Under vmap.
+        """
         if self._is_plain(c, x):
             self._plain.extend(c, x)
             self._adopt(self._plain)
@@ -130,10 +163,36 @@ class _Piecewise(Mirrored):
 
 
 class PPoly(_Piecewise):
-    """SciPy's PPoly: piecewise polynomials, differentiable by points, coefficients and breaks.
+    """Piecewise polynomials by powers, as SciPy's PPoly, with derivatives.
 
-    At a break the value and the derivatives are those of the piece at its right.
+    They are those by points asked, coefficients and breaks. At a break the value and the
+    derivatives are those of the piece at its right.
 
+    Parameters
+    ----------
+    c : array_like, shape (degree + 1, pieces, ...)
+        The coefficients, the highest power first, of the distance to the left break.
+    x : array_like, shape (pieces + 1,)
+        The breaks, ascending or descending.
+    extrapolate : bool or "periodic", optional
+        Whether points outside belong to the first and the last piece (True, the default), give NaN
+        (False), or are taken within the period.
+    axis : int, default 0
+        The axis of the values, of c less its first axis.
+
+    Attributes
+    ----------
+    c : array
+        The coefficients.
+    x : array
+        The breaks.
+    extrapolate : bool or "periodic"
+        What is outside.
+    axis : int
+        The axis.
+
+    Examples
+    --------
     >>> import tapegrad
     >>> p = PPoly([[1.0, 2.0], [0.0, 1.0]], [0.0, 1.0, 2.0])
     >>> tapegrad.grad(p)(1.0)
@@ -146,7 +205,18 @@ class PPoly(_Piecewise):
         return evaluated(self.c, self.x, x, nu, extrapolate, down=self._descends())
 
     def derivative(self, nu: int = 1) -> Any:
-        """The derivative, as an object of this class."""
+        """Return the derivative, as an object of this class.
+
+        Parameters
+        ----------
+        nu : int, default 1
+            How many times; negative numbers integrate.
+
+        Returns
+        -------
+        PPoly
+            The derivative.
+        """
         if self._plain is not None:
             return self._wrapped(self._plain.derivative(nu))
         if nu < 0:
@@ -155,7 +225,18 @@ class PPoly(_Piecewise):
         return self.construct_fast(c, self.x, self.extrapolate, self.axis)
 
     def antiderivative(self, nu: int = 1) -> Any:
-        """The continuous integral from the first break on."""
+        """Return the continuous integral from the first break on.
+
+        Parameters
+        ----------
+        nu : int, default 1
+            How many times; negative numbers differentiate.
+
+        Returns
+        -------
+        PPoly
+            The integral.
+        """
         if self._plain is not None:
             return self._wrapped(self._plain.antiderivative(nu))
         if nu <= 0:
@@ -167,16 +248,49 @@ class PPoly(_Piecewise):
         return self.construct_fast(c, self.x, extrapolate, self.axis)
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
-        """The integral from a to b."""
+        """Return the integral from a to b.
+
+        Parameters
+        ----------
+        a, b : float
+            The limits.
+        extrapolate : bool or "periodic", optional
+            That of this object by default.
+
+        Returns
+        -------
+        array
+            The integral, of the shape of a value.
+        """
         if self._is_plain(a, b):
             return self._plain.integrate(a, b, extrapolate)
         return between(self.c, self.x, as_float(a), as_float(b), self._asked(extrapolate))
 
     def solve(self, y: Any = 0.0, discontinuity: bool = True, extrapolate: Any = None) -> Any:
-        """Where the value is y; these points move as the implicit function theorem says.
+        """Return the points where the value is y.
 
-        One that lies at a break where the value jumps over y moves with the break. A root where
-        the derivative is zero has none: infinity or NaN.
+        They move as the implicit function theorem says. One that lies at a break where the value
+        jumps over y moves with the break. A root where the derivative is zero has none: infinity
+        or NaN.
+
+        Parameters
+        ----------
+        y : float, default 0
+            The value.
+        discontinuity : bool, default True
+            Whether jumps over y count.
+        extrapolate : bool or "periodic", optional
+            That of this object by default.
+
+        Returns
+        -------
+        array, shape (roots,)
+            The points, as SciPy finds them.
+
+        Raises
+        ------
+        InputError
+            Of several functions, and under vmap.
         """
         if self._is_plain(y):
             return self._plain.solve(y, discontinuity, extrapolate)
@@ -211,12 +325,38 @@ class PPoly(_Piecewise):
         return is_break & (np.abs(plain(found) - y) > 1e-8 * scale), where
 
     def roots(self, discontinuity: bool = True, extrapolate: Any = None) -> Any:
-        """Where the value is zero: see `solve`."""
+        """Return the points where the value is zero: see `solve`.
+
+        Parameters
+        ----------
+        discontinuity : bool, default True
+            Whether jumps over zero count.
+        extrapolate : bool or "periodic", optional
+            That of this object by default.
+
+        Returns
+        -------
+        array, shape (roots,)
+            The points.
+        """
         return self.solve(0.0, discontinuity, extrapolate)
 
     @classmethod
     def from_spline(cls, tck: Any, extrapolate: Any = None) -> Any:
-        """The pieces of a spline, a BSpline or a tuple (t, c, k)."""
+        """Return the pieces of a spline.
+
+        Parameters
+        ----------
+        tck : BSpline or tuple
+            The spline, or its knots, coefficients and degree.
+        extrapolate : bool or "periodic", optional
+            That of the BSpline by default, True of a tuple.
+
+        Returns
+        -------
+        PPoly
+            The pieces.
+        """
         if not isinstance(tck, (tuple, list)):
             t, c, k = tck.t, tck.c, tck.k
             extrapolate = tck.extrapolate if extrapolate is None else extrapolate
@@ -235,7 +375,25 @@ class PPoly(_Piecewise):
 
     @classmethod
     def from_bernstein_basis(cls, bp: Any, extrapolate: Any = None) -> Any:
-        """The same function as a BPoly, by powers."""
+        """Return the same function as a BPoly, by powers.
+
+        Parameters
+        ----------
+        bp : BPoly
+            The function.
+        extrapolate : bool or "periodic", optional
+            That of bp by default.
+
+        Returns
+        -------
+        PPoly
+            The function.
+
+        Raises
+        ------
+        TypeError
+            If bp is no BPoly.
+        """
         plain = getattr(bp, "_plain", bp)
         if isinstance(plain, scipy.interpolate.BPoly):
             made = object.__new__(cls)
@@ -272,7 +430,43 @@ def to_bernstein(c: Value, x: Value) -> Any:
 
 
 class BPoly(_Piecewise):
-    """SciPy's BPoly: polynomials in the Bernstein basis, differentiable as `PPoly` is."""
+    """Piecewise polynomials in the Bernstein basis, as SciPy's BPoly, with derivatives.
+
+    They are those by points asked, coefficients and breaks, as of `PPoly`.
+
+    Parameters
+    ----------
+    c : array_like, shape (degree + 1, pieces, ...)
+        The coefficients.
+    x : array_like, shape (pieces + 1,)
+        The breaks, ascending or descending.
+    extrapolate : bool or "periodic", optional
+        Whether points outside belong to the first and the last piece (True, the default), give NaN
+        (False), or are taken within the period.
+    axis : int, default 0
+        The axis of the values, of c less its first axis.
+
+    Attributes
+    ----------
+    c : array
+        The coefficients.
+    x : array
+        The breaks.
+    extrapolate : bool or "periodic"
+        What is outside.
+    axis : int
+        The axis.
+
+    See Also
+    --------
+    PPoly : By powers.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> tapegrad.grad(BPoly([[0.0], [0.0], [1.0]], [0.0, 1.0]))(0.5)
+    np.float64(1.0)
+    """
 
     _theirs = scipy.interpolate.BPoly
 
@@ -281,7 +475,18 @@ class BPoly(_Piecewise):
         return evaluated(c, self.x, x, nu, extrapolate, down=self._descends())
 
     def derivative(self, nu: int = 1) -> Any:
-        """The derivative, as an object of this class."""
+        """Return the derivative, as an object of this class.
+
+        Parameters
+        ----------
+        nu : int, default 1
+            How many times; negative numbers integrate.
+
+        Returns
+        -------
+        BPoly
+            The derivative.
+        """
         if self._plain is not None:
             return self._wrapped(self._plain.derivative(nu))
         if nu < 0:
@@ -294,7 +499,18 @@ class BPoly(_Piecewise):
         return self.construct_fast(c, self.x, self.extrapolate, self.axis)
 
     def antiderivative(self, nu: int = 1) -> Any:
-        """The continuous integral from the first break on."""
+        """Return the continuous integral from the first break on.
+
+        Parameters
+        ----------
+        nu : int, default 1
+            How many times; negative numbers differentiate.
+
+        Returns
+        -------
+        BPoly
+            The integral.
+        """
         if self._plain is not None:
             return self._wrapped(self._plain.antiderivative(nu))
         if nu <= 0:
@@ -310,7 +526,20 @@ class BPoly(_Piecewise):
         return self.construct_fast(c, self.x, extrapolate, self.axis)
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
-        """The integral from a to b."""
+        """Return the integral from a to b.
+
+        Parameters
+        ----------
+        a, b : float
+            The limits.
+        extrapolate : bool or "periodic", optional
+            That of this object by default.
+
+        Returns
+        -------
+        array
+            The integral, of the shape of a value.
+        """
         if self._is_plain(a, b):
             return self._plain.integrate(a, b, extrapolate)
         c = to_powers(self.c, self.x)
@@ -325,7 +554,25 @@ class BPoly(_Piecewise):
 
     @classmethod
     def from_power_basis(cls, pp: Any, extrapolate: Any = None) -> Any:
-        """The same function as a PPoly, in the Bernstein basis."""
+        """Return the same function as a PPoly, in the Bernstein basis.
+
+        Parameters
+        ----------
+        pp : PPoly
+            The function.
+        extrapolate : bool or "periodic", optional
+            That of pp by default.
+
+        Returns
+        -------
+        BPoly
+            The function.
+
+        Raises
+        ------
+        TypeError
+            If pp is no PPoly.
+        """
         plain = getattr(pp, "_plain", pp)
         if isinstance(plain, scipy.interpolate.PPoly):
             made = object.__new__(cls)
@@ -342,7 +589,25 @@ class BPoly(_Piecewise):
     def from_derivatives(
         cls, xi: Any, yi: Any, orders: Any = None, extrapolate: Any = None
     ) -> Any:
-        """The piecewise polynomial with given values and derivatives at the breaks."""
+        """Return the piecewise polynomial with given values and derivatives at the breaks.
+
+        Parameters
+        ----------
+        xi : array_like, shape (n,)
+            The breaks.
+        yi : sequence of array_like
+            For each break the value, the first derivative and so on.
+        orders : int or sequence of int, optional
+            The degree of each piece at most.
+        extrapolate : bool or "periodic", optional
+            Whether points outside belong to the first and the last piece (True, the default), give
+            NaN (False), or are taken within the period.
+
+        Returns
+        -------
+        BPoly
+            The polynomials.
+        """
         if is_plain(xi, *list(yi)):
             made = object.__new__(cls)
             made._adopt(cls._theirs.from_derivatives(xi, yi, orders, extrapolate))

@@ -26,6 +26,29 @@ _CLASSES = (
     "SmoothSphereBivariateSpline",
 )
 _FUNCTIONS = ("bisplrep", "generate_knots")
+DOCSTRING = """SciPy's {name}, of plain values alone.
+
+Parameters
+----------
+*args, **kwargs : object
+    As of SciPy's {name}.
+{returns}
+Raises
+------
+NotDifferentiableError
+    Of traced values: FITPACK chooses knots by the values, or fits on a sphere.
+
+See Also
+--------
+RectBivariateSpline : Differentiable with s=0.
+RBFInterpolator : Differentiable, of scattered points.
+"""
+RETURNS = """
+Returns
+-------
+object
+    What SciPy's returns.
+"""
 
 
 class _Refused(Mirrored):
@@ -50,7 +73,7 @@ class _Refused(Mirrored):
 
 def _class(name: str) -> Any:
     theirs = getattr(scipy.interpolate, name)
-    text = f"SciPy's {name}; NotDifferentiableError of traced values."
+    text = DOCSTRING.format(name=name, returns="")
     return type(name, (_Refused,), {"_theirs": theirs, "__doc__": text, "__module__": __name__})
 
 
@@ -65,7 +88,7 @@ def _function(name: str) -> Any:
         return theirs(*args, **kwargs)
 
     refused.__name__ = refused.__qualname__ = name
-    refused.__doc__ = f"SciPy's {name}; NotDifferentiableError of traced values."
+    refused.__doc__ = DOCSTRING.format(name=name, returns=RETURNS)
     return refused
 
 

@@ -49,12 +49,35 @@ def _squares(x: Value, y: Value) -> Any:
 
 
 class RBFInterpolator(Mirrored):
-    """SciPy's RBFInterpolator, differentiable by x, y, d, smoothing and epsilon.
+    """Interpolant by radial functions, as SciPy's RBFInterpolator, with derivatives.
 
-    All kernels, and polynomials of any degree. NotDifferentiableError of traced values with
-    `neighbors`, which jump from point to point. Where points meet, kernels that have a kink there
-    (linear) have the derivative zero.
+    They are those by x, y, d, smoothing and epsilon, of all kernels and polynomials of any degree.
+    Where points meet, kernels that have a kink there (linear) have the derivative zero.
 
+    Parameters
+    ----------
+    y : array_like, shape (n, ndim)
+        The points of the data.
+    d : array_like, shape (n, ...)
+        The values.
+    neighbors : int, optional
+        How many nearest points count; all by default.
+    smoothing : float or array_like, shape (n,), default 0
+        How far values may be missed.
+    kernel : str, default "thin_plate_spline"
+        SciPy's name of the radial function.
+    epsilon : float, optional
+        What distances are multiplied by; 1 by default.
+    degree : int, optional
+        Of the polynomial that is added; the kernel's least one by default, 0 at least.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of traced values with `neighbors`, which jump from point to point.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> y = np.array([[0.0], [1.0], [2.0]])
     >>> grad = tapegrad.grad(lambda d: RBFInterpolator(y, d)(np.array([[0.5]]))[0])(np.ones(3))
@@ -175,7 +198,33 @@ _OLD_KERNELS: dict[str, Any] = {
 
 
 class Rbf(Mirrored):
-    """SciPy's Rbf, differentiable by coordinates, values, smooth, epsilon and the points asked."""
+    """Interpolant by radial functions, as SciPy's older Rbf, with derivatives.
+
+    They are those by coordinates, values, smooth, epsilon and the points asked.
+
+    Parameters
+    ----------
+    *args : array_like
+        The coordinates of the data, one array each, and the values last.
+    **kwargs : object
+        SciPy's: function, epsilon, smooth, norm, mode.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of traced values with another norm than "euclidean", or a function of the user's own.
+
+    See Also
+    --------
+    RBFInterpolator : The newer class.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> f = Rbf(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 4.0]))
+    >>> bool(np.isclose(tapegrad.grad(lambda x: f(x))(0.5), (f(0.5001) - f(0.4999)) / 2e-4))
+    True
+    """
 
     _theirs = scipy.interpolate.Rbf
 
@@ -236,9 +285,34 @@ class Rbf(Mirrored):
 
 
 class LinearNDInterpolator(Mirrored):
-    """SciPy's LinearNDInterpolator, differentiable by points asked, values and data points.
+    """Linear interpolant on triangles, as SciPy's LinearNDInterpolator, with derivatives.
 
-    The triangulation is constant: data points move their triangles along.
+    They are those by points asked, values and data points. The triangulation is constant: data
+    points move their triangles along.
+
+    Parameters
+    ----------
+    points : array_like, shape (n, ndim), tuple of array_like or Delaunay
+        The points of the data, or their triangulation.
+    values : array_like, shape (n, ...)
+        The values.
+    fill_value : float, default NaN
+        The value outside.
+    rescale : bool, default False
+        Whether coordinates are scaled to the unit cube first.
+
+    Raises
+    ------
+    BatchingError
+        Under vmap over the data points.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> f = LinearNDInterpolator(points, np.array([0.0, 2.0, 3.0]))
+    >>> tapegrad.grad(lambda x: f(x)[0])(np.array([0.25, 0.25]))
+    array([2., 3.])
     """
 
     _theirs = scipy.interpolate.LinearNDInterpolator
@@ -301,7 +375,34 @@ class LinearNDInterpolator(Mirrored):
 
 
 class NearestNDInterpolator(Mirrored):
-    """SciPy's NearestNDInterpolator, differentiable by values; by points it has slope zero."""
+    """Value of the nearest point, as SciPy's NearestNDInterpolator, differentiable by values.
+
+    By the points it has slope zero.
+
+    Parameters
+    ----------
+    x : array_like, shape (n, ndim), or tuple of array_like
+        The points of the data.
+    y : array_like, shape (n, ...)
+        The values.
+    rescale : bool, default False
+        Whether coordinates are scaled to the unit cube first.
+    tree_options : dict, optional
+        SciPy's options of its tree.
+
+    Raises
+    ------
+    BatchingError
+        Under vmap over the data points.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> x = np.array([[0.0, 0.0], [1.0, 0.0]])
+    >>> f = lambda y: NearestNDInterpolator(x, y)(np.array([[0.9, 0.1]]))[0]
+    >>> tapegrad.grad(f)(np.array([1.0, 2.0]))
+    array([0., 1.])
+    """
 
     _theirs = scipy.interpolate.NearestNDInterpolator
 
@@ -336,9 +437,35 @@ class NearestNDInterpolator(Mirrored):
 
 
 class CloughTocher2DInterpolator(Mirrored):
-    """SciPy's CloughTocher2DInterpolator; NotDifferentiableError of traced values and points.
+    """Smooth interpolant on triangles, SciPy's CloughTocher2DInterpolator, of plain values alone.
 
     The slopes at the data come of an iteration that stops at a tolerance.
+
+    Parameters
+    ----------
+    points : array_like, shape (n, 2), or tuple of array_like
+        The points of the data.
+    values : array_like, shape (n, ...)
+        The values.
+    *args, **options : object
+        SciPy's others: fill_value, tol, maxiter, rescale.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of traced values and points.
+
+    See Also
+    --------
+    LinearNDInterpolator : Differentiable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> f = CloughTocher2DInterpolator(points, points[:, 0])
+    >>> bool(np.allclose(f([[0.25, 0.5]]), 0.25))
+    True
     """
 
     _theirs = scipy.interpolate.CloughTocher2DInterpolator
@@ -371,7 +498,49 @@ def griddata(
     fill_value: Any = np.nan,
     rescale: bool = False,
 ) -> Any:
-    """SciPy's griddata: linear by all arguments, nearest by values, cubic in one dimension."""
+    """Interpolate scattered points, as SciPy's griddata, with derivatives.
+
+    Linear by all arguments, nearest by values, cubic in one dimension.
+
+    Parameters
+    ----------
+    points : array_like, shape (n, ndim), or tuple of array_like
+        The points of the data.
+    values : array_like, shape (n, ...)
+        The values.
+    xi : array_like, shape (..., ndim), or tuple of array_like
+        The points asked.
+    method : {"linear", "nearest", "cubic"}, default "linear"
+        How values between are found.
+    fill_value : float, default NaN
+        The value outside.
+    rescale : bool, default False
+        Whether coordinates are scaled to the unit cube first.
+
+    Returns
+    -------
+    array
+        The values.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of traced values with "cubic" in two dimensions.
+    BatchingError
+        Under vmap over the data points.
+
+    See Also
+    --------
+    LinearNDInterpolator : The linear interpolant as an object.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> f = lambda x: griddata(points, np.array([0.0, 2.0, 3.0]), x)[0]
+    >>> tapegrad.grad(f)(np.array([[0.25, 0.25]]))
+    array([[2., 3.]])
+    """
     parts = [lift(part) for x in (points, xi) for part in (x if isinstance(x, tuple) else (x,))]
     if is_plain(*parts, values, fill_value):
         return scipy.interpolate.griddata(points, values, xi, method, fill_value, rescale)

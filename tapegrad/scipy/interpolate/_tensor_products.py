@@ -74,10 +74,47 @@ def tensor_coefficients(
 
 
 class RectBivariateSpline(Mirrored):
-    """SciPy's RectBivariateSpline, differentiable by points asked, x, y and z where s is 0.
+    """Spline on a grid of two variables, as SciPy's RectBivariateSpline, with derivatives.
 
-    As in SciPy, points outside are moved to the border. NotDifferentiableError of traced values
-    with s > 0, which chooses knots by the values.
+    They are those by points asked, x, y and z where s is 0. As in SciPy, points outside are moved
+    to the border.
+
+    Parameters
+    ----------
+    x : array_like, shape (m,)
+        The first coordinates, ascending.
+    y : array_like, shape (n,)
+        The second coordinates, ascending.
+    z : array_like, shape (m, n)
+        The values.
+    bbox : sequence of four floats, optional
+        The ends of x and of y; those of the data where they are None.
+    kx, ky : int, default 3
+        The degrees.
+    s : float, default 0
+        How smooth it is.
+    **options : object
+        SciPy's others.
+
+    Attributes
+    ----------
+    tck : tuple of array
+        Knots of x, knots of y, and coefficients in a row.
+    degrees : tuple of int
+        The degrees.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of traced values with s > 0, which chooses knots by the values.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> x = np.arange(5.0)
+    >>> f = RectBivariateSpline(x, x, np.outer(x, x**2))
+    >>> round(float(tapegrad.grad(lambda y: f.ev(1.5, y))(2.5)), 9)
+    7.5
     """
 
     _theirs = scipy.interpolate.RectBivariateSpline
@@ -138,7 +175,20 @@ class RectBivariateSpline(Mirrored):
         return np.transpose(spline_at(ty, np.transpose(along), ky, self._clipped(y, 1), dy))
 
     def ev(self, xi: Any, yi: Any, dx: int = 0, dy: int = 0) -> Any:
-        """Values, or derivatives, at points."""
+        """Return values, or derivatives, at points.
+
+        Parameters
+        ----------
+        xi, yi : array_like
+            The coordinates, which broadcast.
+        dx, dy : int, default 0
+            The orders of the derivatives.
+
+        Returns
+        -------
+        array
+            The values.
+        """
         if self._is_plain(xi, yi):
             return self._plain.ev(xi, yi, dx, dy)
         x, y = np.broadcast_arrays(as_float(xi), as_float(yi))
@@ -148,7 +198,18 @@ class RectBivariateSpline(Mirrored):
         return np.reshape(tensor_at(self.tck[:2], self.degrees, self._c, points, [dx, dy]), shape)
 
     def integral(self, xa: Any, xb: Any, ya: Any, yb: Any) -> Any:
-        """The integral over a rectangle, zero outside of the grid."""
+        """Return the integral over a rectangle, zero outside of the grid.
+
+        Parameters
+        ----------
+        xa, xb, ya, yb : float
+            The limits of x and of y.
+
+        Returns
+        -------
+        float
+            The integral.
+        """
         if self._is_plain(xa, xb, ya, yb):
             return self._plain.integral(xa, xb, ya, yb)
         values = self._c
@@ -164,11 +225,23 @@ class RectBivariateSpline(Mirrored):
         return values
 
     def get_knots(self) -> Any:
-        """Knots by x and by y."""
+        """Return the knots.
+
+        Returns
+        -------
+        tuple of array
+            Those of x and those of y.
+        """
         return tuple(self.tck[:2])
 
     def get_coeffs(self) -> Any:
-        """Coefficients, in a row."""
+        """Return the coefficients.
+
+        Returns
+        -------
+        array
+            The coefficients, in a row.
+        """
         return self.tck[2]
 
 
@@ -182,7 +255,36 @@ def _boxed(x: Value, k: int, box: Any) -> Any:
 
 
 class NdPPoly(Mirrored):
-    """SciPy's NdPPoly: piecewise polynomials of several variables, by points, c and breaks."""
+    """Piecewise polynomials of several variables, as SciPy's NdPPoly, with derivatives.
+
+    They are those by points asked, coefficients and breaks.
+
+    Parameters
+    ----------
+    c : array_like, shape (k1, ..., m1, ..., ...)
+        The coefficients: for each variable an axis of powers, the highest first, then for each an
+        axis of pieces.
+    x : sequence of array_like
+        The breaks of each variable.
+    extrapolate : bool, optional
+        Whether points outside belong to the outer pieces (True, the default) or give NaN.
+
+    Attributes
+    ----------
+    c : array
+        The coefficients.
+    x : tuple of array
+        The breaks.
+    extrapolate : bool
+        What is outside.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> p = NdPPoly(np.array([[[[1.0]], [[0.0]]]]), ([0.0, 2.0], [0.0, 2.0]))
+    >>> tapegrad.grad(lambda x: p(x)[0])(np.array([0.5, 0.5]))
+    array([0., 1.])
+    """
 
     _theirs = scipy.interpolate.NdPPoly
 
@@ -200,7 +302,22 @@ class NdPPoly(Mirrored):
 
     @classmethod
     def construct_fast(cls, c: Any, x: Any, extrapolate: Any = None) -> Any:
-        """As SciPy's."""
+        """Make one, as SciPy's method does.
+
+        Parameters
+        ----------
+        c : array_like
+            The coefficients.
+        x : sequence of array_like
+            The breaks.
+        extrapolate : bool, optional
+            As of the class.
+
+        Returns
+        -------
+        NdPPoly
+            The polynomials.
+        """
         return cls(c, x, extrapolate)
 
     def __call__(self, x: Any, nu: Any = None, extrapolate: Any = None) -> Any:
@@ -240,11 +357,33 @@ class NdPPoly(Mirrored):
         return np.moveaxis(function(c), (0, 1), (axis, ndim + axis))
 
     def derivative(self, nu: Any) -> Any:
-        """The derivative, `nu[i]` times along axis i."""
+        """Return the derivative.
+
+        Parameters
+        ----------
+        nu : sequence of int
+            How many times along each axis; negative numbers integrate.
+
+        Returns
+        -------
+        NdPPoly
+            The derivative.
+        """
         return self._changed([int(n) for n in nu])
 
     def antiderivative(self, nu: Any) -> Any:
-        """The integral, `nu[i]` times along axis i."""
+        """Return the integral.
+
+        Parameters
+        ----------
+        nu : sequence of int
+            How many times along each axis; negative numbers differentiate.
+
+        Returns
+        -------
+        NdPPoly
+            The integral.
+        """
         return self._changed([-int(n) for n in nu])
 
     def _changed(self, nu: list[int]) -> Any:
@@ -262,7 +401,22 @@ class NdPPoly(Mirrored):
         return made
 
     def integrate_1d(self, a: Any, b: Any, axis: int, extrapolate: Any = None) -> Any:
-        """The integral along one axis: an NdPPoly of the others, or a PPoly of one."""
+        """Return the integral along one axis.
+
+        Parameters
+        ----------
+        a, b : float
+            The limits.
+        axis : int
+            The axis.
+        extrapolate : bool, optional
+            That of this object by default.
+
+        Returns
+        -------
+        NdPPoly, PPoly or array
+            A function of the other variables: a PPoly of one, a value if there is none.
+        """
         extrapolate = self.extrapolate if extrapolate is None else bool(extrapolate)
         ndim = len(self.x)
         axis = axis % ndim
@@ -278,7 +432,20 @@ class NdPPoly(Mirrored):
         return kind.construct_fast(ends[1] - ends[0], breaks, extrapolate)
 
     def integrate(self, ranges: Any, extrapolate: Any = None) -> Any:
-        """The integral over a box."""
+        """Return the integral over a box.
+
+        Parameters
+        ----------
+        ranges : sequence of pair of float
+            The limits of each variable.
+        extrapolate : bool, optional
+            That of this object by default.
+
+        Returns
+        -------
+        array
+            The integral, of the shape of a value.
+        """
         if self._is_plain(*[v for pair in ranges for v in map(lift, pair)]):
             return self._plain.integrate(ranges, extrapolate)
         extrapolate = self.extrapolate if extrapolate is None else bool(extrapolate)
@@ -294,7 +461,41 @@ class NdPPoly(Mirrored):
 
 
 class NdBSpline(Mirrored):
-    """SciPy's NdBSpline: tensor product splines, by points, knots and coefficients."""
+    """Tensor product spline, as SciPy's NdBSpline, with derivatives.
+
+    They are those by points asked, knots and coefficients.
+
+    Parameters
+    ----------
+    t : tuple of array_like
+        The knots of each variable.
+    c : array_like, shape (n1, n2, ..., ...)
+        The coefficients.
+    k : int or tuple of int
+        The degrees.
+    extrapolate : bool, optional
+        Whether points outside belong to the outer pieces (True, the default) or give NaN.
+
+    Attributes
+    ----------
+    t : tuple of array
+        The knots.
+    c : array
+        The coefficients.
+    k : tuple of int
+        The degrees.
+    extrapolate : bool
+        What is outside.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> t = np.array([0.0, 0.0, 1.0, 1.0])
+    >>> f = lambda c: NdBSpline((t, t), c, 1)(np.array([[0.5, 0.5]]))[0]
+    >>> tapegrad.grad(f)(np.ones((2, 2)))
+    array([[0.25, 0.25],
+           [0.25, 0.25]])
+    """
 
     _theirs: Any = getattr(scipy.interpolate, "NdBSpline", None)
 
@@ -333,7 +534,30 @@ class NdBSpline(Mirrored):
 
 
 def bisplev(x: Any, y: Any, tck: Any, dx: int = 0, dy: int = 0) -> Any:
-    """SciPy's bisplev: a spline (tx, ty, c, kx, ky) on a grid, differentiable by all of them."""
+    """Evaluate a spline on a grid, as SciPy's bisplev, differentiably by both.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (m,) and (n,)
+        The coordinates of the grid, or numbers.
+    tck : tuple
+        Knots tx and ty, coefficients c in a row, degrees kx and ky.
+    dx, dy : int, default 0
+        The orders of the derivatives.
+
+    Returns
+    -------
+    array, shape (m, n)
+        The values, without the axes of one element.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> t = np.array([0.0, 0.0, 1.0, 1.0])
+    >>> f = lambda c: bisplev(0.5, 0.5, (t, t, c, 1, 1))
+    >>> tapegrad.grad(f)(np.ones(4))
+    array([0.25, 0.25, 0.25, 0.25])
+    """
     tx, ty, c, kx, ky = tck
     if is_plain(x, y, tx, ty, c):
         return scipy.interpolate.bisplev(x, y, tck, dx, dy)

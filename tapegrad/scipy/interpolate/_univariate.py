@@ -46,48 +46,116 @@ class _Univariate(Mirrored):
         return splev(x, self._eval_args, nu, ext)
 
     def get_knots(self) -> Any:
-        """The inner knots and both ends."""
+        """Return the inner knots and both ends.
+
+        Returns
+        -------
+        array
+            The knots.
+        """
         if self._plain is not None:
             return self._plain.get_knots()
         t, _, k = self._tck
         return t[k : t.shape[0] - k]
 
     def get_coeffs(self) -> Any:
-        """The coefficients."""
+        """Return the coefficients.
+
+        Returns
+        -------
+        array, shape (n,)
+            The coefficients.
+        """
         if self._plain is not None:
             return self._plain.get_coeffs()
         t, c, k = self._tck
         return c[: t.shape[0] - k - 1]
 
     def get_residual(self) -> Any:
-        """The sum of squares of the distances to the data."""
+        """Return the sum of squares of the distances to the data.
+
+        Returns
+        -------
+        float
+            The sum.
+        """
         if self._plain is not None:
             return self._plain.get_residual()
         x, y = self._data
         return np.sum((self(x) - y) ** 2)
 
     def integral(self, a: Any, b: Any) -> Any:
-        """The integral from a to b, zero outside of the knots."""
+        """Return the integral from a to b, zero outside of the knots.
+
+        Parameters
+        ----------
+        a, b : float
+            The limits.
+
+        Returns
+        -------
+        float
+            The integral.
+        """
         if self._is_plain(a, b):
             return self._plain.integral(a, b)
         return splint(a, b, self._eval_args)
 
     def derivatives(self, x: Any) -> Any:
-        """The value and all derivatives at one point."""
+        """Return the value and all derivatives at one point.
+
+        Parameters
+        ----------
+        x : float
+            The point.
+
+        Returns
+        -------
+        array, shape (k + 1,)
+            The value, the first derivative and so on.
+        """
         if self._is_plain(x):
             return self._plain.derivatives(x)
         return spalde(x, self._eval_args)
 
     def roots(self) -> Any:
-        """The roots of a cubic spline."""
+        """Return the roots of a cubic spline.
+
+        Returns
+        -------
+        array, shape (roots,)
+            The roots, which move with the data.
+        """
         return self._plain.roots() if self._plain is not None else sproot(self._tck)
 
     def derivative(self, n: int = 1) -> Any:
-        """The derivative as a spline of the same methods."""
+        """Return the derivative as a spline of the same methods.
+
+        Parameters
+        ----------
+        n : int, default 1
+            How many times.
+
+        Returns
+        -------
+        UnivariateSpline
+            The derivative.
+        """
         return self._changed(splder, "derivative", n)
 
     def antiderivative(self, n: int = 1) -> Any:
-        """The integral as a spline of the same methods."""
+        """Return the integral as a spline of the same methods.
+
+        Parameters
+        ----------
+        n : int, default 1
+            How many times.
+
+        Returns
+        -------
+        UnivariateSpline
+            The integral.
+        """
         return self._changed(splantider, "antiderivative", n)
 
     def _changed(self, function: Any, name: str, n: int) -> Any:
@@ -101,7 +169,46 @@ class _Univariate(Mirrored):
 
 
 class UnivariateSpline(_Univariate):
-    """SciPy's UnivariateSpline, differentiable by points asked, and by x and y where s is 0."""
+    """Spline of one variable, as SciPy's UnivariateSpline, with derivatives.
+
+    They are those by points asked, and by x and y where s is 0.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The knots, ascending.
+    y : array_like, shape (n,)
+        The values.
+    w : array_like, shape (n,), optional
+        Weights of the values.
+    bbox : pair of float, optional
+        The ends of the spline; x[0] and x[-1] where they are None.
+    k : int, default 3
+        The degree.
+    s : float, optional
+        How smooth it is.
+    ext : int or str, default 0
+        Outside: 0 or "extrapolate", 1 or "zeros", 2 or "raise", 3 or "const".
+    check_finite : bool, default False
+        Whether a plain call looks for NaN and infinities.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of traced data where s is not 0: FITPACK chooses knots by the values.
+
+    See Also
+    --------
+    LSQUnivariateSpline : With knots that are given.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> x = np.arange(6.0)
+    >>> by_values = tapegrad.grad(lambda y: UnivariateSpline(x, y, s=0)(2.5))(x)
+    >>> bool(np.isclose(by_values @ x**2, 6.25))
+    True
+    """
 
     _theirs = scipy.interpolate.UnivariateSpline
 
@@ -124,14 +231,53 @@ class UnivariateSpline(_Univariate):
         _interpolate(self, x, y, w, bbox, k, ext)
 
     def set_smoothing_factor(self, s: float) -> None:
-        """As SciPy's; NotDifferentiableError where data are traced."""
+        """Fit again with another smoothing factor, as SciPy does.
+
+        Parameters
+        ----------
+        s : float
+            The factor.
+
+        Raises
+        ------
+        NotDifferentiableError
+            Of traced data.
+        """
         if self._plain is None:
             refuse_smoothing("UnivariateSpline")
         self._plain.set_smoothing_factor(s)
 
 
 class InterpolatedUnivariateSpline(_Univariate):
-    """SciPy's InterpolatedUnivariateSpline, differentiable by points asked, x and y."""
+    """Spline through points, as SciPy's InterpolatedUnivariateSpline, with derivatives.
+
+    They are those by points asked, x and y.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The knots, ascending.
+    y : array_like, shape (n,)
+        The values.
+    w : array_like, shape (n,), optional
+        Weights, which do not count.
+    bbox : pair of float, optional
+        The ends of the spline; x[0] and x[-1] where they are None.
+    k : int, default 3
+        The degree.
+    ext : int or str, default 0
+        Outside: 0 or "extrapolate", 1 or "zeros", 2 or "raise", 3 or "const".
+    check_finite : bool, default False
+        Whether a plain call looks for NaN and infinities.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> x = np.arange(6.0)
+    >>> by_values = tapegrad.grad(lambda y: InterpolatedUnivariateSpline(x, y)(2.5))(x)
+    >>> bool(np.isclose(by_values @ x**2, 6.25))
+    True
+    """
 
     _theirs = scipy.interpolate.InterpolatedUnivariateSpline
 
@@ -161,7 +307,37 @@ def _interpolate(spline: Any, x: Any, y: Any, w: Any, bbox: Any, k: int, ext: An
 
 
 class LSQUnivariateSpline(_Univariate):
-    """SciPy's LSQUnivariateSpline, differentiable by points asked, x, y, w and the knots t."""
+    """Spline with given knots by least squares, as SciPy's LSQUnivariateSpline, with derivatives.
+
+    They are those by points asked, x, y, w and the knots t.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        The knots, ascending.
+    y : array_like, shape (n,)
+        The values.
+    t : array_like
+        The inner knots, ascending.
+    w : array_like, shape (n,), optional
+        Weights of the values.
+    bbox : pair of float, optional
+        The ends of the spline; x[0] and x[-1] where they are None.
+    k : int, default 3
+        The degree.
+    ext : int or str, default 0
+        Outside: 0 or "extrapolate", 1 or "zeros", 2 or "raise", 3 or "const".
+    check_finite : bool, default False
+        Whether a plain call looks for NaN and infinities.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> x = np.arange(8.0)
+    >>> by_values = tapegrad.grad(lambda y: LSQUnivariateSpline(x, y, [3.5])(2.5))(x)
+    >>> bool(np.isclose(by_values @ x**2, 6.25))
+    True
+    """
 
     _theirs = scipy.interpolate.LSQUnivariateSpline
 

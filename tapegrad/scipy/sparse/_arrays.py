@@ -22,9 +22,35 @@ class SparseArray:
     """A sparse matrix whose stored elements may be traced; their positions are constants.
 
     It is made by `csr_array` and its kin of `tapegrad.scipy.sparse`, and by arithmetic of SciPy's
-    sparse arrays with traced ones. Elements at equal positions add up, as in a `coo_array`.
-    `A.plain()` is SciPy's array of the present values.
+    sparse arrays with traced ones. It is a pytree of its elements: transforms take it as an input
+    and return it as a gradient. Elements at equal positions add up, as in a `coo_array`.
 
+    Parameters
+    ----------
+    data : array, shape (n,)
+        The stored elements.
+    rows, columns : array of int, shape (n,)
+        Their positions.
+    shape : tuple of int
+        The two sides of the matrix.
+    format : str, default "coo"
+        SciPy's format of `plain()`.
+
+    Attributes
+    ----------
+    data : array, shape (n,)
+        The stored elements.
+    row, col : array of int, shape (n,)
+        Their positions.
+    shape : tuple of int
+        The two sides.
+    format : str
+        The format.
+    ndim : int
+        2.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> from tapegrad.scipy import sparse
     >>> def f(data):
@@ -50,18 +76,22 @@ class SparseArray:
 
     @property
     def dtype(self) -> Any:
+        """The dtype of the elements."""
         return self.data.dtype
 
     @property
     def nnz(self) -> int:
+        """How many elements are stored."""
         return len(self.row)
 
     @property
     def size(self) -> int:
+        """How many elements are stored."""
         return len(self.row)
 
     @property
     def coords(self) -> tuple[Any, Any]:
+        """The rows and the columns of the elements."""
         return self.row, self.col
 
     def __repr__(self) -> str:
@@ -71,7 +101,18 @@ class SparseArray:
         )
 
     def plain(self) -> Any:
-        """SciPy's sparse array of the present values, in the format of this one."""
+        """Return SciPy's sparse array of the present values, in the format of this one.
+
+        Returns
+        -------
+        scipy.sparse.sparray
+            The array.
+
+        Raises
+        ------
+        NotDifferentiableError
+            Inside a vmap that maps over the elements.
+        """
         data = untraced(self.data)
         if in_trace(data):
             raise NotDifferentiableError(
@@ -82,7 +123,13 @@ class SparseArray:
         return made.asformat(self.format)
 
     def toarray(self) -> Any:
-        """The dense array."""
+        """Return the dense array.
+
+        Returns
+        -------
+        array, shape (m, n)
+            The array.
+        """
         return placed(self.data, self.row, self.col, self.shape)
 
     todense = toarray
@@ -101,63 +148,201 @@ class SparseArray:
         return SparseArray(data, rows, columns, self.shape, self.format)
 
     def sum_duplicates(self) -> SparseArray:
-        """The same with one element a position (a new object)."""
+        """Return the same matrix with one element a position.
+
+        Returns
+        -------
+        SparseArray
+            A new object, or this one if it is so already.
+        """
         return self._merged()
 
     def asformat(self, format: str | None, copy: bool = False) -> SparseArray:
-        """The same under the name of another format."""
+        """Return the same matrix under the name of another format.
+
+        Parameters
+        ----------
+        format : str or None
+            "csr", "csc", "coo", "dia", "bsr", "lil" or "dok"; None keeps the format.
+        copy : bool, default False
+            Not used: elements are shared.
+
+        Returns
+        -------
+        SparseArray
+            The matrix.
+
+        Raises
+        ------
+        ValueError
+            Of another format.
+        """
         if format not in (None, "csr", "csc", "coo", "dia", "bsr", "lil", "dok"):
             raise ValueError(f"Format {format} is unknown.")
         return SparseArray(self.data, self.row, self.col, self.shape, format or self.format)
 
     def tocsr(self, copy: bool = False) -> SparseArray:
+        """Return the same matrix under the name of the format csr.
+
+        Parameters
+        ----------
+        copy : bool, default False
+            Not used: elements are shared.
+
+        Returns
+        -------
+        SparseArray
+            The matrix.
+        """
         return self.asformat("csr")
 
     def tocsc(self, copy: bool = False) -> SparseArray:
+        """Return the same matrix under the name of the format csc.
+
+        Parameters
+        ----------
+        copy : bool, default False
+            Not used: elements are shared.
+
+        Returns
+        -------
+        SparseArray
+            The matrix.
+        """
         return self.asformat("csc")
 
     def tocoo(self, copy: bool = False) -> SparseArray:
+        """Return the same matrix under the name of the format coo.
+
+        Parameters
+        ----------
+        copy : bool, default False
+            Not used: elements are shared.
+
+        Returns
+        -------
+        SparseArray
+            The matrix.
+        """
         return self.asformat("coo")
 
     def copy(self) -> SparseArray:
+        """Return the same matrix with elements of its own.
+
+        Returns
+        -------
+        SparseArray
+            The matrix.
+        """
         return self._with(np.copy(self.data))
 
     def astype(self, dtype: Any, copy: bool = True) -> SparseArray:
+        """Return the matrix with elements of another dtype.
+
+        Parameters
+        ----------
+        dtype : dtype
+            The dtype.
+        copy : bool, default True
+            Not used.
+
+        Returns
+        -------
+        SparseArray
+            The matrix.
+        """
         return self._with(self.data.astype(dtype))
 
     # -- turned, in parts ------------------------------------------------------------------------
 
     @property
     def T(self) -> SparseArray:
+        """The transpose; csr becomes csc and csc csr."""
         turned = {"csr": "csc", "csc": "csr"}.get(self.format, self.format)
         return SparseArray(self.data, self.col, self.row, self.shape[::-1], turned)
 
     def transpose(self, axes: Any = None, copy: bool = False) -> SparseArray:
+        """Return the transpose.
+
+        Parameters
+        ----------
+        axes : None or (1, 0), optional
+            The order of the axes.
+        copy : bool, default False
+            Not used: elements are shared.
+
+        Returns
+        -------
+        SparseArray
+            The transpose.
+
+        Raises
+        ------
+        ValueError
+            Of another order.
+        """
         if axes not in (None, (1, 0)):
             raise ValueError("Sparse matrices do not support an 'axes' parameter")
         return self.T
 
     def conj(self, copy: bool = True) -> SparseArray:
+        """Return the complex conjugate.
+
+        Parameters
+        ----------
+        copy : bool, default True
+            Not used.
+
+        Returns
+        -------
+        SparseArray
+            The conjugate.
+        """
         return self._with(np.conjugate(self.data))
 
     conjugate = conj
 
     @property
     def real(self) -> SparseArray:
+        """The real part."""
         return self._with(np.real(self.data))
 
     @property
     def imag(self) -> SparseArray:
+        """The imaginary part."""
         return self._with(np.imag(self.data))
 
     def diagonal(self, k: int = 0) -> Any:
-        """The elements of the k-th diagonal, a dense vector."""
+        """Return the elements of a diagonal.
+
+        Parameters
+        ----------
+        k : int, default 0
+            Which one: above the main one if positive, below if negative.
+
+        Returns
+        -------
+        array, shape (l,)
+            A dense vector.
+        """
         rows, columns = self.shape
         count = max(0, min(rows + min(k, 0), columns - max(k, 0)))
         on = np.flatnonzero(self.col - self.row == k)
         return summed(self.data[on], self.row[on] - max(-k, 0), count)
 
     def trace(self, offset: int = 0) -> Any:
+        """Return the sum of a diagonal.
+
+        Parameters
+        ----------
+        offset : int, default 0
+            Which one, as `k` of `diagonal`.
+
+        Returns
+        -------
+        scalar
+            The sum.
+        """
         return np.sum(self.diagonal(offset))
 
     def __getitem__(self, index: Any) -> Any:
@@ -176,7 +361,27 @@ class SparseArray:
     # -- sums ------------------------------------------------------------------------------------
 
     def sum(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-        """The sum, or the dense vector of sums along an axis."""
+        """Return the sum, or the sums along an axis.
+
+        Parameters
+        ----------
+        axis : int, optional
+            0 or 1, or from the end; all elements by default.
+        dtype, out : None
+            Nothing else.
+
+        Returns
+        -------
+        scalar or array
+            A dense vector along an axis.
+
+        Raises
+        ------
+        TypeError
+            Of a dtype or out.
+        ValueError
+            Of another axis.
+        """
         if dtype is not None or out is not None:
             raise TypeError("SparseArray.sum: expected no dtype= and no out=")
         if axis is None:
@@ -188,6 +393,18 @@ class SparseArray:
         return summed(self.data, places, count)
 
     def mean(self, axis: int | None = None) -> Any:
+        """Return the mean, or the means along an axis; zeros count.
+
+        Parameters
+        ----------
+        axis : int, optional
+            0 or 1, or from the end; all elements by default.
+
+        Returns
+        -------
+        scalar or array
+            A dense vector along an axis.
+        """
         count = self.shape[0] * self.shape[1] if axis is None else self.shape[axis]
         return self.sum(axis) / count
 
@@ -214,10 +431,38 @@ class SparseArray:
         return found.T if x.ndim == 2 else found
 
     def dot(self, other: Value) -> Any:
+        """Return the product with a matrix or a vector, or with a number.
+
+        Parameters
+        ----------
+        other : array_like or sparse array
+            The second factor.
+
+        Returns
+        -------
+        array or SparseArray
+            A SparseArray of a number or a sparse array, else a dense one.
+        """
         return self * other if np.ndim(other) == 0 else self @ other
 
     def multiply(self, other: Value) -> SparseArray:
-        """The elementwise product, with a number, an array that broadcasts, or a sparse array."""
+        """Return the elementwise product.
+
+        Parameters
+        ----------
+        other : array_like or sparse array
+            A number, an array that broadcasts to this shape, or a sparse array of this shape.
+
+        Returns
+        -------
+        SparseArray
+            The product.
+
+        Raises
+        ------
+        ValueError
+            Of another shape.
+        """
         if isinstance(other, SparseArray) or scipy.sparse.issparse(other):
             return _elementwise_product(self, of(other))
         y = _dense(other)
@@ -248,7 +493,20 @@ class SparseArray:
         return merged._with(np.abs(merged.data))
 
     def power(self, n: Any, dtype: Any = None) -> SparseArray:
-        """The elements to a power other than zero."""
+        """Return the elements to a power.
+
+        Parameters
+        ----------
+        n : scalar
+            The exponent; of 0, elements that are not stored stay 0.
+        dtype : dtype, optional
+            Not used.
+
+        Returns
+        -------
+        SparseArray
+            The powers.
+        """
         merged = self._merged()
         return merged._with(merged.data**n)
 

@@ -299,7 +299,24 @@ def triu(A: Any, k: int = 0, format: str | None = None) -> SparseArray:
 
 
 def issparse(x: Any) -> bool:
-    """Whether x is a sparse array or matrix: SciPy's, or a SparseArray."""
+    """Return whether x is a sparse array or matrix: SciPy's, or a SparseArray.
+
+    Parameters
+    ----------
+    x : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        Whether it is.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> issparse(scipy.sparse.eye_array(2)), issparse([[1.0]])
+    (True, False)
+    """
     return isinstance(x, SparseArray) or bool(scipy.sparse.issparse(x))
 
 

@@ -19,7 +19,38 @@ from tapegrad.scipy.sparse._products import times
 
 
 def operate(ufunc: np.ufunc, method: str, inputs: Sequence[Value], kwargs: dict[str, Any]) -> Any:
-    """The result of an operator of which one operand is a constant sparse matrix of SciPy's."""
+    """Return the result of an operator of a constant sparse matrix of SciPy's and a traced value.
+
+    Traced values call it, through `__array_ufunc__`.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        What NumPy calls the operator: np.matmul of `@`.
+    method : str
+        "__call__" alone.
+    inputs : sequence
+        The two operands.
+    kwargs : dict
+        Must be empty.
+
+    Returns
+    -------
+    array or SparseArray
+        The result, as SciPy has it.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If it is no operator (@, *, +, -, /), or divides by the matrix.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse, tapegrad
+    >>> a = scipy.sparse.csr_array([[2.0, 0.0], [1.0, 4.0]])
+    >>> tapegrad.grad(lambda x: np.sum(a @ x))(np.ones(2))
+    array([3., 4.])
+    """
     function = _MEANINGS.get(ufunc) if method == "__call__" and not kwargs else None
     if function is None or len(inputs) != 2:
         raise NotDifferentiableError(

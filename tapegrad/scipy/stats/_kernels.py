@@ -15,15 +15,42 @@ from tapegrad.scipy.stats._univariate import is_traced
 
 
 class gaussian_kde:
-    """scipy.stats.gaussian_kde, with derivatives by points, data set, weights and bandwidth.
+    """Density from points, as SciPy's gaussian_kde, with derivatives.
 
-    dataset: shape (d, n), or (n,) of one dimension; weights: shape (n,); bw_method: "scott",
-    "silverman", a number, or a function of this object. `evaluate` (also by a call), `pdf` and
-    `logpdf` take points of shape (d, m), or (m,), and return shape (m,). The covariance of the
-    data and the bandwidth move with the data. Of plain values all is SciPy's own; its other
-    methods (integrals, resample, marginal) are not differentiable, and raise if the data are
-    traced.
+    By the points asked, the data set, the weights and the bandwidth: the covariance of the data
+    and the bandwidth move with the data. Of plain values all is SciPy's own; its other methods
+    (integrals, resample, marginal) are not differentiable, and raise if the data are traced.
 
+    Parameters
+    ----------
+    dataset : array_like, shape (d, n) or (n,)
+        The points of d dimensions, or of one.
+    bw_method : {"scott", "silverman"}, number or callable, optional
+        The bandwidth's factor, or how to find it; a function takes this object. "scott" by
+        default.
+    weights : array_like, shape (n,), optional
+        Of the points; all alike by default.
+
+    Attributes
+    ----------
+    dataset : array, shape (d, n)
+        The points.
+    d, n : int
+        How many dimensions and points there are.
+    weights : array, shape (n,)
+        The weights, whose sum is 1.
+    neff : float
+        The effective number of points.
+    factor : float
+        The bandwidth's factor.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of another method, if the data are traced.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> from tapegrad.scipy import stats
     >>> data = np.array([-1.0, 0.0, 1.0])
@@ -52,13 +79,33 @@ class gaussian_kde:
         self.neff = 1 / np.sum(self.weights**2)
 
     def scotts_factor(self) -> Any:
+        """Return the bandwidth's factor by Scott's rule, neff^(-1 / (d + 4)).
+
+        Returns
+        -------
+        float
+            The factor.
+        """
         return self.neff ** (-1 / (self.d + 4))
 
     def silverman_factor(self) -> Any:
+        """Return the bandwidth's factor by Silverman's rule, (neff (d + 2) / 4)^(-1 / (d + 4)).
+
+        Returns
+        -------
+        float
+            The factor.
+        """
         return (self.neff * (self.d + 2) / 4) ** (-1 / (self.d + 4))
 
     def set_bandwidth(self, bw_method: Any = None) -> None:
-        """Set the factor of the bandwidth, as SciPy's method does."""
+        """Set the factor of the bandwidth, as SciPy's method does.
+
+        Parameters
+        ----------
+        bw_method : {"scott", "silverman"}, number or callable, optional
+            As of the class.
+        """
         if self._theirs is not None and not is_traced(bw_method):
             self._theirs.set_bandwidth(bw_method)
         else:
@@ -80,13 +127,35 @@ class gaussian_kde:
         return spread * self.factor**2
 
     def logpdf(self, x: Any) -> Any:
-        """The log of the density at points."""
+        """Return the log of the density at points.
+
+        Parameters
+        ----------
+        x : array_like, shape (d, m) or (m,)
+            The points.
+
+        Returns
+        -------
+        array, shape (m,)
+            The logs.
+        """
         if self._theirs is not None and not is_traced(x):
             return self._theirs.logpdf(x)
         return self._log_density(x)
 
     def evaluate(self, points: Any) -> Any:
-        """The density at points."""
+        """Return the density at points, as a call does.
+
+        Parameters
+        ----------
+        points : array_like, shape (d, m) or (m,)
+            The points.
+
+        Returns
+        -------
+        array, shape (m,)
+            The densities.
+        """
         if self._theirs is not None and not is_traced(points):
             return self._theirs.evaluate(points)
         return np.exp(self._log_density(points))
@@ -94,6 +163,18 @@ class gaussian_kde:
     __call__ = evaluate
 
     def pdf(self, x: Any) -> Any:
+        """Return the density at points: another name of `evaluate`.
+
+        Parameters
+        ----------
+        x : array_like, shape (d, m) or (m,)
+            The points.
+
+        Returns
+        -------
+        array, shape (m,)
+            The densities.
+        """
         return self.evaluate(x)
 
     def _log_density(self, points: Any) -> Any:

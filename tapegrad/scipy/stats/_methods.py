@@ -227,7 +227,10 @@ class ContinuousMethods(Methods):
         def moved(at: int) -> Callable[..., Any]:
             def by_shape(y: Any, *shapes: Any) -> Any:
                 with np.errstate(all="ignore"):
-                    change = -slopes[at](y, *shapes) * np.exp(-logpdf(y, *shapes))
+                    slope, height = slopes[at](y, *shapes), logpdf(y, *shapes)
+                    # A median where the density is 0, as of dgamma: no shape moves it.
+                    fixed = (stop_gradient(slope) == 0) & np.isneginf(stop_gradient(height))
+                    change = -slope * np.exp(np.where(fixed, 0.0, -height))
                     ends = self._ends(shapes)
                     low, high = y == ends[0], y == ends[1]
                     at_low, at_high = 0.0, 0.0
@@ -357,10 +360,10 @@ class ContinuousMethods(Methods):
                 low, high = self.theirs.support(*shapes)
                 points = [np.asarray(ppf(0.5, *shapes))]
                 for k, point in enumerate(below):  # outwards, each within the last
-                    inside = (point > low) & (point < points[0]) & ((k == 0) | np.isfinite(low))
+                    inside = (point < points[0]) & _apart(point, low, at_infinity=k == 0)
                     points.insert(0, np.where(inside, point, points[0]))
                 for k, point in enumerate(above):
-                    inside = (point < high) & (point > points[-1]) & ((k == 0) | np.isfinite(high))
+                    inside = (point > points[-1]) & _apart(point, high, at_infinity=k == 0)
                     points.append(np.where(inside, point, points[-1]))
                 return np.stack(np.broadcast_arrays(*points))
 
@@ -431,6 +434,17 @@ class ContinuousMethods(Methods):
             signature=self.signature("", "loc=0, scale=1"),
         )
         return made
+
+
+def _apart(point: Any, end: Any, *, at_infinity: bool) -> Any:
+    """Whether nodes find room between a point and an end: numbers there are not too few.
+
+    The outermost nodes would fall on the end. An end that moves with a shape counts by all of
+    the weights next to it.
+    """
+    finite = np.isfinite(end)
+    room = np.abs(point - np.where(finite, end, 0.0)) > 1e12 * np.spacing(np.abs(end))
+    return np.where(finite, room, at_infinity & np.isfinite(point))
 
 
 def _sound(scale: Any) -> Any:

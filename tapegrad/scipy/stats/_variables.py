@@ -39,9 +39,23 @@ class Variable:
     """A random variable with parameters by keyword, which may be traced.
 
     pdf, logpdf, pmf, logpmf, cdf, logcdf, ccdf, logccdf, icdf and iccdf of one point, mean,
-    variance, standard_deviation, median, entropy, skewness and kurtosis have derivatives; another
-    method of traced values raises NotDifferentiableError. Of plain values each is SciPy's.
+    variance, standard_deviation, median, entropy, skewness and kurtosis have derivatives. Of plain
+    values each is SciPy's.
 
+    Parameters
+    ----------
+    **parameters : array_like
+        Those of SciPy's class, which broadcast; with plain values its options too.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of another method, or of arithmetic, with traced values.
+    TypeError
+        If there are options beside traced values.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> from tapegrad.scipy import stats
     >>> tapegrad.grad(lambda mu: stats.Normal(mu=mu, sigma=2.0).logpdf(1.0))(0.0)
@@ -138,6 +152,47 @@ class Variable:
         return f"<tapegrad.scipy.stats.{self._kind.__name__}>"
 
 
+_DOCSTRING = """SciPy's {name}, a random variable, with derivatives by its parameters.
+
+Methods are those of SciPy's class: pdf, cdf, icdf and their kin, and the moments, are
+differentiable by the point and by the parameters.
+
+Parameters
+----------
+**parameters : array_like
+    Of SciPy's class: {parameters}. With plain values its options too.
+
+Raises
+------
+NotDifferentiableError
+    Of another method, or of arithmetic, with traced values.
+TypeError
+    If there are options beside traced values.
+"""
+_EXAMPLE = """
+Examples
+--------
+>>> from tapegrad.scipy import stats
+>>> float(stats.{name}({given}).mean())
+{mean}
+"""
+# Parameters, and the mean that they have.
+_EXAMPLES = {
+    "Normal": ("mu=1.0, sigma=2.0", 1.0),
+    "Uniform": ("a=0.0, b=2.0", 1.0),
+    "Logistic": ("", 0.0),
+    "Binomial": ("n=4, p=0.25", 1.0),
+}
+
+
+def _docstring(name: str, names: tuple[str, ...]) -> str:
+    text = _DOCSTRING.format(name=name, parameters=", ".join(names) or "none")
+    if name not in _EXAMPLES:
+        return text
+    given, mean = _EXAMPLES[name]
+    return text + _EXAMPLE.format(name=name, given=given, mean=mean)
+
+
 def _class(
     kind: Any, dist: Distribution, names: tuple[str, ...], arguments: Callable[..., Any]
 ) -> type[Variable]:
@@ -146,7 +201,7 @@ def _class(
         "_dist": dist,
         "_names": names,
         "_arguments": staticmethod(arguments),
-        "__doc__": f"scipy.stats.{kind.__name__} with derivatives: see `Variable`.",
+        "__doc__": _docstring(kind.__name__, names),
         "__module__": "tapegrad.scipy.stats",
         "__qualname__": kind.__name__,
     }
@@ -167,10 +222,26 @@ VARIABLES = {
 
 
 def make_distribution(dist: Any) -> Any:
-    """The class of a distribution's random variables, as of `scipy.stats.make_distribution`.
+    """Make the class of a distribution's random variables, as SciPy's make_distribution does.
 
-    dist: a distribution of this module, or of SciPy's; another object gives SciPy's own class,
-    which takes plain values alone.
+    Parameters
+    ----------
+    dist : Distribution or rv_generic
+        A distribution of this module, or of SciPy's; another object gives SciPy's own class, which
+        takes plain values alone.
+
+    Returns
+    -------
+    type
+        The class; its parameters, by keyword, may be traced.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> from tapegrad.scipy import stats
+    >>> Gamma = make_distribution(stats.gamma)
+    >>> round(float(tapegrad.grad(lambda a: Gamma(a=a).logpdf(1.0))(2.0)), 6)
+    -0.422784
     """
     theirs = getattr(dist, "_theirs", dist)
     kind = scipy.stats.make_distribution(theirs)

@@ -16,14 +16,42 @@ from tapegrad._look.lines import Site
 class Blame:
     """The first operation of a program whose own derivative disagrees with differences.
 
-    operation: as users write it, np.sin; `x[...]` for a part, `x[...] =` for a write. within: the
-    calls around it that are not the program's own, outermost first: np.var, where np.multiply
-    within it is wrong. site: the user's frames, innermost first; file and line are those of the
-    first. order: 1, or 2 where first derivatives are right and second ones are wrong.
-    derivative: "vjp" or "jvp", and what it is of for order 2: "vjp of the vjp". argument: of the
-    call, by its position or keyword; element: its index in that argument (vjp) or in the result
-    (jvp), None for all along a direction. kind: the shape and dtype of the array that it indexes.
-    expected: by differences; got: by the rule.
+    Parameters
+    ----------
+    operation : str
+        As users write it, np.sin; `x[...]` for a part, `x[...] =` for a write.
+    derivative : str
+        "vjp" or "jvp", and what it is of for order 2: "vjp of its vjp".
+    order : int
+        1, or 2 where first derivatives are right and second ones are wrong.
+    argument : str
+        Of the call, by its position or keyword.
+    element : tuple of int or None
+        Its index in that argument (vjp) or in the result (jvp); None for all along a direction.
+    expected : scalar
+        The derivative by differences.
+    got : scalar
+        The derivative by the rule.
+    kind : str
+        The shape and dtype of the array that `element` indexes.
+    within : tuple of str, default ()
+        The calls around it that are not the program's own, outermost first: np.var, where
+        np.multiply within it is wrong.
+    site : tuple, default ()
+        The user's frames, innermost first; `file` and `line` are those of the first.
+
+    See Also
+    --------
+    blame : Finds it.
+
+    Examples
+    --------
+    >>> found = Blame("np.sin", "vjp", 1, "argument 0", (), 0.5, 0.25, "float64 scalar")
+    >>> print(found)
+    The derivative of np.sin is wrong.
+      its vjp by argument 0, of float64 scalar:
+        expected 0.5 (differences)
+        got      0.25
     """
 
     operation: str

@@ -41,7 +41,7 @@ OF_VECTORS = ("eigvalsh", "svdvals")
 
 
 def blame(f: Function, args: Sequence[Tree], *, order: int = 2, seed: int = 0) -> Blame | None:
-    """The first operation of `f(*args)` whose own derivative disagrees with differences, or None.
+    """Find the first operation of `f(*args)` whose own derivative disagrees with differences.
 
     Each call that f makes is looked at by itself, at the values that it had: its cotangents and
     tangents, as they were recorded and as they are made again, against differences of that call
@@ -52,10 +52,30 @@ def blame(f: Function, args: Sequence[Tree], *, order: int = 2, seed: int = 0) -
     returns something else each time. Of an f that takes derivatives itself, an operation of the
     user's own that is wrong in these is named although f as it is computes its own derivative.
 
-    None says that no operation is wrong by itself: the derivatives of f are right as far as
-    differences can tell, or f is noisy, discontinuous or changes with each call; or a transform
-    is wrong, and not a rule. `args` as for `check`: floating and complex arrays move.
+    Parameters
+    ----------
+    f : callable
+        Returns a pytree; its floating and complex parts are looked at.
+    args : tuple of pytree
+        Its arguments, as for `check`: floating and complex arrays move.
+    order : int, default 2
+        1 for first derivatives alone, 2 for second ones too.
+    seed : int, default 0
+        Of the random directions.
 
+    Returns
+    -------
+    Blame or None
+        None says that no operation is wrong by itself: the derivatives of f are right as far as
+        differences can tell, or f is noisy, discontinuous or changes with each call; or a
+        transform is wrong, and not a rule.
+
+    See Also
+    --------
+    check : Whether the derivatives of f are right as a whole.
+
+    Examples
+    --------
     >>> import tapegrad
     >>> square = tapegrad.custom_vjp(lambda x: x * x)
     >>> square.defvjp(lambda x: (x * x, x), lambda x, g: (-2 * x * g,))
@@ -123,11 +143,8 @@ def _flat(f: Function, args: Sequence[Tree]) -> tuple[FlatFunction, list[Any]] |
 def _is_right(function: FlatFunction, leaves: Sequence[Value], order: int, seed: int) -> bool:
     """Whether differences of the whole function settle, and agree with its derivatives."""
     names = [""] * len(leaves)
-    for subject in _subjects(subject_of(function, leaves, names), order, seed):
-        outcome = outcome_of(subject, seed)
-        if outcome.wrong is not None or not outcome.settled:
-            return False
-    return True
+    subjects = _subjects(subject_of(function, leaves, names), order, seed)
+    return all(is_right(subject, seed) for subject in subjects)
 
 
 def _derive(function: FlatFunction, leaves: Sequence[Value], random: np.random.Generator) -> None:
@@ -156,6 +173,15 @@ def outcome_of(subject: Subject, seed: int) -> Outcome:
             return Trial(subject, np.random.default_rng(seed)).outcome()
     except Exception:  # noqa: BLE001 - of any function, at points that the program did not choose
         return NOTHING
+
+
+def is_right(subject: Subject, seed: int) -> bool:
+    """Whether a trial leaves no doubt; False where a function, or a derivative, cannot be made."""
+    try:
+        with unwatched():
+            return Trial(subject, np.random.default_rng(seed)).is_right()
+    except Exception:  # noqa: BLE001 - as in `outcome_of`
+        return False
 
 
 # --- Second derivatives -------------------------------------------------------------------------
@@ -250,8 +276,8 @@ class _Search:
         """
         random = np.random.default_rng(self.seed)
         leaves = [beside(random, leaf) for leaf in subject.leaves]
-        nearby = outcome_of(subject._replace(leaves=leaves, pulls=subject.pulls[-1:]), self.seed)
-        if nearby.wrong is not None or not nearby.settled or call.redone is None:
+        nearby = subject._replace(leaves=leaves, pulls=subject.pulls[-1:])
+        if call.redone is None or not is_right(nearby, self.seed):
             return False
         with unwatched(), suppress(Exception):  # at points that the program did not choose
             return is_at_kink(call.redone, random)

@@ -96,21 +96,31 @@ class Trial:
 
     def outcome(self) -> Outcome:
         """What is wrong, if anything is in all of several directions."""
+        found, settled = self._first_wrong(TIMES)
+        return Outcome(None if found is None else self._where(*found), settled)
+
+    def is_right(self) -> bool:
+        """Whether differences settle, and leave no doubt of any derivative."""
+        found, settled = self._first_wrong(1)
+        return settled and found is None
+
+    def _first_wrong(self, times: int) -> tuple[tuple[Any, bool] | None, bool]:
+        """A way that departs along so many directions and whether it is a pull, and `settled`."""
         subject = self.subject
         if not subject.leaves or not any(out.size for out in self.outs) or not self._is_steady():
-            return NOTHING
+            return None, False
         if self._agrees_at_once():
-            return Outcome(None, settled=True)
+            return None, True
         slope, dots = self._slope()
         settled = all(np.all(mask) for mask in slope.settled())
         if not any(np.any(mask) for mask in slope.settled()):
-            return NOTHING
+            return None, False
         for backward, ways in ((True, subject.pulls), (False, subject.pushes)):
             for way in ways:
                 test = self._pull_departs if backward else self._push_departs
-                if test(way, slope, dots) and self._confirmed(test, way):
-                    return Outcome(self._where(way, backward=backward), settled)
-        return Outcome(None, settled)
+                if test(way, slope, dots) and self._confirmed(test, way, times):
+                    return (way, backward), settled
+        return None, settled
 
     def _agrees_at_once(self) -> bool:
         """Whether all derivatives are what one step shows: most operations are right."""
@@ -146,11 +156,11 @@ class Trial:
             dots = Promises(self.subject.function, leaves).along(dots)
         return self.differences.along(dots), dots
 
-    def _confirmed(self, test: Callable[..., bool], way: Any) -> bool:
+    def _confirmed(self, test: Callable[..., bool], way: Any, times: int) -> bool:
         """Whether a derivative departs along other directions, too, and by more than its noise."""
         with suppress(Exception):  # of what no functional transform goes through
             self.promised = Promises(self.subject.function, self.subject.leaves).exist()
-        return all(test(way, *self._additive(*self._slope()), noisy=True) for _ in range(TIMES))
+        return all(test(way, *self._additive(*self._slope()), noisy=True) for _ in range(times))
 
     def _additive(self, slope: Slope, dots: Sequence[Tangent]) -> tuple[Slope, Sequence[Tangent]]:
         """The slope without what is not the sum of the slopes along two parts of the direction.
@@ -239,7 +249,7 @@ class Trial:
 
     # -- where -----------------------------------------------------------------------------------
 
-    def _where(self, way: Any, *, backward: bool) -> Wrong:
+    def _where(self, way: Any, backward: bool) -> Wrong:
         """The leaf, and the element, at which a derivative is wrong."""
         test = self._pull_departs if backward else self._push_departs
         leaves = self.subject.leaves

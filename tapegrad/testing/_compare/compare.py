@@ -41,28 +41,49 @@ def compare(
 ) -> Comparison:
     """Run `f(*args)` and its gradient under several libraries, and table what they give.
 
-    f: written for NumPy. Where it has a parameter `xp`, each library's namespace is given there
-    (array_api_compat's of PyTorch, where that is installed). Otherwise `np` means that namespace
-    in f, and in functions of its module that it calls; an f that asks its arguments for
-    `__array_namespace__()` runs under those libraries whose arrays have one.
-    args: a tuple of pytrees of arrays. Floating and complex leaves are differentiated, others are
-    constants; dtypes stay what they are (float64 is enabled in JAX).
-    `with_`: names out of "jax" (jitted where it can be), "torch", "autograd", "mygrad", "tapegrad
-    compiled" and "finite differences". Those that are not installed, or raise, are rows that say
-    why.
-    seed: of the weights by which results are added where f returns more than one real number: the
-    gradient is then that of their weighted sum (of its real part), the same for all.
-    timing: also measure how long a value with its gradient takes, in rounds that alternate
-    between the libraries. JAX's compilation is not counted.
+    Parameters
+    ----------
+    f : callable
+        Written for NumPy. Where it has a parameter `xp`, each library's namespace is given there
+        (array_api_compat's of PyTorch, where that is installed). Otherwise `np` means that
+        namespace in f, and in functions of its module that it calls; an f that asks its arguments
+        for `__array_namespace__()` runs under those libraries whose arrays have one.
+    args : tuple of pytree
+        Arrays. Floating and complex leaves are differentiated, others are constants; dtypes stay
+        what they are (float64 is enabled in JAX).
+    with_ : str or sequence of str, optional
+        Names out of "jax" (jitted where it can be), "torch", "autograd", "mygrad", "tapegrad
+        compiled" and "finite differences"; all but "tapegrad compiled" by default. Those that are
+        not installed, or raise, are rows that say why.
+    seed : int, default 0
+        Of the weights by which results are added where f returns more than one real number: the
+        gradient is then that of their weighted sum (of its real part), the same for all.
+    timing : bool, default True
+        Whether to measure how long a value with its gradient takes, in rounds that alternate
+        between the libraries. JAX's compilation is not counted.
 
+    Returns
+    -------
+    Comparison
+        A row for each library, tapegrad first.
+
+    Raises
+    ------
+    InputError
+        If a name is not known, or no argument is floating or complex.
+    Exception
+        Whatever f raises for NumPy's arrays.
+
+    Notes
+    -----
     The reference of gradients is differences along each element (along 8 random directions where
     there are more than 64), in longdouble where f computes in it, with an estimate of their own
     error: see `Comparison`. At a kink all slopes between those of its sides are right. Gradients
     by complex arguments are in tapegrad's and JAX's convention, du/dx - i du/dy; PyTorch's are
     conjugated.
 
-    Raises InputError for a name that is not known, and whatever f raises for NumPy's arrays.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> found = compare(lambda x: np.sum(np.sin(x)), (np.array([0.0, 1.0]),), "finite differences")
     >>> found.agree, [row.name for row in found.rows]

@@ -20,12 +20,25 @@ RIGHT = (False, False, False, True, True, True, True, False)
 class Row(NamedTuple):
     """What one library gave.
 
-    value: the function's results as NumPy arrays, a tuple of leaves where there are several.
-    gradient: in the structure of the arguments, or of the only one, with None for what is not
-    differentiated. value_error, error: the largest difference from the reference by its largest
-    element, each None where there is none. time: seconds for value and gradient, the median.
-    ratio: that by tapegrad's. agrees: whether both errors are what rounding and the reference may
-    do. note: why there is nothing, or how it was run.
+    Parameters
+    ----------
+    name : str
+        The library's name.
+    value : array or tuple of array, optional
+        The function's results as NumPy arrays, a tuple of leaves where there are several.
+    gradient : pytree, optional
+        In the structure of the arguments, or of the only one, with None for what is not
+        differentiated.
+    value_error, error : float, optional
+        The largest difference of value and gradient from the reference by its largest element.
+    time : float, optional
+        Seconds for value and gradient, the median.
+    ratio : float, optional
+        That by tapegrad's.
+    agrees : bool, optional
+        Whether both errors are what rounding and the reference may do.
+    note : str, default ""
+        Why there is nothing, or how it was run.
     """
 
     name: str
@@ -40,11 +53,37 @@ class Row(NamedTuple):
 
 
 class Comparison:
-    """A table of libraries: `rows`; `row("jax")` is one of them.
+    """A table of libraries, as `compare` returns it.
 
-    reference_error: what the measured slopes may be off by, relative to the largest. agree:
-    whether all libraries that ran agree. words: what was seen along the directions: "smooth", or
-    also "kink", "jump", "noisy".
+    Parameters
+    ----------
+    name : str
+        The call, as the title names it.
+    rows : list of Row
+        What each library gave.
+    reference : Reference
+        The measured slopes: its `error` and `words` are kept.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        In the order in which the libraries ran. A row has `name`, `value`, `gradient`,
+        `value_error`, `error`, `time`, `ratio`, `agrees` and `note`.
+    reference_error : float
+        What the measured slopes may be off by, relative to the largest.
+    words : set of str
+        What was seen along the directions: "smooth", or also "kink", "jump", "noisy".
+
+    See Also
+    --------
+    compare : Makes it.
+
+    Examples
+    --------
+    >>> from tapegrad.testing import compare
+    >>> found = compare(np.sin, (1.0,), "finite differences", timing=False)
+    >>> found.agree
+    True
     """
 
     def __init__(self, name: str, rows: list[Row], reference: Any) -> None:
@@ -59,7 +98,23 @@ class Comparison:
         return all(row.agrees is not False for row in self.rows)
 
     def row(self, name: str) -> Row:
-        """The row of one library."""
+        """Return the row of one library.
+
+        Parameters
+        ----------
+        name : str
+            As in `with_` of `compare`, or "tapegrad".
+
+        Returns
+        -------
+        Row
+            What it gave.
+
+        Raises
+        ------
+        StopIteration
+            If it was not asked for.
+        """
         return next(row for row in self.rows if row.name == name)
 
     def __str__(self) -> str:

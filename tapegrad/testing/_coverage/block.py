@@ -26,13 +26,28 @@ from tapegrad.testing._coverage.uses import EXPECTED, TOLD, Uses
 
 @contextmanager
 def rule_coverage(modules: str | Sequence[str] | None = None) -> Iterator[RuleCoverage]:
-    """Watch which rules are used within the block, by what, and how much of them runs.
+    """Watch which rules are used within a block, by what, and how much of them runs.
 
-    The report is filled in when the block ends. It has a row for each rule: those of tapegrad's
-    registry, which has `tapegrad.primitive`s too, and custom functions (custom_vjp, custom_jvp)
-    that modules hold or the block has called. `modules` names the modules whose rules count, and
-    with each those within it: "tapegrad.rules", "mylibrary"; None for all.
+    Parameters
+    ----------
+    modules : str or sequence of str, optional
+        The modules whose rules count, and with each those within it: "tapegrad.rules",
+        "mylibrary"; None (the default) for all.
 
+    Yields
+    ------
+    RuleCoverage
+        The report, which is filled in when the block ends. It has a row for each rule: those of
+        tapegrad's registry, which has `tapegrad.primitive`s too, and custom functions (custom_vjp,
+        custom_jvp) that modules hold or the block has called.
+
+    Raises
+    ------
+    InputError
+        If modules are no names.
+
+    Notes
+    -----
     A row says by which transforms the rule was used (vjp, jvp, linearize, vmap; a call, for those
     without a rule of derivatives), by which arguments and with which dtypes, and which lines and
     branches of its functions have run: partials, transposes, vjps, jvps, definitions, and the
@@ -44,8 +59,8 @@ def rule_coverage(modules: str | Sequence[str] | None = None) -> Iterator[RuleCo
     debugger or coverage.py if one has it: a note in the report says so. Calls that are known from
     before the block are looked up anew. Blocks may be nested.
 
-    Raises InputError for modules that are no names.
-
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> with rule_coverage("tapegrad.rules") as report:
     ...     _ = tapegrad.grad(np.sin)(1.0)

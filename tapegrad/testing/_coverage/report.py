@@ -121,8 +121,37 @@ def _ranges(lines: list[int]) -> str:
 class RuleCoverage:
     """Which rules, and which lines and branches of them, have been exercised.
 
-    rules: `OneRule`s, sorted by module and name. helpers: functions of the rules' modules that
-    they call. `print` shows what was missing. Reports of several processes add up by `merge`.
+    `print` shows what was missing. Reports of several processes add up by `merge`.
+
+    Parameters
+    ----------
+    rules : iterable of OneRule, default ()
+        A row for each rule.
+    helpers : iterable of FunctionCoverage, default ()
+        Functions of the rules' modules that they call.
+    notes : iterable of str, default ()
+        What could not be watched, and why.
+
+    Attributes
+    ----------
+    rules : list of OneRule
+        Sorted by module and name.
+    helpers : list of FunctionCoverage
+        Sorted by file and line.
+    notes : list of str
+        The notes.
+
+    See Also
+    --------
+    rule_coverage : Fills one in.
+
+    Examples
+    --------
+    >>> from tapegrad.testing import rule_coverage
+    >>> with rule_coverage("mylibrary") as report:
+    ...     pass
+    >>> report.figures()["rules"]
+    (0, 0)
     """
 
     def __init__(
@@ -138,12 +167,24 @@ class RuleCoverage:
     # -- figures ---------------------------------------------------------------------------------
 
     def functions(self) -> list[FunctionCoverage]:
-        """All functions of rules and helpers, each once."""
+        """Return all functions of rules and helpers, each once.
+
+        Returns
+        -------
+        list of FunctionCoverage
+            With the lines and branches of each.
+        """
         every = [function for rule in self.rules for function in rule.functions]
         return list({_place(one): one for one in (*every, *self.helpers)}.values())
 
     def figures(self) -> dict[str, tuple[int, int]]:
-        """How many rules, sides, lines and branches were exercised, and of how many."""
+        """Count how many rules, sides, lines and branches were exercised, and of how many.
+
+        Returns
+        -------
+        dict of str to tuple of int
+            "rules", "sides", "lines" and "branches", each with those exercised and all of them.
+        """
         rules, functions = self.rules, self.functions()
         sides = sum(len(set(one.expected) & one.positions.keys()) for one in rules)
         return {
@@ -193,7 +234,13 @@ class RuleCoverage:
     # -- as data ---------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """The report as JSON, which `from_json` reads."""
+        """Return the report as JSON, which `from_json` reads.
+
+        Returns
+        -------
+        str
+            The JSON.
+        """
         data = {
             "format": FORMAT,
             "figures": self.figures(),
@@ -205,7 +252,23 @@ class RuleCoverage:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """A report that `to_json` has written."""
+        """Read a report that `to_json` has written.
+
+        Parameters
+        ----------
+        text : str
+            The JSON.
+
+        Returns
+        -------
+        RuleCoverage
+            The report.
+
+        Raises
+        ------
+        InputError
+            If it was written in another format, by another version.
+        """
         data = json.loads(text)
         if data.get("format") != FORMAT:
             raise InputError(
@@ -221,7 +284,13 @@ class RuleCoverage:
         )
 
     def merge(self, other: RuleCoverage) -> None:
-        """Add what another run of the same code has exercised."""
+        """Add what another run of the same code has exercised.
+
+        Parameters
+        ----------
+        other : RuleCoverage
+            Its report.
+        """
         rules = {(one.module, one.name, one.form): one for one in self.rules}
         for theirs in other.rules:
             mine = rules.setdefault((theirs.module, theirs.name, theirs.form), theirs)
@@ -235,7 +304,13 @@ class RuleCoverage:
         RuleCoverage.__init__(self, rules.values(), helpers, notes)
 
     def save(self, path: str | Path) -> None:
-        """Write the report: as JSON or HTML if the name ends in .json or .html, else as text."""
+        """Write the report to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            JSON or HTML is written if the name ends in .json, .html or .htm, else text.
+        """
         path = Path(path)
         text = str(self) + "\n"
         if path.suffix == ".json":

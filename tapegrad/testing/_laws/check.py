@@ -86,35 +86,60 @@ def check(
 ) -> Report:
     """Check the laws that `f(*args)` and its derivatives have to keep; see docs/testing.md.
 
-    args: a tuple of pytrees. Floating and complex arrays and numbers in them move, all else is
-    constant. f returns a pytree; its floating and complex parts are looked at.
-
-    laws: "all", a name, or several: gradient, jvp (each against differences), adjoint, linearity,
-    mixed_modes (forward over reverse, reverse over forward and differences of the gradient),
-    symmetric_hessian, vmap, checkpoint, compile, pickle, chain_rule, dtype_and_shape, unmutated,
-    deterministic, threads, finite. Of "all" those that cannot be asked of f are skipped, with the
-    reason in the report.
-
     Nothing has a fixed tolerance: what may differ follows from the dtypes, the noise of f and the
-    error of the differences, which are measured. rtol and atol are for those who know better.
+    error of the differences, which are measured.
 
-    kinks: where differences do not settle because f has no derivative, "accept" any value between
-    the slopes of the sides, "move" to a point nearby without one, or "fail". A kink inside of what
-    is smooth, as in min(max(x, 0), x) at 0, is accepted where the law holds nearby and no rule is
-    wrong by itself.
+    Parameters
+    ----------
+    f : callable
+        Returns a pytree; its floating and complex parts are looked at.
+    args : tuple of pytree
+        Its arguments. Floating and complex arrays and numbers in them move, all else is constant.
+    laws : str or iterable of str, default "all"
+        "all", a name, or several: gradient, jvp (each against differences), adjoint, linearity,
+        mixed_modes (forward over reverse, reverse over forward and differences of the gradient),
+        symmetric_hessian, vmap, checkpoint, compile, pickle, chain_rule, dtype_and_shape,
+        unmutated, deterministic, threads, finite. Of "all" those that cannot be asked of f are
+        skipped, with the reason in the report.
+    kinks : {"accept", "move", "fail"}, default "accept"
+        Where differences do not settle because f has no derivative, accept any value between the
+        slopes of the sides, move to a point nearby without a kink, or fail. A kink inside of what
+        is smooth, as in min(max(x, 0), x) at 0, is accepted where the law holds nearby and no rule
+        is wrong by itself.
+    blame : bool, default True
+        Whether the error names the operation that is wrong, or says that each rule is right.
+    differences : {"auto", "real", "complex step", "longdouble", "mpmath"}, default "auto"
+        "complex step" is for analytic functions of real arguments, "longdouble" and "mpmath" (50
+        digits, by arrays of objects) for functions that compute in them.
+    seed : int, default 0
+        Of the random directions.
+    rtol, atol : float, optional
+        Tolerances, for those who know better.
+    progress : bool or class, optional
+        A bar after two seconds in a terminal (None), at once (True), never (False), or a class
+        like tqdm.
 
-    blame: whether the error names the operation that is wrong, or says that each rule is right.
+    Returns
+    -------
+    Report
+        What holds, what could not be asked, and what was noticed.
 
-    differences: "auto"; "real"; "complex step", for analytic functions of real arguments;
-    "longdouble" and "mpmath" (50 digits, by arrays of objects) for functions that compute in them.
+    Raises
+    ------
+    LawError
+        If a law does not hold: an AssertionError with `law`, `findings`, `blame` (of the operation
+        whose own rule is wrong) and `report`.
+    InputError
+        For names that do not exist, and where no argument is floating or complex.
 
-    seed: of the random directions. progress: a bar after two seconds in a terminal (None), at once
-    (True), never (False), or a class like tqdm.
+    See Also
+    --------
+    check_grads : First and higher derivatives against differences alone.
+    check_rule : The laws of one rule.
+    tapegrad.testing.laws : One function for each law.
 
-    Raises LawError, an AssertionError with `law`, `findings`, `blame` (of the operation whose own
-    rule is wrong) and `report`; InputError for names that do not exist, and where no argument is
-    floating or complex.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> report = check(lambda x: np.sum(np.sin(x) ** 2), (np.array([0.5, 1.5]),))
     >>> report.passed

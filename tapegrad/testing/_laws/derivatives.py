@@ -157,7 +157,7 @@ def _unlike(law: str, what: str, like: str, expected: Value, got: Value) -> Find
 
 
 def finite(trial: Trial) -> list[Finding]:
-    """No NaN or infinity in a derivative where differences are finite."""
+    """No NaN or infinity is in a derivative where differences are finite."""
     if all(np.all(np.isfinite(bar)) for bar in trial.gradient):
         return []
     if not np.all(np.isin(trial.measured.verdict, (SMOOTH, KINK, EDGE))):
@@ -176,7 +176,7 @@ def finite(trial: Trial) -> list[Finding]:
 
 
 def chain_rule(trial: Trial) -> list[Finding]:
-    """Wrapped between two functions, the derivative is the product of three."""
+    """The derivative of what stands between two functions is the product of three."""
     random = np.random.default_rng([trial.options.seed, 3000])
     curves = [random.uniform(-1.0, 1.0) for _ in trial.value]
     bars = trial.bars

@@ -15,8 +15,29 @@ PASSED, SKIPPED, FAILED = "passed", "skipped", "failed"
 class Finding:
     """A law that does not hold.
 
-    law: its name. text: what was expected, what came, and which side is uncertain by how much.
-    leaf, index: the argument and the element, where one could be named; "" and ().
+    Parameters
+    ----------
+    law : str
+        Its name.
+    text : str
+        What was expected, what came, and which side is uncertain by how much.
+    expected, got : scalar or array, optional
+        The two sides, where they are numbers.
+    expected_error, got_error : float, default 0
+        What each side may be off by.
+    leaf : str, default ""
+        The argument, where one could be named.
+    index : tuple of int, default ()
+        The element, where one could be named.
+
+    See Also
+    --------
+    check : Asks for laws.
+
+    Examples
+    --------
+    >>> Finding("jvp", "expected 1.0, got 2.0").law
+    'jvp'
     """
 
     law: str
@@ -47,8 +68,32 @@ class Skipped(Exception):  # noqa: N818 - it is no error
 class Report:
     """What `check` found: which laws hold, which could not be asked, and what was noticed.
 
-    function: its name. results: one for each law that was asked for, in order. evaluations: how
-    often the function was called. seconds: the time that all took. seed: of the random directions.
+    Parameters
+    ----------
+    function : str
+        Its name.
+    seed : int, default 0
+        Of the random directions.
+    results : list of Result, optional
+        One for each law that was asked for, in order.
+    evaluations : int, default 0
+        How often the function was called.
+    seconds : float, default 0
+        The time that all took.
+
+    See Also
+    --------
+    check : Makes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tapegrad.testing import check
+    >>> report = check(np.abs, (0.0,), ("jvp", "adjoint"))
+    >>> [result.law for result in report.results]
+    ['jvp', 'adjoint']
+    >>> report.notes
+    ('a kink lies here: one-sided slopes -1 and 1',)
     """
 
     function: str
@@ -100,8 +145,37 @@ def _indented(finding: Finding) -> str:
 class LawError(AssertionError):
     """A function does not keep a law that derivatives have to keep.
 
-    law: the name of the first one. findings: all of them. blame: the operation whose own rule is
-    wrong, or None. report: the whole `Report`.
+    Parameters
+    ----------
+    report : Report
+        What `check` found.
+    blame : Blame, optional
+        The operation whose own rule is wrong.
+    cause : str, default ""
+        What else may be the cause, in words.
+
+    Attributes
+    ----------
+    law : str
+        The name of the first law that fails.
+    findings : tuple of Finding
+        All of them.
+    blame : Blame or None
+        The operation whose own rule is wrong.
+    report : Report
+        What `check` found.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> from tapegrad.testing import check
+    >>> wrong = tapegrad.custom_vjp(lambda x: x * x)
+    >>> wrong.defvjp(lambda x: (x * x, x), lambda x, g: (g * x,))
+    >>> try:
+    ...     check(wrong, (3.0,), "gradient")
+    ... except LawError as error:
+    ...     print(error.law)
+    gradient
     """
 
     __module__ = "tapegrad.testing"  # as the summaries of pytest name it

@@ -116,7 +116,7 @@ def _joined(both: Both) -> list[Value]:
 
 
 def checkpoint(trial: Trial) -> list[Finding]:
-    """Computed again in the backward pass, nothing is another."""
+    """Nothing is another when it is computed again in the backward pass."""
     whole = checkpointed(trial.tree)
 
     def function(*leaves: Value) -> tuple[Value, ...]:
@@ -141,7 +141,7 @@ def pickle_law(trial: Trial) -> list[Finding]:
 
 
 def compile_law(trial: Trial) -> list[Finding]:
-    """Compiled, value and gradient are the same: recorded, and as a program."""
+    """Value and gradient are the same when compiled: recorded, and as a program."""
 
     def both(*leaves: Value) -> Both:
         return _value_and_gradient(trial, trial.function, leaves)
@@ -164,7 +164,7 @@ def compile_law(trial: Trial) -> list[Finding]:
 
 
 def vmap(trial: Trial) -> list[Finding]:
-    """Over a batch, the results and gradients are those of a loop over its examples."""
+    """The results and gradients over a batch are those of a loop over its examples."""
     if not trial.leaves:
         raise Skipped("no argument is floating or complex")
 
@@ -313,7 +313,7 @@ def _other(who: str, what: str, one: Value, two: Value) -> Finding:
 
 
 def threads(trial: Trial) -> list[Finding]:
-    """Called by two threads at once, the function and its vjp give the same as alone."""
+    """The function and its vjp give the same in two threads at once as alone."""
     if deterministic(trial):
         raise Skipped("the function gives another result each time, also alone")
     expected, got = _joined(_here(trial)), []

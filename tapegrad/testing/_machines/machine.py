@@ -36,54 +36,95 @@ class GraphMachine(RuleBasedStateMachine):
     shortest program that still fails, to paste: steps are left away, and values replaced by
     others, as long as something fails.
 
-    In all texts `{0}`, `{1}`, `{2}` are values.
+    Attributes
+    ----------
+    imports : str
+        Lines that the program starts with; NumPy is `np`.
+    names : mapping
+        What stands in the file of the machine itself and cannot be imported, by its name.
+    operations, views, writes : sequence of str or mapping of str to str
+        Texts of steps, in which `{0}`, `{1}`, `{2}` are values; a mapping gives beside the
+        library's text what NumPy calls it. Operations and views are expressions, writes are
+        statements that change `{0}`. Results that do not share memory in NumPy are no views, as of
+        `{0}.reshape(-1)`.
+    leaf, constant : str
+        An expression for a value that is differentiated by, or not, of `{array}`, a list or a
+        number.
+    value : str
+        What `np.asarray` makes an array of.
+    backward : str
+        A statement that adds the gradients of `{0}`, times `{cotangent}`, to leaves. Without
+        `{cotangent}` only values of one element are differentiated. Where `{retain}` stands, True
+        or False says whether the graph is needed again.
+    gradient : str
+        An expression for the gradient of a leaf: None, or an array.
+    zero : str
+        A statement that forgets it.
+    detach : str
+        An expression for a constant that shares the memory of `{0}`.
+    detach_shares : bool
+        False if that has memory of its own.
+    no_grad : str
+        An expression for a context in which nothing is recorded.
+    hook : str
+        A statement that multiplies the gradient of `{0}` by `{factor}`.
+    retain : str
+        A statement after which `{0}` has a gradient although it is no leaf.
+    refuses : tuple of type
+        Errors that mean that a value was overwritten or freed before it was needed. They pass
+        where a library may need it, and only there: a wrong gradient never passes.
+    vjp : str or tuple of str
+        Statements that set `value` and `gradients` (one for each leaf) from a function `f`, its
+        arguments `leaves`, and `cotangent`.
+    jvp : str or tuple of str
+        Statements that set `value` and `slope` from `f`, `leaves` and `directions`.
+    second : str or tuple of str
+        Statements that set `curvature`, the second derivative of
+        `np.sum(f(*leaves) * cotangent)` along `directions`, a number.
+    functions : str or tuple of str
+        Expressions of `f`, as "compile(f)", one of which is taken in its place.
+    against : type
+        Another machine, with the same steps in the same order, whose library does the same beside
+        this one: its values and gradients are held against the reference too, and it must refuse
+        what this one refuses.
+    shapes : tuple of tuple of int
+        Of which shapes leaves are.
+    write_leaves, write_constants, overlapping_writes : bool
+        Whether leaves are written to while steps are recorded, what depends on leaves into what
+        does not, and parts of a value with other parts of it.
+    most_values, most_elements : int
+        How many values there are at most, and how large they are.
+    largest : float
+        How large their numbers are at most.
+    rtol : float
+        How much two right libraries may differ by in one step, beside what the differences are off
+        by.
 
-    imports: lines that the program starts with; NumPy is `np`. names: what stands in the file of
-    the machine itself and cannot be imported, by its name.
-    operations, views, writes: texts of steps; a mapping gives beside the library's text what NumPy
-    calls it. Operations and views are expressions, writes are statements that change `{0}`.
-    Results that do not share memory in NumPy are no views, as of `{0}.reshape(-1)`.
-    leaf, constant: an expression for a value that is differentiated by, or not, of `{array}`, a
-    list or a number.
-    value: what `np.asarray` makes an array of.
+    Raises
+    ------
+    InputError
+        If a machine has both `vjp` and `backward` with `gradient`, or neither.
+    GraphError
+        If the library differs from the reference, or raises: an AssertionError whose `program` is
+        the text of the program.
 
-    A library whose values remember how they were made, as PyTorch's and MyGrad's:
+    See Also
+    --------
+    tapegrad.testing.machines : Two machines to copy.
 
-    backward: a statement that adds the gradients of `{0}`, times `{cotangent}`, to leaves. Without
-    `{cotangent}` only values of one element are differentiated. Where `{retain}` stands, True
-    or False says whether the graph is needed again.
-    gradient: an expression for the gradient of a leaf: None, or an array.
-    zero: a statement that forgets it. detach: an expression for a constant that shares the memory
-    of `{0}` (that has its own where `detach_shares` is False). no_grad: an expression for a
-    context in which nothing is recorded. hook: a statement that multiplies the gradient of
-    `{0}` by `{factor}`. retain: one after which `{0}` has a gradient although it is no leaf.
-    Those that are left away are not drawn.
-    refuses: types of errors that mean that a value was overwritten or freed before it was needed.
-    They pass where a library may need it, and only there: a wrong gradient never passes.
-
-    A library that differentiates functions, as tapegrad and JAX:
-
-    vjp: statements that set `value` and `gradients` (one for each leaf) from a function `f`, its
-    arguments `leaves`, and `cotangent`. jvp: statements that set `value` and `slope` from
-    `f`, `leaves` and `directions`. second: statements that set `curvature`, the second derivative
-    of `np.sum(f(*leaves) * cotangent)` along `directions`, a number. functions: expressions of
-    `f`, as "compile(f)", one of which is taken in its place. Each may be one text or several, of
-    which one is taken at a time.
-
-    against: another machine, with the same steps in the same order, whose library does the same
-    beside this one: its values and gradients are held against the reference too, and it
-    must refuse what this one refuses.
-    shapes, write_leaves, write_constants, overlapping_writes, most_values, most_elements, largest,
-    rtol: of which shapes leaves are; whether leaves are written to while steps are recorded, what
-    depends on leaves into what does not, and parts of a value with other parts of it; how many
-    values there are at most, and how large they and their numbers are; how much two right
-    libraries may differ by in one step, beside what the differences are off by.
+    Notes
+    -----
+    A library whose values remember how they were made, as PyTorch's and MyGrad's, is described by
+    `leaf`, `backward`, `gradient` and what follows them; one that differentiates functions, as
+    tapegrad and JAX, by `vjp`, `jvp`, `second` and `functions`. Those that are left away are not
+    drawn. Where `vjp`, `jvp`, `second` and `functions` are several texts, one is taken at a time.
 
     `YourMachine.TestCase` is a class of `unittest`, which pytest collects; see Hypothesis on
     `RuleBasedStateMachine` for its settings. They leave out Hypothesis's own shrinking, which
-    adds nothing to that of the program and takes many times as long. Raises GraphError, an
-    AssertionError whose `program` is the text of the program.
+    adds nothing to that of the program and takes many times as long.
 
+    Examples
+    --------
     >>> from hypothesis import settings
     >>> from hypothesis.stateful import run_state_machine_as_test
     >>> class Machine(GraphMachine):
@@ -152,79 +193,177 @@ class GraphMachine(RuleBasedStateMachine):
 
     @initialize(shape=choices, seed=choices)
     def first_leaf(self, shape: int, seed: int) -> None:
-        """Every program has a leaf."""
+        """Make the leaf that every program has.
+
+        Parameters
+        ----------
+        shape : int
+            Which of `shapes`.
+        seed : int
+            Of the numbers that are drawn.
+        """
         self.new_leaf(shape, seed, False)
 
     @precondition(lambda self: self._has_room() and self._graph.takes_leaves())
     @rule(shape=choices, seed=choices, constant=seldom)
     def new_leaf(self, shape: int, seed: int, constant: bool) -> None:
-        """Another leaf, or a constant."""
+        """Make another leaf, or a constant.
+
+        Parameters
+        ----------
+        shape : int
+            Which of `shapes`.
+        seed : int
+            Of the numbers that are drawn.
+        constant : bool
+            Whether it is a constant, if the class has them.
+        """
         sides = self.shapes[shape % len(self.shapes)]
         self._do("leaf", [], shape=sides, seed=seed, constant=constant and bool(self.constant))
 
     @precondition(lambda self: self.operations and self._has_room())
     @rule(which=choices, x=recent, y=recent, z=recent, blocked=seldom)
     def operation(self, which: int, x: int, y: int, z: int, blocked: bool) -> None:
-        """A value made of others."""
+        """Make a value of others.
+
+        Parameters
+        ----------
+        which : int
+            Which text of the class, modulo how many there are.
+        x, y, z : int
+            Which values, counted from the last one.
+        blocked : bool
+            Whether it stands within `no_grad`, if the class has that.
+        """
         self._draw("operation", self.operations, which, [x, y, z], blocked and bool(self.no_grad))
 
     @precondition(lambda self: self.operations and self._has_room())
     @rule(which=choices, y=recent, z=recent)
     def next_operation(self, which: int, y: int, z: int) -> None:
-        """A value made of the last one: programs get longer."""
+        """Make a value of the last one: programs get longer.
+
+        Parameters
+        ----------
+        which : int
+            Which text of the class, modulo how many there are.
+        y, z : int
+            Which values come next, counted from the last one.
+        """
         self._draw("operation", self.operations, which, [0, y, z], False)
 
     @precondition(lambda self: self.views and self._has_room())
     @rule(which=choices, x=recent, y=recent)
     def view(self, which: int, x: int, y: int) -> None:
-        """A value that shows a part of another one, whatever is written there later."""
+        """Make a value that shows a part of another one, whatever is written there later.
+
+        Parameters
+        ----------
+        which : int
+            Which text of the class, modulo how many there are.
+        x, y : int
+            Which values, counted from the last one.
+        """
         self._draw("view", self.views, which, [x, y], False)
 
     @precondition(lambda self: self.writes)
     @rule(which=choices, x=recent, y=recent, z=recent, blocked=seldom)
     def write(self, which: int, x: int, y: int, z: int, blocked: bool) -> None:
-        """A write in place."""
+        """Write in place.
+
+        Parameters
+        ----------
+        which : int
+            Which text of the class, modulo how many there are.
+        x, y, z : int
+            Which values, counted from the last one.
+        blocked : bool
+            Whether it stands within `no_grad`, if the class has that.
+        """
         self._draw("write", self.writes, which, [x, y, z], blocked and bool(self.no_grad))
 
     @precondition(lambda self: self.detach and self._has_room())
     @rule(x=recent)
     def detached(self, x: int) -> None:
-        """The same value as a constant."""
+        """Make a constant of a value.
+
+        Parameters
+        ----------
+        x : int
+            Which value, counted from the last one.
+        """
         self._do("detached", [x])
 
     @precondition(lambda self: len(self._graph.live) > 2)
     @rule(x=recent)
     def delete(self, x: int) -> None:
-        """The program has no name for a value any longer."""
+        """Leave the program without a name for a value.
+
+        Parameters
+        ----------
+        x : int
+            Which value, counted from the last one.
+        """
         self._do("delete", [x])
 
     # -- gradients -------------------------------------------------------------------------------
 
     @rule(x=recent, seed=choices, retain_graph=seldom, which=choices)
     def differentiate(self, x: int, seed: int, retain_graph: bool, which: int) -> None:
-        """The gradient of a value by all leaves."""
+        """Take the gradient of a value by all leaves.
+
+        Parameters
+        ----------
+        x : int
+            Which value, counted from the last one.
+        seed : int
+            Of the cotangent and the directions.
+        retain_graph : bool
+            Whether the graph is needed again.
+        which : int
+            Which text of the class, modulo how many there are.
+        """
         self._do("differentiate", [x], seed=seed, retain=retain_graph, which=which)
 
     @precondition(lambda self: self.zero and self.gradient and not self.vjp)
     @rule(x=recent)
     def forget(self, x: int) -> None:
-        """Gradients are set to nothing, or to zeros."""
+        """Set a gradient to nothing, or to zeros.
+
+        Parameters
+        ----------
+        x : int
+            Which value, counted from the last one.
+        """
         self._do("forget", [x])
 
     @precondition(lambda self: self.hook and not self.vjp)
     @rule(x=recent, factor=st.sampled_from([2.0, -1.0, 0.5]))
     def hooked(self, x: int, factor: float) -> None:
-        """A hook that changes a gradient on its way."""
+        """Add a hook that changes a gradient on its way.
+
+        Parameters
+        ----------
+        x : int
+            Which value, counted from the last one.
+        factor : float
+            What the hook multiplies by.
+        """
         self._do("hooked", [x], factor=factor)
 
     @precondition(lambda self: self.retain and not self.vjp)
     @rule(x=recent)
     def retained(self, x: int) -> None:
-        """A value that is no leaf keeps its gradient."""
+        """Let a value that is no leaf keep its gradient.
+
+        Parameters
+        ----------
+        x : int
+            Which value, counted from the last one.
+        """
         self._do("retained", [x])
 
     def teardown(self) -> None:
-        """Each program is differentiated at its end."""
+        """Differentiate each value of the program at its end."""
         for i in range(len(self._graph.live)):
             self._do("differentiate", [i], seed=0, retain=True, which=i)
 

@@ -29,7 +29,36 @@ Program = Sequence[Step]
 
 
 class GraphError(AssertionError):
-    """A library differs from the reference: the text ends with a program to paste."""
+    """A library differs from the reference: the text ends with a program to paste.
+
+    Parameters
+    ----------
+    said : str
+        What differs.
+    source : str
+        The program, as Python.
+    steps : sequence of Step
+        The program, as data.
+    again : callable
+        Runs other steps, and returns a GraphError or None.
+
+    Attributes
+    ----------
+    program : str
+        The program, without the steps that it fails without.
+    said : str
+        What differs in the program as it was drawn.
+
+    Examples
+    --------
+    >>> print(GraphError("the gradient of a differs", "a = 1.0", (), lambda steps: None))
+    the gradient of a differs
+    <BLANKLINE>
+    The program:
+    <BLANKLINE>
+    a = 1.0
+    <BLANKLINE>
+    """
 
     __module__ = "tapegrad.testing"  # as reports name it
 

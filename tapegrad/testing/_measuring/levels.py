@@ -33,6 +33,7 @@ class Level(NamedTuple):
     reach: Vector  # of their differences from the one in the middle
     is_flat: Vector  # no value differs
     differs: Vector  # the outermost values differ from the middle one, both
+    changes: Vector  # the differences from the one in the middle, a row for each place
 
 
 SAID = Level._fields[1:8]  # the slopes and the noise
@@ -55,6 +56,7 @@ def level_at(path: Path, centre: Vector, step: float) -> Level:
     h = np.asarray(step, centre.dtype)
     # They cancel before they are scaled.
     one, two, three = f[1] - f[-1], f[2] - f[-2], f[3] - f[-3]
+    changes = np.stack([f[place] - centre for place in PLACES])
     return Level(
         step,
         (45 * one - 9 * two + three) / (60 * h),
@@ -65,10 +67,45 @@ def level_at(path: Path, centre: Vector, step: float) -> Level:
         -(4 * (f[-1] - centre) - (f[-2] - centre)) / (2 * h),
         _noise(f),
         np.max(known(np.stack(list(f.values()))), axis=0),
-        np.max(known(np.stack([f[place] - centre for place in PLACES])), axis=0),
+        np.max(known(changes), axis=0),
         np.all([f[place] == centre for place in PLACES], axis=0),
         (f[-3] != centre) & (f[3] != centre),
+        changes,
     )
+
+
+def seen_between(path: Path, centre: Vector, before: Level, level: Level) -> Level:
+    """A level with the noise that two places more show, which stand between the others.
+
+    (1 + x) - 1 goes up in units of 2e-16. If one step is a whole number of such units, all values
+    there lie on a line, though not on that of the function. Where the sides have two slopes, or
+    values come no nearer with the step, no polynomial goes through them, and what is between says
+    nothing of noise.
+    """
+    gap_error = abs(level.right - level.right_low) + abs(level.left - level.left_low)
+    gap_error += 32 * level.noise / level.step
+    looks_smooth = abs(level.right - level.left) <= 3 * gap_error
+    looks_smooth &= level.reach <= 0.125 * before.reach
+    if not np.any(looks_smooth):
+        return level
+    noise = level.noise
+    for place, weights in BETWEEN:
+        expected = np.tensordot(weights.astype(centre.dtype), level.changes, 1)
+        gap = abs(path(place * level.step) - centre - expected)
+        found = gap / np.sqrt(1 + np.sum(weights**2))
+        noise = np.where(looks_smooth, np.fmax(noise, found), noise)
+    return level._replace(noise=noise)
+
+
+def _weights(at: float) -> Vector:
+    """By which the polynomial through 0 at 0 and values at PLACES is evaluated: Lagrange's."""
+    every = (0, *PLACES)
+    factors = [[(at - k) / (place - k) for k in every if k != place] for place in PLACES]
+    return np.prod(factors, axis=1)
+
+
+GOLDEN = (5**0.5 - 1) / 2  # the furthest from all fractions of small numbers
+BETWEEN = tuple((place, _weights(place)) for place in (GOLDEN, -1 - GOLDEN))
 
 
 def _one_sided(f0: Vector, f1: Vector, f2: Vector, f3: Vector) -> Vector:

@@ -3,17 +3,18 @@
 Knows functions of a number that return vectors of real numbers. Must not know transforms.
 
 At each of several steps, each a sixteenth of the one before, a function is seen in seven
-places around the point. These give the slope by two formulas of different order, the slopes of
-both sides, and the noise of the function (from differences of high order, in which what is smooth
-cancels). A slope is known to what its formulas differ by, what the noise does to it, and what the
-next step says differently. Nothing is assumed of the size of the function or of its precision.
+places around the point, and at every other step in two more. These give the slope by two formulas
+of different order, the slopes of both sides, and the noise of the function (from differences of
+high order, in which what is smooth cancels). A slope is known to what its formulas differ by, what
+the noise does to it, and what the next step says differently. Nothing is assumed of the size of
+the function or of its precision.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tapegrad.testing._measuring.levels import Level, Path, Vector, level_at
+from tapegrad.testing._measuring.levels import Level, Path, Vector, level_at, seen_between
 from tapegrad.testing._measuring.verdicts import Measured, judged, plainly_smooth
 
 FIRST = 2.0**-5  # the first step: large enough for float16, small enough for most functions
@@ -50,6 +51,8 @@ def measure(
             if number == 0 and np.all(levels[0].is_flat):
                 break
             if number:
+                if number % 2:  # of two in a row one, as noise is judged
+                    levels[-1] = seen_between(path, centre, *levels[-2:])
                 plain = plainly_smooth(centre, levels, precision, resolution, enough)
                 if plain is not None:
                     return plain

@@ -165,6 +165,7 @@ def _verdict_of(seen: _Seen, slope: _Slope, is_open: Vector, growths: list[Vecto
     is_lost &= (verdict == NOISY) | (verdict == SMOOTH)
     is_lost |= (verdict == KINK) & ~_is_confirmed(seen)
     is_lost |= ~np.isfinite(slope.off) & (verdict == NOISY)
+    is_lost |= (verdict == JUMP) & _shrinks(seen.levels)
     verdict[is_lost | ~np.isfinite(seen.centre)] = UNDEFINED
     return verdict
 
@@ -301,6 +302,16 @@ def _comes_near(levels: list[Level]) -> Vector:
     before, last = levels[max(len(levels) - 2, 0)].reach, levels[-1].reach
     near: Vector = last <= np.maximum(0.5 * before, 100 * _common_noise(levels))
     return near
+
+
+def _shrinks(levels: list[Level]) -> Vector:
+    """Whether the last step alone comes to where values are near: close beside a pole, not at it.
+
+    The values of a jump stay as far apart as they are.
+    """
+    before, last = levels[max(len(levels) - 2, 0)], levels[-1]
+    found: Vector = (last.reach <= 0.25 * before.reach) & ~last.is_flat
+    return found
 
 
 def _common_noise(levels: list[Level]) -> Vector:

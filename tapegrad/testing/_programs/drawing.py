@@ -247,33 +247,71 @@ def programs(
     flat: bool = False,
     empty: bool = False,
 ) -> SearchStrategy[Program]:
-    """A strategy for random NumPy programs of up to `count` statements, fit for every transform.
+    """A strategy for random NumPy programs, fit for every transform.
 
     A program is called as `program(*program.args)`; `program.source`, its repr, is Python to
     paste. It has ufuncs, reductions, broadcasting, linear algebra, indexing, sorting, branches on
-    data, loops and helper functions; `writes` adds writes, in place and through views, and
-    `nested` adds transforms and custom rules within. All are kept inside their domains and away
-    from kinks at the arguments; with `kinks=True` they are not, and some kinks lie exactly there.
-
-    operations: names of those allowed, as `program.operations` has them ("np.tanh", "x[i] =",
-    "tapegrad.vmap"); all by default. own: functions of your own to be called as well, declared
-    by `own_operation`. dtypes, shapes: what arguments are drawn from, each argument by itself;
-    inputs: the most arguments. output: "scalar" (a real sum of all that no statement has used),
-    "array" (these themselves, a tuple of them where there are several) or "any".
-
-    Only where asked for: `casts` between dtypes; `integers`, the most arguments of whole numbers
-    from 0 to 3, which come first and are multiplied, compared and indexed by; `flat`, functions
-    that are constant between jumps (np.floor, np.sign) and tapegrad.stop_gradient; `empty`,
-    arguments and values without elements. `program.argnums` are the arguments that derivatives
-    are taken by, `program.args_at(seed)` other values of all of them.
+    data, loops and helper functions. All are kept inside their domains and away from kinks at the
+    arguments, unless `kinks` asks for them.
 
     A failing program shrinks to few statements, of simple shapes and values: one of 30 statements
     of which one fails takes Hypothesis about a hundred calls to find that one. `shrink` needs
     fewer still, and keeps the values that the failing statement saw.
 
-    Raises InputError for options that do not exist, and ImportError, naming the extra to install,
-    where Hypothesis is missing.
+    Parameters
+    ----------
+    count : int, default 10
+        The most statements.
+    operations : iterable of str, optional
+        Names of those allowed, as `program.operations` has them ("np.tanh", "x[i] =",
+        "tapegrad.vmap"); all by default.
+    own : iterable of Own, default ()
+        Functions of your own to be called as well, declared by `own_operation`.
+    dtypes, shapes : iterable, optional
+        What arguments are drawn from, each argument by itself.
+    inputs : int, default 2
+        The most arguments.
+    nested : bool, default True
+        Whether transforms and custom rules are within.
+    writes : bool, default True
+        Whether there are writes, in place and through views.
+    kinks : bool, default False
+        Whether statements may be outside their domains and at kinks; some kinks then lie exactly
+        at the arguments.
+    output : {"scalar", "array", "any"}, default "scalar"
+        What a program returns: a real sum of all that no statement has used, these themselves (a
+        tuple of them where there are several), or either.
+    casts : bool, default False
+        Whether there are casts between dtypes.
+    integers : int, default 0
+        The most arguments of whole numbers from 0 to 3, which come first and are multiplied,
+        compared and indexed by.
+    flat : bool, default False
+        Whether there are functions that are constant between jumps (np.floor, np.sign), and
+        tapegrad.stop_gradient.
+    empty : bool, default False
+        Whether there are arguments and values without elements.
 
+    Returns
+    -------
+    SearchStrategy of Program
+        `program.argnums` are the arguments that derivatives are taken by, `program.args_at(seed)`
+        other values of all of them.
+
+    Raises
+    ------
+    InputError
+        For options that do not exist.
+    ImportError
+        If Hypothesis is missing; it names the extra to install.
+
+    See Also
+    --------
+    own_operation : Declares a function of your own.
+    shrink : The smallest program that still fails, without Hypothesis.
+
+    Examples
+    --------
     >>> from hypothesis import given, settings
     >>> from tapegrad.testing import check_grads
     >>> @settings(max_examples=5, deadline=None)

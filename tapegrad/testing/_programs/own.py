@@ -32,16 +32,39 @@ def own_operation(
     low: float | None = None,
     high: float | None = None,
 ) -> Own:
-    """A function that `programs(own=[...])` may call: a primitive, a custom_vjp, any function.
+    """Declare a function that `programs(own=[...])` may call.
 
-    signature: the dimensions of its arguments, as NumPy's gufuncs have them: "(),()" for two that
-    broadcast, "(m,n),(n)" for a matrix and a vector, "(n,n)" for a square matrix; what follows
-    "->" is not needed. Real arrays of just these dimensions are passed, of any shape for "()".
-    name: how programs call it; its own by default. low, high: bounds of the elements that it
-    takes, outside of which what is passed is mapped into them by a smooth function.
+    Parameters
+    ----------
+    function : callable
+        A primitive, a custom_vjp, any function of real arrays. Arrays of just the dimensions of
+        the signature are passed, of any shape for "()".
+    signature : str, default "()"
+        The dimensions of its arguments, as NumPy's gufuncs have them: "(),()" for two that
+        broadcast, "(m,n),(n)" for a matrix and a vector, "(n,n)" for a square matrix; what follows
+        "->" is not needed.
+    name : str, optional
+        How programs call it; its own name by default.
+    low, high : float, optional
+        Bounds of the elements that it takes, outside of which what is passed is mapped into them
+        by a smooth function.
 
-    Raises InputError for a signature that cannot be read, or a name that is no identifier.
+    Returns
+    -------
+    Own
+        What `programs` takes.
 
+    Raises
+    ------
+    InputError
+        If the signature cannot be read, or the name is no identifier.
+
+    See Also
+    --------
+    programs : Random programs that call it.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad
     >>> @tapegrad.primitive
     ... def cube(x):

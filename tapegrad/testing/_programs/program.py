@@ -38,12 +38,35 @@ class Made(NamedTuple):
 
 
 class Program:
-    """A program that was drawn: `program(*args)` calls it, `program.source` is Python to paste.
+    """A program that was drawn: `program(*args)` calls it.
 
-    `args` are the arguments at which it was drawn, and where it is smooth unless kinks were asked
-    for. `operations` names the kinds of its statements in order. Tracebacks, `tapegrad.tape` and
-    the like show its lines as those of a file. Programs may be pickled, unless they call functions
-    of a user's own that cannot be.
+    Tracebacks, `tapegrad.tape` and the like show its lines as those of a file. Programs may be
+    pickled, unless they call functions of a user's own that cannot be.
+
+    Parameters
+    ----------
+    source : str
+        Python to paste, which defines the function `f` and prints what it returns.
+    args : sequence of array
+        The arguments at which it was drawn, and where it is smooth unless kinks were asked for.
+    operations : tuple of str, default ()
+        The kinds of its statements, in order.
+    given : dict, optional
+        Functions of a user's own, by their names in the program.
+    made : Made, optional
+        The statements that `shrink` takes apart.
+
+    See Also
+    --------
+    programs : Draws them.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> from tapegrad.testing import programs
+    >>> program = find(programs(4), lambda program: "np.tanh" in program.operations)
+    >>> np.ndim(program(*program.args))
+    0
     """
 
     def __init__(
@@ -76,11 +99,21 @@ class Program:
         return tuple(at for at, arg in enumerate(self._args) if arg.dtype.kind in "fc")
 
     def args_at(self, seed: int, special: float | None = None) -> tuple[Value, ...]:
-        """Other arguments of the same shapes and dtypes, by a seed: normal and whole numbers.
+        """Return other arguments of the same shapes and dtypes: normal and whole numbers.
 
-        `special`, a zero, an infinity or a NaN, is put at one element of each of floating dtype.
-        There a program may be at a kink, outside of domains, or raise. LAPACK's decompositions of
-        matrices with an infinity (np.linalg.svd) may not end.
+        Parameters
+        ----------
+        seed : int
+            Of the random numbers.
+        special : float, optional
+            A zero, an infinity or a NaN, which is put at one element of each of floating dtype.
+            There a program may be at a kink, outside of domains, or raise. LAPACK's decompositions
+            of matrices with an infinity (np.linalg.svd) may not end.
+
+        Returns
+        -------
+        tuple of array
+            The arguments.
         """
         random = np.random.default_rng(seed)
         return tuple(_another(random, arg, special) for arg in self._args)

@@ -20,16 +20,38 @@ from tapegrad.testing._programs.program import Made, Program, Statement
 
 
 def shrink(program: Program, fails: Callable[[Program], bool], *, most: int = 1000) -> Program:
-    """The smallest program that still fails, of one that fails.
+    """Find the smallest program that still fails, of one that fails.
 
-    `fails(program)` says whether a program fails; what it raises is raised. It is called at most
-    `most` times: for a program of 30 statements about 15 times where the failure needs one of
-    them, up to 100 where it needs three. Statements are cut out by halves, and what they assigned
-    becomes an argument with the value that it had; then statements in between are left out; at
-    last arguments are rounded. The program that comes back fails.
+    Statements are cut out by halves, and what they assigned becomes an argument with the value
+    that it had; then statements in between are left out; at last arguments are rounded.
 
-    Raises InputError if the program does not fail, or was not made by `programs`.
+    Parameters
+    ----------
+    program : Program
+        A program that fails, made by `programs`.
+    fails : callable
+        `fails(program)` says whether a program fails; what it raises is raised.
+    most : int, default 1000
+        How often `fails` is called at most once the program is known to fail. For a program of 30
+        statements it takes about 15 calls where the failure needs one of them, up to 100 where it
+        needs three.
 
+    Returns
+    -------
+    Program
+        A program that fails.
+
+    Raises
+    ------
+    InputError
+        If the program does not fail, or was not made by `programs`.
+
+    See Also
+    --------
+    programs : Random programs.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from tapegrad.testing import programs, shrink
     >>> from hypothesis import find

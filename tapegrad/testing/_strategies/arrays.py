@@ -92,33 +92,60 @@ def arrays(
     such as 0 or 1, so that functions with kinks and ties are differentiable there. Failing
     examples shrink to small shapes and to short decimals of small magnitude, element by element.
 
-    `dtype` and `shape` may be strategies. `layouts` are the memory orders to draw from: "C", "F",
-    "strided" (every second element of a larger array), "reversed" (negative strides), and those of
-    `layouts()`. 0-d arrays may come as NumPy scalars. Arrays of float64 drawn with phases (from 0
-    to 1) that are 0.01 or more apart share no element, unless their bounds are so close together
-    that decimals of 15 digits cannot tell them apart; narrower dtypes may round two elements to
-    one, and integers, booleans and subnormal numbers are the same in every phase. For complex
-    dtypes bounds and domains hold for both parts. `hermitian`: symmetric or Hermitian matrices,
-    where elements are equal in pairs; the last two sides of the shape must be the same. Integers
-    and booleans may repeat.
+    Parameters
+    ----------
+    dtype : dtype or SearchStrategy of such, default float64
+        Floating, complex, integer or bool. For complex dtypes bounds and domains hold for both
+        parts. Integers and booleans may repeat.
+    shape : tuple of int or SearchStrategy of such, optional
+        Of `shapes()` by default. 0-d arrays may come as NumPy scalars.
+    low, high : float, optional
+        Bounds; those of the domain where they are left away.
+    phase : float, default 0.5
+        A number from 0 to 1. Arrays of float64 drawn with phases that are 0.01 or more apart share
+        no element, unless their bounds are so close together that decimals of 15 digits cannot
+        tell them apart; narrower dtypes may round two elements to one, and integers, booleans and
+        subnormal numbers are the same in every phase.
+    layouts : tuple of str, default ("C", "F", "strided", "reversed")
+        The memory orders to draw from: also "rolled", "unaligned", "readonly"; see `layouts`.
+    hermitian : bool, default False
+        Whether they are symmetric or Hermitian matrices, where elements are equal in pairs.
+    domain : str or tuple of str, default "real"
+        A word, or several:
 
-    domain: a word, or a tuple of several:
+        - "real" (-2 to 2), "positive" (above 0, to 2), "negative" (-2 to below 0), "unit" (between
+          0 and 1): bounds, where `low` and `high` are left away
+        - "distinct": an InputError where the dtype has too few numbers between the bounds
+        - "sorted": ascending along the last axis
+        - "ties": some elements are equal, on purpose, where there are two or more
+        - "nan", "infinite", "nonfinite": some elements, at least one, are NaN, or infinities of
+          either sign, or any of them
+        - "subnormal": elements are subnormal numbers
+    away_from : float or sequence of float, default ()
+        Numbers, such as the places of kinks, to which no element is close.
+    margin : float, default 0.01
+        How far elements stay from `away_from`.
 
-    - "real" (-2 to 2), "positive" (above 0, to 2), "negative" (-2 to below 0), "unit" (between 0
-      and 1): bounds, where `low` and `high` are left away
-    - "distinct": an InputError where the dtype has too few numbers between the bounds
-    - "sorted": ascending along the last axis
-    - "ties": some elements are equal, on purpose, where there are two or more
-    - "nan", "infinite", "nonfinite": some elements, at least one, are NaN, or infinities of either
-      sign, or any of them
-    - "subnormal": elements are subnormal numbers
+    Returns
+    -------
+    SearchStrategy of numpy.ndarray
+        The arrays.
 
-    away_from: numbers, such as the places of kinks, to which no element is closer than `margin`.
+    Raises
+    ------
+    InputError
+        For what contradicts itself: bounds without room, Hermitian matrices that would not be
+        square, sorted complex numbers, words that exclude each other.
+    ImportError
+        If Hypothesis is missing; it names the extra to install.
 
-    Raises InputError for what contradicts itself: bounds without room, Hermitian matrices that
-    would not be square, sorted complex numbers, words that exclude each other.
-    Raises ImportError, naming the extra to install, where Hypothesis is missing.
+    See Also
+    --------
+    tapegrad.testing.check_rule : What the arrays are made for.
+    tapegrad.testing.strategies : Matrices, views, indices, pytrees.
 
+    Examples
+    --------
     >>> from hypothesis import given
     >>> from tapegrad.testing import check_rule
     >>> @given(arrays(shape=(2, 3), low=0.1))

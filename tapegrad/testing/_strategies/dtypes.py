@@ -20,14 +20,30 @@ _CODES = {"f": "dfeg", "c": "DFG", "i": "lbhi", "u": "LBHI", "b": "?"}
 def dtypes(
     kinds: str | tuple[str, ...] = ("f", "c"), *, half: bool = True, extended: bool = True
 ) -> SearchStrategy[np.dtype[Any]]:
-    """A strategy for dtypes, float64 first. `kinds` are the letters of `np.dtype.kind`.
+    """A strategy for dtypes, float64 first.
 
-    "f" is float64, float32, float16 and longdouble, "c" complex128, complex64 and clongdouble,
-    "i" and "u" the integers of 1 to 8 bytes, "b" bool. half: whether float16 is among them;
-    extended: whether longdouble and clongdouble are.
+    Parameters
+    ----------
+    kinds : str or tuple of str, default ("f", "c")
+        Letters of `np.dtype.kind`. "f" is float64, float32, float16 and longdouble, "c"
+        complex128, complex64 and clongdouble, "i" and "u" the integers of 1 to 8 bytes, "b" bool.
+    half : bool, default True
+        Whether float16 is among them.
+    extended : bool, default True
+        Whether longdouble and clongdouble are.
 
-    Raises InputError for other kinds.
+    Returns
+    -------
+    SearchStrategy of numpy.dtype
+        The dtypes.
 
+    Raises
+    ------
+    InputError
+        For other kinds.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(dtypes("f", half=False, extended=False))
     ... def check(dtype):

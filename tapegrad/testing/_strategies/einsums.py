@@ -31,7 +31,21 @@ _LETTERS = "ijklmn"
 
 
 class Einsum(NamedTuple):
-    """Subscripts, and the operands that they are of: `np.einsum(subscripts, *operands)`."""
+    """Subscripts with the operands that they are of, drawn by `einsums`.
+
+    Parameters
+    ----------
+    subscripts : str
+        What `np.einsum` takes first.
+    operands : tuple of numpy.ndarray
+        What it takes next: `np.einsum(subscripts, *operands)`.
+
+    Examples
+    --------
+    >>> subscripts, operands = Einsum("ij,j->i", (np.ones((2, 3)), np.ones(3)))
+    >>> np.einsum(subscripts, *operands)
+    array([3., 3.])
+    """
 
     subscripts: str
     operands: tuple[Any, ...]
@@ -52,16 +66,42 @@ def einsums(
 ) -> SearchStrategy[tuple[str, tuple[Any, ...]]]:
     """A strategy for einsums: named tuples `(subscripts, operands)` that np.einsum takes.
 
-    Operands have up to `max_dims` labels, drawn as `arrays` of distinct elements. ellipsis: "..."
-    for axes that broadcast; repeated: a label twice in one operand, which is a diagonal;
-    broadcast: sides of 1 beside longer ones of the same label; implicit: subscripts without "->",
-    whose result has the labels that stand once, in the order of the alphabet: whether they are
-    among them. A third of the time there are blanks between the parts. `dtype` is a floating or
-    complex dtype, or a strategy for one. min_side=0 draws empty operands too: NumPy 2.4's einsum
-    may write past the end of its result for them.
+    Operands are drawn as `arrays` of distinct elements. Some subscripts have blanks between their
+    parts.
 
-    Raises InputError for bounds that are not integers in order.
+    Parameters
+    ----------
+    dtype : dtype or SearchStrategy of such, default float64
+        Floating or complex.
+    min_operands, max_operands : int, default 1 and 3
+        The fewest, 1 or more, and the most operands.
+    max_dims : int, default 3
+        The most labels of an operand, 6 at most.
+    min_side, max_side : int, default 1 and 3
+        The least and the largest side. `min_side=0` draws empty operands too: NumPy 2.4's einsum
+        may write past the end of its result for them.
+    ellipsis : bool, default True
+        Whether "..." is among them, for axes that broadcast.
+    repeated : bool, default True
+        Whether a label may stand twice in one operand, which is a diagonal.
+    broadcast : bool, default True
+        Whether sides of 1 may stand beside longer ones of the same label.
+    implicit : bool, default True
+        Whether subscripts without "->" are among them, whose result has the labels that stand
+        once, in the order of the alphabet.
 
+    Returns
+    -------
+    SearchStrategy of Einsum
+        The subscripts with their operands.
+
+    Raises
+    ------
+    InputError
+        If bounds are not integers in order, or the dtype is another.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(einsums(max_operands=2))
     ... def check(drawn):

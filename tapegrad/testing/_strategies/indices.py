@@ -33,19 +33,41 @@ def indices(
 ) -> SearchStrategy[Any]:
     """A strategy for indices of an array: `x[index]` is valid for every one of them.
 
-    of: a shape, an array, or a strategy for one. kinds: "basic" (integers, slices, None, Ellipsis,
-    tuples of them), "fancy" (arrays and lists of integers, which broadcast), "boolean" (one array
-    of booleans over the first axes), "mixed" (tuples of all of these, in any order). Indices of
-    fewer axes than the array has are among them, and `()`; so are slices with bounds past the
-    ends, which NumPy takes.
+    Indices of fewer axes than the array has are among them, and `()`; so are slices with bounds
+    past the ends, which NumPy takes.
 
-    newaxis, ellipsis, negative (positions from the end), negative_steps (of slices), repeats (the
-    same position twice in an array of integers), empty (arrays of no position, slices of none):
-    whether they are among them. An array without positions is drawn all the same where the axis
-    has none.
+    Parameters
+    ----------
+    of : tuple of int, array or SearchStrategy of such
+        A shape, or an array.
+    kinds : str or tuple of str, optional
+        All of these by default. "basic": integers, slices, None, Ellipsis, tuples of
+        them. "fancy": arrays and lists of integers, which broadcast. "boolean": one array of
+        booleans over the first axes. "mixed": tuples of all of these, in any order.
+    newaxis, ellipsis : bool, default True
+        Whether None and Ellipsis are among them.
+    negative : bool, default True
+        Whether positions from the end are.
+    negative_steps : bool, default True
+        Whether slices with negative steps are.
+    repeats : bool, default True
+        Whether the same position may stand twice in an array of integers.
+    empty : bool, default True
+        Whether arrays of no position and slices of none are among them. An array without positions
+        is drawn all the same where the axis has none.
 
-    Raises InputError for other kinds.
+    Returns
+    -------
+    SearchStrategy of index
+        Integers, slices, None, Ellipsis, arrays, lists, and tuples of them.
 
+    Raises
+    ------
+    InputError
+        For other kinds, and an option that is no bool.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> x = np.arange(24.0).reshape(2, 3, 4)
     >>> @given(indices(x))

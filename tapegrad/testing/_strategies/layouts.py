@@ -97,15 +97,31 @@ def noted_layout(values: Value, layout: str) -> Value:
 def layouts(
     values: Any, kinds: str | tuple[str, ...] = ALL_LAYOUTS
 ) -> SearchStrategy[np.ndarray[Any, Any]]:
-    """A strategy for arrays equal to `values` (an array, or a strategy for one) in other memory.
+    """A strategy for arrays that are equal to another one, in other memory.
 
-    kinds: "C" and "F" (orders), "strided" (every second element of a larger array), "reversed"
-    (negative strides), "rolled" (neither C nor F from three dimensions on), "unaligned" (memory
-    that begins between the multiples of the item size), "readonly". Each is a new array. Unlike
-    those of `arrays`, 0-d arrays stay arrays.
+    Each is a new array. Unlike those of `arrays`, 0-d arrays stay arrays.
 
-    Raises InputError for other kinds.
+    Parameters
+    ----------
+    values : array or SearchStrategy of such
+        What they are equal to.
+    kinds : str or tuple of str, optional
+        All of these by default: "C" and "F" (orders), "strided" (every second element of a larger
+        array), "reversed" (negative strides), "rolled" (neither C nor F from three dimensions on),
+        "unaligned" (memory that begins between the multiples of the item size), "readonly".
 
+    Returns
+    -------
+    SearchStrategy of numpy.ndarray
+        The arrays.
+
+    Raises
+    ------
+    InputError
+        For other kinds, and values that are no numbers.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
     >>> @given(layouts(x))

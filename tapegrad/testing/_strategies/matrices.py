@@ -117,12 +117,31 @@ def symmetric_matrices(
 ) -> SearchStrategy[Any]:
     """A strategy for symmetric matrices, Hermitian ones of complex dtypes, to the last bit.
 
-    `shape` is (..., n, n), or a strategy for one; left away, 1 to 3 sides and stacks of 1 or 2.
-    `dtype` is a floating or complex dtype, or a strategy for one. No two elements of the lower
-    triangle are equal.
+    No two elements of the lower triangle are equal.
 
-    Raises InputError for a shape of other than square matrices, and bounds without room.
+    Parameters
+    ----------
+    dtype : dtype or SearchStrategy of such, default float64
+        Floating or complex.
+    shape : tuple of int or SearchStrategy of such, optional
+        (..., n, n); by default n is 1 to 3, with no stack or one of 1 or 2.
+    low, high : float, default -2 and 2
+        Bounds of the elements, of both parts of complex ones.
+    layouts : tuple of str, default ("C", "F", "strided", "reversed")
+        Memory orders, as of `arrays`.
 
+    Returns
+    -------
+    SearchStrategy of numpy.ndarray
+        The matrices, of shape (..., n, n).
+
+    Raises
+    ------
+    InputError
+        If the shape is not of square matrices, or the bounds have no room.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(symmetric_matrices(np.complex128, (2, 3, 3)))
     ... def check(a):
@@ -150,12 +169,34 @@ def triangular_matrices(
 ) -> SearchStrategy[Any]:
     """A strategy for triangular matrices that can be inverted.
 
-    lower: lower ones (True), upper ones (False), either (None). The elements of the diagonal
-    are between 0.5 and 2 in magnitude, or 1 if `unit_diagonal`; the others between -1 and 1, in
-    both parts of complex ones. `shape` and `dtype` are as those of `symmetric_matrices`.
+    The elements of the diagonal are between 0.5 and 2 in magnitude, or 1; the others between -1
+    and 1, in both parts of complex ones.
 
-    Raises InputError for a shape of other than square matrices.
+    Parameters
+    ----------
+    dtype : dtype or SearchStrategy of such, default float64
+        Floating or complex.
+    shape : tuple of int or SearchStrategy of such, optional
+        (..., n, n); by default n is 1 to 3, with no stack or one of 1 or 2.
+    lower : bool, optional
+        Lower ones (True), upper ones (False), either (None, the default).
+    unit_diagonal : bool, default False
+        Whether the diagonal is 1.
+    layouts : tuple of str, default ("C", "F", "strided", "reversed")
+        Memory orders, as of `arrays`.
 
+    Returns
+    -------
+    SearchStrategy of numpy.ndarray
+        The matrices, of shape (..., n, n).
+
+    Raises
+    ------
+    InputError
+        If the shape is not of square matrices, or `lower` is none of these.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(triangular_matrices(shape=(3, 3), lower=True))
     ... def check(a):
@@ -196,11 +237,29 @@ def stochastic_matrices(
 ) -> SearchStrategy[Any]:
     """A strategy for matrices of positive elements whose sums along an axis are 1.
 
-    axis: -1 for rows that sum to 1, -2 for columns. `shape` is (..., m, n), or a strategy for
-    one; `dtype` is a floating dtype, or a strategy for one.
+    Parameters
+    ----------
+    dtype : dtype or SearchStrategy of such, default float64
+        Floating.
+    shape : tuple of int or SearchStrategy of such, optional
+        (..., m, n); by default 2 or 3 sides of 1 to 3.
+    axis : int, default -1
+        -1 for rows that sum to 1, -2 for columns.
+    layouts : tuple of str, default ("C", "F", "strided", "reversed")
+        Memory orders, as of `arrays`.
 
-    Raises InputError for another axis, a complex dtype, and sums of no elements.
+    Returns
+    -------
+    SearchStrategy of numpy.ndarray
+        The matrices, of shape (..., m, n).
 
+    Raises
+    ------
+    InputError
+        For another axis, a complex dtype, and sums of no elements.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(stochastic_matrices(shape=(2, 3)))
     ... def check(p):
@@ -237,11 +296,29 @@ def orthogonal_matrices(
 ) -> SearchStrategy[Any]:
     """A strategy for orthogonal matrices, unitary ones of complex dtypes; the identity first.
 
-    Determinants of 1 and of -1 are among them. `shape` and `dtype` are as those of
-    `symmetric_matrices`.
+    Determinants of 1 and of -1 are among them.
 
-    Raises InputError for a shape of other than square matrices.
+    Parameters
+    ----------
+    dtype : dtype or SearchStrategy of such, default float64
+        Floating or complex.
+    shape : tuple of int or SearchStrategy of such, optional
+        (..., n, n); by default n is 1 to 3, with no stack or one of 1 or 2.
+    layouts : tuple of str, default ("C", "F", "strided", "reversed")
+        Memory orders, as of `arrays`.
 
+    Returns
+    -------
+    SearchStrategy of numpy.ndarray
+        The matrices, of shape (..., n, n).
+
+    Raises
+    ------
+    InputError
+        If the shape is not of square matrices.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(orthogonal_matrices(shape=(3, 3)))
     ... def check(q):
@@ -265,12 +342,32 @@ def positive_definite_matrices(
     """A strategy for symmetric or Hermitian positive definite matrices of a condition number.
 
     The eigenvalues are distinct, the least is 1 and the largest `condition`, up to rounding; that
-    of a matrix of one row is anywhere between. `shape` and `dtype` are as those of
-    `symmetric_matrices`. They shrink to diagonal matrices.
+    of a matrix of one row is anywhere between. They shrink to diagonal matrices.
 
-    Raises InputError for a condition number below 1, or above a tenth of the reciprocal of the
-    dtype's resolution, and for a shape of other than square matrices.
+    Parameters
+    ----------
+    dtype : dtype or SearchStrategy of such, default float64
+        Floating or complex.
+    shape : tuple of int or SearchStrategy of such, optional
+        (..., n, n); by default n is 1 to 3, with no stack or one of 1 or 2.
+    condition : float, default 10
+        The condition number.
+    layouts : tuple of str, default ("C", "F", "strided", "reversed")
+        Memory orders, as of `arrays`.
 
+    Returns
+    -------
+    SearchStrategy of numpy.ndarray
+        The matrices, of shape (..., n, n).
+
+    Raises
+    ------
+    InputError
+        If the condition number is below 1, or above a tenth of the reciprocal of the dtype's
+        resolution, or the shape is not of square matrices.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(positive_definite_matrices(shape=(3, 3), condition=100.0))
     ... def check(a):
@@ -296,13 +393,33 @@ def degenerate_matrices(
 ) -> SearchStrategy[Any]:
     """A strategy for symmetric or Hermitian matrices with eigenvalues that are equal.
 
-    multiplicity: how often one of them stands, the others once; left away, any number of them
-    stands any number of times, at least one twice. Different eigenvalues are 0.25 or more apart,
-    and none is larger than n + 2. Equal ones are equal up to rounding. `shape`, which has two rows
-    or more, and `dtype` are as those of `symmetric_matrices`.
+    Different eigenvalues are 0.25 or more apart, and none is larger than n + 2. Equal ones are
+    equal up to rounding.
 
-    Raises InputError for matrices of fewer rows than the multiplicity, which is 2 or more.
+    Parameters
+    ----------
+    dtype : dtype or SearchStrategy of such, default float64
+        Floating or complex.
+    shape : tuple of int or SearchStrategy of such, optional
+        (..., n, n) of two rows or more.
+    multiplicity : int, optional
+        How often one of the eigenvalues stands, 2 or more; the others stand once. Left away, any
+        number of them stands any number of times, at least one twice.
+    layouts : tuple of str, default ("C", "F", "strided", "reversed")
+        Memory orders, as of `arrays`.
 
+    Returns
+    -------
+    SearchStrategy of numpy.ndarray
+        The matrices, of shape (..., n, n).
+
+    Raises
+    ------
+    InputError
+        If the matrices have fewer rows than the multiplicity, or that is below 2.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(degenerate_matrices(shape=(3, 3), multiplicity=2))
     ... def check(a):
@@ -338,11 +455,31 @@ def full_rank_matrices(
     """A strategy for matrices of full rank and a condition number, square or not.
 
     The singular values are distinct, the least is 1 and the largest `condition`, up to rounding.
-    `shape` is (..., m, n), or a strategy for one; `dtype` is as that of `symmetric_matrices`.
 
-    Raises InputError for a condition number below 1, or above a tenth of the reciprocal of the
-    dtype's resolution, and for a shape of fewer than two dimensions.
+    Parameters
+    ----------
+    dtype : dtype or SearchStrategy of such, default float64
+        Floating or complex.
+    shape : tuple of int or SearchStrategy of such, optional
+        (..., m, n); by default 2 or 3 sides of 1 to 3.
+    condition : float, default 10
+        The condition number.
+    layouts : tuple of str, default ("C", "F", "strided", "reversed")
+        Memory orders, as of `arrays`.
 
+    Returns
+    -------
+    SearchStrategy of numpy.ndarray
+        The matrices, of shape (..., m, n).
+
+    Raises
+    ------
+    InputError
+        If the condition number is below 1, or above a tenth of the reciprocal of the dtype's
+        resolution, or the shape has fewer than two dimensions.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(full_rank_matrices(shape=(3, 2), condition=5.0))
     ... def check(a):
@@ -371,12 +508,34 @@ def low_rank_matrices(
     """A strategy for matrices of a rank below their sides, up to rounding.
 
     The singular values that are not zero are distinct, the least is 1 and the largest
-    `condition`. `shape` is (..., m, n), or a strategy for one; `dtype` is as that of
-    `symmetric_matrices`.
+    `condition`.
 
-    Raises InputError for matrices whose sides are not larger than the rank, and for a
-    condition number as `full_rank_matrices` does.
+    Parameters
+    ----------
+    dtype : dtype or SearchStrategy of such, default float64
+        Floating or complex.
+    shape : tuple of int or SearchStrategy of such, optional
+        (..., m, n), both larger than `rank`.
+    rank : int, default 1
+        How many singular values are not zero.
+    condition : float, default 10
+        The largest of these by the least.
+    layouts : tuple of str, default ("C", "F", "strided", "reversed")
+        Memory orders, as of `arrays`.
 
+    Returns
+    -------
+    SearchStrategy of numpy.ndarray
+        The matrices, of shape (..., m, n).
+
+    Raises
+    ------
+    InputError
+        If sides are not larger than the rank, or the condition number is below 1, or above a tenth
+        of the reciprocal of the dtype's resolution.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(low_rank_matrices(shape=(3, 4), rank=2))
     ... def check(a):

@@ -28,9 +28,27 @@ def shapes(
 ) -> SearchStrategy[tuple[int, ...]]:
     """A strategy for shapes: 0-d, sides of 1 and empty arrays among them.
 
-    Raises InputError for bounds that are not integers of 0 or more, in order; ImportError, naming
-    the extra to install, where Hypothesis is missing.
+    Parameters
+    ----------
+    min_dims, max_dims : int, default 0 and 3
+        The fewest and the most dimensions.
+    min_side, max_side : int, default 0 and 3
+        The least and the largest side.
 
+    Returns
+    -------
+    SearchStrategy of tuple of int
+        The shapes.
+
+    Raises
+    ------
+    InputError
+        If bounds are not integers of 0 or more, in order.
+    ImportError
+        If Hypothesis is missing; it names the extra to install.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(shapes(min_dims=1, max_dims=2))
     ... def check(shape):
@@ -48,10 +66,27 @@ def shapes(
 def square_shapes(
     min_side: int = 1, max_side: int = 3, max_stack: int = 1
 ) -> SearchStrategy[tuple[int, ...]]:
-    """A strategy for shapes (..., n, n) with 0 to `max_stack` sides of 1 or 2 in front.
+    """A strategy for shapes of square matrices, (..., n, n).
 
-    Raises InputError for bounds that are not integers of 0 or more, in order.
+    Parameters
+    ----------
+    min_side, max_side : int, default 1 and 3
+        The least and the largest n.
+    max_stack : int, default 1
+        The most sides in front; each is 1 or 2.
 
+    Returns
+    -------
+    SearchStrategy of tuple of int
+        The shapes.
+
+    Raises
+    ------
+    InputError
+        If bounds are not integers of 0 or more, in order.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(square_shapes(max_stack=0))
     ... def check(shape):
@@ -82,13 +117,32 @@ def _narrower(choices: Choices, shape: Shape) -> Shape:
 def broadcastable_shapes(
     count: int = 2, min_dims: int = 0, max_dims: int = 3, min_side: int = 0, max_side: int = 3
 ) -> SearchStrategy[tuple[tuple[int, ...], ...]]:
-    """A strategy for tuples of `count` shapes that broadcast with each other.
+    """A strategy for tuples of shapes that broadcast with each other.
 
     The bounds hold for each shape; sides of 1 that broadcast are among them whatever `min_side`
     is. Often no single one of them is the shape of the result.
 
-    Raises InputError for bounds that are not integers of 0 or more, in order.
+    Parameters
+    ----------
+    count : int, default 2
+        How many shapes a tuple has, 1 or more.
+    min_dims, max_dims : int, default 0 and 3
+        The fewest and the most dimensions.
+    min_side, max_side : int, default 0 and 3
+        The least and the largest side.
 
+    Returns
+    -------
+    SearchStrategy of tuple of tuple of int
+        The shapes.
+
+    Raises
+    ------
+    InputError
+        If bounds are not integers of 0 or more, in order, or `count` is not 1 or more.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(broadcastable_shapes(3))
     ... def check(shapes):
@@ -113,10 +167,29 @@ def broadcastable_shapes(
 
 
 def shapes_broadcasting_to(shape: Any) -> SearchStrategy[tuple[int, ...]]:
-    """A strategy for shapes that broadcast to `shape` (a shape, or a strategy for one).
+    """A strategy for shapes that broadcast to another one.
 
-    Raises InputError where it is no shape.
+    Parameters
+    ----------
+    shape : tuple of int or SearchStrategy of such
+        What they broadcast to.
 
+    Returns
+    -------
+    SearchStrategy of tuple of int
+        The shapes.
+
+    Raises
+    ------
+    InputError
+        If `shape` is no shape.
+
+    See Also
+    --------
+    shapes_broadcast_from : Shapes to which one broadcasts.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(shapes_broadcasting_to((2, 3)))
     ... def check(shape):
@@ -136,13 +209,34 @@ def shapes_broadcasting_to(shape: Any) -> SearchStrategy[tuple[int, ...]]:
 def shapes_broadcast_from(
     shape: Any, max_dims: int | None = None, max_side: int = 3
 ) -> SearchStrategy[tuple[int, ...]]:
-    """A strategy for shapes to which `shape` (a shape, or a strategy for one) broadcasts.
+    """A strategy for shapes to which another one broadcasts.
 
-    They have up to `max_dims` dimensions (one more than `shape`, if left away), and sides of 0 to
-    `max_side` where `shape` has a side of 1 or none.
+    Parameters
+    ----------
+    shape : tuple of int or SearchStrategy of such
+        What broadcasts to them.
+    max_dims : int, optional
+        The most dimensions; one more than `shape` has, if left away.
+    max_side : int, default 3
+        The largest side where `shape` has a side of 1 or none; the least is 0, or 1 if `max_side`
+        is 0.
 
-    Raises InputError where it is no shape, or has more than `max_dims` dimensions.
+    Returns
+    -------
+    SearchStrategy of tuple of int
+        The shapes.
 
+    Raises
+    ------
+    InputError
+        If `shape` is no shape, or has more than `max_dims` dimensions.
+
+    See Also
+    --------
+    shapes_broadcasting_to : Shapes that broadcast to one.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(shapes_broadcast_from((1, 3)))
     ... def check(shape):
@@ -198,13 +292,29 @@ def axes(
 ) -> SearchStrategy[int | tuple[int, ...] | None]:
     """A strategy for axes of an array: what `axis=` of reductions takes.
 
-    of: a number of dimensions, a shape, an array, or a strategy for one of these. kinds: "one"
-    (an integer), "none" (None), "several" (a tuple of 0 or more distinct axes, in any order).
-    negative: whether axes that count from the end are among them. A 0-d array has no single axis:
-    None or () come instead, as far as they are asked for.
+    Parameters
+    ----------
+    of : int, tuple of int, array or SearchStrategy of such
+        A number of dimensions, a shape, or an array.
+    kinds : str or tuple of str, default ("one", "none", "several")
+        "one" is an integer, "none" None, "several" a tuple of 0 or more distinct axes, in any
+        order. A 0-d array has no single axis: None or () come instead, as far as they are asked
+        for.
+    negative : bool, default True
+        Whether axes that count from the end are among them.
 
-    Raises InputError for other kinds, and where a 0-d array is asked for "one" alone.
+    Returns
+    -------
+    SearchStrategy of int, tuple of int or None
+        The axes.
 
+    Raises
+    ------
+    InputError
+        If `of` or `kinds` are none of these, or a 0-d array is asked for "one" alone.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(axes((2, 3)))
     ... def check(axis):
@@ -240,11 +350,25 @@ def axes(
 def permutations(of: Any, *, negative: bool = False) -> SearchStrategy[tuple[int, ...]]:
     """A strategy for orders of all axes: what `np.transpose` takes.
 
-    of: a number of dimensions, a shape, an array, or a strategy for one of these. negative:
-    whether axes that count from the end are among them.
+    Parameters
+    ----------
+    of : int, tuple of int, array or SearchStrategy of such
+        A number of dimensions, a shape, or an array.
+    negative : bool, default False
+        Whether axes that count from the end are among them.
 
-    Raises InputError where `of` is none of these.
+    Returns
+    -------
+    SearchStrategy of tuple of int
+        The orders.
 
+    Raises
+    ------
+    InputError
+        If `of` is none of these.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(permutations((2, 3, 4)))
     ... def check(order):

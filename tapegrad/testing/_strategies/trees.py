@@ -27,7 +27,18 @@ if TYPE_CHECKING:
 
 
 class Point(NamedTuple):
-    """A namedtuple that `pytrees` draws."""
+    """A namedtuple that `pytrees` draws.
+
+    Parameters
+    ----------
+    x, y : pytree
+        Its two children.
+
+    Examples
+    --------
+    >>> Point(1.0, 2.0)
+    Point(x=1.0, y=2.0)
+    """
 
     x: Any
     y: Any
@@ -35,7 +46,21 @@ class Point(NamedTuple):
 
 @dataclasses.dataclass
 class Layer:
-    """A dataclass that `pytrees` draws, with a static field."""
+    """A dataclass that `pytrees` draws, with a static field.
+
+    Parameters
+    ----------
+    weight, bias : pytree
+        Its two children.
+    name : str, default "layer"
+        The static field, which is no leaf.
+
+    Examples
+    --------
+    >>> import tapegrad.tree
+    >>> tapegrad.tree.leaves(Layer(1.0, 2.0))
+    [1.0, 2.0]
+    """
 
     weight: Any
     bias: Any
@@ -43,7 +68,18 @@ class Layer:
 
 
 class Registered:
-    """A class that `pytrees` registers as a container and draws."""
+    """A class that `pytrees` registers as a container and draws.
+
+    Parameters
+    ----------
+    *parts : pytree
+        Its children, which the attribute `parts` keeps as a tuple.
+
+    Examples
+    --------
+    >>> Registered(1.0, 2.0).parts
+    (1.0, 2.0)
+    """
 
     def __init__(self, *parts: Any) -> None:
         self.parts = parts
@@ -113,14 +149,33 @@ def pytrees(
 ) -> SearchStrategy[Any]:
     """A strategy for pytrees: containers in containers, or a leaf alone.
 
-    leaves: a strategy for a leaf, or a list or tuple of strategies that take turns (left away:
-    `arrays`). kinds: "list", "tuple", "dict", "namedtuple" (`Point`), "dataclass" (`Layer`, with a
-    static field), "registered" (`Registered`, which is registered with `tapegrad.tree`), "ordered
-    dict", "none" (None, which has no leaves). Trees without leaves are among them where
-    `min_leaves` is 0 and a kind can be empty. max_depth: of containers within each other.
+    Parameters
+    ----------
+    leaves : SearchStrategy, or list or tuple of them, optional
+        For a leaf; several take turns. `arrays()` by default.
+    kinds : str or tuple of str, optional
+        All of these by default: "list", "tuple", "dict", "namedtuple" (`Point`), "dataclass"
+        (`Layer`, with a static field), "registered" (`Registered`, which is registered with
+        `tapegrad.tree`), "ordered dict", "none" (None, which has no leaves).
+    min_leaves, max_leaves : int, default 0 and 5
+        The fewest and the most leaves. Trees without leaves are among them where `min_leaves` is 0
+        and a kind can be empty.
+    max_depth : int, default 3
+        The most containers within each other.
 
-    Raises InputError for other kinds, and bounds that are not integers in order.
+    Returns
+    -------
+    SearchStrategy of pytree
+        The trees.
 
+    Raises
+    ------
+    InputError
+        For other kinds, leaves that are no strategies, bounds that are not integers in order, and
+        kinds and depths without room for the leaves.
+
+    Examples
+    --------
     >>> import tapegrad.tree
     >>> from hypothesis import given
     >>> @given(pytrees(arrays(shape=(2,)), max_leaves=3))

@@ -38,7 +38,23 @@ VIEWS = (
 
 
 class View(NamedTuple):
-    """A view, the array whose memory it shows, and its source, of a `base`."""
+    """A view with the array whose memory it shows, drawn by `views`.
+
+    Parameters
+    ----------
+    base : numpy.ndarray
+        The array.
+    view : numpy.ndarray
+        The view.
+    source : str
+        The view as an expression of `base` and `np`.
+
+    Examples
+    --------
+    >>> base = np.arange(3.0)
+    >>> View(base, base[::-1], "base[::-1]").view
+    array([2., 1., 0.])
+    """
 
     base: Any
     view: Any
@@ -143,18 +159,36 @@ def views(
 ) -> SearchStrategy[tuple[Any, Any, str]]:
     """A strategy for views: named tuples `(base, view, source)`.
 
-    values: the array that the views show, or a strategy for one (left away: `arrays` of one
-    dimension or more). kinds: "part" (a slice), "reversed" (a negative stride), "transposed",
-    "strided" (every second element), "reshaped", "newaxis", "diagonal", and those in which
-    elements stand more than once: "windows" (sliding windows) and "broadcast". A kind that an
-    array has no view of, such as the transpose of a vector, gives way to another one that was
-    asked for, or to `base[...]` where there is none. `source` is the view as an expression of
-    `base`: the same code, run on a traced base, makes a traced view.
-
     NumPy's views are writeable where their base is, but for "diagonal", "windows" and "broadcast".
 
-    Raises InputError for other kinds.
+    Parameters
+    ----------
+    values : array or SearchStrategy of such, optional
+        The array that the views show; `arrays` of one dimension or more by default.
+    kinds : str or tuple of str, optional
+        All of these by default: "part" (a slice), "reversed" (a negative stride), "transposed",
+        "strided" (every second element), "reshaped", "newaxis", "diagonal", and those in which
+        elements stand more than once: "windows" (sliding windows) and "broadcast". A kind that an
+        array has no view of, such as the transpose of a vector, gives way to another one that was
+        asked for, or to `base[...]` where there is none.
 
+    Returns
+    -------
+    SearchStrategy of View
+        `source` is the view as an expression of `base`: the same code, run on a traced base, makes
+        a traced view.
+
+    Raises
+    ------
+    InputError
+        For other kinds.
+
+    See Also
+    --------
+    overlapping_views : Views in which elements stand more than once.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(views(kinds="reversed"))
     ... def check(drawn):
@@ -171,14 +205,28 @@ def overlapping_views(
 ) -> SearchStrategy[tuple[Any, Any, str]]:
     """A strategy for views that overlap themselves: `(base, view, source)`, as those of `views`.
 
-    kinds: "windows" (sliding windows of two elements or more, which share all but one with their
-    neighbours) and "broadcast" (each element stands twice or more). Of windows, `values` has to
-    have a side of three or more; where it has none, the view is a broadcast one if that is asked
-    for. values: left away, `arrays` with sides of 3 or 4.
+    Parameters
+    ----------
+    values : array or SearchStrategy of such, optional
+        The array that the views show; `arrays` with sides of 3 or 4 by default.
+    kinds : str or tuple of str, default ("windows", "broadcast")
+        "windows" are sliding windows of two elements or more, which share all but one with their
+        neighbours; "broadcast" has each element twice or more. Of windows, `values` has to have a
+        side of three or more; where it has none, the view is a broadcast one if that is asked for.
 
-    Raises InputError for other kinds, and for an array without elements or, where "windows"
-    alone is asked for, without a side of three.
+    Returns
+    -------
+    SearchStrategy of View
+        The views with their bases and sources.
 
+    Raises
+    ------
+    InputError
+        For other kinds, and for an array without elements or, where "windows" alone is asked for,
+        without a side of three.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(overlapping_views(np.arange(4.0), kinds="windows"))
     ... def check(drawn):

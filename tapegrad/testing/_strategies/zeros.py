@@ -58,11 +58,31 @@ def sparse_arrays(
 ) -> SearchStrategy[Any]:
     """A strategy for NumPy arrays that are mostly zeros; all zeros first.
 
-    density: the largest share of the elements that are not zero, from 0 to 1. Those are distinct,
-    and between -2 and 2. `dtype` is floating or complex; it and `shape` may be strategies.
+    The elements that are not zero are distinct, and between -2 and 2.
 
-    Raises InputError for another density, dtype or shape.
+    Parameters
+    ----------
+    dtype : dtype or SearchStrategy of such, default float64
+        Floating or complex.
+    shape : tuple of int or SearchStrategy of such, optional
+        Of `shapes()` by default.
+    density : float, default 0.4
+        The largest share of the elements that are not zero, from 0 to 1.
+    layouts : tuple of str, default ("C", "F", "strided", "reversed")
+        Memory orders, as of `arrays`.
 
+    Returns
+    -------
+    SearchStrategy of numpy.ndarray
+        The arrays.
+
+    Raises
+    ------
+    InputError
+        For another density, dtype or shape.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(sparse_arrays(shape=(4, 5), density=0.25))
     ... def check(x):
@@ -93,16 +113,35 @@ def scipy_sparse_arrays(
     formats: str | tuple[str, ...] = FORMATS,
     matrices: bool = False,
 ) -> SearchStrategy[Any]:
-    """A strategy for SciPy's sparse arrays, as `tapegrad.scipy.sparse` takes them (extra `scipy`).
+    """A strategy for SciPy's sparse arrays, as `tapegrad.scipy.sparse` takes them.
 
-    formats: "csr", "csc", "coo", "lil", "dok", "dia", "bsr". density: the largest share of the
-    elements that are stored, from 0 to 1. matrices: `csr_matrix` and its kin instead of
-    `csr_array`. `shape` has two sides; it and `dtype`, a dtype that SciPy's formats have (no
-    float16), may be strategies.
+    Parameters
+    ----------
+    dtype : dtype or SearchStrategy of such, default float64
+        Floating or complex, of those that SciPy's formats have (no float16).
+    shape : tuple of int or SearchStrategy of such, optional
+        Two sides of 1 or more; 1 to 4 by default.
+    density : float, default 0.4
+        The largest share of the elements that are stored, from 0 to 1.
+    formats : str or tuple of str, optional
+        All of these by default: "csr", "csc", "coo", "lil", "dok", "dia", "bsr".
+    matrices : bool, default False
+        Whether they are `csr_matrix` and its kin instead of `csr_array`.
 
-    Raises InputError for another density, format, dtype or shape; ImportError, naming the extra,
-    without SciPy.
+    Returns
+    -------
+    SearchStrategy of scipy.sparse.sparray or scipy.sparse.spmatrix
+        The sparse arrays or matrices.
 
+    Raises
+    ------
+    InputError
+        For another density, format, dtype or shape.
+    ImportError
+        If SciPy is missing; it names the extra `scipy`.
+
+    Examples
+    --------
     >>> from hypothesis import given
     >>> @given(scipy_sparse_arrays(shape=(3, 4), formats="csr"))
     ... def check(a):

@@ -34,6 +34,7 @@ from tapegrad.torch._graph.dual import is_above, tangent_of
 from tapegrad.torch._graph.node import Node, is_on_graph, made_since, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, owner_of
+from tapegrad.torch._ops.sections import in_place
 from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.brain_floats import concerns, in_single
 from tapegrad.torch._tensor.short_writes import store_result
@@ -349,7 +350,7 @@ def add_inplace(
         return self
 
     call.__name__ = call.__qualname__ = f"{word}_"
-    call.__doc__ = f"`{word}`, written into this tensor's own memory."
+    call.__doc__ = in_place(word, compute.__doc__)
     call.__module__ = compute.__module__
     call.__wrapped__ = compute  # type: ignore[attr-defined] # has the parameters
     register(f"{word}_", method=method)(call)

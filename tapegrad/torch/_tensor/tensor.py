@@ -223,7 +223,29 @@ class Tensor:
         raise RuntimeError("requires_grad must be a bool")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set whether a leaf requires grad."""
+        """Set whether a leaf requires grad.
+
+        Parameters
+        ----------
+        requires_grad : bool, default True
+            Whether backward passes are to fill its `grad`.
+
+        Returns
+        -------
+        Tensor
+            This tensor itself.
+
+        Raises
+        ------
+        RuntimeError
+            If it is to become False for a tensor that was computed, or True for one of integers.
+
+        Examples
+        --------
+        >>> import tapegrad.torch as torch
+        >>> torch.ones(2).requires_grad_()
+        tensor([1., 1.], requires_grad=True)
+        """
         if self.node is not None and self.node is not LEAF:
             if not requires_grad:
                 raise RuntimeError(
@@ -327,7 +349,18 @@ class Tensor:
         return self._retains
 
     def retain_grad(self) -> None:
-        """Let backward passes fill `grad` of this tensor although it is not a leaf."""
+        """Let backward passes fill `grad` of this tensor although it is not a leaf.
+
+        Returns
+        -------
+        None
+            Nothing changes for a leaf.
+
+        Raises
+        ------
+        RuntimeError
+            If this tensor does not require grad.
+        """
         if self.node is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.node is LEAF or self._retains:
@@ -336,7 +369,20 @@ class Tensor:
         retain_at(self, self.node)
 
     def detach(self) -> Tensor:
-        """A tensor over the same memory without history; the two share their version."""
+        """A tensor over the same memory without history; the two share their version.
+
+        Returns
+        -------
+        Tensor
+            It does not require grad, and writes to one of the two change the other.
+
+        Examples
+        --------
+        >>> import tapegrad.torch as torch
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> (x * 2).detach()
+        tensor([2., 2.])
+        """
         made = of_value(plain_of(self))
         share_version(self, made)
         if self._inference:
@@ -344,7 +390,18 @@ class Tensor:
         return made
 
     def detach_(self) -> Tensor:
-        """Cut this tensor from the graph that made it: it becomes a leaf without grad."""
+        """Cut this tensor from the graph that made it: it becomes a leaf without grad.
+
+        Returns
+        -------
+        Tensor
+            This tensor itself.
+
+        Raises
+        ------
+        RuntimeError
+            If it is a view.
+        """
         if self._base is not None:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using "
@@ -412,7 +469,29 @@ class Tensor:
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Handle:
         """Call `hook(grad)` when the gradient of this tensor is computed; the hook may replace it.
 
-        Returns a handle with `remove()`. RuntimeError for a tensor that does not require grad.
+        Parameters
+        ----------
+        hook : callable
+            Takes the gradient, and returns None or another of the same shape.
+
+        Returns
+        -------
+        Handle
+            Its method `remove` takes the hook away.
+
+        Raises
+        ------
+        RuntimeError
+            If this tensor does not require grad.
+
+        Examples
+        --------
+        >>> import tapegrad.torch as torch
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: 10 * grad)
+        >>> x.square().backward()
+        >>> x.grad
+        tensor(60.)
         """
         if self.node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")

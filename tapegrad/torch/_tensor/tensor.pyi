@@ -169,11 +169,11 @@ class Tensor:
     def absolute_(self) -> Tensor:
         """`abs`, written into this tensor's own memory."""
     def acos(self) -> Tensor:
-        """Elementwise acos."""
+        """The angle in radians whose cosine is the element."""
     def acos_(self) -> Tensor:
         """`acos`, written into this tensor's own memory."""
     def acosh(self) -> Tensor:
-        """Elementwise acosh."""
+        """The inverse hyperbolic cosine of each element."""
     def acosh_(self) -> Tensor:
         """`acosh`, written into this tensor's own memory."""
     def add(self, other: _Operand, *, alpha: _Number = 1) -> Tensor:
@@ -245,23 +245,23 @@ class Tensor:
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
         """Replace each element by what a function of Python's makes of it; slow, and not logged."""
     def arccos(self) -> Tensor:
-        """Elementwise acos."""
+        """The angle in radians whose cosine is the element."""
     def arccos_(self) -> Tensor:
         """`acos`, written into this tensor's own memory."""
     def arccosh(self) -> Tensor:
-        """Elementwise acosh."""
+        """The inverse hyperbolic cosine of each element."""
     def arccosh_(self) -> Tensor:
         """`acosh`, written into this tensor's own memory."""
     def arcsin(self) -> Tensor:
-        """Elementwise asin."""
+        """The angle in radians whose sine is the element."""
     def arcsin_(self) -> Tensor:
         """`asin`, written into this tensor's own memory."""
     def arcsinh(self) -> Tensor:
-        """Elementwise asinh."""
+        """The inverse hyperbolic sine of each element."""
     def arcsinh_(self) -> Tensor:
         """`asinh`, written into this tensor's own memory."""
     def arctan(self) -> Tensor:
-        """Elementwise atan."""
+        """The angle in radians whose tangent is the element."""
     def arctan2(self, other: _Operand) -> Tensor:
         """The angle of the point (other, input)."""
     def arctan2_(self, other: _Operand) -> Tensor:
@@ -269,7 +269,7 @@ class Tensor:
     def arctan_(self) -> Tensor:
         """`atan`, written into this tensor's own memory."""
     def arctanh(self) -> Tensor:
-        """Elementwise atanh."""
+        """The inverse hyperbolic tangent of each element."""
     def arctanh_(self) -> Tensor:
         """`atanh`, written into this tensor's own memory."""
     def argmax(self, dim: _Sizes | None = None, keepdim: _bool = False) -> Tensor:
@@ -295,15 +295,15 @@ class Tensor:
     def as_subclass(self, cls: object) -> Any:
         """The same memory and history as a tensor of a subclass."""
     def asin(self) -> Tensor:
-        """Elementwise asin."""
+        """The angle in radians whose sine is the element."""
     def asin_(self) -> Tensor:
         """`asin`, written into this tensor's own memory."""
     def asinh(self) -> Tensor:
-        """Elementwise asinh."""
+        """The inverse hyperbolic sine of each element."""
     def asinh_(self) -> Tensor:
         """`asinh`, written into this tensor's own memory."""
     def atan(self) -> Tensor:
-        """Elementwise atan."""
+        """The angle in radians whose tangent is the element."""
     def atan2(self, other: _Operand) -> Tensor:
         """The angle of the point (other, input)."""
     def atan2_(self, other: _Operand) -> Tensor:
@@ -311,7 +311,7 @@ class Tensor:
     def atan_(self) -> Tensor:
         """`atan`, written into this tensor's own memory."""
     def atanh(self) -> Tensor:
-        """Elementwise atanh."""
+        """The inverse hyperbolic tangent of each element."""
     def atanh_(self) -> Tensor:
         """`atanh`, written into this tensor's own memory."""
     def backward(
@@ -436,11 +436,11 @@ class Tensor:
     def corrcoef(self) -> Tensor:
         """The correlation coefficients of variables in rows over observations in columns."""
     def cos(self) -> Tensor:
-        """Elementwise cos."""
+        """The cosine of each element, in radians."""
     def cos_(self) -> Tensor:
         """`cos`, written into this tensor's own memory."""
     def cosh(self) -> Tensor:
-        """Elementwise cosh."""
+        """The hyperbolic cosine of each element."""
     def cosh_(self) -> Tensor:
         """`cosh`, written into this tensor's own memory."""
     def count_nonzero(self, dim: _Sizes | None = None) -> Tensor:
@@ -515,7 +515,7 @@ class Tensor:
     ) -> Tensor:
         """Differences of neighbours along a dimension, n times."""
     def digamma(self) -> Tensor:
-        """The derivative of lgamma."""
+        """The derivative of lgamma at each element."""
     def digamma_(self) -> Tensor:
         """`digamma`, written into this tensor's own memory."""
     def dim(self) -> _int:
@@ -553,21 +553,21 @@ class Tensor:
     def equal(self, other: _Operand) -> _bool:
         """Whether two tensors have the same shape and elements."""
     def erf(self) -> Tensor:
-        """The error function."""
+        """The error function of each element."""
     def erf_(self) -> Tensor:
         """`erf`, written into this tensor's own memory."""
     def erfc(self) -> Tensor:
-        """1 - erf(x)."""
+        """1 - erf(x) of each element."""
     def erfc_(self) -> Tensor:
         """`erfc`, written into this tensor's own memory."""
     def erfinv(self) -> Tensor:
-        """The inverse of erf."""
+        """The inverse of erf of each element."""
     def erfinv_(self) -> Tensor:
         """`erfinv`, written into this tensor's own memory."""
     def exp(self) -> Tensor:
-        """Elementwise exp."""
+        """e to the power of each element."""
     def exp2(self) -> Tensor:
-        """Elementwise exp2."""
+        """2 to the power of each element."""
     def exp2_(self) -> Tensor:
         """`exp2`, written into this tensor's own memory."""
     def exp_(self) -> Tensor:
@@ -577,7 +577,7 @@ class Tensor:
     def expand_as(self, other: Tensor) -> Tensor:
         """`self.expand(other.size())`."""
     def expm1(self) -> Tensor:
-        """Elementwise expm1."""
+        """exp(x) - 1 of each element, exact to rounding near 0."""
     def expm1_(self) -> Tensor:
         """`expm1`, written into this tensor's own memory."""
     def exponential_(self, lambd: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
@@ -857,21 +857,21 @@ class Tensor:
     def less_equal_(self, other: _Operand) -> Tensor:
         """`le`, written into this tensor's own memory."""
     def lgamma(self) -> Tensor:
-        """The logarithm of |gamma(x)|."""
+        """The logarithm of abs(gamma(x)) of each element."""
     def lgamma_(self) -> Tensor:
         """`lgamma`, written into this tensor's own memory."""
     def log(self) -> Tensor:
-        """Elementwise log."""
+        """The natural logarithm of each element."""
     def log10(self) -> Tensor:
-        """Elementwise log10."""
+        """The logarithm of each element to base 10."""
     def log10_(self) -> Tensor:
         """`log10`, written into this tensor's own memory."""
     def log1p(self) -> Tensor:
-        """Elementwise log1p."""
+        """log(1 + x) of each element, exact to rounding near 0."""
     def log1p_(self) -> Tensor:
         """`log1p`, written into this tensor's own memory."""
     def log2(self) -> Tensor:
-        """Elementwise log2."""
+        """The logarithm of each element to base 2."""
     def log2_(self) -> Tensor:
         """`log2`, written into this tensor's own memory."""
     def log_(self) -> Tensor:
@@ -1231,7 +1231,7 @@ class Tensor:
     @real.setter
     def real(self, value: Tensor) -> None: ...
     def reciprocal(self) -> Tensor:
-        """1 / x."""
+        """1 / x of each element."""
     def reciprocal_(self) -> Tensor:
         """`reciprocal`, written into this tensor's own memory."""
     def record_stream(self, stream: Any) -> None:
@@ -1299,7 +1299,7 @@ class Tensor:
     def row_indices(self, *_args: Any) -> Tensor:
         """RuntimeError: this tensor is not sparse."""
     def rsqrt(self) -> Tensor:
-        """1 / sqrt(x)."""
+        """1 / sqrt(x) of each element."""
     def rsqrt_(self) -> Tensor:
         """`rsqrt`, written into this tensor's own memory."""
     def rsub(self, other: _Operand, *, alpha: _Number = 1) -> Tensor:
@@ -1354,7 +1354,7 @@ class Tensor:
     def short(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int16."""
     def sigmoid(self) -> Tensor:
-        """1 / (1 + exp(-x))."""
+        """The logistic function of each element, 1 / (1 + exp(-x))."""
     def sigmoid_(self) -> Tensor:
         """`sigmoid`, written into this tensor's own memory."""
     def sign(self) -> Tensor:
@@ -1364,15 +1364,15 @@ class Tensor:
     def signbit(self) -> Tensor:
         """Elementwise signbit."""
     def sin(self) -> Tensor:
-        """Elementwise sin."""
+        """The sine of each element, in radians."""
     def sin_(self) -> Tensor:
         """`sin`, written into this tensor's own memory."""
     def sinc(self) -> Tensor:
-        """sin(pi x) / (pi x), and 1 at 0."""
+        """sin(pi x) / (pi x) of each element, and 1 at 0."""
     def sinc_(self) -> Tensor:
         """`sinc`, written into this tensor's own memory."""
     def sinh(self) -> Tensor:
-        """Elementwise sinh."""
+        """The hyperbolic sine of each element."""
     def sinh_(self) -> Tensor:
         """`sinh`, written into this tensor's own memory."""
     @overload
@@ -1415,7 +1415,7 @@ class Tensor:
     def split_with_sizes(self, split_sizes: _Sizes, dim: _int = 0) -> tuple[Tensor, ...]:
         """Parts along a dimension, of these sizes."""
     def sqrt(self) -> Tensor:
-        """Elementwise sqrt."""
+        """The square root of each element."""
     def sqrt_(self) -> Tensor:
         """`sqrt`, written into this tensor's own memory."""
     def square(self) -> Tensor:
@@ -1493,11 +1493,11 @@ class Tensor:
     def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
         """One element for each index, along a dimension; the other dimensions broadcast."""
     def tan(self) -> Tensor:
-        """Elementwise tan."""
+        """The tangent of each element, in radians."""
     def tan_(self) -> Tensor:
         """`tan`, written into this tensor's own memory."""
     def tanh(self) -> Tensor:
-        """Elementwise tanh."""
+        """The hyperbolic tangent of each element."""
     def tanh_(self) -> Tensor:
         """`tanh`, written into this tensor's own memory."""
     def tensor_split(

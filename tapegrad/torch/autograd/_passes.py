@@ -34,11 +34,51 @@ def backward(
 ) -> None:
     """Add to the `grad` of the leaves the derivatives of the sum of `tensors`.
 
-    tensors: one tensor or several. grad_tensors: the cotangent of each, of its shape; None, which
-    is 1, for a tensor of one element. retain_graph: keep the values that the graph holds, for
-    another pass; by default as create_graph. create_graph: make the gradients differentiable.
-    inputs: add to the `grad` of these tensors alone. `grad_variables` and `retain_variables` are
-    the old names, with a warning.
+    Parameters
+    ----------
+    tensors : Tensor or sequence of Tensor
+        What is differentiated.
+    grad_tensors : Tensor or sequence of Tensor or None, default None
+        The cotangent of each, of its shape; None, which is 1, for a tensor of one element.
+    retain_graph : bool, optional
+        Keep the values that the graph holds, for another pass; by default as `create_graph`.
+    create_graph : bool, default False
+        Make the gradients differentiable.
+    grad_variables : Tensor or sequence of Tensor, optional
+        The old name of `grad_tensors`.
+    inputs : Tensor or sequence of Tensor, optional
+        Add to the `grad` of these tensors alone.
+    retain_variables : bool, optional
+        The old name of `retain_graph`.
+
+    Returns
+    -------
+    None
+        The gradients are in `grad` of the leaves.
+
+    Raises
+    ------
+    RuntimeError
+        If `inputs` is empty, if there is no graph, or if its values were freed by a pass before.
+
+    Warns
+    -----
+    FutureWarning
+        If `grad_variables` is given.
+    DeprecationWarning
+        If `retain_variables` is given.
+
+    See Also
+    --------
+    grad : Gradients as results, with no `grad` changed.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> torch.autograd.backward((x * x).sum())
+    >>> x.grad
+    tensor([2., 4.])
     """
     if grad_variables is not None:
         warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
@@ -78,13 +118,41 @@ def _backward(
 ) -> None:
     """Add to the `grad` of the leaves the derivative of this tensor.
 
-    gradient: the cotangent of this tensor, of its shape; 1 for one element if it is left out.
-    retain_graph: keep the values that the graph holds, for another pass. create_graph: make the
-    gradients differentiable. inputs: add to the `grad` of these tensors alone. retain_variables:
-    the old name of retain_graph, with a DeprecationWarning.
+    Parameters
+    ----------
+    gradient : Tensor, optional
+        The cotangent of this tensor, of its shape; 1 for one element if it is left out.
+    retain_graph : bool, optional
+        Keep the values that the graph holds, for another pass; by default as `create_graph`.
+    create_graph : bool, default False
+        Make the gradients differentiable.
+    inputs : Tensor or sequence of Tensor, optional
+        Add to the `grad` of these tensors alone.
+    retain_variables : bool, optional
+        The old name of `retain_graph`.
 
-    RuntimeError where there is no graph, where it was freed, or where a kept value was changed in
-    place.
+    Returns
+    -------
+    None
+        The gradients are in `grad` of the leaves.
+
+    Raises
+    ------
+    RuntimeError
+        Where there is no graph, where it was freed, or where a kept value was changed in place.
+
+    Warns
+    -----
+    DeprecationWarning
+        If `retain_variables` is given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> (x**2).backward()
+    >>> x.grad
+    tensor(6.)
     """
     try:
         if gradient is None and inputs is None and not create_graph and retain_variables is None:
@@ -134,10 +202,56 @@ def grad(
 ) -> tuple[Tensor, ...]:
     """The derivatives of the sum of `outputs` by `inputs`; no `grad` is changed.
 
-    Returns a tuple with one tensor for each input, of its shape. grad_outputs, retain_graph and
-    create_graph are as in `backward`. An input on which the outputs do not depend is a
-    RuntimeError by default; allow_unused gives None for it, and materialize_grads zeros.
-    is_grads_batched: grad_outputs and the results have one more dimension in front.
+    Parameters
+    ----------
+    outputs : Tensor or sequence of Tensor
+        What is differentiated.
+    inputs : Tensor or sequence of Tensor
+        By what; leaves, or tensors that were computed on the way.
+    grad_outputs : Tensor or sequence of Tensor or None, default None
+        The cotangent of each output, of its shape; None, which is 1, for one element.
+    retain_graph : bool, optional
+        Keep the values that the graph holds, for another pass; by default as `create_graph`.
+    create_graph : bool, default False
+        Make the results differentiable.
+    only_inputs : bool, default True
+        Ignored.
+    allow_unused : bool, optional
+        Give None for an input on which the outputs do not depend; by default as
+        `materialize_grads`.
+    is_grads_batched : bool, default False
+        Whether `grad_outputs`, and so the results, have one more dimension in front.
+    materialize_grads : bool, default False
+        Give zeros for an input on which the outputs do not depend.
+
+    Returns
+    -------
+    tuple of Tensor
+        One for each input, of its shape.
+
+    Raises
+    ------
+    RuntimeError
+        If `inputs` is empty, or the outputs do not depend on one and nothing allows that.
+    ValueError
+        If `materialize_grads` is given with `allow_unused=False`.
+
+    Warns
+    -----
+    FutureWarning
+        If `only_inputs` is False.
+
+    See Also
+    --------
+    backward : Add the gradients to `grad`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> (slope,) = torch.autograd.grad(x**3, x, create_graph=True)
+    >>> torch.autograd.grad(slope, x)
+    (tensor(12.),)
     """
     if not only_inputs:
         warn(

@@ -60,10 +60,27 @@ def _checked(func: Function, check: Function, has_aux: bool, call: str) -> Funct
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The gradient of a function that returns a 0-d tensor.
 
-    argnums: the arguments to differentiate with respect to; a tuple gives a tuple.
-    has_aux: func returns `(out, aux)`, and the result is `(gradient, aux)`. RuntimeError for any
-    other output.
+    Parameters
+    ----------
+    func : callable
+        Takes tensors, or pytrees of them, and returns a 0-d tensor.
+    argnums : int or tuple of int, default 0
+        The arguments to differentiate with respect to; a tuple gives a tuple.
+    has_aux : bool, default False
+        Whether `func` returns `(out, aux)`; then the result is `(gradient, aux)`.
 
+    Returns
+    -------
+    callable
+        Takes the arguments of `func` and returns the gradient, of the structure of the argument.
+        RuntimeError if `func` returns anything else.
+
+    See Also
+    --------
+    grad_and_value : The value, too.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> torch.func.grad(lambda x: (x**2).sum())(torch.tensor([1.0, 2.0]))
     tensor([2., 4.])
@@ -80,7 +97,32 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
 
 
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """As `grad`, and the value: `(gradient, value)`, or `(gradient, (value, aux))`."""
+    """The gradient of a function that returns a 0-d tensor, and its value.
+
+    Parameters
+    ----------
+    func : callable
+        Takes tensors, or pytrees of them, and returns a 0-d tensor.
+    argnums : int or tuple of int, default 0
+        The arguments to differentiate with respect to; a tuple gives a tuple.
+    has_aux : bool, default False
+        Whether `func` returns `(out, aux)`; then the result is `(gradient, (value, aux))`.
+
+    Returns
+    -------
+    callable
+        Takes the arguments of `func` and returns `(gradient, value)`.
+
+    See Also
+    --------
+    grad : The gradient alone.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.func.grad_and_value(torch.square)(torch.tensor(3.0))
+    (tensor(6.), tensor(9.))
+    """
     call = "grad_and_value(f)(*args)"
     checked = reverse(_checked(func, _checks.require_scalar, has_aux, call))
 
@@ -101,11 +143,26 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 
 @folding
 def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> Tree:
-    """`(out, pullback)`, or with has_aux `(out, pullback, aux)`.
+    """The value of a function, and its derivative in reverse mode.
 
-    `pullback(cotangents)` takes gradients of the output's structure and returns a tuple with one
-    for each primal. RuntimeError for cotangents of another structure or shape.
+    Parameters
+    ----------
+    func : callable
+        Takes the primals.
+    *primals : Tensor or pytree of Tensor
+        Where the derivative is taken.
+    has_aux : bool, default False
+        Whether `func` returns `(out, aux)`.
 
+    Returns
+    -------
+    tuple
+        `(out, pullback)`, or with `has_aux` `(out, pullback, aux)`. `pullback(cotangents)` takes
+        gradients of the output's structure and returns a tuple with one for each primal;
+        RuntimeError for cotangents of another structure or shape.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> out, pullback = torch.func.vjp(torch.sin, torch.tensor(0.0))
     >>> pullback(torch.tensor(2.0))
@@ -153,10 +210,33 @@ def _check_cotangents(tree: Tree, out: Tree) -> None:
 def jvp(
     func: Function, primals: Tree, tangents: Tree, *, strict: bool = False, has_aux: bool = False
 ) -> Tree:
-    """`(out, tangent)`, or with has_aux `(out, tangent, aux)`.
+    """The value of a function, and its derivative in one direction, in forward mode.
 
-    strict: RuntimeError where an output does not depend on the primals.
+    Parameters
+    ----------
+    func : callable
+        Takes the primals.
+    primals : tuple
+        Tensors, or pytrees of them: where the derivative is taken.
+    tangents : tuple
+        The direction, of the structure and shapes of the primals.
+    strict : bool, default False
+        Refuse outputs that do not depend on the primals.
+    has_aux : bool, default False
+        Whether `func` returns `(out, aux)`.
 
+    Returns
+    -------
+    tuple
+        `(out, tangent)`, or with `has_aux` `(out, tangent, aux)`.
+
+    Raises
+    ------
+    RuntimeError
+        If `strict` is given and an output does not depend on the primals.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
     (tensor(0.), tensor(2.))
@@ -185,8 +265,22 @@ def _is_independent(out: Tensor) -> bool:
 
 @folding
 def linearize(func: Function, *primals: Tree) -> tuple[Tree, Function]:
-    """`(out, pushforward)`: `pushforward(*tangents)` is the derivative in their direction.
+    """The value of a function, and its derivative as a function of the direction.
 
+    Parameters
+    ----------
+    func : callable
+        Takes the primals.
+    *primals : Tensor or pytree of Tensor
+        Where the derivative is taken.
+
+    Returns
+    -------
+    tuple
+        `(out, pushforward)`: `pushforward(*tangents)` is the derivative in their direction.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> out, pushforward = torch.func.linearize(torch.sin, torch.tensor(0.0))
     >>> pushforward(torch.tensor(2.0))
@@ -233,10 +327,31 @@ def jacrev(
 ) -> Function:
     """The Jacobian in reverse mode: of shape `out.shape + argument.shape`, of real numbers.
 
-    For pytrees the output's containers hold those of the argument; argnums and has_aux as in
-    `grad`. chunk_size: how many rows are computed at once; "auto" for no more than fit into
-    `tapegrad.config.memory_budget`.
+    For pytrees the output's containers hold those of the argument.
 
+    Parameters
+    ----------
+    func : callable
+        Takes tensors, or pytrees of them, and returns such.
+    argnums : int or tuple of int, default 0
+        The arguments to differentiate with respect to; a tuple gives a tuple.
+    has_aux : bool, default False
+        Whether `func` returns `(out, aux)`; then the result is `(jacobian, aux)`.
+    chunk_size : int or "auto", optional
+        How many rows are computed at once; "auto" for no more than fit into
+        `tapegrad.config.memory_budget`.
+
+    Returns
+    -------
+    callable
+        Takes the arguments of `func` and returns the Jacobian.
+
+    See Also
+    --------
+    jacfwd : Forward mode, for more outputs than inputs.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> torch.func.jacrev(torch.square)(torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -256,7 +371,39 @@ def jacfwd(
 ) -> Function:
     """The Jacobian in forward mode: of shape `out.shape + argument.shape`, of real numbers.
 
-    As `jacrev`. The function runs once, so that all columns see the same random numbers.
+    The function runs once, so that all columns see the same random numbers.
+
+    Parameters
+    ----------
+    func : callable
+        Takes tensors, or pytrees of them, and returns such.
+    argnums : int or tuple of int, default 0
+        The arguments to differentiate with respect to; a tuple gives a tuple.
+    has_aux : bool, default False
+        Whether `func` returns `(out, aux)`; then the result is `(jacobian, aux)`.
+    randomness : {"error", "different", "same"}, default "error"
+        Accepted, and without effect.
+
+    Returns
+    -------
+    callable
+        Takes the arguments of `func` and returns the Jacobian.
+
+    Raises
+    ------
+    RuntimeError
+        For another `randomness`.
+
+    See Also
+    --------
+    jacrev : Reverse mode, for more inputs than outputs.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.func.jacfwd(torch.square)(torch.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(
@@ -301,6 +448,20 @@ def _jacobian(
 def hessian(func: Function, argnums: Argnums = 0) -> Function:
     """The Hessian, forward over reverse: of shape `out.shape + argument.shape * 2`.
 
+    Parameters
+    ----------
+    func : callable
+        Takes tensors, or pytrees of them, and returns such.
+    argnums : int or tuple of int, default 0
+        The arguments to differentiate with respect to; a tuple gives a tuple.
+
+    Returns
+    -------
+    callable
+        Takes the arguments of `func` and returns the Hessian.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],

@@ -77,7 +77,39 @@ SOLVE = general(
 
 
 class SuperLU:
-    """The factors of a sparse matrix of traced elements, or for traced right sides."""
+    """The factors of a sparse matrix of traced elements, or for traced right sides.
+
+    Parameters
+    ----------
+    a : SparseArray
+        A square matrix.
+    **options : object
+        Those of SciPy's splu.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        The shape of the matrix.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square.
+
+    See Also
+    --------
+    splu : Makes it.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad
+    >>> from tapegrad.scipy import sparse
+    >>> def f(data):
+    ...     a = sparse.csc_array((data, [0, 1], [0, 1, 2]), shape=(2, 2))
+    ...     return np.sum(sparse.linalg.splu(a).solve(np.ones(2)))
+    >>> tapegrad.grad(f)(np.array([1.0, 2.0]))
+    array([-1.  , -0.25])
+    """
 
     def __init__(self, a: SparseArray, **options: Any) -> None:
         if a.shape[0] != a.shape[1]:
@@ -88,10 +120,29 @@ class SuperLU:
 
     @property
     def nnz(self) -> int:
+        """How many elements the matrix stores."""
         return self._a.nnz
 
     def solve(self, rhs: Value, trans: str = "N") -> Any:
-        """The x of A x = rhs, or of A^T x = rhs ("T") or A^H x = rhs ("H")."""
+        """Return the x of A x = rhs.
+
+        Parameters
+        ----------
+        rhs : array_like, shape (n,) or (n, k)
+            The right side, or several.
+        trans : {"N", "T", "H"}, default "N"
+            Solve with A, its transpose, or its conjugate transpose.
+
+        Returns
+        -------
+        array, shape (n,) or (n, k)
+            The solution.
+
+        Raises
+        ------
+        ValueError
+            Of another `trans`, or a right side that does not fit.
+        """
         if trans not in ("N", "T", "H"):
             raise ValueError("trans must be N, T, or H")
         b = rhs if hasattr(rhs, "shape") else np.asarray(rhs)
@@ -106,7 +157,18 @@ class SuperLU:
         return SOLVE.apply_bound([self._a.data, b], params)
 
     def solved_plainly(self, b: Any) -> Any:
-        """The solution for a plain right side, by the plain values of the elements."""
+        """Return the solution for a plain right side, by the plain values of the elements.
+
+        Parameters
+        ----------
+        b : array, shape (n,) or (n, k)
+            The right side.
+
+        Returns
+        -------
+        array, shape (n,) or (n, k)
+            The solution, a plain array.
+        """
         data = decide(itself, self._a.data)
         return _plain_solve(data, b, self._factors, "N")
 
@@ -141,8 +203,32 @@ class _PlainLU:
 
 
 def splu(A: Any, **options: Any) -> Any:
-    """As scipy.sparse.linalg.splu: an object with .solve(b, trans), differentiable by A and b.
+    """Factor a sparse matrix, as SciPy's splu does, differentiably by it and by right sides.
 
+    Parameters
+    ----------
+    A : sparse array, shape (n, n)
+        SciPy's, or one of traced elements.
+    **options : object
+        Those of SciPy's splu.
+
+    Returns
+    -------
+    object
+        With `solve(b, trans="N")`: a SuperLU of traced elements, else what has SciPy's factors
+        too.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square.
+
+    See Also
+    --------
+    factorized : The same as a function of the right side.
+
+    Examples
+    --------
     >>> import numpy as np, tapegrad, scipy.sparse
     >>> from tapegrad.scipy.sparse.linalg import splu
     >>> factors = splu(scipy.sparse.csc_array([[2.0, 0.0], [1.0, 4.0]]))
@@ -153,7 +239,30 @@ def splu(A: Any, **options: Any) -> Any:
 
 
 def factorized(A: Any) -> Callable[[Value], Any]:
-    """As scipy.sparse.linalg.factorized: the function b -> x of A x = b."""
+    """Return a function that solves A x = b, as SciPy's factorized does.
+
+    Parameters
+    ----------
+    A : sparse array, shape (n, n)
+        SciPy's, or one of traced elements.
+
+    Returns
+    -------
+    callable
+        Takes b and returns x, differentiable by both A and b.
+
+    See Also
+    --------
+    splu : The same as an object.
+
+    Examples
+    --------
+    >>> import numpy as np, tapegrad, scipy.sparse
+    >>> from tapegrad.scipy.sparse.linalg import factorized
+    >>> solve = factorized(scipy.sparse.csc_array([[2.0, 0.0], [1.0, 4.0]]))
+    >>> tapegrad.grad(lambda b: np.sum(solve(b)))(np.ones(2))
+    array([0.375, 0.25 ])
+    """
     found = splu(A if is_ours(A) else A.tocsc())
 
     def solve(b: Value) -> Any:

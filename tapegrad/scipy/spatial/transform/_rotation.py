@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation as PlainRotation
 
+from tapegrad import stop_gradient
 from tapegrad._core.types import Value
 from tapegrad._core.values import in_trace, lift, untraced
 from tapegrad._errors import NotDifferentiableError
 
+_NEWTON_STEPS = 12
 _SMALL = 1e-3  # where the next term of a series is below the rounding
 
 
@@ -63,10 +65,14 @@ class Rotation:
 
     @classmethod
     def from_matrix(cls, matrix: Value) -> Rotation:
-        """Orthogonal matrices of determinant 1; taken as they are."""
+        """The rotations nearest to matrices; nan where a determinant is not positive.
+
+        A matrix that is orthogonal moves with the rotations: by the antisymmetric part alone.
+        """
         m = _as_array(matrix)
         if m.shape[-2:] != (3, 3):
             raise ValueError(f"Rotation.from_matrix: expected shape (..., 3, 3), got {m.shape}.")
+        m = _orthogonal(m)
         trace = m[..., 0, 0] + m[..., 1, 1] + m[..., 2, 2]
         diagonal = np.stack([m[..., 0, 0], m[..., 1, 1], m[..., 2, 2], trace], axis=-1)
         candidates = [_largest(m, trace, k) for k in range(4)]
@@ -207,6 +213,17 @@ class Rotation:
         if self.single:
             raise TypeError("Single rotation is not subscriptable.")
         return Rotation(self._quaternion[index])
+
+
+def _orthogonal(m: Value) -> Value:
+    """The nearest rotation matrices (N. Higham, Computing the polar decomposition, 1986).
+
+    Newton's iteration, in which digits double at the end and halvings lead there: singular values
+    from 0.01 to 100 converge.
+    """
+    for _ in range(_NEWTON_STEPS):
+        m = (m + np.swapaxes(np.linalg.inv(m), -1, -2)) / 2
+    return np.where((np.linalg.det(stop_gradient(m)) > 0)[..., None, None], m, np.nan)
 
 
 def _checked(x: Value, count: int) -> Value:

@@ -17,6 +17,7 @@ from tapegrad._core.values import memory_of
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import contiguous_format, default_float
 from tapegrad.torch._formats import check_rank, rank_of
+from tapegrad.torch._ops import sections
 from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import Operation, alias, operation, register
 from tapegrad.torch._ops.fast import is_operand, operator_for, short_pair, short_single
@@ -260,30 +261,49 @@ _of_tensor("__rsub__")(operator_for(rsub))
 # --- Functions of one variable ------------------------------------------------------------------
 
 
-def _single(ufunc: np.ufunc, word: str, label: str, *, warns: bool) -> None:
+def _single(ufunc: np.ufunc, word: str, label: str, doc: str, *, warns: bool) -> None:
     """Declare a function of one tensor, whose integers become floats."""
 
     def compute(input: Value) -> Value:
         return ufunc(floating(input))
 
     compute.__name__ = word
-    compute.__doc__ = f"Elementwise {word}."
+    compute.__doc__ = doc
     general = operation(label, inplace=True, name=word, settles=True)(compute)
     register(replaces=general)(short_single(ufunc, label, general, warns=warns))
 
 
-_SINGLE = """
-    exp Exp 1|exp2 Exp2 1|expm1 Expm1 1|log Log 1|log2 Log2 1|log10 Log10 1|log1p Log1P 1|
-    sqrt Sqrt 1|sin Sin 0|cos Cos 0|tan Tan 0|sinh Sinh 1|cosh Cosh 1|tanh Tanh 0|
-    arcsin Asin 1 asin|arccos Acos 1 acos|arctan Atan 0 atan|
-    arcsinh Asinh 0 asinh|arccosh Acosh 1 acosh|arctanh Atanh 1 atanh
+# NumPy's name, the node's, whether NumPy may warn, PyTorch's name, the value at 0.5 (of acosh at
+# 1.5), and what it is.
+_SINGLE = """\
+exp|Exp|1|exp|1.6487|e to the power of each element
+exp2|Exp2|1|exp2|1.4142|2 to the power of each element
+expm1|Expm1|1|expm1|0.6487|exp(x) - 1 of each element, exact to rounding near 0
+log|Log|1|log|-0.6931|The natural logarithm of each element
+log2|Log2|1|log2|-1.|The logarithm of each element to base 2
+log10|Log10|1|log10|-0.3010|The logarithm of each element to base 10
+log1p|Log1P|1|log1p|0.4055|log(1 + x) of each element, exact to rounding near 0
+sqrt|Sqrt|1|sqrt|0.7071|The square root of each element
+sin|Sin|0|sin|0.4794|The sine of each element, in radians
+cos|Cos|0|cos|0.8776|The cosine of each element, in radians
+tan|Tan|0|tan|0.5463|The tangent of each element, in radians
+sinh|Sinh|1|sinh|0.5211|The hyperbolic sine of each element
+cosh|Cosh|1|cosh|1.1276|The hyperbolic cosine of each element
+tanh|Tanh|0|tanh|0.4621|The hyperbolic tangent of each element
+arcsin|Asin|1|asin|0.5236|The angle in radians whose sine is the element
+arccos|Acos|1|acos|1.0472|The angle in radians whose cosine is the element
+arctan|Atan|0|atan|0.4636|The angle in radians whose tangent is the element
+arcsinh|Asinh|0|asinh|0.4812|The inverse hyperbolic sine of each element
+arccosh|Acosh|1|acosh|0.9624|The inverse hyperbolic cosine of each element
+arctanh|Atanh|1|atanh|0.5493|The inverse hyperbolic tangent of each element
 """
-for _line in _SINGLE.replace("\n", "").split("|"):
-    _name, _label, _warns, *_short = _line.split()
+for _line in _SINGLE.splitlines():
+    _name, _label, _warns, _word, _value, _summary = _line.split("|")
     _single(
         getattr(np, _name),
-        _short[0] if _short else _name,
+        _word,
         f"{_label}Backward0",
+        sections.of_one(f"{_summary}.", _word, "1.5" if _word == "acosh" else "0.5", _value),
         warns=_warns == "1",
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._ops import sections
 from tapegrad.torch._ops.declare import OPERATIONS, Operation, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import inplace_operator, promoted, wrapping
 from tapegrad.torch._ops.fast import (
@@ -38,7 +39,13 @@ def _declare_comparison(word: str, ufunc: np.ufunc, also: str, sign: str) -> Non
             raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(x.dtype)}'")
         return ufunc(x, y)
 
-    compute.__doc__ = f"Elementwise `input {sign} other`."
+    compute.__doc__ = sections.of_two(
+        f"Elementwise `input {sign} other`.",
+        word,
+        ("1.0", "2.0"),
+        str(bool(ufunc(1.0, 2.0))),
+        returns="Bools, in the shape to which the two broadcast.",
+    )
     general = operation(f"{word.capitalize()}Backward0", inplace=True, name=word)(compute)
     call = register(replaces=general)(short_comparison(ufunc, general))
     if also != word:

@@ -15,6 +15,7 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.node import node_class
+from tapegrad.torch._ops import sections
 from tapegrad.torch._ops.declare import Operation, alias, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import (
     floating,
@@ -278,16 +279,16 @@ def clamp_max(input: Value, max: Value) -> Value:
 
 
 def declare_single(
-    function: Function, word: str, label: str, doc: str, *, real_only: bool = False
+    function: Function, word: str, label: str, doc: str, value: str, *, real_only: bool = False
 ) -> None:
-    """Declare a function of one tensor, whose integers become floats."""
+    """Declare a function of one tensor, whose integers become floats; `value` is that at 0.5."""
 
     def compute(input: Value) -> Value:
         if real_only:
             require_real(input, word)
         return function(floating(input))
 
-    compute.__doc__ = doc
+    compute.__doc__ = sections.of_one(doc, word, "0.5", value, real_only=real_only)
     general = operation(label, inplace=True, name=word, settles=True)(compute)
     if isinstance(function, (Declared, np.ufunc)):
         register(replaces=general)(short_single(function, label, general, warns=True))
@@ -315,21 +316,39 @@ def _logit(x: Value) -> Value:
     return np.log(x / (1 - x))
 
 
-for _function, _word, _label, _doc in (
-    (np.reciprocal, "reciprocal", "Reciprocal", "1 / x."),
-    (_rsqrt, "rsqrt", "Rsqrt", "1 / sqrt(x)."),
-    (sigmoid_of, "sigmoid", "Sigmoid", "1 / (1 + exp(-x))."),
-    (special.erf, "erf", "Erf", "The error function."),
-    (special.erfc, "erfc", "Erfc", "1 - erf(x)."),
-    (special.erfinv, "erfinv", "Erfinv", "The inverse of erf."),
-    (special.lgamma, "lgamma", "Lgamma", "The logarithm of |gamma(x)|."),
-    (special.digamma, "digamma", "Digamma", "The derivative of lgamma."),
-    (np.deg2rad, "deg2rad", "Deg2Rad", "Degrees as radians."),
-    (np.rad2deg, "rad2deg", "Rad2Deg", "Radians as degrees."),
-    (np.sinc, "sinc", "Sinc", "sin(pi x) / (pi x), and 1 at 0."),
+for _function, _word, _label, _value, _doc in (
+    (np.reciprocal, "reciprocal", "Reciprocal", "2.", "1 / x of each element."),
+    (_rsqrt, "rsqrt", "Rsqrt", "1.4142", "1 / sqrt(x) of each element."),
+    (
+        sigmoid_of,
+        "sigmoid",
+        "Sigmoid",
+        "0.6225",
+        "The logistic function of each element, 1 / (1 + exp(-x)).",
+    ),
+    (special.erf, "erf", "Erf", "0.5205", "The error function of each element."),
+    (special.erfc, "erfc", "Erfc", "0.4795", "1 - erf(x) of each element."),
+    (special.erfinv, "erfinv", "Erfinv", "0.4769", "The inverse of erf of each element."),
+    (
+        special.lgamma,
+        "lgamma",
+        "Lgamma",
+        "0.5724",
+        "The logarithm of abs(gamma(x)) of each element.",
+    ),
+    (
+        special.digamma,
+        "digamma",
+        "Digamma",
+        "-1.9635",
+        "The derivative of lgamma at each element.",
+    ),
+    (np.deg2rad, "deg2rad", "Deg2Rad", "0.0087", "Degrees as radians."),
+    (np.rad2deg, "rad2deg", "Rad2Deg", "28.6479", "Radians as degrees."),
+    (np.sinc, "sinc", "Sinc", "0.6366", "sin(pi x) / (pi x) of each element, and 1 at 0."),
 ):
     _real = _word in ("erf", "erfc", "erfinv", "lgamma", "digamma", "deg2rad", "rad2deg")
-    declare_single(_function, _word, f"{_label}Backward0", _doc, real_only=_real)
+    declare_single(_function, _word, f"{_label}Backward0", _doc, _value, real_only=_real)
 
 
 @operation("PowBackward0", inplace=True, settles=True)
@@ -503,6 +522,7 @@ def _declare_pair(
     function: Function,
     label: str,
     doc: str,
+    value: str,
     *,
     inplace: bool = True,
     floats: bool = True,
@@ -511,7 +531,7 @@ def _declare_pair(
         x, y = promoted(input, other)
         return function(floating(x), floating(y)) if floats else function(x, y)
 
-    compute.__doc__ = doc
+    compute.__doc__ = sections.of_two(doc, word, ("4.0", "6.0"), value)
     operation(f"{label}Backward0", name=word, inplace=inplace)(compute)
 
 
@@ -526,29 +546,33 @@ def _logaddexp(x: Value, y: Value) -> Value:
     return large + np.where(same, math.log(2), np.log1p(np.exp(np.where(same, 0, small - large))))
 
 
-_declare_pair("atan2", np.arctan2, "Atan2", "The angle of the point (other, input).")
-_declare_pair("hypot", np.hypot, "Hypot", "sqrt(input**2 + other**2).")
-_declare_pair("logaddexp", _logaddexp, "Logaddexp", "log(e**x + e**y).", inplace=False)
-_declare_pair("logaddexp2", np.logaddexp2, "Logaddexp2", "log2(2**x + 2**y).", inplace=False)
-_declare_pair("xlogy", _xlogy, "Xlogy", "x * log(y), and 0 where x is 0.")
-_declare_pair("copysign", _copysign, "Copysign", "The size of one and the sign of the other.")
-_declare_pair("nextafter", np.nextafter, "Nextafter", "The next number in a direction.")
+_declare_pair("atan2", np.arctan2, "Atan2", "The angle of the point (other, input).", "0.5880")
+_declare_pair("hypot", np.hypot, "Hypot", "sqrt(input**2 + other**2).", "7.2111")
+_declare_pair("logaddexp", _logaddexp, "Logaddexp", "log(e**x + e**y).", "6.1269", inplace=False)
+_declare_pair(
+    "logaddexp2", np.logaddexp2, "Logaddexp2", "log2(2**x + 2**y).", "6.3219", inplace=False
+)
+_declare_pair("xlogy", _xlogy, "Xlogy", "x * log(y), and 0 where x is 0.", "7.1670")
+_declare_pair(
+    "copysign", _copysign, "Copysign", "The size of one and the sign of the other.", "4."
+)
+_declare_pair("nextafter", np.nextafter, "Nextafter", "The next number in a direction.", "4.0000")
 alias("atan2", "arctan2")
 
 
-def _declare_whole(word: str, ufunc: np.ufunc, doc: str) -> None:
+def _declare_whole(word: str, ufunc: np.ufunc, doc: str, value: str) -> None:
     def compute(input: Value, other: Value) -> Value:
         x, y = promoted(untraced(input), untraced(other))
         if x.dtype.kind not in "ui":
             raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(x.dtype)}'")
         return ufunc(x, y)
 
-    compute.__doc__ = doc
+    compute.__doc__ = sections.of_two(doc, word, ("4", "6"), value, kinds=", integers")
     operation(f"{word.capitalize()}Backward0", name=word, inplace=True)(compute)
 
 
-_declare_whole("gcd", np.gcd, "The greatest common divisor.")
-_declare_whole("lcm", np.lcm, "The least common multiple.")
+_declare_whole("gcd", np.gcd, "The greatest common divisor.", "2")
+_declare_whole("lcm", np.lcm, "The least common multiple.", "12")
 
 
 @operation("HeavisideBackward0", inplace=True)

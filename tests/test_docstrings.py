@@ -22,7 +22,26 @@ import tapegrad
 
 numpydoc = pytest.importorskip("numpydoc.validate", reason="numpydoc is of the extra `docs`")
 
-MODULES = ["tapegrad", "tapegrad.numpy", "tapegrad.numpy.polynomial"]
+MODULES = [
+    "tapegrad",
+    "tapegrad.numpy",
+    "tapegrad.numpy.polynomial",
+    "tapegrad.tree",
+    "tapegrad.sparse",
+    "tapegrad.implicit",
+    "tapegrad.optimize",
+    "tapegrad.optimize.schedules",
+    "tapegrad.dask",
+    "tapegrad.autograd",
+    "tapegrad.testing",
+    "tapegrad.testing.laws",
+    "tapegrad.testing.strategies",
+    "tapegrad.testing.machines",
+    "tapegrad.scipy.integrate",
+    "tapegrad.scipy.interpolate",
+    "tapegrad.scipy.sparse",
+    "tapegrad.scipy.stats",
+]
 
 # What the validator asks for, and nobody here has to give.
 NOT_REQUIRED = {

@@ -38,8 +38,8 @@ def rule_coverage(modules: str | Sequence[str] | None = None) -> Iterator[RuleCo
     ------
     RuleCoverage
         The report, which is filled in when the block ends. It has a row for each rule: those of
-        tapegrad's registry, which has each `tapegrad.primitive` too, and custom functions (custom_vjp,
-        custom_jvp) that modules hold or the block has called.
+        tapegrad's registry, which has each `tapegrad.primitive` too, and custom functions
+        (custom_vjp, custom_jvp) that modules hold or the block has called.
 
     Raises
     ------

@@ -109,7 +109,10 @@ class primitive:
     def _constant(
         self, rule: Constant, inner: Value, leaves: list[Value], structure: Structure
     ) -> Any:
-        """The plain result; inside vmap one for each example."""
+        """The plain result; inside vmap one for each example, in a recording one call."""
+        recorded: Any = inner
+        if isinstance(inner, Mapped) and inner.records:
+            return recorded.by_one(_of_leaves(self.function, structure), *leaves)
         args, kwargs = unflatten(structure, map(untraced, leaves))
         if not is_mapped(inner):
             return rule.apply(*args, **kwargs) if _is_flat(structure) else self(*args, **kwargs)
@@ -124,6 +127,18 @@ class primitive:
 
     def __repr__(self) -> str:
         return f"<primitive {name_of(self.function)}>"
+
+
+@functools.cache
+def _of_leaves(function: Function, structure: Structure) -> Function:
+    """A function of the leaves of its arguments: one object, so that two runs record the same."""
+
+    def call(*leaves: Value) -> Any:
+        args, kwargs = unflatten(structure, leaves)
+        return function(*args, **kwargs)
+
+    call.__qualname__, call.__module__ = name_of(function), function.__module__
+    return call
 
 
 def _is_flat(structure: Structure) -> bool:

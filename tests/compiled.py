@@ -119,6 +119,7 @@ LEFT_OUT = {
     "test_a_filter_of_a_long_signal_is_differentiated_in_linear_time": COUNTS_CALLS,
     "test_memory_is_that_of_the_snapshots": MEMORY,
     "test_auto_keeps_to_the_budget": MEMORY,
+    "test_peaks_are_those_of_the_gradient": MEMORY,
     **{
         f"test_chunk_size.py::{name}": COUNTS_CALLS
         for name in (

@@ -121,12 +121,12 @@ class primitive:
     def _constant(
         self, rule: Constant, inner: Value, leaves: list[Value], structure: Structure
     ) -> Any:
-        """The plain result; inside vmap one for each example."""
+        """The plain result; inside vmap one for each example, in a recording one call."""
+        if isinstance(inner, Mapped) and inner.records:
+            return inner.by_one(_of_leaves(self.function, structure), *leaves)
         args, kwargs = unflatten(structure, map(untraced, leaves))
         if not isinstance(inner, Mapped):
             return rule.apply(*args, **kwargs) if _is_flat(structure) else self(*args, **kwargs)
-        if inner.records:  # one call of the program, whatever it is given
-            return inner.by_one(functools.partial(_on_plain, self.function), args, kwargs)
         if _is_flat(structure):
             given, params = rule.bind(args, kwargs)
             if not any(map(in_trace, params.values())):
@@ -140,8 +140,16 @@ class primitive:
         return f"<primitive {name_of(self.function)}>"
 
 
-def _on_plain(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return function(*args, **kwargs)
+@functools.cache
+def _of_leaves(function: Function, structure: Structure) -> Function:
+    """A function of the leaves of its arguments: one object, so that two runs record the same."""
+
+    def call(*leaves: Value) -> Any:
+        args, kwargs = unflatten(structure, leaves)
+        return function(*args, **kwargs)
+
+    call.__qualname__, call.__module__ = name_of(function), function.__module__
+    return call
 
 
 def _is_flat(structure: Structure) -> bool:

@@ -90,7 +90,7 @@ def _joined_to(partitions: Partitions, graph: dict[Any, Any], name: str) -> dict
 
     def maker(key: Any) -> Any:
         """The task that makes a block, taken out of the graph, or the key."""
-        node = whole.get(key)
+        node: Any = whole.get(key)
         if used[key] != 1:
             return key
         if is_a(node, "dask._task_spec", "Alias"):

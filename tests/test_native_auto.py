@@ -155,7 +155,7 @@ class TestWithLlvmlite:
 
         def work():
             until = time.monotonic() + 0.3
-            while time.monotonic() < until or not is_native(fast):
+            while time.monotonic() < until or kind(fast) == "Growing":  # either may stay
                 value, slope = fast(X)
                 if abs(value - expected[0]) > 1e-14 or np.max(abs(slope - expected[1])) > 1e-14:
                     wrong.append(value)

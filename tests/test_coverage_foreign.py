@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import re
 from pathlib import Path
 
@@ -35,13 +36,23 @@ def test_the_introduction_is_the_generators(generator):
     assert PAGE.read_text("utf-8").startswith(generator.INTRODUCTION)
 
 
+def is_here(name: str) -> bool:
+    """Whether this NumPy has a function, "np.linalg.norm"."""
+    try:
+        operator.attrgetter(name.removeprefix("np."))(np)
+    except AttributeError:
+        return False
+    return True
+
+
 def test_the_rows_are_functions_of_the_registry():
     names = {**OPERATORS, **public_callables()}
-    assert not rows().keys() - names.keys()
+    unknown = rows().keys() - names.keys()
+    assert not [name for name in unknown if is_here(name)]  # older versions lack some
     assert OPERATORS.keys() <= rows().keys()
 
 
-def test_the_totals_are_the_sums_of_the_rows():
+def test_nothing_differs_and_the_other_page_has_the_totals():
     text = PAGE.read_text("utf-8")
     right, refused, differ = map(
         int, re.search(r"In all: (\d+) right, (\d+) refused, (\d+) differ", text).groups()

@@ -113,8 +113,8 @@ class TapeView:
     --------
     >>> import numpy as np, tapegrad
     >>> view = tapegrad.tape(lambda x: np.sum(x * x), np.ones(2))
-    >>> view, view[1].operation, view.outputs
-    (<tape of <lambda>: 3 rows>, 'np.multiply', {'output': 3})
+    >>> view, view[1].operation, list(view.outputs)
+    (<tape of <lambda>: 3 rows>, 'np.multiply', ['output'])
     """
 
     def __init__(

@@ -400,6 +400,8 @@ def test_a_block_that_one_task_takes_is_made_there():
         graph, _ = graph_of("step", partitions, [Place(i) for i in range(10)], "name", False)
         count = len(graph)
         whole = _joined_to(partitions, graph, "name")
+        if not all(hasattr(node, "dependencies") for node in partitions.graph.values()):
+            apart = len(partitions.graph)  # an older Dask's nodes do not tell what they need
         assert len(whole) == count + apart
         needed = {key for node in whole.values() for key in getattr(node, "dependencies", ())}
         assert needed <= set(whole)

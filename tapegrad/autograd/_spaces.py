@@ -473,8 +473,8 @@ class EigResultVSpace(NamedTupleVSpace):
 
     Examples
     --------
-    >>> vspace(np.linalg.eig(np.eye(2))).size
-    6
+    >>> vspace(np.linalg.eig(np.array([[0.0, 1.0], [-1.0, 0.0]]))).size
+    12
     """
 
 

@@ -65,7 +65,7 @@ def test_nothing_differs_and_the_other_page_has_the_totals():
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_covariance_of_one_observation_is_refused_on_dask(swap):
-    """It was NaN, where NumPy's own array has the derivative 0."""
+    """Its tangent was NaN, where that beside NumPy's own array is 0."""
     other = pytest.importorskip("dask.array").from_array(np.array(2.0))
 
     def loss(s):

@@ -139,7 +139,8 @@ elementwise(np.fmod, 1, lambda _out, x, y: -np.trunc(x / y), strong=True)
 # --- exponentials and logarithms: out overflows to inf before x does
 elementwise(np.exp, lambda out, _x: out, strong=True, everywhere=True)
 elementwise(np.exp2, lambda out, _x: LN2 * out, strong=True, everywhere=True)
-elementwise(np.expm1, lambda out, _x: out + 1, strong=True, everywhere=True)
+# By x: out + 1 has lost the digits of exp(x) where that is small.
+elementwise(np.expm1, lambda _out, x: np.exp(x), strong=True, everywhere=True)
 elementwise(np.log, Over(lambda _out, x: x), strong=True)
 elementwise(np.log2, Over(lambda _out, x: LN2 * x), strong=True)
 elementwise(np.log10, Over(lambda _out, x: LN10 * x), strong=True)

@@ -404,3 +404,10 @@ def test_a_root_as_a_power_is_level_at_minus_infinity(exponent):
             x = np.array([-np.inf, -1.0, np.inf])
             np.testing.assert_array_equal(elementwise_grad(power)(x), [0, np.nan, 0])
             np.testing.assert_array_equal(jvp(power, (x,), (np.ones(3),))[1], [0, np.nan, 0])
+
+
+@pytest.mark.parametrize("x", [-30.0, -700.0, -1e-9, 3.0])
+def test_slopes_of_expm1_keep_their_digits(x):
+    """Beside -30 the value is -1 + 9e-14, to 16 digits of its own."""
+    np.testing.assert_allclose(grad(np.expm1)(x), np.exp(x), rtol=1e-15)
+    np.testing.assert_allclose(grad(grad(np.expm1))(x), np.exp(x), rtol=1e-15)

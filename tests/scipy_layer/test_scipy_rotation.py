@@ -66,7 +66,12 @@ def test_a_matrix_that_is_no_rotation_counts_as_the_nearest_one():
     exact = Plain.from_rotvec(normal(2, 3)).as_matrix()
     for at in (near, exact):
         check_grads(lambda m: Rotation.from_matrix(m).as_matrix(), (at,))
-    assert np.isnan(Rotation.from_matrix(-np.eye(3)).as_quat()).all()
+    for wrong in (-np.eye(3), np.zeros((3, 3)), np.stack([np.eye(3), np.diag([1.0, 1, -1])])):
+        with pytest.raises(ValueError, match="positive determinant"):
+            grad(lambda m: np.sum(Rotation.from_matrix(m).as_quat()))(wrong)
+    steep = np.diag([1e-5, 1.0, 1e5]) @ Plain.from_rotvec([0.3, -0.2, 0.5]).as_matrix()
+    expected = Plain.from_matrix(steep).as_matrix()
+    np.testing.assert_allclose(Rotation.from_matrix(steep).as_matrix(), expected, atol=1e-9)
 
 
 def test_near_no_rotation():

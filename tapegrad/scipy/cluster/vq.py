@@ -26,7 +26,7 @@ from tapegrad.scipy._mirror import mirror, namespace
 
 __getattr__, __dir__ = namespace(__name__, "scipy.cluster.vq")
 
-vq, whiten = (mirror(f, __name__) for f in (theirs.vq, theirs.whiten))
+vq, py_vq, whiten = (mirror(f, __name__) for f in (theirs.vq, theirs.py_vq, theirs.whiten))
 kmeans, kmeans2 = (mirror(f, __name__) for f in (theirs.kmeans, theirs.kmeans2))
 
 
@@ -51,6 +51,12 @@ def _vq(obs: Value, code_book: Value, check_finite: bool = True) -> Any:
     return codes, np.linalg.norm(apart if apart.ndim > 1 else apart[:, None], axis=-1)
 
 
+def _py_vq(obs: Value, code_book: Value, check_finite: bool = True) -> Any:
+    """The same as SciPy writes it in Python, with numbers of NumPy's usual integers."""
+    codes, distances = _vq(obs, code_book)
+    return codes.astype(np.intp), distances
+
+
 def _whiten(obs: Value, check_finite: bool = True) -> Value:
     """Columns over their standard deviations; those that do not vary stay as they are."""
     obs = lift(obs)
@@ -60,6 +66,7 @@ def _whiten(obs: Value, check_finite: bool = True) -> Value:
 
 constant(_nearest, batch="loop")
 composite(vq, _vq, batch="loop")
+composite(py_vq, _py_vq, batch="loop")
 composite(whiten, _whiten, batch="loop")
 unsupported(
     kmeans,
@@ -67,4 +74,4 @@ unsupported(
     reason="a search that begins at random: take its centres of plain observations, then vq",
 )
 
-__all__ = ["kmeans", "kmeans2", "vq", "whiten"]
+__all__ = ["kmeans", "kmeans2", "py_vq", "vq", "whiten"]

@@ -123,13 +123,12 @@ class Formulas:
         return np.exp(law.logpdf(*args)) if law.pdf is None else law.pdf(*args)
 
     def cdf(self, *args: Any) -> Any:
-        # In place of 1 - exp: the slope of -expm1 is 1 - out, which loses digits as out nears 1.
         if self._cdf is not None:
             return self._cdf(*args)
         if self._logcdf is not None:
             return np.exp(self._logcdf(*args))
         if self._logsf is not None:
-            return 1 - np.exp(self._logsf(*args))
+            return -np.expm1(self._logsf(*args))
         assert self._sf is not None
         return 1 - self._sf(*args)
 
@@ -139,7 +138,7 @@ class Formulas:
         if self._logsf is not None:
             return np.exp(self._logsf(*args))
         if self._logcdf is not None:
-            return 1 - np.exp(self._logcdf(*args))
+            return -np.expm1(self._logcdf(*args))
         assert self._cdf is not None
         return 1 - self._cdf(*args)
 

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation as PlainRotation
 
-from tapegrad import stop_gradient
 from tapegrad._core.types import Value
-from tapegrad._core.values import in_trace, lift, untraced
+from tapegrad._core.values import any_true, in_trace, lift, untraced
 from tapegrad._errors import NotDifferentiableError
+from tapegrad.scipy.linalg import polar
 
-_NEWTON_STEPS = 12
 _SMALL = 1e-3  # where the next term of a series is below the rounding
 
 
@@ -65,14 +64,19 @@ class Rotation:
 
     @classmethod
     def from_matrix(cls, matrix: Value) -> Rotation:
-        """The rotations nearest to matrices; nan where a determinant is not positive.
+        """The rotations nearest to matrices of positive determinant; ValueError for others.
 
         A matrix that is orthogonal moves with the rotations: by the antisymmetric part alone.
         """
         m = _as_array(matrix)
         if m.shape[-2:] != (3, 3):
             raise ValueError(f"Rotation.from_matrix: expected shape (..., 3, 3), got {m.shape}.")
-        m = _orthogonal(m)
+        if any_true(np.linalg.det(untraced(m)) <= 0):
+            raise ValueError(
+                "Rotation.from_matrix: expected matrices of positive determinant, got another: a "
+                "reflection is no rotation. Turn one of its axes around."
+            )
+        m = polar(m)[0]
         trace = m[..., 0, 0] + m[..., 1, 1] + m[..., 2, 2]
         diagonal = np.stack([m[..., 0, 0], m[..., 1, 1], m[..., 2, 2], trace], axis=-1)
         candidates = [_largest(m, trace, k) for k in range(4)]
@@ -213,17 +217,6 @@ class Rotation:
         if self.single:
             raise TypeError("Single rotation is not subscriptable.")
         return Rotation(self._quaternion[index])
-
-
-def _orthogonal(m: Value) -> Value:
-    """The nearest rotation matrices (N. Higham, Computing the polar decomposition, 1986).
-
-    Newton's iteration, in which digits double at the end and halvings lead there: singular values
-    from 0.01 to 100 converge.
-    """
-    for _ in range(_NEWTON_STEPS):
-        m = (m + np.swapaxes(np.linalg.inv(m), -1, -2)) / 2
-    return np.where((np.linalg.det(stop_gradient(m)) > 0)[..., None, None], m, np.nan)
 
 
 def _checked(x: Value, count: int) -> Value:

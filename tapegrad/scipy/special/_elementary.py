@@ -21,7 +21,7 @@ _LN2, _LN10, _DEGREE = math.log(2), math.log(10), math.pi / 180
 elementwise(sp.cbrt, Over(lambda out, _x: 3 * out * out), strong=True)
 elementwise(sp.exp2, lambda out, _x: _LN2 * out, strong=True)
 elementwise(sp.exp10, lambda out, _x: _LN10 * out, strong=True)
-elementwise(sp.expm1, lambda out, _x: out + 1, strong=True)
+elementwise(sp.expm1, lambda _out, x: np.exp(x), strong=True)  # see np.expm1
 elementwise(sp.log1p, Over(lambda _out, x: 1 + x), strong=True)
 elementwise(sp.exprel, lambda _out, x: exp_moment(1)(x), strong=True)
 

@@ -12,6 +12,8 @@ from hypothesis.stateful import run_state_machine_as_test
 
 import tapegrad
 from tapegrad.testing import GraphError, GraphMachine
+from tapegrad.testing._machines.reference import Slope
+from tapegrad.testing._machines.slopes import WAYS, partials
 from tapegrad.testing.machines import TapegradMachine, TorchMachine
 
 QUICK = settings(
@@ -189,6 +191,19 @@ def test_kinks_are_no_bugs():
         operations = ("np.maximum({0}, {0}.copy())", "np.abs({0} * 0.0)", "np.maximum({0}, {1})")
 
     run_state_machine_as_test(Ties, settings=QUICK)
+
+
+def test_ways_that_agree_by_chance_at_a_tie_are_uncertain():
+    """Three equal elements, sorted: each that moves alone reaches the first or the last place."""
+    weights = np.array([0.9, 1.0, 0.9])
+    start = Slope(np.stack([weights] * len(WAYS)), weights, np.zeros(3))
+    sort = partials(lambda points: np.sort(points[0]), [np.ones(3)], 0)
+    copies = partials(lambda points: np.repeat(points[0], 3), [np.ones(1)], 0)
+    slope = start.through(sort).through(copies)
+    np.testing.assert_allclose(slope.ways[:, 0], 2.7)
+    assert abs(slope.best[0] - 2.8) < slope.error[0] < np.inf
+    smooth = start.through(partials(lambda points: np.sin(points[0]), [np.ones(3)], 0))
+    assert np.all(smooth.error < 1e-12)
 
 
 def test_a_machine_says_how_derivatives_are_taken():

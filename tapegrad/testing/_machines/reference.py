@@ -83,14 +83,19 @@ class Entry:
 
 
 class Slope(NamedTuple):
-    """A gradient in all the ways of measuring, and the sum of the sizes of what it adds up."""
+    """A gradient in all the ways of measuring, and the sum of the sizes of what it adds up.
+
+    Beside a tie the ways may differ in each step and agree in the end by chance: the gap adds up
+    what they differ by.
+    """
 
     ways: Array  # (ways, size)
     size: Array
+    gap: Array
 
     @classmethod
     def zeros(cls, size: int) -> Slope:
-        return cls(np.zeros((len(WAYS), size)), np.zeros(size))
+        return cls(np.zeros((len(WAYS), size)), np.zeros(size), np.zeros(size))
 
     @property
     def best(self) -> Array:
@@ -99,15 +104,29 @@ class Slope(NamedTuple):
     @property
     def error(self) -> Array:
         """What the best is off by, as the other ways tell."""
-        with np.errstate(invalid="ignore"):
-            error = np.max(np.abs(self.ways - self.ways[0]), axis=0)
+        error = np.maximum(_apart(self.ways), self.gap)
         return np.where(np.isfinite(error), error, np.inf)
 
     def plus(self, other: Slope) -> Slope:
-        return Slope(self.ways + other.ways, self.size + other.size)
+        return Slope(self.ways + other.ways, self.size + other.size, self.gap + other.gap)
 
     def times(self, factor: float) -> Slope:
-        return Slope(self.ways * factor, self.size * abs(factor))
+        return Slope(self.ways * factor, self.size * abs(factor), self.gap * abs(factor))
+
+    def through(self, partial: Array) -> Slope:
+        """The gradient by what a step takes: of its result, by partials (ways, out, in)."""
+        with np.errstate(all="ignore"):
+            ways = np.einsum("wo,woi->wi", self.ways, partial)
+            best = np.abs(partial[0])
+            gap = self.gap @ best + self.size @ _apart(partial)
+            return Slope(ways, self.size @ best, gap)
+
+
+def _apart(ways: Array) -> Array:
+    """What the first way is off by from the others."""
+    with np.errstate(invalid="ignore"):
+        found: Array = np.max(np.abs(ways - ways[0]), axis=0)
+    return found
 
 
 class Reference:
@@ -259,7 +278,8 @@ class Reference:
         )
         start = np.zeros(value.memory.content.size)
         np.add.at(start, places.reshape(-1), cotangent.reshape(-1))
-        found = {value.memory.slot: Slope(np.stack([start] * len(WAYS)), np.abs(start))}
+        ways = np.stack([start] * len(WAYS))
+        found = {value.memory.slot: Slope(ways, np.abs(start), np.zeros(start.size))}
         visited = []
         for entry in reversed(self.entries):
             if entry.out not in found:
@@ -267,10 +287,7 @@ class Reference:
             visited.append(entry)
             found[entry.out] = found[entry.out].times(self.hooks.get(entry.out, 1.0))
             for slot, partial in entry.parts:
-                with np.errstate(all="ignore"):
-                    ways = np.einsum("wo,woi->wi", found[entry.out].ways, partial)
-                    size = found[entry.out].size @ np.abs(partial[0])
-                part = Slope(ways, size)
+                part = found[entry.out].through(partial)
                 found[slot] = found[slot].plus(part) if slot in found else part
         made = {entry.out for entry in self.entries}
         for slot in found.keys() - made:  # leaves
@@ -295,7 +312,7 @@ class Reference:
             moved(np.longdouble(0.0))
             # LAPACK, for one, has no longdouble.
             kind = np.longdouble if kinds <= {np.longdouble} else np.float64
-            return Slope(*bend(moved, kind))
+            return Slope(*bend(moved, kind), np.zeros(1))
         except Unfit:  # beside the point
             return None
 

@@ -372,7 +372,8 @@ class _NumPy:
     def __getattr__(self, name: str) -> Any:
         found = getattr(np, name)
         if name in _MAKING:
-            return functools.partial(_made, found)
+            found = functools.partial(_made, found)
+        setattr(self, name, found)  # nobody asks here again
         return found
 
 
@@ -381,7 +382,9 @@ class _Math:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(math, name)
-        return functools.partial(decide, found) if name in ("isfinite", "isnan") else found
+        found = functools.partial(decide, found) if name in ("isfinite", "isnan") else found
+        setattr(self, name, found)
+        return found
 
 
 class _Noticed(Asked):

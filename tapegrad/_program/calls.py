@@ -7,6 +7,7 @@ know how NumPy's protocols reach a value, nor single functions.
 from __future__ import annotations
 
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,7 @@ from tapegrad._program.functions import (
     shape_is_known,
 )
 from tapegrad._program.program import CONSTANT, HOLE, Ref, Step, own_copy
-from tapegrad._program.recorded import Recorded
+from tapegrad._program.recorded import Recorded, is_settled
 from tapegrad._program.recorder import Recorder, name_of_function
 
 INTO_PLAIN = "it writes a value into a plain array: make that with np.zeros_like"
@@ -40,16 +41,20 @@ def is_ours(values: tuple[Any, ...]) -> bool:
     return found is None or type(found) is Recorded
 
 
+# Arguments that hold nothing that is recorded.
+_ATOMS = frozenset((int, float, complex, bool, str, type(None), np.ndarray, np.float64, np.dtype))
+
+
 def raw(value: Any) -> Any:
     """Arguments with the values of what is recorded."""
     kind = type(value)
     if kind is Recorded:
         return value._value
     if kind is tuple or kind is list:
-        return kind([raw(part) for part in value])
+        return kind([part if type(part) in _ATOMS else raw(part) for part in value])
     if kind is dict:
         return {key: raw(part) for key, part in value.items()}
-    if kind is slice:
+    if kind is slice and not is_settled(value):
         return slice(raw(value.start), raw(value.stop), raw(value.step))
     return value
 
@@ -60,16 +65,12 @@ def referred(value: Any) -> Any:
     if kind is Recorded:
         return Ref(value.at)
     if kind is tuple or kind is list:
-        return kind([referred(part) for part in value])
+        return kind([part if type(part) in _ATOMS else referred(part) for part in value])
     if kind is dict:
         return {key: referred(part) for key, part in value.items()}
-    if kind is slice:
+    if kind is slice and not is_settled(value):
         return slice(referred(value.start), referred(value.stop), referred(value.step))
     return value
-
-
-# Arguments that hold nothing that is recorded.
-_ATOMS = frozenset((int, float, complex, bool, str, type(None), np.ndarray, np.float64, np.dtype))
 
 
 def _opened(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -164,8 +165,11 @@ def _parts(recorder: Recorder, value: Any, at: int, call: Logged, args: tuple[An
 def called_plainly(function: Any, args: Any, kwargs: Any) -> Any:
     """What a function gives for plain values, of which nothing is recorded.
 
-    A function of our own may run transforms, which must not make recorded arrays in there.
+    A function of our own may run transforms, which must not make recorded arrays in there. One in
+    C runs none.
     """
+    if type(function) is types.BuiltinFunctionType:
+        return function(*args, **kwargs)
     token = RECORDING.set(None)
     try:
         return function(*args, **kwargs)
@@ -249,9 +253,10 @@ def mutated(
         function(target._value, *raw(args), **raw(kwargs))  # raises, as numbers cannot be written
         return
     memory = target.memory
-    given, named = referred(args), referred(kwargs)
+    plain, given = _opened(args)
+    named = referred(kwargs) if kwargs else kwargs
     whole = Ref(memory.at)
-    _tried(recorder, function, (target._value, *raw(args)), raw(kwargs))
+    _tried(recorder, function, (target._value, *plain), raw(kwargs) if kwargs else kwargs)
     steps = target.steps
     memory.at = recorder.log(function, (whole, *given), named, memory.owner, steps)
     memory.version += 1

@@ -196,7 +196,10 @@ def shape_is_known(function: Any) -> bool:
     if isinstance(function, np.ufunc) or function in _SHAPE_KNOWN:
         return True
     module = getattr(function, "__module__", None) or "numpy"
-    return module.partition(".")[0] in ("numpy", "_operator", "operator", "tapegrad")
+    known = module.partition(".")[0] in ("numpy", "_operator", "operator", "tapegrad")
+    if known and type(function) is types.BuiltinFunctionType:
+        _SHAPE_KNOWN.add(function)
+    return known
 
 
 _SHAPE_KNOWN: set[Any] = set()

@@ -119,7 +119,7 @@ class Recorded(Mapped):
 
     @property
     def size(self) -> int:
-        return int(np.size(self._value))
+        return int(getattr(self._value, "size", 1))
 
     @property
     def itemsize(self) -> int:
@@ -375,12 +375,21 @@ def settled_index(index: Any) -> Any:
     """An index whose slices have integers for bounds: the shape of a part depends on them."""
     kind = type(index)
     if kind is slice:
-        parts = (index.start, index.stop, index.step)
-        if any(type(part) is Recorded for part in parts):
+        if not is_settled(index):
+            parts = (index.start, index.stop, index.step)
             return slice(*[part if part is None else operator.index(part) for part in parts])
     elif kind is tuple:
         return tuple([settled_index(part) for part in index])
     return index
 
 
-__all__ = ["Recorded", "settled_index"]
+def is_settled(index: slice) -> bool:
+    """Whether none of a slice's bounds is recorded."""
+    return (
+        type(index.start) is not Recorded
+        and type(index.stop) is not Recorded
+        and type(index.step) is not Recorded
+    )
+
+
+__all__ = ["Recorded", "is_settled", "settled_index"]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._native.complex_parts import in_parts
 from tapegrad._native.expansion import expanded
 from tapegrad._native.native_path import ALIGNMENT, Divided, Path, paths_of
 from tapegrad._native.regions import Array, Call, Memory, Unfit
@@ -369,7 +370,8 @@ class NativeRunner:
         known = paths_of(block, MOST_NATIVE)
         for blocks in known if len(known) <= MOST_NATIVE else ():
             try:
-                path = Path(expanded(blocks, list(inputs)), inputs, threads)
+                blocks = in_parts(expanded(blocks, list(inputs)), list(inputs))
+                path = Path(blocks, inputs, threads)
             except Unfit:
                 continue
             except Exception as error:  # noqa: BLE001 - the program runs in NumPy, with a warning

@@ -1,0 +1,611 @@
+"""Complex arrays as two real ones: runs of complex arithmetic in a path, by parts.
+
+Knows what elementwise functions, moves and sums of complex numbers are in real and imaginary
+parts. Must not know what calls of real numbers mean as code (`meanings.py`).
+
+Registers hold real numbers. So where a path computes with complex ones for a while, it does with
+their parts, which are real arrays. What takes a whole one (a Fourier transform, a product of
+matrices, the caller) is given one that is joined for it. A run of such calls is taken by parts
+where it has more calls than it needs joints.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.fit import has_nan, holds_infinity, is_finite, is_sound, is_sound_sum
+from tapegrad._native.meanings import unbound
+from tapegrad._native.native_ops import UFUNC_OF
+from tapegrad._native.regions import Unfit
+from tapegrad._program.functions import (
+    EXPECTATIONS,
+    METHODS,
+    add_part,
+    attribute,
+    method,
+    method_of_ufunc,
+)
+from tapegrad._program.passes import Block
+from tapegrad._program.program import (
+    CONSTANT,
+    INPUT,
+    OWN,
+    Node,
+    Ref,
+    Results,
+    references,
+    references_of,
+    renamed,
+    rewritten,
+)
+
+Path = list[tuple[Block, Any]]
+Pair = tuple[Any, Any]  # the parts of a complex argument: references, or constants
+
+REAL_OF: dict[Any, Any] = {np.dtype("c16"): np.dtype("f8"), np.dtype("c8"): np.dtype("f4")}
+
+
+def in_parts(blocks: Path, inputs: list[Any]) -> Path:
+    """A path whose runs of complex arithmetic are made of real arithmetic."""
+    values = [*inputs, *[node for block, _ in blocks for _, node in block.nodes]]
+    if not any(getattr(value, "dtype", None) in REAL_OF for value in values):
+        return blocks
+    runs = _Runs(blocks, inputs)
+    return _Parting(blocks, runs).path if runs.parted else blocks
+
+
+# --- Arithmetic ---------------------------------------------------------------------------------
+
+
+class _Real:
+    """A real part, as an argument of a call; what is computed with it are calls of the path."""
+
+    __slots__ = ("argument", "made")
+
+    def __init__(self, argument: Any, made: Callable[..., Any]) -> None:
+        self.argument, self.made = argument, made
+
+    def __add__(self, other: Any) -> _Real:
+        return _call(np.add, self, other)
+
+    def __sub__(self, other: Any) -> _Real:
+        return _call(np.subtract, self, other)
+
+    def __mul__(self, other: Any) -> _Real:
+        return _call(np.multiply, self, other)
+
+    def __truediv__(self, other: Any) -> _Real:
+        return _call(np.divide, self, other)
+
+    def __neg__(self) -> _Real:
+        return _call(np.negative, self)
+
+
+Complex = tuple[_Real, _Real]
+
+
+def _call(function: Any, *args: Any) -> _Real:
+    made = next(x.made for x in args if type(x) is _Real)
+    plain = tuple([x.argument if type(x) is _Real else x for x in args])
+    return _Real(made(function, plain), made)
+
+
+def _where(condition: _Real, x: Any, y: Any) -> _Real:
+    return _call(np.where, condition, x, y)
+
+
+def _is_zero(x: _Real) -> _Real:
+    return _call(np.equal, x, 0)
+
+
+def _both(x: _Real, y: _Real) -> _Real:
+    return _call(np.logical_and, x, y)
+
+
+def _product(z: Complex, w: Complex) -> Complex:
+    return z[0] * w[0] - z[1] * w[1], z[0] * w[1] + z[1] * w[0]
+
+
+def _square(z: Complex) -> Complex:
+    return z[0] * z[0] - z[1] * z[1], z[0] * z[1] + z[1] * z[0]
+
+
+def _quotient(z: Complex, w: Complex) -> Complex:
+    """R. L. Smith's (Algorithm 116, Comm. ACM 5, 1962), in the order in which NumPy computes."""
+    across, upright = _call(np.absolute, w[0]), _call(np.absolute, w[1])
+    flat = _call(np.greater_equal, across, upright)
+    large, small = _where(flat, w[0], w[1]), _where(flat, w[1], w[0])
+    ratio = small / large
+    scale = _call(np.divide, 1.0, large + small * ratio)
+    real = (_where(flat, z[0], z[1]) + _where(flat, z[1], z[0]) * ratio) * scale
+    imag = _where(flat, z[1] - z[0] * ratio, z[1] * ratio - z[0]) * scale
+    nothing = _both(_is_zero(across), _is_zero(upright))
+    return _where(nothing, z[0] / across, real), _where(nothing, z[1] / across, imag)
+
+
+def _exponential(z: Complex) -> Complex:
+    """exp(x) (cos y + i sin y), at infinities and NaNs with the values of C99, annex G.6.3.1."""
+    x, y = z
+    large = _call(np.greater, x, 700)  # exp(x / 2) does not overflow where exp(x) cos y may not
+    size = _call(np.exp, _where(large, x * 0.5, x))
+    again = _where(large, size, 1)
+    real = size * _call(np.cos, y) * again
+    imag = size * _call(np.sin, y) * again
+    strange = _both(_call(np.isinf, x), _call(np.logical_not, _call(np.isfinite, y)))
+    real = _where(strange, size, real)
+    vanishes = _both(strange, _call(np.less, x, 0))
+    imag = _where(vanishes, _call(np.copysign, 0.0, y), imag)
+    return real, _where(_is_zero(y), y, imag)
+
+
+def _sign(z: Complex) -> Complex:
+    """z / |z|; of one infinite part, that part's sign."""
+    x, y = z
+    size = _call(np.hypot, x, y)
+    tall, high = _call(np.isinf, x), _call(np.isinf, y)
+    one = _call(np.not_equal, tall, high)
+    plain = _call(np.logical_not, _call(np.logical_or, one, _is_zero(size)))
+
+    def part(v: _Real, infinite: _Real) -> _Real:
+        return _where(plain, v / size, _where(_both(one, infinite), _call(np.sign, v), 0.0))
+
+    return part(x, tall), part(y, high)
+
+
+# Functions of complex arguments with a complex result.
+_COMPLEX: dict[Any, Callable[..., Complex]] = {
+    np.add: lambda z, w: (z[0] + w[0], z[1] + w[1]),
+    np.subtract: lambda z, w: (z[0] - w[0], z[1] - w[1]),
+    np.multiply: _product,
+    np.divide: _quotient,
+    np.negative: lambda z: (-z[0], -z[1]),
+    np.positive: lambda z: z,
+    np.conjugate: lambda z: (z[0], -z[1]),
+    np.square: _square,
+    np.exp: _exponential,
+    np.sign: _sign,
+}
+# Functions of complex arguments with a real result, or truth values.
+_TO_REAL: dict[Any, Callable[..., _Real]] = {
+    np.absolute: lambda z: _call(np.hypot, z[0], z[1]),
+    np.equal: lambda z, w: _both(_call(np.equal, z[0], w[0]), _call(np.equal, z[1], w[1])),
+    np.not_equal: lambda z, w: _call(
+        np.logical_or, _call(np.not_equal, z[0], w[0]), _call(np.not_equal, z[1], w[1])
+    ),
+    np.isfinite: lambda z: _both(_call(np.isfinite, z[0]), _call(np.isfinite, z[1])),
+    np.isnan: lambda z: _call(np.logical_or, _call(np.isnan, z[0]), _call(np.isnan, z[1])),
+}
+# Functions whose first argument may be complex, which do with each part what they do with it.
+_BY_PART = frozenset(
+    (operator.getitem, np.expand_dims, np.transpose, np.squeeze, np.broadcast_to, np.reshape)
+)
+_METHODS_BY_PART = frozenset(("reshape", "transpose", "broadcast_to", "ravel", "copy", "squeeze"))
+_SUMS = frozenset((np.sum, np.add.reduce, method_of_ufunc(np.add, "reduce"), method("sum")))
+_WRITES = frozenset((operator.setitem, add_part, operator.iadd, operator.isub))
+_MADE = {np.zeros: 0, np.zeros_like: 0, np.empty: 0, np.ones: 1, np.ones_like: 1}
+_REAL, _IMAG = attribute("real"), attribute("imag")
+_PARTS: dict[Any, int] = {_REAL: 0, _IMAG: 1, np.real: 0, np.imag: 1}
+_CONJUGATES = frozenset(("conj", "conjugate"))
+_TO_TRUTH = frozenset(
+    (
+        np.equal,
+        np.not_equal,
+        np.less,
+        np.greater,
+        np.greater_equal,
+        np.isfinite,
+        np.isinf,
+        np.isnan,
+        np.logical_and,
+        np.logical_or,
+        np.logical_not,
+    )
+)
+# Questions about an array whose answer, if it is this one, is that for both parts.
+_OF_BOTH = {
+    is_finite: True,
+    is_sound: True,
+    is_sound_sum: True,
+    has_nan: False,
+    holds_infinity: False,
+}
+
+
+def _plain(node: Node) -> Node:
+    """A call as one of a ufunc, where it is that of a method, a rule or an operator."""
+    node = unbound(node)
+    function, args = node.function, node.args
+    if METHODS.get(function) in _CONJUGATES and len(args) == 1:
+        function = np.conjugate
+    function = UFUNC_OF.get(function, function)
+    squares = function is np.power and type(args[1]) in (int, float) and args[1] == 2
+    if squares:
+        function, args = np.square, args[:1]
+    return node if function is node.function else node.again(function, args, node.kwargs)
+
+
+def _is_by_part(node: Node) -> bool:
+    """Whether a call moves the elements of its first argument, or adds them up."""
+    if node.function in _SUMS:
+        return all(
+            key in ("axis", "keepdims") or value is None or value is np._NoValue
+            for key, value in node.kwargs.items()
+        )
+    return _moves(node.function) and not node.kwargs
+
+
+def _moves(function: Any) -> bool:
+    return function in _BY_PART or METHODS.get(function) in _METHODS_BY_PART
+
+
+def _computes(node: Node) -> bool:
+    """Whether a call is elementwise, of complex numbers."""
+    return node.dtype in REAL_OF and isinstance(node.function, np.ufunc)
+
+
+# --- Which calls --------------------------------------------------------------------------------
+
+
+class _Runs:
+    """Which nodes of a path are taken by parts: the runs of them that pay."""
+
+    def __init__(self, blocks: Path, inputs: list[Any]) -> None:
+        self.nodes: dict[int, Node] = {}
+        for at, value in enumerate(inputs):
+            self.nodes[at] = Node(INPUT, (), {})
+            self.nodes[at].describe(value, OWN)
+        self.run: dict[int, int] = {}  # by node that could be, another of its run, or itself
+        for block, _ in blocks:
+            for at, node in block.nodes:
+                self.nodes[at] = node if node.steps is not None else _plain(node)
+                if self._can_be(self.nodes[at]):
+                    self._join_run(at, node)
+        self.parted = self._paying(blocks)
+
+    def _can_be(self, node: Node) -> bool:
+        function, args = node.function, node.args
+        if node.steps is not None:
+            return self._is_known_write(node)
+        if function in EXPECTATIONS:
+            question, answer = EXPECTATIONS[function]
+            return _OF_BOTH.get(question) is answer and self._is_complex(args[1])
+        is_number = node.kind is np.ndarray or issubclass(node.kind, np.generic)
+        if not is_number or 0 in node.shape or not self._is_about_complex(node):
+            return False
+        if function in _PARTS:
+            return not node.kwargs
+        if function in _MADE:
+            return node.kind is np.ndarray
+        if _is_by_part(node):
+            return self._is_complex(args[0]) and not self._hold_complex((args[1:], node.kwargs))
+        if function is np.where:
+            is_known, args = len(args) == 3 and not self._is_complex(args[0]), args[1:]
+        else:
+            is_known = function in (_COMPLEX if node.dtype in REAL_OF else _TO_REAL)
+        return is_known and not node.kwargs and self._are_of_one_kind(node, args)
+
+    def _is_known_write(self, node: Node) -> bool:
+        """Whether a write of complex numbers is one into each part."""
+        return (
+            node.function in _WRITES
+            and node.dtype in REAL_OF
+            and 0 not in node.shape
+            and not node.kwargs
+            and not self._hold_complex((node.args[1:-1], node.steps))
+            and self._are_of_one_kind(node, (node.args[0], node.args[-1]))
+            and all(_moves(step.function) for step in node.steps or ())
+        )
+
+    def _hold_complex(self, template: Any) -> bool:
+        return any(self.nodes[x].dtype in REAL_OF for x in references(template))
+
+    def _is_about_complex(self, node: Node) -> bool:
+        return node.dtype in REAL_OF or any(map(self._is_complex, node.args))
+
+    def _dtype(self, arg: Any) -> Any:
+        return self.nodes[arg.at].dtype if type(arg) is Ref else getattr(arg, "dtype", None)
+
+    def _is_complex(self, arg: Any) -> bool:
+        return self._dtype(arg) in REAL_OF or type(arg) is complex
+
+    def _are_of_one_kind(self, node: Node, args: tuple[Any, ...]) -> bool:
+        """Whether no argument is cast to another precision before NumPy computes."""
+        kinds = {REAL_OF[node.dtype]} if node.dtype in REAL_OF else set()
+        for arg in args:
+            dtype = self._dtype(arg)
+            if dtype is not None:
+                kinds.add(REAL_OF.get(dtype, dtype))
+            elif type(arg) not in (int, float, complex):
+                return False
+        return len(kinds) == 1 and kinds <= set(REAL_OF.values())
+
+    def _root(self, at: int) -> int:
+        while self.run[at] != at:
+            self.run[at] = self.run[self.run[at]]  # half as far, next time
+            at = self.run[at]
+        return at
+
+    def _join_run(self, at: int, node: Node) -> None:
+        self.run[at] = at
+        for x in references_of(node):
+            if x in self.run and self.nodes[x].dtype in REAL_OF:
+                self.run[self._root(x)] = at
+
+    def _paying(self, blocks: Path) -> set[int]:
+        """The nodes of the runs that compute more than is joined and taken apart for them.
+
+        None are where most of the complex arithmetic is in no run: see `Lowered.is_numpys`.
+        """
+        gains: dict[int, int] = dict.fromkeys(self.run, 0)
+        for at in self.run:
+            function = self.nodes[at].function
+            if function in _COMPLEX or function in _TO_REAL or function in _WRITES:
+                gains[self._root(at)] += self._cost(at)
+        for at in self._needed_whole(blocks):
+            gains[self._root(at)] -= self._cost(at, calls=2)
+        for at, run in self._taken_apart():
+            gains[run] -= self._cost(at, calls=2)
+        parted = {at for at in self.run if gains[self._root(at)] > 0}
+        left = [at for at, node in self.nodes.items() if at not in parted and _computes(node)]
+        if sum(map(self._cost, left)) > sum(gain for gain in gains.values() if gain > 0):
+            return set()
+        return parted
+
+    def _cost(self, at: int, calls: int = 1) -> int:
+        """About what a pass over a value takes: NumPy calls for 500 elements."""
+        return 500 * calls + math.prod(self.nodes[at].shape)
+
+    def _taken_apart(self) -> set[tuple[int, int]]:
+        """Complex values of no run, each with a run that computes with it."""
+        return {
+            (x, self._root(at))
+            for at in self.run
+            for x in references_of(self.nodes[at])
+            if x not in self.run and self.nodes[x].dtype in REAL_OF
+        }
+
+    def _needed_whole(self, blocks: Path) -> set[int]:
+        """Complex values of runs that others take as they are."""
+        found: set[int] = set()
+        for block, _ in blocks:
+            for at, node in block.nodes:
+                if at not in self.run:
+                    found.update(references_of(node))
+            if block.read is not None:
+                found.add(block.read.at)
+            if block.out is not None:
+                found.update(references((block.out.leaves, [ref for _, ref in block.writes])))
+        return {x for x in found if x in self.run and self.nodes[x].dtype in REAL_OF}
+
+
+# --- By parts -----------------------------------------------------------------------------------
+
+
+class _Parting:
+    """One walk along a path, which writes it anew."""
+
+    def __init__(self, blocks: Path, runs: _Runs) -> None:
+        self.parted = runs.parted
+        self.nodes = dict(runs.nodes)
+        self.next = 1 + max(self.nodes)
+        self.parts: dict[int, Pair] = {}  # of complex values
+        self.whole: set[int] = set()  # the parted ones that have been joined
+        self.stand_ins: dict[int, Any] = {}
+        self.path: Path = []
+        for block, answer in blocks:
+            self.block = Block()
+            for at, node in block.nodes:
+                self._node(at, node)
+            self._end(block)
+            self.path.append((self.block, answer))
+
+    def _end(self, block: Block) -> None:
+        made = self.block
+        made.careful, made.recordings = block.careful, block.recordings
+        if block.read is not None:
+            self._make_whole([Ref(block.read.at)])
+            stands = self.stand_ins.get(block.read.at, Ref(block.read.at))
+            if type(stands) is not Ref:  # a constant, which is asked nothing
+                raise Unfit
+            made.read = block.read._replace(at=stands.at)
+        if block.out is not None:
+            self._make_whole((block.out.leaves, [ref for _, ref in block.writes]))
+            leaves = rewritten(block.out.leaves, self.stand_ins)
+            made.out = Results(leaves, block.out.structure)
+            made.writes = tuple([(i, rewritten(ref, self.stand_ins)) for i, ref in block.writes])
+
+    def _node(self, at: int, node: Node) -> None:
+        if at not in self.parted:
+            self._make_whole([Ref(x) for x in references_of(node)])
+            self.block.nodes.append((at, renamed(node, self.stand_ins)))
+            return
+        node = self.nodes[at]
+        if node.function in EXPECTATIONS:
+            before, asked = rewritten(node.args[0], self.stand_ins), self._parts_of(node.args[1])
+            first = self._add(node.again(node.function, (before, asked[0])))
+            self.block.nodes.append((at, node.again(node.function, (Ref(first), asked[1]))))
+        elif node.dtype in REAL_OF:
+            self.parts[at] = self._pair(node)
+        else:
+            self.stand_ins[at] = self._real(node)
+
+    def _pair(self, node: Node) -> Pair:
+        """The parts of a complex result."""
+        made = self._maker(node)
+        if node.function is np.where:
+            condition = rewritten(node.args[0], self.stand_ins)
+            first, second = self._pairs_of(node, node.args[1:])
+            real, imag = [made(np.where, (condition, first[k], second[k])) for k in (0, 1)]
+        elif node.steps is not None:
+            real, imag = self._written(node)
+        elif node.function in _MADE:
+            real, imag = [
+                np.full(node.shape, value, REAL_OF[node.dtype])
+                for value in (_MADE[node.function], 0)
+            ]
+        elif _is_by_part(node):
+            rest = rewritten(node.args[1:], self.stand_ins)
+            real, imag = [
+                self._moved(node, (part, *rest)) for part in self._parts_of(node.args[0])
+            ]
+        else:
+            found = _COMPLEX[node.function](*self._operands(node, made))
+            real, imag = [part.argument for part in found]
+        return self._shaped(node, real), self._shaped(node, imag)
+
+    def _written(self, node: Node) -> list[Any]:
+        """A write into both parts."""
+        base, value = self._pairs_of(node, (node.args[0], node.args[-1]))
+        index = rewritten(node.args[1:-1], self.stand_ins)
+        made = []
+        for whole, written in zip(base, value, strict=True):
+            whole = whole if type(whole) is Ref else np.ascontiguousarray(whole)
+            call = renamed(node, self.stand_ins)
+            call.args, call.dtype = (whole, *index, written), REAL_OF[node.dtype]
+            call.strides = self._strides(call, node)
+            made.append(Ref(self._add(call)))
+        return made
+
+    def _real(self, node: Node) -> Any:
+        """A real result."""
+        if node.function in _PARTS:
+            return self._parts_of(node.args[0])[_PARTS[node.function]]
+        return _TO_REAL[node.function](*self._operands(node, self._maker(node))).argument
+
+    def _operands(self, node: Node, made: Callable[..., Any]) -> list[Complex]:
+        pairs = self._pairs_of(node, node.args)
+        return [(_Real(real, made), _Real(imag, made)) for real, imag in pairs]
+
+    def _pairs_of(self, node: Node, args: tuple[Any, ...]) -> list[Pair]:
+        """The parts of arguments; numbers of Python's are cast first, as NumPy casts them."""
+        cast = self._computed_in(node).type
+        return [
+            tuple([cast(part) if type(part) in (int, float) else part for part in pair])
+            for pair in map(self._parts_of, args)
+        ]
+
+    def _computed_in(self, node: Node) -> Any:
+        """The real dtype in which a call is computed."""
+        real = REAL_OF.get(node.dtype, node.dtype)
+        if real.kind == "f":
+            return real
+        return next(x for x in map(self._real_dtype, node.args) if x is not None)
+
+    def _parts_of(self, arg: Any) -> Pair:
+        """The parts of an argument, which may be real."""
+        if type(arg) is not Ref:
+            return (arg.real, arg.imag) if np.iscomplexobj(arg) else (arg, 0.0)
+        node = self.nodes[arg.at]
+        if node.dtype not in REAL_OF:
+            return rewritten(arg, self.stand_ins), 0.0
+        found = self.parts.get(arg.at)
+        if found is None:
+            found = self.parts[arg.at] = self._view(arg, node, _REAL), self._view(arg, node, _IMAG)
+        return found
+
+    def _view(self, whole: Ref, node: Node, function: Any) -> Ref:
+        """A part of a complex value that is there."""
+        made = Node(function, (whole,), {})
+        made.dtype, made.shape, made.strides = REAL_OF[node.dtype], node.shape, node.strides
+        made.kind = np.ndarray if node.kind is np.ndarray else made.dtype.type
+        made.shares = whole.at if node.kind is np.ndarray else OWN
+        return Ref(self._add(made))
+
+    # -- Calls of real numbers -------------------------------------------------------------------
+
+    def _maker(self, node: Node) -> Callable[..., Any]:
+        """A function that adds calls of elementwise functions, as parts of a call, to the path."""
+        real = self._computed_in(node)
+
+        def made(function: Any, args: tuple[Any, ...]) -> Any:
+            if not any(type(arg) is Ref for arg in args):
+                with np.errstate(all="ignore"):
+                    return function(*args)
+            call = Node(function, args, {}, silent=node.silent)
+            call.dtype = np.dtype(bool) if function in _TO_TRUTH else real
+            call.shape = np.broadcast_shapes(*map(self._shape, args))
+            call.kind = np.ndarray if node.kind is np.ndarray else call.dtype.type
+            call.strides = self._strides(call, node)
+            return Ref(self._add(call))
+
+        return made
+
+    def _real_dtype(self, arg: Any) -> Any:
+        dtype = self.nodes[arg.at].dtype if type(arg) is Ref else getattr(arg, "dtype", None)
+        return REAL_OF.get(dtype, dtype)
+
+    def _shape(self, arg: Any) -> Any:
+        return self.nodes[arg.at].shape if type(arg) is Ref else np.shape(arg)
+
+    def _moved(self, node: Node, args: tuple[Any, ...]) -> Any:
+        """A call that moves or adds up elements, of one part."""
+        if not any(True for _ in references((args, node.kwargs))):
+            return node.function(*args, **node.kwargs)
+        call = Node(node.function, args, node.kwargs, silent=node.silent)
+        call.dtype, call.shape = REAL_OF[node.dtype], node.shape
+        call.kind = np.ndarray if node.kind is np.ndarray else call.dtype.type
+        call.strides = self._strides(call, node)
+        if node.shares != OWN:
+            call.shares = args[0].at if type(args[0]) is Ref else CONSTANT
+        return Ref(self._add(call))
+
+    def _strides(self, call: Node, node: Node) -> tuple[int, ...]:
+        """As the elements of the call that it is a part of lie, without gaps between the parts."""
+        if call.kind is not np.ndarray:
+            return ()
+        width = call.dtype.itemsize
+        if call.shape == node.shape and node.dtype in REAL_OF:
+            return tuple([step // node.dtype.itemsize * width for step in node.strides])
+        return np.empty(call.shape, call.dtype).strides
+
+    def _shaped(self, node: Node, part: Any) -> Any:
+        """A part with the shape of the whole: that of real numbers and one complex has less."""
+        if self._shape(part) == node.shape:
+            return part
+        if type(part) is not Ref:
+            return np.broadcast_to(np.asarray(part, REAL_OF[node.dtype]), node.shape)
+        call = Node(np.broadcast_to, (part, node.shape), {}, silent=node.silent)
+        call.kind, call.dtype, call.shape = np.ndarray, REAL_OF[node.dtype], node.shape
+        call.strides = self._strides(call, node)
+        return Ref(self._add(call))
+
+    def _add(self, node: Node) -> int:
+        at = self.next
+        self.next += 1
+        self.nodes[at] = node
+        self.block.nodes.append((at, node))
+        return at
+
+    def _make_whole(self, template: Any) -> None:
+        """Have the complex values that a call takes as they are joined."""
+        for at in references(template):
+            if at in self.parts and at in self.parted and at not in self.whole:
+                self.whole.add(at)
+                node = self.nodes[at]
+                made = node.again(_joint(node.dtype, node.kind is np.ndarray), self.parts[at])
+                made.shares = OWN
+                self.block.nodes.append((at, made))
+
+
+@functools.cache
+def _joint(dtype: Any, is_array: bool) -> Callable[..., Any]:
+    """The function that joins two parts."""
+
+    def join(real: Any, imag: Any) -> Any:
+        if not is_array:
+            return dtype.type(complex(real, imag))
+        whole = np.empty_like(real, dtype)
+        whole.real, whole.imag = real, imag
+        return whole
+
+    join.__qualname__ = f"joined to {dtype}"
+    return join
+
+
+__all__ = ["in_parts"]

@@ -200,6 +200,41 @@ def stiff(xp: Any, x: Any) -> Any:
     return y
 
 
+FREQUENCIES = np.linspace(0.1, 10, 500)
+
+
+def ladder(xp: Any, p: Any) -> Any:
+    """The power that a ladder of coils and capacitors lets through, by frequency."""
+    s = 1j * FREQUENCIES
+    z = 1 / (s * p[0] + 1)
+    for k in range(1, 6):
+        z = 1 / (s * p[k] + 1 / (1 + z))
+    return xp.sum(xp.abs(z) ** 2)
+
+
+ENERGIES = draw(1024)
+
+
+def qubits(xp: Any, angles: Any) -> Any:
+    """The mean energy of ten qubits, each turned by an angle."""
+    state = xp.ones(1024) / 32.0 + 0j
+    for k in range(10):
+        c, s = xp.cos(angles[k]), 1j * xp.sin(angles[k])
+        half = state.reshape(2**k, 2, -1)
+        a, b = half[:, 0], half[:, 1]
+        state = xp.stack([c * a - s * b, c * b - s * a], 1).reshape(-1)
+    return xp.sum(xp.abs(state) ** 2 * ENERGIES)
+
+
+MEASURED = np.abs(draw(64, 64)) * 50
+
+
+def phases(xp: Any, x: Any) -> Any:
+    """How far the diffraction pattern of a phase mask is from one that was measured."""
+    pattern = xp.abs(xp.fft.fft2(xp.exp(1j * x))) ** 2
+    return xp.sum((pattern - MEASURED) ** 2) * 1e-6
+
+
 def _weights(*sizes: int) -> list[np.ndarray]:
     return [draw(a, b, scale=a**-0.5) for a, b in pairwise(sizes)]
 
@@ -231,6 +266,9 @@ PROGRAMS: list[tuple[str, Callable[[Any, Any], Any], Any, int]] = [
     ("factors", factors, [draw(80, 60), draw(80, 5), draw(60, 5)], 1),
     ("walk n=300", walk, draw(300), 1),
     ("norms", norms, [draw(64, 64), draw(64)], 1),
+    ("ladder filter", ladder, np.abs(draw(6)) + 0.5, 1),
+    ("qubits", qubits, draw(10), 1),
+    ("phases, FFT", phases, draw(64, 64), 1),
     ("hvp chain 200, n=16", chain(200), draw(16), 2),
     ("hvp rosenbrock n=1000", rosenbrock, draw(1000), 2),
     ("hvp mlp small", mlp, [draw(32, 10), draw(32, 10), *_weights(10, 64, 64, 10)], 2),

@@ -1,7 +1,7 @@
 """Complex arrays as two real ones: runs of complex arithmetic in a path, by parts.
 
-Knows what elementwise functions, moves and sums of complex numbers are in real and imaginary
-parts. Must not know what calls of real numbers mean as code (`meanings.py`).
+Knows which calls have parts, where that pays, and how a path is written anew. Must not know
+formulas (`complex_arithmetic.py`), nor what calls of real numbers mean as code (`meanings.py`).
 
 Registers hold real numbers. So where a path computes with complex ones for a while, it does with
 their parts, which are real arrays. What takes a whole one (a Fourier transform, a product of
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.fit import has_nan, holds_infinity, is_finite, is_sound, is_sound_sum
+from tapegrad._native.complex_arithmetic import TO_COMPLEX, TO_REAL, TO_TRUTH, Complex, Real
 from tapegrad._native.meanings import unbound
 from tapegrad._native.native_ops import UFUNC_OF
 from tapegrad._native.regions import Unfit
@@ -60,127 +61,6 @@ def in_parts(blocks: Path, inputs: list[Any]) -> Path:
     return _Parting(blocks, runs).path if runs.parted else blocks
 
 
-# --- Arithmetic ---------------------------------------------------------------------------------
-
-
-class _Real:
-    """A real part, as an argument of a call; what is computed with it are calls of the path."""
-
-    __slots__ = ("argument", "made")
-
-    def __init__(self, argument: Any, made: Callable[..., Any]) -> None:
-        self.argument, self.made = argument, made
-
-    def __add__(self, other: Any) -> _Real:
-        return _call(np.add, self, other)
-
-    def __sub__(self, other: Any) -> _Real:
-        return _call(np.subtract, self, other)
-
-    def __mul__(self, other: Any) -> _Real:
-        return _call(np.multiply, self, other)
-
-    def __truediv__(self, other: Any) -> _Real:
-        return _call(np.divide, self, other)
-
-    def __neg__(self) -> _Real:
-        return _call(np.negative, self)
-
-
-Complex = tuple[_Real, _Real]
-
-
-def _call(function: Any, *args: Any) -> _Real:
-    made = next(x.made for x in args if type(x) is _Real)
-    plain = tuple([x.argument if type(x) is _Real else x for x in args])
-    return _Real(made(function, plain), made)
-
-
-def _where(condition: _Real, x: Any, y: Any) -> _Real:
-    return _call(np.where, condition, x, y)
-
-
-def _is_zero(x: _Real) -> _Real:
-    return _call(np.equal, x, 0)
-
-
-def _both(x: _Real, y: _Real) -> _Real:
-    return _call(np.logical_and, x, y)
-
-
-def _product(z: Complex, w: Complex) -> Complex:
-    return z[0] * w[0] - z[1] * w[1], z[0] * w[1] + z[1] * w[0]
-
-
-def _square(z: Complex) -> Complex:
-    return z[0] * z[0] - z[1] * z[1], z[0] * z[1] + z[1] * z[0]
-
-
-def _quotient(z: Complex, w: Complex) -> Complex:
-    """R. L. Smith's (Algorithm 116, Comm. ACM 5, 1962), in the order in which NumPy computes."""
-    across, upright = _call(np.absolute, w[0]), _call(np.absolute, w[1])
-    flat = _call(np.greater_equal, across, upright)
-    large, small = _where(flat, w[0], w[1]), _where(flat, w[1], w[0])
-    ratio = small / large
-    scale = _call(np.divide, 1.0, large + small * ratio)
-    real = (_where(flat, z[0], z[1]) + _where(flat, z[1], z[0]) * ratio) * scale
-    imag = _where(flat, z[1] - z[0] * ratio, z[1] * ratio - z[0]) * scale
-    nothing = _both(_is_zero(across), _is_zero(upright))
-    return _where(nothing, z[0] / across, real), _where(nothing, z[1] / across, imag)
-
-
-def _exponential(z: Complex) -> Complex:
-    """exp(x) (cos y + i sin y), at infinities and NaNs with the values of C99, annex G.6.3.1."""
-    x, y = z
-    large = _call(np.greater, x, 700)  # exp(x / 2) does not overflow where exp(x) cos y may not
-    size = _call(np.exp, _where(large, x * 0.5, x))
-    again = _where(large, size, 1)
-    real = size * _call(np.cos, y) * again
-    imag = size * _call(np.sin, y) * again
-    strange = _both(_call(np.isinf, x), _call(np.logical_not, _call(np.isfinite, y)))
-    real = _where(strange, size, real)
-    vanishes = _both(strange, _call(np.less, x, 0))
-    imag = _where(vanishes, _call(np.copysign, 0.0, y), imag)
-    return real, _where(_is_zero(y), y, imag)
-
-
-def _sign(z: Complex) -> Complex:
-    """z / |z|; of one infinite part, that part's sign."""
-    x, y = z
-    size = _call(np.hypot, x, y)
-    tall, high = _call(np.isinf, x), _call(np.isinf, y)
-    one = _call(np.not_equal, tall, high)
-    plain = _call(np.logical_not, _call(np.logical_or, one, _is_zero(size)))
-
-    def part(v: _Real, infinite: _Real) -> _Real:
-        return _where(plain, v / size, _where(_both(one, infinite), _call(np.sign, v), 0.0))
-
-    return part(x, tall), part(y, high)
-
-
-# Functions of complex arguments with a complex result.
-_COMPLEX: dict[Any, Callable[..., Complex]] = {
-    np.add: lambda z, w: (z[0] + w[0], z[1] + w[1]),
-    np.subtract: lambda z, w: (z[0] - w[0], z[1] - w[1]),
-    np.multiply: _product,
-    np.divide: _quotient,
-    np.negative: lambda z: (-z[0], -z[1]),
-    np.positive: lambda z: z,
-    np.conjugate: lambda z: (z[0], -z[1]),
-    np.square: _square,
-    np.exp: _exponential,
-    np.sign: _sign,
-}
-# Functions of complex arguments with a real result, or truth values.
-_TO_REAL: dict[Any, Callable[..., _Real]] = {
-    np.absolute: lambda z: _call(np.hypot, z[0], z[1]),
-    np.equal: lambda z, w: _both(_call(np.equal, z[0], w[0]), _call(np.equal, z[1], w[1])),
-    np.not_equal: lambda z, w: _call(
-        np.logical_or, _call(np.not_equal, z[0], w[0]), _call(np.not_equal, z[1], w[1])
-    ),
-    np.isfinite: lambda z: _both(_call(np.isfinite, z[0]), _call(np.isfinite, z[1])),
-    np.isnan: lambda z: _call(np.logical_or, _call(np.isnan, z[0]), _call(np.isnan, z[1])),
-}
 # Functions whose first argument may be complex, which do with each part what they do with it.
 _BY_PART = frozenset(
     (operator.getitem, np.expand_dims, np.transpose, np.squeeze, np.broadcast_to, np.reshape)
@@ -192,21 +72,6 @@ _MADE = {np.zeros: 0, np.zeros_like: 0, np.empty: 0, np.ones: 1, np.ones_like: 1
 _REAL, _IMAG = attribute("real"), attribute("imag")
 _PARTS: dict[Any, int] = {_REAL: 0, _IMAG: 1, np.real: 0, np.imag: 1}
 _CONJUGATES = frozenset(("conj", "conjugate"))
-_TO_TRUTH = frozenset(
-    (
-        np.equal,
-        np.not_equal,
-        np.less,
-        np.greater,
-        np.greater_equal,
-        np.isfinite,
-        np.isinf,
-        np.isnan,
-        np.logical_and,
-        np.logical_or,
-        np.logical_not,
-    )
-)
 # Questions about an array whose answer, if it is this one, is that for both parts.
 _OF_BOTH = {
     is_finite: True,
@@ -233,7 +98,7 @@ def _plain(node: Node) -> Node:
 def _is_by_part(node: Node) -> bool:
     """Whether a call moves the elements of its first argument, or adds them up."""
     if node.function in _SUMS:
-        return all(
+        return len(node.args) <= 2 and all(
             key in ("axis", "keepdims") or value is None or value is np._NoValue
             for key, value in node.kwargs.items()
         )
@@ -287,7 +152,7 @@ class _Runs:
         if function is np.where:
             is_known, args = len(args) == 3 and not self._is_complex(args[0]), args[1:]
         else:
-            is_known = function in (_COMPLEX if node.dtype in REAL_OF else _TO_REAL)
+            is_known = function in (TO_COMPLEX if node.dtype in REAL_OF else TO_REAL)
         return is_known and not node.kwargs and self._are_of_one_kind(node, args)
 
     def _is_known_write(self, node: Node) -> bool:
@@ -345,7 +210,7 @@ class _Runs:
         gains: dict[int, int] = dict.fromkeys(self.run, 0)
         for at in self.run:
             function = self.nodes[at].function
-            if function in _COMPLEX or function in _TO_REAL or function in _WRITES:
+            if function in TO_COMPLEX or function in TO_REAL or function in _WRITES:
                 gains[self._root(at)] += self._cost(at)
         for at in self._needed_whole(blocks):
             gains[self._root(at)] -= self._cost(at, calls=2)
@@ -455,7 +320,7 @@ class _Parting:
                 self._moved(node, (part, *rest)) for part in self._parts_of(node.args[0])
             ]
         else:
-            found = _COMPLEX[node.function](*self._operands(node, made))
+            found = TO_COMPLEX[node.function](*self._operands(node, made))
             real, imag = [part.argument for part in found]
         return self._shaped(node, real), self._shaped(node, imag)
 
@@ -476,11 +341,11 @@ class _Parting:
         """A real result."""
         if node.function in _PARTS:
             return self._parts_of(node.args[0])[_PARTS[node.function]]
-        return _TO_REAL[node.function](*self._operands(node, self._maker(node))).argument
+        return TO_REAL[node.function](*self._operands(node, self._maker(node))).argument
 
     def _operands(self, node: Node, made: Callable[..., Any]) -> list[Complex]:
         pairs = self._pairs_of(node, node.args)
-        return [(_Real(real, made), _Real(imag, made)) for real, imag in pairs]
+        return [(Real(real, made), Real(imag, made)) for real, imag in pairs]
 
     def _pairs_of(self, node: Node, args: tuple[Any, ...]) -> list[Pair]:
         """The parts of arguments; numbers of Python's are cast first, as NumPy casts them."""
@@ -528,7 +393,7 @@ class _Parting:
                 with np.errstate(all="ignore"):
                     return function(*args)
             call = Node(function, args, {}, silent=node.silent)
-            call.dtype = np.dtype(bool) if function in _TO_TRUTH else real
+            call.dtype = np.dtype(bool) if function in TO_TRUTH else real
             call.shape = np.broadcast_shapes(*map(self._shape, args))
             call.kind = np.ndarray if node.kind is np.ndarray else call.dtype.type
             call.strides = self._strides(call, node)

@@ -563,11 +563,10 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> v = torch.tensor(1.0, requires_grad=True)
     >>> (slope,) = torch.autograd.grad(Square.apply(x), x, v, create_graph=True)
-    >>> torch.autograd.grad(slope, x)
+    >>> torch.autograd.grad(slope, x)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    RuntimeError: trying to differentiate twice a function that was marked with
-    @once_differentiable
+    RuntimeError: trying to differentiate twice a function that was marked with @once...
     """
 
     @functools.wraps(function)

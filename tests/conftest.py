@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
+import signal
 import threading
 import time
 
@@ -14,6 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import matrices
 import numpy as np
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from by_mypy import by_mypy  # noqa: F401, a fixture of tests
 from hypothesis import HealthCheck, settings
 
@@ -42,6 +45,12 @@ def pytest_addoption(parser):
         type=float,
         default=float("inf"),
         help="after this time tests are skipped, and the skips say so: for slow machines",
+    )
+    parser.addoption(
+        "--hang-seconds",
+        type=float,
+        default=300,
+        help="a test that takes longer hangs: its process ends, with a traceback of where it was",
     )
     parser.addoption(
         "--compiled",
@@ -95,10 +104,44 @@ def pytest_runtest_setup(item):
         pytest.skip(f"the machine is slow: {most:.0f} s are over (--most-seconds)")
 
 
+# pytest's own watch, `faulthandler_timeout`, starts a thread for each test and waits for its end:
+# with as many workers as cores that took ten seconds of 3,000 tests. An alarm is a system call.
+ALARM = getattr(signal, "SIGALRM", None)  # which Windows has not
+
+
+def pytest_sessionstart(session):
+    if ALARM is not None:  # tracebacks first, then what an alarm does: it ends the process
+        stderr = session.config.stash[fault_handler_stderr_fd_key]
+        faulthandler.register(ALARM, file=stderr, chain=True)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """End the process of a test that hangs."""
+    most = item.config.getoption("--hang-seconds")
+    if ALARM is not None:
+        signal.setitimer(signal.ITIMER_REAL, most)
+    else:
+        stderr = item.config.stash[fault_handler_stderr_fd_key]
+        faulthandler.dump_traceback_later(most, file=stderr, exit=True)
+    try:
+        return (yield)
+    finally:
+        pytest_enter_pdb()
+
+
+def pytest_enter_pdb():
+    """Nothing is watched any more."""
+    if ALARM is not None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    else:
+        faulthandler.cancel_dump_traceback_later()
+
+
 @pytest.fixture(autouse=True)
-def same_matrices(monkeypatch):
+def same_matrices():
     """Each test draws the same matrices, whichever ran before it and wherever it runs."""
-    monkeypatch.setattr(matrices, "RNG", np.random.default_rng(5))
+    matrices.RNG = np.random.default_rng(5)
 
 
 @pytest.fixture

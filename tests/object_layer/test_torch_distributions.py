@@ -321,6 +321,7 @@ ERRORS = [
     lambda t, d: d.MultivariateNormal(t.zeros(2)),
     lambda t, d: d.MultivariateNormal(t.zeros(2), t.tensor([[1.0, 2.0], [2.0, 1.0]])),
     lambda t, d: d.Dirichlet(t.tensor(1.0)),
+    lambda t, d: d.Chi2(t.tensor(-1.0)),
 ]
 
 
@@ -333,3 +334,9 @@ def test_errors(number):
             ERRORS[number](library, library.distributions)
         caught.append((type(error.value), str(error.value)))
     assert caught[0] == caught[1]
+
+
+def test_degrees_of_freedom_are_checked_although_gamma_has_them_as_its_concentration():
+    with pytest.raises(ValueError, match=r"Expected parameter df .* of distribution Chi2\(\)"):
+        torch.distributions.Chi2(-1.0)
+    assert torch.distributions.Chi2(-1.0, validate_args=False).df == -1.0

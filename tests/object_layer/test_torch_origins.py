@@ -77,6 +77,9 @@ def test_an_origin_declares_operations_and_is_no_machinery():
     assert set(ORIGINS.values()) <= set(sys.modules)
 
 
+CALLS = ("setattr", "delattr", "OPERATIONS.update")
+
+
 def written_elsewhere(path: Path) -> set[str]:
     """Statements that write to OPERATIONS, to ORIGINS or to an attribute of the class Tensor."""
     found = set()
@@ -87,7 +90,7 @@ def written_elsewhere(path: Path) -> set[str]:
                 continue
             if ast.unparse(target.value) in ("Tensor", "OPERATIONS", "ORIGINS"):
                 found.add(ast.unparse(node))
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in CALLS:
             call = ast.unparse(node)
             if call.startswith(("setattr(Tensor", "delattr(Tensor", "OPERATIONS.update")):
                 found.add(call)
@@ -142,9 +145,9 @@ def test_a_short_path_replaces_the_operation_that_it_names():
     assert ORIGINS["Tensor.twice"] == ORIGINS["torch.doubled_"] == __name__
 
 
-@pytest.mark.parametrize("name", sorted(OPERATIONS))
-def test_nothing_hides_an_operation_of_the_namespace(name):
-    assert getattr(torch, name) is OPERATIONS[name]
+def test_nothing_hides_an_operation_of_the_namespace():
+    hidden = [name for name in OPERATIONS if getattr(torch, name) is not OPERATIONS[name]]
+    assert hidden == []
 
 
 def test_the_namespaces_show_pytorchs_modules_alone():

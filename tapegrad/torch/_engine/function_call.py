@@ -532,7 +532,21 @@ def _itself(base: Value) -> Value:
 
 
 class VmapInfo(NamedTuple):
-    """The information that a Function's `vmap` gets besides the arguments."""
+    """What the static method `vmap` of a Function is told.
+
+    Attributes
+    ----------
+    batch_size : int
+        How many examples there are.
+    randomness : str
+        "error", "different" or "same", as `torch.vmap` was told.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.autograd.function.VmapInfo(3, "error").batch_size
+    3
+    """
 
     batch_size: int
     randomness: str

@@ -97,7 +97,13 @@ class Manager:
         restore(self.before.pop())
 
     def clone(self) -> Manager:
-        """Another manager of the same kind: each call of a decorated function enters a new one."""
+        """Another manager of the same kind.
+
+        Returns
+        -------
+        Manager
+            Entered once; each call of a decorated function enters one of its own.
+        """
         return type(self)()
 
     def __call__(self, function: Function) -> Function:
@@ -159,7 +165,27 @@ class _Bare(type):
 
 
 class no_grad(Manager, metaclass=_Bare):
-    """Operations are not logged: their results do not require grad. Manager and decorator."""
+    """Operations are not logged: their results do not require grad. Manager and decorator.
+
+    Parameters
+    ----------
+    *args : callable
+        As `@torch.no_grad`, without parentheses, the function that it decorates; else nothing.
+    **kwargs : object
+        Nothing.
+
+    See Also
+    --------
+    inference_mode : Whose tensors can never be part of a graph.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     (2 * x).requires_grad
+    False
+    """
 
     changes = MappingProxyType({"grad": False})
 
@@ -169,13 +195,45 @@ class no_grad(Manager, metaclass=_Bare):
 
 
 class enable_grad(Manager, metaclass=_Bare):
-    """Operations are logged, also within `no_grad`. Manager and decorator."""
+    """Operations are logged, also within `no_grad`. Manager and decorator.
+
+    Parameters
+    ----------
+    *args : callable
+        As `@torch.enable_grad`, without parentheses, the function that it decorates; else nothing.
+    **kwargs : object
+        Nothing.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     (2 * x).requires_grad
+    True
+    """
 
     changes = MappingProxyType({"grad": True})
 
 
 class set_grad_enabled(Manager):
-    """Turn logging on or off: at once, and until the end of the block where it is a manager."""
+    """Turn logging on or off: at once, and until the end of the block where it is a manager.
+
+    Parameters
+    ----------
+    mode : bool
+        Whether operations are logged.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.set_grad_enabled(False):
+    ...     (2 * x).requires_grad
+    False
+    >>> (2 * x).requires_grad
+    True
+    """
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
@@ -200,7 +258,21 @@ class set_grad_enabled(Manager):
 
 
 class inference_mode(Manager):
-    """Like `no_grad`; the tensors that are made within can never be part of a graph."""
+    """Like `no_grad`; the tensors that are made within can never be part of a graph.
+
+    Parameters
+    ----------
+    mode : bool, default True
+        False for the opposite: operations are logged. As `@torch.inference_mode` the function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> with torch.inference_mode():
+    ...     x = torch.ones(2)
+    >>> x.is_inference()
+    True
+    """
 
     def __init__(self, mode: Any = True) -> None:
         super().__init__()

@@ -41,6 +41,16 @@ class Node:
 
     A call of the node with the gradients of its results returns those of its arguments, which are
     differentiable themselves. Its class is named after the operation, as `MulBackward0`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> node = (x**2).grad_fn
+    >>> node.name(), node(torch.tensor(1.0))
+    ('PowBackward0', tensor(4., grad_fn=<MulBackward0>))
+    >>> [(parent.name(), number) for parent, number in node.next_functions]
+    [('torch::autograd::AccumulateGrad', 0)]
     """
 
     __slots__ = ("__dict__", "__weakref__", "_entry", "_number")
@@ -67,7 +77,13 @@ class Node:
         return self._number < start
 
     def name(self) -> str:
-        """The name of the operation's backward function."""
+        """The name of the operation's backward function.
+
+        Returns
+        -------
+        str
+            Such as `MulBackward0`.
+        """
         return type(self).__name__
 
     @property
@@ -87,14 +103,36 @@ class Node:
         return tuple(edge_of(parent) for parent in arguments_of(self))
 
     def register_hook(self, hook: Function) -> Handle:
-        """Call `hook(grad_inputs, grad_outputs)` after this node ran; it may replace the first."""
+        """Call `hook(grad_inputs, grad_outputs)` after this node ran.
+
+        Parameters
+        ----------
+        hook : callable
+            Takes two tuples of tensors or None; what it returns, if not None, replaces the first.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` takes the hook away.
+        """
         if self._posthooks is None:
             self._posthooks = Hooks()
             watch(self)
         return self._posthooks.add(hook)
 
     def register_prehook(self, hook: Function) -> Handle:
-        """Call `hook(grad_outputs)` before this node runs; it may replace them."""
+        """Call `hook(grad_outputs)` before this node runs.
+
+        Parameters
+        ----------
+        hook : callable
+            Takes a tuple of tensors or None; what it returns, if not None, replaces it.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` takes the hook away.
+        """
         if self._prehooks is None:
             self._prehooks = Hooks()
             watch(self)
@@ -311,7 +349,24 @@ def is_on_graph(value: Value) -> bool:
 
 
 class GradientEdge(NamedTuple):
-    """The destination of a tensor's gradient: a node, and the number of one of its results."""
+    """The destination of a tensor's gradient.
+
+    Attributes
+    ----------
+    node : Node
+        The node.
+    output_nr : int
+        The number of one of its results.
+    ownership_token : object, optional
+        The tensor, which keeps the node alive.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> torch.autograd.graph.get_gradient_edge(x.exp()).output_nr
+    0
+    """
 
     node: Node
     output_nr: int

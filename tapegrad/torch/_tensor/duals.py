@@ -27,16 +27,55 @@ from tapegrad.torch._tensor.tensor import (
 
 
 class UnpackedDualTensor(NamedTuple):
-    """The result of `unpack_dual`."""
+    """What `unpack_dual` returns.
+
+    Attributes
+    ----------
+    primal : Tensor
+        The value.
+    tangent : Tensor or None
+        The tangent; None for a tensor without one.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.autograd import forward_ad
+    >>> forward_ad.unpack_dual(torch.tensor(1.0)).tangent is None
+    True
+    """
 
     primal: Tensor
     tangent: Tensor | None
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """`(primal, tangent)`: the tensor without its tangent, and the tangent or None.
+    """The value and the tangent of a tensor.
 
-    The tangent of what `make_dual` returned is the tensor that was given there.
+    Parameters
+    ----------
+    tensor : Tensor
+        One that was made by `make_dual`, or computed from such; or any other.
+    level : int, optional
+        Ignored: there is one level.
+
+    Returns
+    -------
+    UnpackedDualTensor
+        `(primal, tangent)`, the tangent None for a tensor without one. That of what `make_dual`
+        returned is the tensor that was given there.
+
+    See Also
+    --------
+    make_dual : A tensor with a tangent.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(torch.tensor(2.0), torch.tensor(1.0))
+    ...     forward_ad.unpack_dual(x**3)
+    UnpackedDualTensor(primal=tensor(8.), tangent=tensor(12.))
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(

@@ -73,8 +73,26 @@ class _Ranges:
 class emit_nvtx:
     """Context manager that makes a range of NVTX of every operation, for NVIDIA's profilers.
 
-    record_shapes: the ranges' names tell the shapes of the arguments. It needs the package nvtx:
-    ImportError says so. RuntimeError while a profile runs.
+    Parameters
+    ----------
+    enabled : bool, default True
+        False for a block in which nothing is done.
+    record_shapes : bool, default False
+        Let the ranges' names tell the shapes of the arguments.
+
+    Raises
+    ------
+    ImportError
+        Where it is entered and the package nvtx is not installed.
+    RuntimeError
+        Where it is entered a second time, or while a profile runs.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> with torch.autograd.profiler.emit_nvtx(enabled=False):
+    ...     torch.ones(2).sum()
+    tensor(2.)
     """
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
@@ -107,13 +125,35 @@ class emit_nvtx:
 
 
 class EnforceUnique:
-    """Raises RuntimeError for a key that was seen before."""
+    """Raises RuntimeError for a key that was seen before.
+
+    Examples
+    --------
+    >>> from tapegrad.torch.autograd.profiler import EnforceUnique
+    >>> unique = EnforceUnique()
+    >>> unique.see(1, "add")
+    >>> unique.see(1, "add")
+    Traceback (most recent call last):
+        ...
+    RuntimeError: duplicate key: (1, 'add')
+    """
 
     def __init__(self) -> None:
         self.seen: set[Any] = set()
 
     def see(self, *key: Any) -> None:
-        """Note a key."""
+        """Note a key.
+
+        Parameters
+        ----------
+        *key : object
+            What it consists of.
+
+        Raises
+        ------
+        RuntimeError
+            If it was seen before.
+        """
         if key in self.seen:
             raise RuntimeError(f"duplicate key: {key}")
         self.seen.add(key)
@@ -141,7 +181,27 @@ LAUNCHES = """
 
 
 def load_nvprof(path: str) -> EventList:
-    """The ranges in a file of nvprof, which `nvprof -o` wrote, each with its kernels."""
+    """The ranges in a file of nvprof, which `nvprof -o` wrote, each with its kernels.
+
+    Parameters
+    ----------
+    path : path
+        The file, an SQLite database.
+
+    Returns
+    -------
+    EventList
+        The ranges in order of time.
+
+    See Also
+    --------
+    parse_nvprof_trace : The same as a list.
+
+    Examples
+    --------
+    >>> from tapegrad.torch.autograd.profiler import load_nvprof
+    >>> events = load_nvprof("trace.prof")  # doctest: +SKIP
+    """
     return EventList(parse_nvprof_trace(path))
 
 
@@ -149,6 +209,28 @@ def parse_nvprof_trace(path: str) -> list[FunctionEvent]:
     """The ranges in a file of nvprof in order of time, in microseconds.
 
     A kernel belongs to every range within which it was launched.
+
+    Parameters
+    ----------
+    path : path
+        The file, an SQLite database.
+
+    Returns
+    -------
+    list of FunctionEvent
+        The ranges, with their kernels.
+
+    Raises
+    ------
+    RuntimeError
+        If a range or a launch is listed twice.
+    AssertionError
+        If a kernel was launched by another call than cudaLaunchKernel.
+
+    Examples
+    --------
+    >>> from tapegrad.torch.autograd.profiler import parse_nvprof_trace
+    >>> events = parse_nvprof_trace("trace.prof")  # doctest: +SKIP
     """
     with contextlib.closing(sqlite3.connect(path)) as file:
         file.row_factory = sqlite3.Row

@@ -37,9 +37,23 @@ def make_dot(
     """The graph behind a tensor, or behind several, as DOT text.
 
     Nodes are grey, leaves that require grad are blue with their shapes, and the results green.
-    params: names for leaves, as `dict(model.named_parameters())`. show_saved: also the tensors
-    that nodes keep, in orange.
 
+    Parameters
+    ----------
+    var : Tensor or sequence of Tensor
+        The results.
+    params : dict, optional
+        Names for leaves, as `dict(model.named_parameters())`.
+    show_saved : bool, default False
+        Also show the tensors that nodes keep, in orange.
+
+    Returns
+    -------
+    Picture
+        A str with a method `save(path)`, for Graphviz to draw.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> print(torch.autograd.graph.make_dot((x * x).sum(), {"x": x}).count("->"))

@@ -260,16 +260,30 @@ def _kind_of(entry: Entry, kinds: dict[Any, Any]) -> Any:
 def tape(tensors: Tree | Callable[[], Tree], params: Any = None) -> TapeView:
     """The graph behind tensors as a `TapeView`: all that `backward()` would replay.
 
-    tensors: one, or several in containers; or a function without arguments that computes them,
-    whose lines are noted then. Other calls have lines if they were made in anomaly mode. params:
-    names for leaves: a module, or `dict(model.named_parameters())`; others are `leaf`.
-
     Rows are leaves first, then calls in order of time, named after their `grad_fn`. `bytes` is
     what the graph keeps for the pass. `run(gradient)` replays backward, with times and norms; it
     adds nothing to any `grad`, keeps the graph, and runs the hooks of tensors and nodes.
 
-    Raises RuntimeError if no tensor requires grad; `run` also where the graph was freed.
+    Parameters
+    ----------
+    tensors : Tensor, container of them, or callable
+        The results; or a function without arguments that computes them, whose lines are noted
+        then. Other calls have lines if they were made in anomaly mode.
+    params : Module or dict, optional
+        Names for leaves: a module, or `dict(model.named_parameters())`; others are `leaf`.
 
+    Returns
+    -------
+    TapeView
+        The graph.
+
+    Raises
+    ------
+    RuntimeError
+        If no tensor requires grad; in `run` also where the graph was freed.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> w = torch.ones(3, requires_grad=True)
     >>> view = torch.autograd.graph.tape((w * w).sum(), {"w": w})

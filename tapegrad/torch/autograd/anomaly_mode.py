@@ -309,9 +309,36 @@ def _reports(node: Node) -> list[str]:
 
 
 class detect_anomaly(_modes.Manager):
-    """Context manager in which errors of a backward pass name the forward call.
+    """Context manager of anomaly mode: finds the call behind an error or a NaN of a backward pass.
 
-    A NaN in a backward pass is an error, unless check_nan is False. Calls become slower.
+    Where a backward pass raises, a warning tells where the forward call was made, and which call
+    first had a NaN or an infinity in its result.
+
+    Parameters
+    ----------
+    check_nan : bool, default True
+        Raise RuntimeError in a backward pass for a NaN in a gradient.
+
+    Warns
+    -----
+    UserWarning
+        Where it is made: it makes programs slow.
+
+    See Also
+    --------
+    set_detect_anomaly : Also as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import warnings
+    >>> x = torch.tensor(-1.0, requires_grad=True)
+    >>> with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly():
+    ...     try:
+    ...         x.sqrt().backward()
+    ...     except RuntimeError as error:
+    ...         print(error)
+    Function 'SqrtBackward0' returned nan values in its 0th output.
     """
 
     def __init__(self, check_nan: bool = True) -> None:
@@ -324,7 +351,13 @@ class detect_anomaly(_modes.Manager):
         )
 
     def clone(self) -> _modes.Manager:
-        """A manager without the warning."""
+        """A manager without the warning.
+
+        Returns
+        -------
+        Manager
+            Entered once; each call of a decorated function enters one of its own.
+        """
         return _Changed({"anomaly": Anomaly(self.check_nan)})
 
 
@@ -337,7 +370,28 @@ class _Changed(_modes.Manager):
 
 
 class set_detect_anomaly:
-    """Turn anomaly mode on or off: at once, and until the end of a block as a manager."""
+    """Turn anomaly mode on or off: at once, and until the end of the block where it is a manager.
+
+    Parameters
+    ----------
+    mode : bool
+        Whether it is on.
+    check_nan : bool, default True
+        Raise RuntimeError in a backward pass for a NaN in a gradient.
+
+    See Also
+    --------
+    detect_anomaly : A context manager alone.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor(-1.0, requires_grad=True)
+    >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
+    ...     x.sqrt().backward()
+    >>> x.grad
+    tensor(nan)
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.before = _modes.change(anomaly=Anomaly(check_nan) if mode else None)
@@ -350,12 +404,36 @@ class set_detect_anomaly:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on."""
+    """Whether anomaly mode is on.
+
+    Returns
+    -------
+    bool
+        In this thread.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.is_anomaly_enabled()
+    False
+    """
     return _modes.current().anomaly is not None
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether a NaN in a backward pass is an error, in anomaly mode."""
+    """Whether a NaN in a backward pass is an error, in anomaly mode.
+
+    Returns
+    -------
+    bool
+        True also while the mode is off.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.is_anomaly_check_nan_enabled()
+    True
+    """
     anomaly = _modes.current().anomaly
     return anomaly is None or anomaly.check_nan
 

@@ -32,9 +32,29 @@ LEVEL: ContextVar[Below | None] = ContextVar("tapegrad_torch_dual_level", defaul
 
 
 def enter_dual_level() -> int:
-    """Begin a level, in which tensors may have tangents; return its number, 0.
+    """Begin a level, in which tensors may have tangents.
 
-    Levels do not nest.
+    Returns
+    -------
+    int
+        Its number, 0: levels do not nest.
+
+    Raises
+    ------
+    RuntimeError
+        Within a level.
+
+    See Also
+    --------
+    dual_level : The same as a context manager.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.autograd import forward_ad
+    >>> forward_ad.enter_dual_level()
+    0
+    >>> forward_ad.exit_dual_level()
     """
     if LEVEL.get() is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
@@ -43,7 +63,25 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """End the level: the tensors made in it have no tangents any more."""
+    """End the level: the tensors made in it have no tangents any more.
+
+    Parameters
+    ----------
+    level : int, optional
+        Its number, 0.
+
+    Raises
+    ------
+    RuntimeError
+        Outside of a level, and for another number.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.autograd import forward_ad
+    >>> level = forward_ad.enter_dual_level()
+    >>> forward_ad.exit_dual_level(level=level)
+    """
     tape = LEVEL.get()
     if tape is None:
         raise RuntimeError("Dual level must be a positive number.")
@@ -58,8 +96,20 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 @contextmanager
 def dual_level() -> Iterator[int]:
-    """Context manager of a level.
+    """Context manager of a level, in which tensors may have tangents.
 
+    Yields
+    ------
+    int
+        Its number, 0.
+
+    Raises
+    ------
+    RuntimeError
+        Within a level: levels do not nest.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> from tapegrad.torch.autograd import forward_ad
     >>> with forward_ad.dual_level():
@@ -77,8 +127,42 @@ def dual_level() -> Iterator[int]:
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A tensor of the same value, with a tangent.
 
-    RuntimeError where no level has begun, for a tangent of another shape, and for a tensor that
-    has a tangent already; ValueError for dtypes that are neither floating nor complex.
+    Parameters
+    ----------
+    tensor : Tensor
+        The value, of a floating or complex dtype.
+    tangent : Tensor
+        The tangent, of its shape; it is converted to its dtype.
+    level : int, optional
+        Ignored: there is one level.
+
+    Returns
+    -------
+    Tensor
+        It shares the memory of `tensor`.
+
+    Raises
+    ------
+    RuntimeError
+        Outside of a level, for a tangent of another shape, for tensors that have tangents already,
+        and within a transform of `torch.func`.
+    ValueError
+        For dtypes that are neither floating nor complex.
+    TypeError
+        For what is no tensor.
+
+    See Also
+    --------
+    unpack_dual : The value and the tangent of a tensor.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    ...     forward_ad.unpack_dual(x.sin()).tangent == torch.cos(torch.tensor(3.0))
+    tensor(True)
     """
     tape = LEVEL.get()
     if tape is None:

@@ -22,7 +22,31 @@ from tapegrad.torch._tensor.tensor import Tensor, node_of, of_value
 
 
 class FunctionCtx:
-    """What `ctx` offers to the methods of a Function."""
+    """What `ctx` offers to the methods of a Function.
+
+    Attributes
+    ----------
+    needs_input_grad : tuple of bool
+        Which arguments of the forward need a gradient.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> class Power(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x, exponent):
+    ...         ctx.save_for_backward(x)
+    ...         ctx.exponent = exponent
+    ...         return x**exponent
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, grad_output):
+    ...         (x,) = ctx.saved_tensors
+    ...         return ctx.exponent * x ** (ctx.exponent - 1) * grad_output, None
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> torch.autograd.grad(Power.apply(x, 3), x)
+    (tensor(12.),)
+    """
 
     # Defaults; what is set on a context is in its __dict__.
     to_save: tuple[Any, ...] = ()
@@ -37,32 +61,77 @@ class FunctionCtx:
     _transformed: bool = False
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors (or None) for the backward, where `saved_tensors` gives them.
+        """Keep tensors for the backward, where `saved_tensors` gives them.
 
         Inputs and outputs that are saved so are freed with the graph, and checked for changes in
-        place. TypeError for anything but tensors: keep that as an attribute of ctx.
+        place.
+
+        Parameters
+        ----------
+        *tensors : Tensor or None
+            What is kept. Keep anything else as an attribute of ctx: for it the call of the
+            Function raises TypeError.
         """
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for the `jvp`, where `saved_tensors` gives them."""
+        """Keep tensors for the `jvp`, where `saved_tensors` gives them.
+
+        Parameters
+        ----------
+        *tensors : Tensor or None
+            What is kept.
+
+        Raises
+        ------
+        TypeError
+            For anything else.
+        """
         check_saveable(tensors, "save_for_forward")
         self._saved_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Say which inputs the forward has written to; it must return them."""
+        """Say which inputs the forward has written to; it must return them.
+
+        Parameters
+        ----------
+        *args : Tensor
+            The inputs.
+
+        Raises
+        ------
+        RuntimeError
+            For what is no tensor.
+        """
         _check_tensors("mark_dirty can only accept variables, but argument {} is of type {}", args)
         self._dirty = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Say which outputs have no derivative: they do not require grad."""
+        """Say which outputs have no derivative: they do not require grad.
+
+        Parameters
+        ----------
+        *args : Tensor
+            The outputs.
+
+        Raises
+        ------
+        RuntimeError
+            For what is no tensor.
+        """
         _check_tensors(
             "mark_non_differentiable only accepts variable arguments, but got {1} at {0}", args
         )
         self._constant = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Set whether the backward gets zeros (the default) or None where there is no gradient."""
+        """Set whether the backward gets zeros or None where there is no gradient.
+
+        Parameters
+        ----------
+        value : bool
+            True for zeros, as at first.
+        """
         self._fills = bool(value)
 
     @property
@@ -95,7 +164,23 @@ def _check_tensors(text: str, args: tuple[object, ...]) -> None:
 
 
 class BackwardCFunction(FunctionNode, FunctionCtx):
-    """The node of a call of a Function; each Function has a subclass named after it."""
+    """The node of a call of a Function; each Function has a subclass named after it.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, grad_output):
+    ...         return 2 * grad_output
+    >>> y = Double.apply(torch.tensor(1.0, requires_grad=True))
+    >>> y.grad_fn.name(), isinstance(y.grad_fn, torch.autograd.function.BackwardCFunction)
+    ('DoubleBackward', True)
+    """
 
     __slots__ = ()
 
@@ -114,7 +199,18 @@ class BackwardCFunction(FunctionNode, FunctionCtx):
         return backward_of(self._forward_cls)(self, *gradients)
 
     def apply(self, *gradients: Tensor | None) -> Any:
-        """Call the Function's backward by hand."""
+        """Call the Function's backward by hand.
+
+        Parameters
+        ----------
+        *gradients : Tensor or None
+            The gradient of each output.
+
+        Returns
+        -------
+        Tensor or None or tuple of them
+            What the backward returns.
+        """
         return self._run(*gradients)
 
 
@@ -133,7 +229,23 @@ def backward_of(function: type[Any]) -> Callable[..., Any]:
 
 
 class FunctionMeta(type):
-    """Gives each Function the class of its nodes."""
+    """Gives each Function the class of its nodes.
+
+    Parameters
+    ----------
+    name : str
+        The name of the Function.
+    bases : tuple of type
+        Its bases.
+    members : dict
+        What its body defines.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> isinstance(torch.autograd.Function, torch.autograd.function.FunctionMeta)
+    True
+    """
 
     _backward_cls: type[BackwardCFunction]
 
@@ -151,6 +263,24 @@ class Function(metaclass=FunctionMeta):
     a gradient or None for each argument of the forward; optionally `jvp(ctx, *grad_inputs)` and
     `vmap(info, in_dims, *args)`. Second derivatives are those of the operations in the backward.
 
+    Parameters
+    ----------
+    *args, **kwargs : object
+        Ignored: a Function is not meant to have instances.
+
+    Attributes
+    ----------
+    generate_vmap_rule : bool
+        Let `vmap` run the forward on the batch, rather than a static method `vmap`; False at
+        first.
+
+    Warns
+    -----
+    DeprecationWarning
+        If an instance is made.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod
@@ -188,19 +318,65 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """The operation, on tensors; run without logging."""
+        """The operation, on tensors; run without logging.
+
+        Parameters
+        ----------
+        *args : object
+            The context, unless there is a `setup_context`, and the arguments of `apply`.
+        **kwargs : object
+            None in practice: `apply` gives arguments by position.
+
+        Returns
+        -------
+        Tensor or tuple
+            The outputs.
+
+        Raises
+        ------
+        NotImplementedError
+            If the subclass has none.
+        """
         raise NotImplementedError(
             "You must implement the forward function for custom autograd.Function."
         )
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Keep for the backward what it needs, where the forward gets no ctx."""
+        """Keep for the backward what it needs, where the forward gets no ctx.
+
+        Parameters
+        ----------
+        ctx : FunctionCtx
+            What keeps it.
+        inputs : tuple
+            The arguments of the forward.
+        output : Tensor or tuple
+            What it returned.
+        """
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of the arguments, from those of the outputs."""
+        """The gradients of the arguments, from those of the outputs.
+
+        Parameters
+        ----------
+        ctx : FunctionCtx
+            That of the forward.
+        *grad_outputs : Tensor or None
+            The gradient of each output.
+
+        Returns
+        -------
+        Tensor or None or tuple of them
+            One for each argument of the forward.
+
+        Raises
+        ------
+        NotImplementedError
+            If the subclass has neither this nor `vjp`.
+        """
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom "
             "autograd.Function to use it with backward mode AD."
@@ -210,7 +386,25 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """The tangents of the outputs, from those of the arguments."""
+        """The tangents of the outputs, from those of the arguments.
+
+        Parameters
+        ----------
+        ctx : FunctionCtx
+            That of the forward.
+        *grad_inputs : Tensor or None
+            The tangent of each argument.
+
+        Returns
+        -------
+        Tensor or tuple of Tensor
+            One for each output.
+
+        Raises
+        ------
+        NotImplementedError
+            If the subclass has none.
+        """
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with "
             "forward mode AD."
@@ -218,7 +412,27 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        """The operation on batched tensors: `(outputs, out_dims)`."""
+        """The operation on batched tensors.
+
+        Parameters
+        ----------
+        info : VmapInfo
+            The size of the batch and how random numbers are drawn.
+        in_dims : tuple
+            The dimension of each argument along which the batch lies; None for one that is shared.
+        *args : object
+            The arguments.
+
+        Returns
+        -------
+        tuple
+            The outputs, and the dimensions along which their batch lies.
+
+        Raises
+        ------
+        NotImplementedError
+            If the subclass has none and `generate_vmap_rule` is False.
+        """
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap static method "
             "or set generate_vmap_rule=True."
@@ -226,7 +440,20 @@ class Function(metaclass=FunctionMeta):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run the operation, logged as one node."""
+        """Run the operation, logged as one node.
+
+        Parameters
+        ----------
+        *args : object
+            The arguments of the forward; tensors among them can be differentiated by.
+        **kwargs : object
+            Arguments by name.
+
+        Returns
+        -------
+        Tensor or tuple
+            What the forward returned, on the graph.
+        """
         try:
             if kwargs or cls._has_setup():
                 args = cls._bound(args, kwargs)
@@ -282,7 +509,24 @@ def _signature_of(forward: Callable[..., Any]) -> tuple[Any, inspect.Signature, 
 
 
 class InplaceFunction(Function):
-    """A Function that may be told to work in place: `self.inplace`."""
+    """A Function that may be told to work in place: `self.inplace`.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        The attribute of an instance; `Function` says why not to make any.
+
+    Warns
+    -----
+    DeprecationWarning
+        If an instance is made.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> issubclass(torch.autograd.function.InplaceFunction, torch.autograd.Function)
+    True
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -290,7 +534,40 @@ class InplaceFunction(Function):
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a backward that must not be differentiated itself: its derivative is an error."""
+    """Decorate a backward that must not be differentiated itself: its derivative is an error.
+
+    Parameters
+    ----------
+    function : callable
+        The backward.
+
+    Returns
+    -------
+    callable
+        One whose results raise RuntimeError when a backward pass goes through them; if no gradient
+        that it is given requires grad, they are constants.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> class Square(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...
+    ...     @staticmethod
+    ...     @torch.autograd.function.once_differentiable
+    ...     def backward(ctx, grad_output):
+    ...         return 2 * ctx.saved_tensors[0] * grad_output
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> v = torch.tensor(1.0, requires_grad=True)
+    >>> (slope,) = torch.autograd.grad(Square.apply(x), x, v, create_graph=True)
+    >>> torch.autograd.grad(slope, x)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    RuntimeError: trying to differentiate twice a function that was marked with @once...
+    """
 
     @functools.wraps(function)
     def within(ctx: Any, *args: Any) -> Any:

@@ -55,10 +55,36 @@ def _one(like: Tensor) -> Tensor:
 def vjp(
     func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tree, Tree]:
-    """`(func(*inputs), vJ)`: the product of a vector v and the Jacobian.
+    """The value, and the product of a vector v and the Jacobian.
 
-    v has the shapes of the outputs, and may be left out for a single number.
+    Parameters
+    ----------
+    func : callable
+        Takes the inputs, and returns a tensor or a tuple of tensors.
+    inputs : Tensor or tuple of Tensor
+        Where it is differentiated.
+    v : Tensor or tuple of Tensor, optional
+        Of the shapes of the outputs; may be left out for a single real number, and is 1 then.
+    create_graph : bool, default False
+        Make the results differentiable, also with respect to tensors from which the inputs were
+        computed; else they have no history.
+    strict : bool, default False
+        Raise where an output does not depend on an input; else its derivative is zero.
 
+    Returns
+    -------
+    tuple
+        `func(*inputs)`, and vJ, of the structure and shapes of the inputs.
+
+    Raises
+    ------
+    TypeError
+        If an input or output is no tensor.
+    RuntimeError
+        If v does not fit, or is left out where it must not be; with `strict`, see there.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> torch.autograd.functional.vjp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
@@ -86,10 +112,40 @@ def vjp(
 def jvp(
     func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tree, Tree]:
-    """`(func(*inputs), Jv)`: the product of the Jacobian and a vector v.
+    """The value, and the product of the Jacobian and a vector v.
 
-    v has the shapes of the inputs, and may be left out for a single number.
+    Parameters
+    ----------
+    func : callable
+        Takes the inputs, and returns a tensor or a tuple of tensors.
+    inputs : Tensor or tuple of Tensor
+        Where it is differentiated.
+    v : Tensor or tuple of Tensor, optional
+        Of the shapes of the inputs; may be left out for a single real number, and is 1 then.
+    create_graph : bool, default False
+        Make the results differentiable, also with respect to tensors from which the inputs were
+        computed; else they have no history.
+    strict : bool, default False
+        Raise where an output does not depend on an input; else its derivative is zero.
 
+    Returns
+    -------
+    tuple
+        `func(*inputs)`, and Jv, of the structure and shapes of the outputs.
+
+    Raises
+    ------
+    TypeError
+        If an input or output is no tensor.
+    RuntimeError
+        If v does not fit, or is left out where it must not be; with `strict`, see there.
+
+    See Also
+    --------
+    tapegrad.torch.func.jvp : In forward mode, where this runs two backward passes.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> torch.autograd.functional.jvp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
@@ -112,7 +168,46 @@ def jvp(
 def vhp(
     func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tree, Tree]:
-    """`(func(*inputs), vH)`: the product of a vector v and the Hessian of a scalar function."""
+    """The value of a scalar function, and the product of a vector v and its Hessian.
+
+    Parameters
+    ----------
+    func : callable
+        Takes the inputs, and returns a tensor of one real number.
+    inputs : Tensor or tuple of Tensor
+        Where it is differentiated.
+    v : Tensor or tuple of Tensor, optional
+        Of the shapes of the inputs; may be left out for a single real number, and is 1 then.
+    create_graph : bool, default False
+        Make the results differentiable, also with respect to tensors from which the inputs were
+        computed; else they have no history.
+    strict : bool, default False
+        Raise where an output does not depend on an input; else its derivative is zero.
+
+    Returns
+    -------
+    tuple
+        `func(*inputs)`, and vH, of the structure and shapes of the inputs.
+
+    Raises
+    ------
+    TypeError
+        If an input or output is no tensor.
+    RuntimeError
+        If there are other outputs, or v does not fit or is left out where it must not be; with
+        `strict`, see there.
+
+    See Also
+    --------
+    hvp : The same product by one more backward pass.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x, v = torch.tensor([1.0, 2.0]), torch.ones(2)
+    >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), x, v)
+    (tensor(9.), tensor([ 6., 12.]))
+    """
     with enable_grad():
         out, leaves, is_tuple, direction = _scalar_call(
             "vhp", func, inputs, v, create_graph, strict
@@ -128,7 +223,46 @@ def vhp(
 def hvp(
     func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tree, Tree]:
-    """`(func(*inputs), Hv)`: the product of the Hessian of a scalar function and a vector v."""
+    """The value of a scalar function, and the product of its Hessian and a vector v.
+
+    Parameters
+    ----------
+    func : callable
+        Takes the inputs, and returns a tensor of one real number.
+    inputs : Tensor or tuple of Tensor
+        Where it is differentiated.
+    v : Tensor or tuple of Tensor, optional
+        Of the shapes of the inputs; may be left out for a single real number, and is 1 then.
+    create_graph : bool, default False
+        Make the results differentiable, also with respect to tensors from which the inputs were
+        computed; else they have no history.
+    strict : bool, default False
+        Raise where an output does not depend on an input; else its derivative is zero.
+
+    Returns
+    -------
+    tuple
+        `func(*inputs)`, and Hv, of the structure and shapes of the inputs.
+
+    Raises
+    ------
+    TypeError
+        If an input or output is no tensor.
+    RuntimeError
+        If there are other outputs, or v does not fit or is left out where it must not be; with
+        `strict`, see there.
+
+    See Also
+    --------
+    vhp : The same product by fewer backward passes, as the Hessian is symmetric.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x, v = torch.tensor([1.0, 2.0]), torch.ones(2)
+    >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), x, v)
+    (tensor(9.), tensor([ 6., 12.]))
+    """
     with enable_grad():
         out, leaves, is_tuple, direction = _scalar_call(
             "hvp", func, inputs, v, create_graph, strict
@@ -210,11 +344,46 @@ def jacobian(
 ) -> Tree:
     """The Jacobian: for each output and input a tensor of shape `out.shape + input.shape`.
 
-    Returns a tensor for one output and one input, a tuple if either are several, and a tuple with
-    a tuple for each output if both are. vectorize: all rows in one batched pass. strategy:
-    "reverse-mode", or "forward-mode" (with vectorize), which is cheaper for many outputs and few
-    inputs.
+    Parameters
+    ----------
+    func : callable
+        Takes the inputs, and returns a tensor or a tuple of tensors.
+    inputs : Tensor or tuple of Tensor
+        Where it is differentiated.
+    create_graph : bool, default False
+        Make the results differentiable, also with respect to tensors from which the inputs were
+        computed; else they have no history.
+    strict : bool, default False
+        Raise where an output does not depend on an input; else its derivative is zero.
+    vectorize : bool, default False
+        All rows in one batched pass, rather than a pass for each.
+    strategy : {"reverse-mode", "forward-mode"}, default "reverse-mode"
+        Forward mode is cheaper for many outputs and few inputs; it needs `vectorize`.
 
+    Returns
+    -------
+    Tensor or tuple
+        A tensor for one output and one input, a tuple if either are several, and a tuple with a
+        tuple for each output if both are.
+
+    Raises
+    ------
+    TypeError
+        If an input or output is no tensor.
+    RuntimeError
+        For complex outputs, unless `vectorize` is True; if `strict` comes with `vectorize`; with
+        `strict`, see there.
+    AssertionError
+        For another strategy.
+    NotImplementedError
+        For forward mode with `create_graph`, or without `vectorize`.
+
+    See Also
+    --------
+    hessian : Of a scalar function the second derivatives.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -364,8 +533,44 @@ def hessian(
 ) -> Tree:
     """The Hessian of a scalar function: a tensor of shape `input.shape + input.shape`.
 
-    For several inputs a tuple of tuples with a tensor for each pair of inputs.
+    Parameters
+    ----------
+    func : callable
+        Takes the inputs, and returns a tensor of one real number.
+    inputs : Tensor or tuple of Tensor
+        Where it is differentiated.
+    create_graph : bool, default False
+        Make the results differentiable, also with respect to tensors from which the inputs were
+        computed; else they have no history.
+    strict : bool, default False
+        Raise where an output does not depend on an input; else its derivative is zero.
+    vectorize : bool, default False
+        All rows in one batched pass, rather than a pass for each.
+    outer_jacobian_strategy : {"reverse-mode", "forward-mode"}, default "reverse-mode"
+        How the gradient is differentiated; "forward-mode" needs `vectorize`.
 
+    Returns
+    -------
+    Tensor or tuple
+        For several inputs a tuple of tuples with a tensor for each pair of inputs.
+
+    Raises
+    ------
+    TypeError
+        If an input or output is no tensor.
+    RuntimeError
+        If there are other outputs; if `strict` comes with `vectorize`; with `strict`, see there.
+    AssertionError
+        For another strategy.
+    NotImplementedError
+        For forward mode with `create_graph`, or without `vectorize`.
+
+    See Also
+    --------
+    hvp : Its product with a vector, without the matrix.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],

@@ -14,7 +14,19 @@ from tapegrad.torch._graph.modes import (
 
 
 class set_multithreading_enabled(Manager):
-    """Whether a backward pass may use several threads. It never does: this has no effect."""
+    """Whether a backward pass may use several threads. It never does: this has no effect.
+
+    Parameters
+    ----------
+    mode : bool
+        Kept as the attribute `mode`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.autograd.grad_mode.set_multithreading_enabled(False).mode
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
@@ -22,7 +34,13 @@ class set_multithreading_enabled(Manager):
         self.changes = {}
 
     def clone(self) -> Self:
-        """Another manager of the same kind."""
+        """Another manager of the same kind.
+
+        Returns
+        -------
+        Manager
+            Entered once; each call of a decorated function enters one of its own.
+        """
         return type(self)(self.mode)
 
 

@@ -50,25 +50,75 @@ def gradcheck(
 ) -> bool:
     """Whether the derivatives of `func(*inputs)` agree with central differences.
 
-    inputs: a tensor or a tuple; those that require grad are checked, and should be float64: in
-    float32 the differences themselves are only good to a few digits. eps: the step. A derivative
-    may differ by `atol + rtol * |difference|`. Also checked on demand: that two passes give the
-    same (nondet_tol), that undefined gradients are taken (check_undefined_grad), batched passes
-    (check_batched_grad), forward mode (check_forward_ad). fast_mode: one random direction.
-
     Each element moves on its own. A function that reads one triangle of a matrix, such as
-    torch.linalg.cholesky or eigh, has a symmetric gradient: check it of `(a + a.mH) / 2`.
+    `torch.linalg.cholesky` or `eigh`, has a symmetric gradient: check it of `(a + a.mH) / 2`.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm.
+    Parameters
+    ----------
+    func : callable
+        Takes the inputs, and returns a tensor or a tuple of tensors.
+    inputs : Tensor or tuple
+        Those that require grad are checked, and should be float64 or complex128: in float32 the
+        differences themselves are only good to a few digits.
+    eps : float, default 1e-6
+        The step of the differences.
+    atol, rtol : float, defaults 1e-5 and 1e-3
+        A derivative may differ by `atol + rtol * |difference|`.
+    raise_exception : bool, default True
+        Whether a disagreement is raised; else the result is False.
+    nondet_tol : float, default 0.0
+        By how much two passes may differ.
+    check_undefined_grad : bool, default True
+        Also check that undefined gradients of outputs are taken.
+    check_grad_dtypes : bool, default False
+        Also check the dtypes of gradients.
+    check_batched_grad : bool, default False
+        Also check batched backward passes.
+    check_batched_forward_grad : bool, default False
+        Also check batched forward mode.
+    check_forward_ad : bool, default False
+        Check forward mode.
+    check_backward_ad : bool, default True
+        Check backward passes.
+    fast_mode : bool, default False
+        Check along one random direction rather than along each element.
+    masked : bool, optional
+        Ignored.
+    progress : bool or type, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
+    blame : bool, default False
+        Add to the error which operation of `func` is wrong, by its name, the line that calls it,
+        the argument and the element; where a derivative raises, a note says whose. PyTorch's
+        gradcheck has no such parameter.
 
-    blame: add to the error which operation of func is wrong, by its name, the line that calls it,
-    the argument and the element; where a derivative raises, a note says whose. PyTorch's gradcheck
-    has no such parameter.
+    Returns
+    -------
+    bool
+        True, or False where they differ and `raise_exception` is False.
 
-    Raises GradcheckError (a RuntimeError) where they differ, or returns False with
-    raise_exception=False. ValueError where no input requires grad.
+    Raises
+    ------
+    GradcheckError
+        Where they differ; it is a RuntimeError.
+    ValueError
+        If no input requires grad.
+    RuntimeError
+        If an input has elements that share memory by a stride of 0.
+    AssertionError
+        If neither mode is to be checked, or a batched check is asked for without its mode.
 
+    Warns
+    -----
+    UserWarning
+        If an input that requires grad is not of double precision.
+
+    See Also
+    --------
+    gradgradcheck : The same of second derivatives.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradcheck(torch.sin, (x,))
@@ -157,13 +207,66 @@ def gradgradcheck(
 ) -> bool:
     """Whether the second derivatives of `func(*inputs)` agree with differences of the first.
 
-    grad_outputs: the cotangents of the outputs, random ones if left out. check_fwd_over_rev,
-    check_rev_over_rev: differentiate the backward pass in forward mode, and by a backward pass;
-    AssertionError where neither is asked for, or what only the second checks is asked for without
-    it. The rest is as in `gradcheck`.
+    Parameters
+    ----------
+    func : callable
+        Takes the inputs, and returns a tensor or a tuple of tensors.
+    inputs : Tensor or tuple
+        As in `gradcheck`.
+    grad_outputs : Tensor or tuple of Tensor, optional
+        The cotangents of the outputs that require grad; random ones if left out.
+    eps : float, default 1e-6
+        The step of the differences.
+    atol, rtol : float, defaults 1e-5 and 1e-3
+        A derivative may differ by `atol + rtol * |difference|`.
+    gen_non_contig_grad_outputs : bool, default False
+        Let random cotangents have gaps in memory.
+    raise_exception : bool, default True
+        Whether a disagreement is raised; else the result is False.
+    nondet_tol : float, default 0.0
+        By how much two passes may differ.
+    check_undefined_grad : bool, default True
+        Also check that undefined gradients are taken.
+    check_grad_dtypes : bool, default False
+        Also check the dtypes of gradients.
+    check_batched_grad : bool, default False
+        Also check batched backward passes.
+    check_fwd_over_rev : bool, default False
+        Differentiate the backward pass in forward mode.
+    check_rev_over_rev : bool, default True
+        Differentiate the backward pass by a backward pass.
+    fast_mode : bool, default False
+        Check along one random direction rather than along each element.
+    masked : bool, default False
+        Ignored.
+    progress : bool or type, optional
+        A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
+        (False), or a class like tqdm.
+    blame : bool, default False
+        As in `gradcheck`.
 
-    progress: a bar (tqdm) after two seconds in a terminal or notebook (None), at once (True),
-    never (False), or a class like tqdm. blame: as in `gradcheck`.
+    Returns
+    -------
+    bool
+        True, or False where they differ and `raise_exception` is False.
+
+    Raises
+    ------
+    GradcheckError
+        Where they differ; it is a RuntimeError.
+    AssertionError
+        If neither way is asked for, or what only the second checks is asked for without it.
+
+    See Also
+    --------
+    gradcheck : The same of first derivatives.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradgradcheck(torch.sin, (x,))
+    True
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError(

@@ -44,7 +44,28 @@ DISABLED: ContextVar[str | None] = ContextVar("tapegrad_torch_no_saved_hooks", d
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The destination of a tensor's gradient; `backward` and `grad` accept it for the tensor.
 
-    RuntimeError for a tensor that does not require grad.
+    Parameters
+    ----------
+    tensor : Tensor
+        One that requires grad.
+
+    Returns
+    -------
+    GradientEdge
+        The node, and the number of its result.
+
+    Raises
+    ------
+    RuntimeError
+        For a tensor that does not require grad.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> edge = torch.autograd.graph.get_gradient_edge(x)
+    >>> torch.autograd.grad(x**2, edge)
+    (tensor(4.),)
     """
     node = node_of(tensor)
     if node is None:
@@ -177,8 +198,33 @@ class HookPair:
 class saved_tensors_hooks(_modes.Manager):
     """Context manager in which `pack_hook` packs the tensors that are saved for backward passes.
 
-    When a backward pass needs such a tensor, `unpack_hook` turns the result of `pack_hook` into a
-    tensor of the same values.
+    Parameters
+    ----------
+    pack_hook : callable
+        Takes a tensor that is saved, and returns anything; it must not write to the tensor.
+    unpack_hook : callable
+        Takes what `pack_hook` returned, when a backward pass needs it, and returns a tensor of the
+        same values.
+
+    Raises
+    ------
+    RuntimeError
+        Where it is entered within `disable_saved_tensors_hooks`.
+    TypeError
+        Where it is entered and a hook is not callable.
+
+    See Also
+    --------
+    save_on_cpu : Hooks that copy, or write into files.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.item(), torch.tensor):
+    ...     y = x.exp()
+    >>> torch.autograd.grad(y, x)
+    (tensor(7.3891),)
     """
 
     def __init__(
@@ -203,15 +249,48 @@ class saved_tensors_hooks(_modes.Manager):
         return super().__enter__()
 
     def clone(self) -> _modes.Manager:
-        """Another manager of the same hooks."""
+        """Another manager of the same hooks.
+
+        Returns
+        -------
+        saved_tensors_hooks
+            Entered once; each call of a decorated function enters one of its own.
+        """
         return saved_tensors_hooks(self.pack_hook, self.unpack_hook)
 
 
 class save_on_cpu(saved_tensors_hooks):
     """Context manager that keeps saved tensors on the CPU, as copies. There is no other device.
 
-    directory (our own addition): keep them in files there instead, each deleted with the part of
-    the graph that needs it. compressed: with zlib, which is smaller and slower.
+    Parameters
+    ----------
+    pin_memory : bool, default False
+        Ignored.
+    device_type : str, default "cuda"
+        Ignored.
+    directory : path, optional
+        Our own addition: keep them in files there instead, each deleted with the part of the graph
+        that needs it.
+    compressed : bool, default False
+        Compress the files with zlib, which makes them smaller and slower.
+
+    Raises
+    ------
+    ValueError
+        If `compressed` is True without a `directory`.
+    OSError
+        Where a file cannot be written.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tempfile
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with torch.autograd.graph.save_on_cpu(directory=folder):
+    ...         y = x.exp()
+    ...     torch.autograd.grad(y, x)
+    (tensor(7.3891),)
     """
 
     def __init__(
@@ -232,7 +311,13 @@ class save_on_cpu(saved_tensors_hooks):
             super().__init__(disk.pack, disk.unpack)
 
     def clone(self) -> _modes.Manager:
-        """Another manager of the same kind."""
+        """Another manager of the same kind.
+
+        Returns
+        -------
+        Manager
+            Entered once; each call of a decorated function enters one of its own.
+        """
         return save_on_cpu(**self.options)  # type: ignore[arg-type]
 
 
@@ -241,6 +326,24 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
 
     What is saved is a copy, taken at once; the backward pass has to run within the block. It gives
     an object whose `clear()` frees the copies.
+
+    Raises
+    ------
+    RuntimeError
+        Where it is entered within another.
+    AssertionError
+        In a backward pass after the block, or after `clear()`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     y = x.exp()
+    ...     z = y.sin()
+    ...     unused = y.zero_()
+    ...     torch.autograd.grad(z.sum(), x)
+    (tensor([-2.4784, -2.4784]),)
     """
 
     def __init__(self) -> None:
@@ -261,12 +364,37 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         self.clones.clear()
 
     def clone(self) -> _modes.Manager:
-        """Another manager of the same kind."""
+        """Another manager of the same kind.
+
+        Returns
+        -------
+        Manager
+            Entered once; each call of a decorated function enters one of its own.
+        """
         return allow_mutation_on_saved_tensors()
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Count a write to one or several tensors, as if they had been changed in place."""
+    """Count a write to one or several tensors, as if they had been changed in place.
+
+    Parameters
+    ----------
+    tensor : Tensor or iterable of Tensor
+        The tensors; of those made in inference mode, which have no versions, nothing is counted.
+
+    Raises
+    ------
+    RuntimeError
+        For anything else.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.ones(2)
+    >>> torch.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+    """
     try:
         tensors = (tensor,) if isinstance(tensor, Tensor) else tuple(tensor)
     except TypeError:
@@ -288,7 +416,33 @@ def _itself(tensor: Tensor) -> Tensor:
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Context manager in which hooks for saved tensors are an error, with this message."""
+    """Context manager in which hooks for saved tensors are an error.
+
+    Parameters
+    ----------
+    error_message : str
+        The message of the error.
+
+    Yields
+    ------
+    None
+        Nothing.
+
+    Raises
+    ------
+    RuntimeError
+        If hooks are on already; where they are entered within the block.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
+    ...     with torch.autograd.graph.save_on_cpu():
+    ...         pass
+    Traceback (most recent call last):
+        ...
+    RuntimeError: not here
+    """
     if _modes.current().saved:
         raise RuntimeError(error_message)
     token = DISABLED.set(error_message)
@@ -352,10 +506,35 @@ class _Gathering:
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[[Any], Any], *, mode: str = "all"
 ) -> MultiHandle:
-    """Call `fn` when the gradients of several tensors are known.
+    """Call a function when the gradients of several tensors are known.
 
-    mode "all": with a sequence of them, None for what a backward pass does not compute. mode
-    "any": with the first one. Returns a handle with `remove()`.
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+        The tensors, which require grad.
+    fn : callable
+        In mode "all" it takes a list of the gradients, None for those that a backward pass does
+        not compute; in mode "any" the first one.
+    mode : {"all", "any"}, default "all"
+        Whether it is called when all are known, or with the first.
+
+    Returns
+    -------
+    MultiHandle
+        Its `remove()` takes the hook away; it is a context manager that does so at its end.
+
+    Raises
+    ------
+    ValueError
+        For another mode.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x, y = torch.tensor([2.0, 3.0], requires_grad=True).unbind()
+    >>> handle = torch.autograd.graph.register_multi_grad_hook((x, y), print)
+    >>> (x * y).backward()
+    [tensor(3.), tensor(2.)]
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

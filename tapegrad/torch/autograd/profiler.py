@@ -36,14 +36,56 @@ class profile:
     """Context manager that records the operations and backward passes of its block.
 
     It is a list of events after the block: `function_events`; printing it prints their table.
-    enabled: if False, nothing is recorded. record_shapes: the shapes of arguments. profile_memory:
-    the bytes that each call allocated less those that it freed, of Python's objects and NumPy's
-    arrays, counted by `tracemalloc` in all threads. with_stack: the lines of the program that made
-    the calls. use_cuda, use_device, with_flops: there is no device and no count, as a warning
-    says. with_modules, use_kineto, use_cpu, acc_events and the rest have no effect here.
-
     Calls of all threads are recorded, each thread's apart. Where no profile runs it costs nothing.
 
+    Parameters
+    ----------
+    enabled : bool, default True
+        False for nothing to be recorded.
+    use_cuda : bool, default False
+        There is no such device, as a warning says.
+    use_device : str, optional
+        Likewise, unless it is "cpu".
+    record_shapes : bool, default False
+        Also record the shapes of arguments.
+    with_flops : bool, default False
+        Not counted, as a warning says.
+    profile_memory : bool, default False
+        Also record the bytes that each call allocated less those that it freed, of Python's
+        objects and NumPy's arrays, counted by `tracemalloc` in all threads.
+    with_stack : bool, default False
+        Also record the lines of the program that made the calls.
+    with_modules, use_kineto : bool, default False
+        Without effect.
+    use_cpu : bool, default True
+        The CPU is recorded in any case; for False a warning says so.
+    experimental_config : object, optional
+        Without effect.
+    acc_events : bool, default False
+        Without effect.
+    custom_trace_id_callback : callable, optional
+        Without effect.
+    post_processing_timeout_s : float, optional
+        Without effect.
+    activity_filters : object, optional
+        Without effect.
+
+    Raises
+    ------
+    RuntimeError
+        Where it is entered a second time.
+
+    Warns
+    -----
+    UserWarning
+        For what is asked and not there.
+
+    See Also
+    --------
+    tapegrad.torch.profiler.profile : Works in steps, on a schedule.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> x = torch.ones(3, requires_grad=True)
     >>> with torch.autograd.profiler.profile() as prof:
@@ -149,7 +191,30 @@ class profile:
         header: str | None = None,
         top_level_events_only: bool = False,
     ) -> str:
-        """The events as a table; see `EventList.table`."""
+        """The events as a table.
+
+        Parameters
+        ----------
+        sort_by : str, optional
+            An attribute of events; by default the order is that of time.
+        row_limit : int, default 100
+            The most rows; -1 for all.
+        max_src_column_width : int, default 75
+            The width of the column of lines of the program.
+        max_name_column_width : int, default 55
+            The width of the column of names.
+        max_shapes_column_width : int, default 80
+            The width of the column of shapes.
+        header : str, optional
+            A line above the table.
+        top_level_events_only : bool, default False
+            Leave out events that another event contains.
+
+        Returns
+        -------
+        str
+            The table, as of `EventList.table`.
+        """
         return self.function_events.table(
             sort_by=sort_by,
             row_limit=row_limit,
@@ -166,28 +231,83 @@ class profile:
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
     ) -> EventList:
-        """The events of each name together; see `EventList.key_averages`."""
+        """The events of each name together.
+
+        Parameters
+        ----------
+        group_by_input_shape : bool, default False
+            Those of other shapes apart.
+        group_by_stack_n : int, default 0
+            Those apart that differ in the innermost lines of the program, as many of them.
+        group_by_overload_name : bool, default False
+            As in `EventList.key_averages`.
+
+        Returns
+        -------
+        EventList
+            A `FunctionEventAvg` for each group.
+        """
         return self.function_events.key_averages(
             group_by_input_shape, group_by_stack_n, group_by_overload_name
         )
 
     def total_average(self) -> FunctionEventAvg:
-        """All events together."""
+        """All events together.
+
+        Returns
+        -------
+        FunctionEventAvg
+            Their sum.
+        """
         return self.function_events.total_average()
 
     def export_chrome_trace(self, path: Any) -> None:
-        """Write the events as a trace, which chrome://tracing and Perfetto read."""
+        """Write the events as a trace, which chrome://tracing and Perfetto read.
+
+        Parameters
+        ----------
+        path : path
+            The file, in JSON.
+        """
         self.function_events.export_chrome_trace(path)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write the stacks of the events with a time each; needs with_stack=True."""
+        """Write the stacks of the events with a time each.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        metric : str, default "self_cpu_time_total"
+            Which time.
+
+        Raises
+        ------
+        AssertionError
+            Without `with_stack`.
+        ValueError
+            For a metric that is not one of `EventList.supported_export_stacks_metrics`.
+        """
         events = self.function_events
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")
         events.export_stacks(path, metric)
 
     def toggle_collection_dynamic(self, enabled: bool, activities: object = None) -> None:
-        """Turn recording off and on within a block: here it stays as it is, with a warning."""
+        """Turn recording off and on within a block: here it stays as it is.
+
+        Parameters
+        ----------
+        enabled : bool
+            Ignored.
+        activities : object, optional
+            Ignored.
+
+        Warns
+        -----
+        UserWarning
+            In every call.
+        """
         warn("toggle_collection_dynamic is not supported: the whole block is recorded.")
 
     @property
@@ -199,8 +319,28 @@ class profile:
 class record_function:
     """Context manager and decorator: a range with a name in the profile that runs.
 
-    args: text that is kept with the object. Outside of a profile it does nothing. RuntimeError
-    where a block is entered and the name is no text.
+    Outside of a profile it does nothing.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    args : str, optional
+        Text that is kept with the object.
+
+    Raises
+    ------
+    RuntimeError
+        Where a block is entered and the name is no text.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> with torch.autograd.profiler.profile() as prof:
+    ...     with torch.autograd.profiler.record_function("part"):
+    ...         y = torch.ones(2) + 1
+    >>> [event.name for event in prof.function_events]
+    ['part', 'aten::ones', 'aten::add']
     """
 
     def __init__(self, name: str, args: str | None = None) -> None:
@@ -247,7 +387,24 @@ class record_function:
 class emit_itt:
     """Ranges for Intel's VTune: not supported, as an error says.
 
-    RuntimeError where it is entered, unless enabled is False.
+    Parameters
+    ----------
+    enabled : bool, default True
+        False for a block in which nothing is done.
+    record_shapes : bool, default False
+        Ignored.
+
+    Raises
+    ------
+    RuntimeError
+        Where it is entered, unless `enabled` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> with torch.autograd.profiler.emit_itt(enabled=False):
+    ...     torch.ones(2).sum()
+    tensor(2.)
     """
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
@@ -268,24 +425,68 @@ class emit_itt:
 
 
 class KinetoStepTracker:
-    """Counts of steps by who counts, and the largest of them: the step of the program."""
+    """Counts of steps by who counts, and the largest of them: the step of the program.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> tracker = torch.autograd.profiler.KinetoStepTracker
+    >>> tracker.init_step_count("training")
+    >>> tracker.increment_step("training") == tracker.current_step()
+    True
+    >>> tracker.erase_step_count("training")
+    True
+    """
 
     _current_step = 0
     _step_dict: ClassVar[dict[str, int]] = {}
 
     @classmethod
     def init_step_count(cls, requester: str) -> None:
-        """Begin to count for someone, at the step of the program."""
+        """Begin to count for someone, at the step of the program.
+
+        Parameters
+        ----------
+        requester : str
+            Who counts.
+        """
         cls._step_dict[requester] = cls._current_step
 
     @classmethod
     def erase_step_count(cls, requester: str) -> bool:
-        """Forget someone's count; whether there was one."""
+        """Forget someone's count.
+
+        Parameters
+        ----------
+        requester : str
+            Who counted.
+
+        Returns
+        -------
+        bool
+            Whether there was a count.
+        """
         return cls._step_dict.pop(requester, None) is not None
 
     @classmethod
     def increment_step(cls, requester: str) -> int:
-        """Count a step of someone's; returns the step of the program."""
+        """Count a step of someone's.
+
+        Parameters
+        ----------
+        requester : str
+            Who counts; from now on, if they did not.
+
+        Returns
+        -------
+        int
+            The step of the program.
+
+        Warns
+        -----
+        UserWarning
+            If the step of the program grows by more than one.
+        """
         if requester not in cls._step_dict:
             cls.init_step_count(requester)
         cls._step_dict[requester] += 1
@@ -300,12 +501,30 @@ class KinetoStepTracker:
 
     @classmethod
     def current_step(cls) -> int:
-        """The step of the program."""
+        """The step of the program.
+
+        Returns
+        -------
+        int
+            The largest count so far.
+        """
         return cls._current_step
 
 
 def kineto_available() -> bool:
-    """Whether PyTorch's tracing library is there: False, the recorder is tapegrad's own."""
+    """Whether PyTorch's tracing library is there: the recorder is tapegrad's own.
+
+    Returns
+    -------
+    bool
+        False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.autograd.profiler.kineto_available()
+    False
+    """
     return False
 
 

@@ -13,7 +13,30 @@ from tapegrad.torch.autograd.profiler_util import EventList, FunctionEvent
 
 
 class profile(_profiler.profile):
-    """`torch.autograd.profiler.profile`, with a FutureWarning."""
+    """`torch.autograd.profiler.profile`, with a FutureWarning.
+
+    Parameters
+    ----------
+    enabled : bool, default True
+        False for nothing to be recorded.
+    **options : object
+        Those of `torch.autograd.profiler.profile`.
+
+    Warns
+    -----
+    FutureWarning
+        Where it is made.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     with torch.autograd.profiler_legacy.profile() as prof:
+    ...         y = torch.ones(2) + 1
+    >>> [event.name for event in prof.function_events][-1]
+    'aten::add'
+    """
 
     def __init__(self, enabled: bool = True, **options: Any) -> None:
         warn(

@@ -30,19 +30,55 @@ METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total")
 
 
 class Interval:
-    """A stretch of time, from `start` to `end` in microseconds."""
+    """A stretch of time.
+
+    Parameters
+    ----------
+    start : float
+        Where it begins, in microseconds.
+    end : float
+        Where it ends.
+
+    Examples
+    --------
+    >>> from tapegrad.torch.autograd.profiler_util import Interval
+    >>> Interval(1.0, 3.0).elapsed_us()
+    2.0
+    """
 
     def __init__(self, start: float, end: float) -> None:
         self.start = start
         self.end = end
 
     def elapsed_us(self) -> float:
-        """The length of the stretch."""
+        """The length of the stretch.
+
+        Returns
+        -------
+        float
+            In microseconds.
+        """
         return self.end - self.start
 
 
 class Kernel(NamedTuple):
-    """A computation on a device."""
+    """A computation on a device.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    device : int
+        The number of the device.
+    duration : float
+        In microseconds.
+
+    Examples
+    --------
+    >>> from tapegrad.torch.autograd.profiler_util import Kernel
+    >>> Kernel("add", 0, 2.0).duration
+    2.0
+    """
 
     name: str
     device: int
@@ -50,7 +86,15 @@ class Kernel(NamedTuple):
 
 
 class StringTable(defaultdict[Any, str]):
-    """Strings by their number, which is the string of a number that is not in the table."""
+    """Strings by their number, which is the string of a number that is not in the table.
+
+    Examples
+    --------
+    >>> from tapegrad.torch.autograd.profiler_util import StringTable
+    >>> table = StringTable()
+    >>> table[7]
+    '7'
+    """
 
     def __missing__(self, key: Any) -> str:
         self[key] = found = str(key) if not isinstance(key, str) or len(key) <= 1 else key
@@ -82,7 +126,14 @@ def _rewrite_name(name: str, with_wildcard: bool = False) -> str:
 
 
 class FormattedTimesMixin:
-    """Times of events as text, and their average over calls."""
+    """Times of events as text, and their average over calls.
+
+    Examples
+    --------
+    >>> from tapegrad.torch.autograd.profiler_util import FunctionEvent
+    >>> FunctionEvent(0, "add", 0, 0.0, 2.0).cpu_time_str
+    '2.000us'
+    """
 
     count: int
     cpu_time_total: Any
@@ -134,7 +185,76 @@ class FormattedTimesMixin:
 
 
 class FunctionEvent(FormattedTimesMixin):
-    """One call. Times are in microseconds, memory in bytes; `cpu_children` are calls within."""
+    """One call, with its times in microseconds and its memory in bytes.
+
+    Parameters
+    ----------
+    id : int
+        Its number in the profile.
+    name : str
+        What was called.
+    thread : int
+        The number of the thread.
+    start_us, end_us : float
+        When it began and ended.
+    overload_name : str, optional
+        Another name of it.
+    fwd_thread : int, optional
+        Of a step of a backward pass, the thread of the call that it belongs to.
+    input_shapes : list, optional
+        The shapes of the arguments.
+    stack : sequence of str, optional
+        The lines of the program that called it, the innermost first.
+    scope : int, default 0
+        What kind of event it is.
+    use_device : str, optional
+        The device in its text.
+    cpu_memory_usage, device_memory_usage : int, default 0
+        Bytes allocated less those freed.
+    is_async, is_remote : bool, default False
+        What holds for it.
+    sequence_nr : int, default -1
+        The number of the node that the call made, or whose step it is.
+    node_id : int, default -1
+        The number of the machine.
+    device_type : object, optional
+        By default "cpu".
+    device_index : int, default 0
+        The number of the device.
+    device_resource_id : int, optional
+        By default the thread.
+    is_legacy : bool, default False
+        What holds for it.
+    flops : int, optional
+        How many operations on numbers.
+    trace_name : str, optional
+        Another name of it.
+    concrete_inputs, kwinputs : object, optional
+        Arguments that were recorded.
+    is_user_annotation : bool, default False
+        Whether it is a range of the program's.
+    metadata_json : str, optional
+        Text to keep with it.
+    **_ : object
+        Ignored.
+
+    Attributes
+    ----------
+    cpu_children : list of FunctionEvent
+        The calls within.
+    cpu_parent : FunctionEvent or None
+        The call within which it was made.
+    count : int
+        1, as of a `FunctionEventAvg` of one call.
+    kernels : list of Kernel
+        Computations on a device that it started.
+
+    Examples
+    --------
+    >>> from tapegrad.torch.autograd.profiler import FunctionEvent
+    >>> FunctionEvent(0, "add", 0, start_us=1.0, end_us=3.0).cpu_time_total
+    2.0
+    """
 
     def __init__(
         self,
@@ -241,15 +361,37 @@ class FunctionEvent(FormattedTimesMixin):
         return self.device_memory_usage - inner
 
     def append_kernel(self, name: str, device: int, duration: float) -> None:
-        """Add a computation on a device that this call started."""
+        """Add a computation on a device that this call started.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        device : int
+            The number of the device.
+        duration : float
+            In microseconds.
+        """
         self.kernels.append(Kernel(name, device, duration))
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
-        """Add a call that was made within this one."""
+        """Add a call that was made within this one.
+
+        Parameters
+        ----------
+        child : FunctionEvent
+            The inner call.
+        """
         self.cpu_children.append(child)
 
     def set_cpu_parent(self, parent: FunctionEvent) -> None:
-        """Set the call within which this one was made."""
+        """Set the call within which this one was made.
+
+        Parameters
+        ----------
+        parent : FunctionEvent
+            The outer call.
+        """
         self.cpu_parent = parent
 
     def __repr__(self) -> str:
@@ -268,7 +410,17 @@ class FunctionEvent(FormattedTimesMixin):
 
 
 class FunctionEventAvg(FormattedTimesMixin):
-    """The calls of one name together."""
+    """The calls of one name together.
+
+    Examples
+    --------
+    >>> from tapegrad.torch.autograd.profiler_util import FunctionEvent, FunctionEventAvg
+    >>> average = FunctionEventAvg()
+    >>> average += FunctionEvent(0, "add", 0, 0.0, 1.0)
+    >>> average += FunctionEvent(1, "add", 0, 2.0, 5.0)
+    >>> average.count, average.cpu_time_total, average.cpu_time
+    (2, 4.0, 2.0)
+    """
 
     def __init__(self) -> None:
         self.key: str | None = None
@@ -307,7 +459,25 @@ class FunctionEventAvg(FormattedTimesMixin):
         return self.self_device_time_total
 
     def add(self, other: Any) -> FunctionEventAvg:
-        """Add a call, or an average of the same key."""
+        """Add a call, or an average of the same key.
+
+        Parameters
+        ----------
+        other : FunctionEvent or FunctionEventAvg
+            What is added; the first gives the key and all that is not summed.
+
+        Returns
+        -------
+        FunctionEventAvg
+            This object.
+
+        Raises
+        ------
+        TypeError
+            For anything else.
+        AssertionError
+            For another key.
+        """
         if self.key is None:
             self.key = other.key
             self.node_id = other.node_id
@@ -359,7 +529,26 @@ class FunctionEventAvg(FormattedTimesMixin):
 
 
 class EventList(list[Any]):
-    """Events of a profile, or averages of them; printing it prints its table."""
+    """Events of a profile, or averages of them; printing it prints its table.
+
+    Parameters
+    ----------
+    events : iterable of FunctionEvent or FunctionEventAvg, default ()
+        The events.
+    use_device : str, optional
+        Kept for averages of them.
+    profile_memory : bool, default False
+        Whether tables have columns of memory.
+    with_flops : bool, default False
+        Kept for averages of them.
+
+    Examples
+    --------
+    >>> from tapegrad.torch.autograd.profiler import EventList, FunctionEvent
+    >>> events = EventList([FunctionEvent(i, "add", 0, 0.0, 2.0) for i in range(3)])
+    >>> [(average.key, average.count) for average in events.key_averages()]
+    [('add', 3)]
+    """
 
     def __init__(
         self,
@@ -402,10 +591,35 @@ class EventList(list[Any]):
     ) -> str:
         """The events as a table.
 
-        sort_by: an attribute, such as cpu_time, self_cpu_time_total, cpu_memory_usage or count; by
-        default the order is that of time. row_limit: -1 for all rows. top_level_events_only: of
-        `events()`, those that no other event contains. time_unit: s, ms or us in place of the
-        unit that fits each time. AttributeError for a sort_by that events do not have.
+        Parameters
+        ----------
+        sort_by : str, optional
+            An attribute, such as cpu_time, self_cpu_time_total, cpu_memory_usage or count; by
+            default the order is that of time.
+        row_limit : int, default 100
+            The most rows; -1 for all.
+        max_src_column_width : int, default 75
+            The width of the column of lines of the program.
+        max_name_column_width : int, default 55
+            The width of the column of names.
+        max_shapes_column_width : int, default 80
+            The width of the column of shapes.
+        header : str, optional
+            A line above the table.
+        top_level_events_only : bool, default False
+            Of `events()`, those that no other event contains.
+        time_unit : {"s", "ms", "us"}, optional
+            The unit of all times, in place of the one that fits each.
+
+        Returns
+        -------
+        str
+            The table.
+
+        Raises
+        ------
+        AttributeError
+            For a `sort_by` that events do not have.
         """
         return build_table(
             self,
@@ -421,7 +635,13 @@ class EventList(list[Any]):
         )
 
     def export_chrome_trace(self, path: Any) -> None:
-        """Write the events as a trace, which chrome://tracing and Perfetto read."""
+        """Write the events as a trace, which chrome://tracing and Perfetto read.
+
+        Parameters
+        ----------
+        path : path
+            The file, in JSON.
+        """
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self._trace(), file)
 
@@ -431,8 +651,19 @@ class EventList(list[Any]):
     def export_stacks(self, path: str, metric: str) -> None:
         """Write a line per event with a stack: its frames, outermost first, and a time.
 
-        The time is in whole microseconds; tools that draw flame graphs read the file. metric: one
-        of `supported_export_stacks_metrics`; ValueError for any other.
+        The time is in whole microseconds; tools that draw flame graphs read the file.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        metric : str
+            Which time: one of `supported_export_stacks_metrics`.
+
+        Raises
+        ------
+        ValueError
+            For another metric.
         """
         if metric not in METRICS:
             raise ValueError(f"metric should be one of: {METRICS}")
@@ -446,7 +677,22 @@ class EventList(list[Any]):
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
     ) -> EventList:
-        """The events of each name together; also by shapes, or by the innermost frames."""
+        """The events of each name together; also by shapes, or by the innermost frames.
+
+        Parameters
+        ----------
+        group_by_input_shapes : bool, default False
+            Those of other shapes apart.
+        group_by_stack_n : int, default 0
+            Those apart that differ in the innermost lines of the program, as many of them.
+        group_by_overload_name : bool, default False
+            Keep the overload's name, which is empty here.
+
+        Returns
+        -------
+        EventList
+            A `FunctionEventAvg` for each group.
+        """
         groups: dict[tuple[Any, ...], FunctionEventAvg] = {}
         for event in self:
             key = _rewrite_name(event.key, with_wildcard=True)
@@ -480,7 +726,13 @@ class EventList(list[Any]):
         return averages
 
     def total_average(self) -> FunctionEventAvg:
-        """All events together, as one of the key Total."""
+        """All events together, as one of the key Total.
+
+        Returns
+        -------
+        FunctionEventAvg
+            Their sum.
+        """
         total = FunctionEventAvg()
         for event in self:
             total += event
@@ -547,14 +799,37 @@ def _as_event(event: FunctionEvent) -> Event:
 
 
 class MemRecordsAcc:
-    """Records of memory, in order of time; `in_interval` yields those of a stretch."""
+    """Records of memory, in order of time; `in_interval` yields those of a stretch.
+
+    Parameters
+    ----------
+    mem_records : sequence of tuple
+        In each the first has a method `start_ns()`.
+
+    Examples
+    --------
+    >>> from tapegrad.torch.autograd.profiler import MemRecordsAcc
+    >>> list(MemRecordsAcc([]).in_interval(0.0, 1.0))
+    []
+    """
 
     def __init__(self, mem_records: Sequence[Any]) -> None:
         pairs = [(record[0].start_ns() / 1000, record) for record in mem_records]
         self._pairs = sorted(pairs, key=lambda pair: pair[0])
 
     def in_interval(self, start_us: float, end_us: float) -> Iterable[Any]:
-        """The records from start_us to end_us, both included."""
+        """The records of a stretch of time.
+
+        Parameters
+        ----------
+        start_us, end_us : float
+            Its ends in microseconds, both included.
+
+        Yields
+        ------
+        tuple
+            A record, as it was given.
+        """
         before = itertools.dropwhile(lambda pair: pair[0] < start_us, self._pairs)
         for time, record in before:
             if time > end_us:

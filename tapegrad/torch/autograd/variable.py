@@ -31,10 +31,37 @@ class _Engine:
 
 
 class Variable(metaclass=_VariableMeta):
-    """`Variable(data, requires_grad=False)`: a tensor over the same memory.
+    """The old name of a tensor: one over the same memory.
 
-    The old name; `torch.tensor(data, requires_grad=True)` or `data.requires_grad_()` is the new
-    one. `volatile=True` has no effect but a warning: its new name is `with torch.no_grad():`.
+    `torch.tensor(data, requires_grad=True)` or `data.requires_grad_()` is the new one. Every
+    tensor is an instance of this class.
+
+    Parameters
+    ----------
+    data : Tensor, optional
+        The tensor; without it an empty one is made.
+    requires_grad : bool, default False
+        Whether the result requires grad.
+    volatile : object, optional
+        Without effect: its new name is `with torch.no_grad():`.
+
+    Raises
+    ------
+    TypeError
+        If `data` is no tensor.
+
+    Warns
+    -----
+    DeprecationWarning
+        In every call.
+    UserWarning
+        If `volatile` is given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> isinstance(torch.ones(2), torch.autograd.Variable)
+    True
     """
 
     _execution_engine = _Engine()
@@ -42,7 +69,7 @@ class Variable(metaclass=_VariableMeta):
     def __new__(
         cls, data: Tensor | None = None, requires_grad: bool = False, volatile: Any = None
     ) -> Any:
-        """A tensor over the same memory. TypeError for what is no tensor."""
+        """A tensor over the same memory."""
         warn(
             "Variable is deprecated. Use tensors instead: "
             "`torch.tensor(data, requires_grad=True)` or `tensor.requires_grad_()`.",

@@ -76,7 +76,33 @@ class _ByProbability(Distribution):
 
 
 class Bernoulli(_ByProbability, ExponentialFamily):
-    """1 with the probability `probs`, else 0."""
+    """Truth values: 1 with the probability `probs`, else 0.
+
+    Parameters
+    ----------
+    probs : Tensor or float, optional
+        Probabilities, from 0 to 1.
+    logits : Tensor or float, optional
+        Instead of `probs`: log(probs / (1 - probs)).
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
+        unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Bernoulli(torch.tensor([0.25, 0.5]))
+    >>> p.log_prob(torch.ones(2)).exp(), p.variance
+    (tensor([0.2500, 0.5000]), tensor([0.1875, 0.2500]))
+    >>> p.enumerate_support()
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "probs": constraints.unit_interval,
@@ -133,7 +159,30 @@ class Bernoulli(_ByProbability, ExponentialFamily):
 
 
 class Geometric(_ByProbability):
-    """The number of failures before the first success."""
+    """The number of failures before the first success.
+
+    Parameters
+    ----------
+    probs : Tensor or float, optional
+        Probabilities, from 0 to 1.
+    logits : Tensor or float, optional
+        Instead of `probs`: log(probs / (1 - probs)).
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
+        unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Geometric(0.25)
+    >>> p.mean, p.log_prob(torch.tensor(1.0)).exp()
+    (tensor(3.), tensor(0.1875))
+    """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "probs": constraints.unit_interval,
@@ -181,7 +230,32 @@ class Geometric(_ByProbability):
 
 
 class Binomial(_ByProbability):
-    """The number of successes among `total_count` trials."""
+    """The number of successes among `total_count` trials.
+
+    Parameters
+    ----------
+    total_count : Tensor or int, default 1
+        How many trials.
+    probs : Tensor or float, optional
+        Probabilities, from 0 to 1.
+    logits : Tensor or float, optional
+        Instead of `probs`: log(probs / (1 - probs)).
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
+        unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Binomial(3, probs=0.5)
+    >>> p.log_prob(torch.arange(4.0)).exp()
+    tensor([0.1250, 0.3750, 0.3750, 0.1250])
+    """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "total_count": constraints.nonnegative_integer,
@@ -255,7 +329,27 @@ class Binomial(_ByProbability):
 
 
 class Poisson(ExponentialFamily):
-    """Counts of a rate."""
+    """Counts of independent events that have a rate.
+
+    Parameters
+    ----------
+    rate : Tensor or float
+        The mean count, not negative.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Poisson(2.0)
+    >>> p.log_prob(torch.tensor([0.0, 1.0])).exp()
+    tensor([0.1353, 0.2707])
+    """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "rate": constraints.nonnegative
@@ -300,7 +394,32 @@ class Poisson(ExponentialFamily):
 
 
 class Categorical(_ByProbability):
-    """The number of a class, of probabilities (normalised here) along the last dimension."""
+    """The number of a class, from 0, of probabilities along the last dimension.
+
+    Parameters
+    ----------
+    probs : Tensor, shape (..., classes), optional
+        Nonnegative numbers in proportion to the probabilities; they are divided by their sum.
+    logits : Tensor, shape (..., classes), optional
+        Instead of `probs`: logarithms of such numbers.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
+        unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Categorical(torch.tensor([1.0, 3.0]))
+    >>> p.probs, p.log_prob(torch.tensor(1)).exp()
+    (tensor([0.2500, 0.7500]), tensor(0.7500))
+    >>> p.enumerate_support()
+    tensor([0, 1])
+    """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "probs": constraints.simplex,
@@ -337,6 +456,7 @@ class Categorical(_ByProbability):
 
     @property
     def param_shape(self) -> Any:
+        """The shape of `probs` and `logits`."""
         return self._param.shape
 
     @property
@@ -383,14 +503,17 @@ class _OfClasses(Distribution):
 
     @property
     def probs(self) -> Any:
+        """The probabilities of the classes."""
         return self._categorical.probs
 
     @property
     def logits(self) -> Any:
+        """The logarithms of the probabilities."""
         return self._categorical.logits
 
     @property
     def param_shape(self) -> Any:
+        """The shape of `probs` and `logits`."""
         return self._categorical.param_shape
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
@@ -400,7 +523,33 @@ class _OfClasses(Distribution):
 
 
 class OneHotCategorical(_OfClasses):
-    """A class as a vector with a single one."""
+    """A class as a vector with a single one.
+
+    Parameters
+    ----------
+    probs : Tensor, shape (..., classes), optional
+        Nonnegative numbers in proportion to the probabilities; they are divided by their sum.
+    logits : Tensor, shape (..., classes), optional
+        Instead of `probs`: logarithms of such numbers.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
+        unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.OneHotCategorical(torch.tensor([1.0, 3.0]))
+    >>> p.log_prob(torch.tensor([0.0, 1.0])).exp()
+    tensor(0.7500)
+    >>> p.enumerate_support()
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "probs": constraints.simplex,
@@ -448,7 +597,34 @@ class OneHotCategorical(_OfClasses):
 
 
 class Multinomial(_OfClasses):
-    """How often each class comes in `total_count` draws."""
+    """How often each class comes in `total_count` draws.
+
+    Parameters
+    ----------
+    total_count : int, default 1
+        How many draws; the same for the whole batch.
+    probs : Tensor, shape (..., classes), optional
+        Nonnegative numbers in proportion to the probabilities; they are divided by their sum.
+    logits : Tensor, shape (..., classes), optional
+        Instead of `probs`: logarithms of such numbers.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    NotImplementedError
+        If `total_count` is no int.
+    ValueError
+        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
+        unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Multinomial(4, torch.tensor([1.0, 3.0]))
+    >>> p.mean, p.log_prob(torch.tensor([1.0, 3.0])).exp()
+    (tensor([1., 3.]), tensor(0.4219))
+    """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "probs": constraints.simplex,

@@ -39,7 +39,31 @@ def _log_gamma(x: Any) -> Any:
 
 
 class Gamma(ExponentialFamily):
-    """The gamma distribution of shape `concentration` and a rate."""
+    """The gamma distribution of shape `concentration` and a rate.
+
+    Its density is in proportion to x^(concentration - 1) exp(-rate x).
+
+    Parameters
+    ----------
+    concentration : Tensor or float
+        The shape parameter, positive.
+    rate : Tensor or float
+        One over the scale, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Gamma(2.0, 4.0)
+    >>> p.mean, p.variance, p.log_prob(torch.tensor(1.0))
+    (tensor(0.5000), tensor(0.1250), tensor(-1.2274))
+    """
 
     has_rsample = True
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
@@ -96,7 +120,27 @@ class Gamma(ExponentialFamily):
 
 
 class Chi2(Gamma):
-    """The sum of the squares of `df` standard normal numbers."""
+    """The sum of the squares of `df` standard normal numbers.
+
+    Parameters
+    ----------
+    df : Tensor or float
+        The degrees of freedom, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Chi2(3.0)
+    >>> p.mean, p.variance
+    (tensor(3.), tensor(6.))
+    """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {"df": constraints.positive}
 
@@ -104,13 +148,38 @@ class Chi2(Gamma):
         (df,) = broadcast(df)
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
 
+    def _given(self, name: str) -> Any:
+        return self.df if name == "df" else super()._given(name)
+
     @property
     def df(self) -> Any:
+        """The degrees of freedom: twice the concentration."""
         return self.concentration * 2
 
 
 class Dirichlet(ExponentialFamily):
-    """Vectors of shares: gamma numbers of the concentrations, divided by their sum."""
+    """Vectors of shares: gamma numbers of the concentrations, divided by their sum.
+
+    Parameters
+    ----------
+    concentration : Tensor, shape (..., n)
+        Positive numbers, one for each share.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        If `concentration` is a single number; for a parameter out of its range, unless
+        `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Dirichlet(torch.tensor([1.0, 3.0]))
+    >>> p.mean, p.log_prob(torch.tensor([0.5, 0.5]))
+    (tensor([0.2500, 0.7500]), tensor(-0.2877))
+    """
 
     has_rsample = True
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
@@ -186,7 +255,31 @@ class Dirichlet(ExponentialFamily):
 
 
 class Beta(ExponentialFamily):
-    """Shares of one of two parts: the Dirichlet distribution of two."""
+    """Shares of one of two parts: the Dirichlet distribution of two.
+
+    Its density is in proportion to x^(concentration1 - 1) (1 - x)^(concentration0 - 1).
+
+    Parameters
+    ----------
+    concentration1 : Tensor or float
+        Of the part whose share it is, positive.
+    concentration0 : Tensor or float
+        Of the other part, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Beta(2.0, 3.0)
+    >>> p.mean, p.log_prob(torch.tensor(0.5)).exp()
+    (tensor(0.4000), tensor(1.5000))
+    """
 
     has_rsample = True
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
@@ -209,10 +302,12 @@ class Beta(ExponentialFamily):
 
     @property
     def concentration1(self) -> Any:
+        """The concentration of the part whose share it is."""
         return self._dirichlet.concentration[..., 0]
 
     @property
     def concentration0(self) -> Any:
+        """The concentration of the other part."""
         return self._dirichlet.concentration[..., 1]
 
     @property
@@ -252,7 +347,31 @@ class Beta(ExponentialFamily):
 
 
 class StudentT(Distribution):
-    """Student's t distribution of `df` degrees of freedom, moved and scaled."""
+    """Student's t distribution of `df` degrees of freedom, moved and scaled.
+
+    Parameters
+    ----------
+    df : Tensor or float
+        The degrees of freedom, positive.
+    loc : Tensor or float, default 0.0
+        The centre.
+    scale : Tensor or float, default 1.0
+        What draws are multiplied by, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.StudentT(3.0)
+    >>> p.variance, p.log_prob(torch.tensor(0.0))
+    (tensor(3.), tensor(-1.0009))
+    """
 
     has_rsample = True
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {

@@ -62,7 +62,31 @@ class _LocationScale(Distribution):
 
 
 class Normal(_LocationScale, ExponentialFamily):
-    """The normal distribution of mean `loc` and standard deviation `scale`."""
+    """The normal distribution of mean `loc` and standard deviation `scale`.
+
+    Parameters
+    ----------
+    loc : Tensor or float
+        The mean.
+    scale : Tensor or float
+        The standard deviation, positive; the two are broadcast.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Normal(torch.tensor([0.0, 1.0]), 2.0)
+    >>> p.log_prob(torch.zeros(2))
+    tensor([-1.6121, -1.7371])
+    >>> p.cdf(torch.ones(2)), p.variance
+    (tensor([0.6915, 0.5000]), tensor([4., 4.]))
+    """
 
     def _standard(self, shape: Any) -> Any:
         return normal(self.loc, shape)
@@ -102,7 +126,29 @@ class Normal(_LocationScale, ExponentialFamily):
 
 
 class Laplace(_LocationScale):
-    """The Laplace distribution: exp(-|x - loc| / scale) / (2 scale)."""
+    """The Laplace distribution: exp(-|x - loc| / scale) / (2 scale).
+
+    Parameters
+    ----------
+    loc : Tensor or float
+        The mean.
+    scale : Tensor or float
+        The mean distance from it, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Laplace(0.0, 1.0)
+    >>> p.log_prob(torch.tensor(1.0)), p.variance
+    (tensor(-1.6931), tensor(2.))
+    """
 
     def _standard(self, shape: Any) -> Any:
         u = uniform(self.loc, shape) - 0.5
@@ -132,7 +178,31 @@ class Laplace(_LocationScale):
 
 
 class Cauchy(_LocationScale):
-    """The Cauchy distribution, which has no mean."""
+    """The Cauchy distribution, which has no mean.
+
+    Its density is 1 / (pi scale (1 + z²)) with z = (x - loc) / scale.
+
+    Parameters
+    ----------
+    loc : Tensor or float
+        The median.
+    scale : Tensor or float
+        Half of the distance of the quartiles, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Cauchy(0.0, 1.0)
+    >>> p.cdf(torch.tensor([-1.0, 0.0, 1.0])), p.mean
+    (tensor([0.2500, 0.5000, 0.7500]), tensor(nan))
+    """
 
     def _standard(self, shape: Any) -> Any:
         return (math.pi * (uniform(self.loc, shape) - 0.5)).tan()
@@ -160,7 +230,31 @@ class Cauchy(_LocationScale):
 
 
 class Gumbel(_LocationScale):
-    """The Gumbel distribution: the limit of maxima of exponential tails."""
+    """The Gumbel distribution: the limit of maxima of exponential tails.
+
+    Its distribution function is exp(-exp(-(x - loc) / scale)).
+
+    Parameters
+    ----------
+    loc : Tensor or float
+        The mode.
+    scale : Tensor or float
+        What draws are multiplied by, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Gumbel(0.0, 1.0)
+    >>> p.mean, p.cdf(torch.tensor(0.0))
+    (tensor(0.5772), tensor(0.3679))
+    """
 
     def _standard(self, shape: Any) -> Any:
         return -(-uniform(self.loc, shape).log()).log()
@@ -195,7 +289,29 @@ _EULER = 0.5772156649015329
 
 
 class Uniform(Distribution):
-    """The uniform distribution from `low` to before `high`."""
+    """The uniform distribution from `low` to before `high`.
+
+    Parameters
+    ----------
+    low : Tensor or float
+        The least value.
+    high : Tensor or float
+        The end, greater than `low`.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Uniform(1.0, 3.0)
+    >>> p.log_prob(torch.tensor(2.0)), p.mean
+    (tensor(-0.6931), tensor(2.))
+    """
 
     has_rsample = True
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
@@ -290,7 +406,27 @@ class _Half(Distribution):
 
 
 class HalfNormal(_Half):
-    """The absolute value of normal numbers around 0."""
+    """The absolute value of normal numbers around 0.
+
+    Parameters
+    ----------
+    scale : Tensor or float
+        The standard deviation of the normal numbers, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.HalfNormal(1.0)
+    >>> p.mean, p.cdf(torch.tensor(1.0))
+    (tensor(0.7979), tensor(0.6827))
+    """
 
     whole = Normal
 
@@ -304,7 +440,27 @@ class HalfNormal(_Half):
 
 
 class HalfCauchy(_Half):
-    """The absolute value of Cauchy numbers around 0."""
+    """The absolute value of Cauchy numbers around 0.
+
+    Parameters
+    ----------
+    scale : Tensor or float
+        The median, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.HalfCauchy(2.0)
+    >>> p.cdf(torch.tensor(2.0)), p.mean
+    (tensor(0.5000), tensor(inf))
+    """
 
     whole = Cauchy
 
@@ -318,7 +474,27 @@ class HalfCauchy(_Half):
 
 
 class Exponential(ExponentialFamily):
-    """The exponential distribution of a rate: rate * exp(-rate * x)."""
+    """The exponential distribution of a rate: rate * exp(-rate * x).
+
+    Parameters
+    ----------
+    rate : Tensor or float
+        One over the mean, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Exponential(2.0)
+    >>> p.mean, p.log_prob(torch.tensor(0.0))
+    (tensor(0.5000), tensor(0.6931))
+    """
 
     has_rsample = True
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {"rate": constraints.positive}

@@ -23,8 +23,38 @@ _broadcast_shapes, _eye = OPERATIONS["broadcast_shapes"], OPERATIONS["eye"]
 class LowRankMultivariateNormal(Distribution):
     """Normal vectors of covariance cov_factor @ cov_factor.T + cov_diag.
 
+    Parameters
+    ----------
+    loc : Tensor, shape (..., n)
+        The mean.
+    cov_factor : Tensor, shape (..., n, rank)
+        The factor of the part of low rank.
+    cov_diag : Tensor, shape (..., n)
+        The diagonal that is added, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit; for a parameter out of its range, unless `validate_args` is
+        False.
+
+    Notes
+    -----
     Products with the inverse go through a matrix of the size of the rank, by the matrix
     determinant lemma and Woodbury's identity.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> factor = torch.tensor([[1.0], [2.0]])
+    >>> p = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), factor, torch.ones(2))
+    >>> p.covariance_matrix
+    tensor([[2., 2.],
+            [2., 5.]])
+    >>> p.log_prob(torch.zeros(2))
+    tensor(-2.7338)
     """
 
     has_rsample = True
@@ -108,7 +138,18 @@ class LowRankMultivariateNormal(Distribution):
         return self.loc + along + self.cov_diag.sqrt() * normal(self.loc, shape)
 
     def squares(self, difference: Any) -> Any:
-        """The squared length of vectors, measured by the inverse of the covariance."""
+        """The squared length of vectors, measured by the inverse of the covariance.
+
+        Parameters
+        ----------
+        difference : Tensor, shape (..., n)
+            The vectors, as differences from the mean.
+
+        Returns
+        -------
+        Tensor, shape (...)
+            The squared lengths.
+        """
         scaled = self.cov_factor.mT / self.cov_diag.unsqueeze(-2)
         inner = scaled @ difference.unsqueeze(-1)
         factor = self._capacitance()
@@ -119,7 +160,13 @@ class LowRankMultivariateNormal(Distribution):
         return (difference.pow(2) / self.cov_diag).sum(-1) - z.pow(2).sum(-1)
 
     def log_determinant(self) -> Any:
-        """log of the determinant of the covariance."""
+        """The logarithm of the determinant of the covariance.
+
+        Returns
+        -------
+        Tensor
+            Of shape `batch_shape`.
+        """
         diagonal = self._capacitance().diagonal(dim1=-2, dim2=-1)
         return 2 * diagonal.log().sum(-1) + self.cov_diag.log().sum(-1)
 

@@ -40,9 +40,43 @@ def _multivariate_digamma(x: Any, size: int) -> Any:
 class Wishart(ExponentialFamily):
     """Sums of the outer products of `df` normal vectors with themselves.
 
-    Given by one of covariance_matrix, precision_matrix, or a lower factor scale_tril of the
-    covariance of those vectors. df has to be greater than their size minus one. Draws are made by
-    Bartlett's decomposition.
+    Draws are made by Bartlett's decomposition.
+
+    Parameters
+    ----------
+    df : Tensor or float
+        The degrees of freedom, greater than n - 1.
+    covariance_matrix : Tensor, shape (..., n, n), optional
+        The covariance of the vectors.
+    precision_matrix : Tensor, shape (..., n, n), optional
+        Instead of it: its inverse.
+    scale_tril : Tensor, shape (..., n, n), optional
+        Instead of it: its lower factor.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    AssertionError
+        If not one of the three matrices is given.
+    ValueError
+        If the matrix is a vector or a number, or `df` too small; for a matrix that is not of its
+        kind, unless `validate_args` is False.
+
+    Warns
+    -----
+    UserWarning
+        If `df` is below n: draws are likely to be singular.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Wishart(3.0, torch.eye(2))
+    >>> p.mean
+    tensor([[3., 0.],
+            [0., 3.]])
+    >>> p.log_prob(torch.eye(2))
+    tensor(-3.5310)
     """
 
     has_rsample = True
@@ -193,9 +227,32 @@ def _shown(value: Any) -> Any:
 class LKJCholesky(Distribution):
     """Lower factors of correlations, of densities by powers of the determinant.
 
+    Parameters
+    ----------
+    dim : int
+        The size of the matrices, at least 2.
+    concentration : Tensor or float, default 1.0
+        1 is uniform over correlations; the greater, the closer they are to the identity. Positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        If `dim` is below 2; for a `concentration` out of its range, unless `validate_args` is
+        False.
+
+    Notes
+    -----
     D. Lewandowski, D. Kurowicka, H. Joe (2009), Generating random correlation matrices based on
-    vines and extended onion method: draws are made row by row, as the onion is. dim: the size.
-    concentration: 1 is uniform; the greater, the closer to the identity.
+    vines and extended onion method: draws are made row by row, as the onion is.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.LKJCholesky(2)
+    >>> p.log_prob(torch.eye(2))
+    tensor(-0.6931)
     """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {

@@ -22,7 +22,28 @@ _where = OPERATIONS["where"]
 class MixtureSameFamily(Distribution):
     """Draws of one of several components: those along the last dimension of a batch.
 
-    mixture_distribution: a `Categorical`, the probabilities of the components.
+    Parameters
+    ----------
+    mixture_distribution : Categorical
+        The probabilities of the components.
+    component_distribution : Distribution
+        The components, along the last dimension of its batch.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For other classes, other numbers of components, and batches that do not broadcast.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> weights = torch.distributions.Categorical(torch.tensor([1.0, 3.0]))
+    >>> parts = torch.distributions.Normal(torch.tensor([0.0, 4.0]), 1.0)
+    >>> p = torch.distributions.MixtureSameFamily(weights, parts)
+    >>> p.mean, p.variance
+    (tensor(3.), tensor(4.))
     """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
@@ -129,7 +150,32 @@ class MixtureSameFamily(Distribution):
 
 
 class NegativeBinomial(_ByProbability):
-    """The number of successes before `total_count` failures."""
+    """The number of successes before `total_count` failures.
+
+    Parameters
+    ----------
+    total_count : Tensor or float
+        How many failures, not negative.
+    probs : Tensor or float, optional
+        Probabilities of success, from 0 to before 1.
+    logits : Tensor or float, optional
+        Instead of `probs`: log(probs / (1 - probs)).
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
+        unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.NegativeBinomial(2.0, probs=0.5)
+    >>> p.mean, p.log_prob(torch.tensor([0.0, 1.0])).exp()
+    (tensor(2.), tensor([0.2500, 0.2500]))
+    """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "total_count": constraints.greater_than_eq(0),

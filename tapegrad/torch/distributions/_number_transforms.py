@@ -33,7 +33,19 @@ class _Rising(Transform):
 
 
 class ExpTransform(_Rising):
-    """exp(x)."""
+    """The exponential function.
+
+    Parameters
+    ----------
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.distributions.ExpTransform()(torch.tensor(1.0))
+    tensor(2.7183)
+    """
 
     codomain = constraints.positive
 
@@ -48,7 +60,19 @@ class ExpTransform(_Rising):
 
 
 class SigmoidTransform(_Rising):
-    """1 / (1 + exp(-x)), kept away from 0 and 1 by what the dtype tells from them."""
+    """The function 1 / (1 + exp(-x)), kept away from 0 and 1 by what the dtype tells from them.
+
+    Parameters
+    ----------
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.distributions.SigmoidTransform()(torch.tensor([0.0, 100.0])) < 1
+    tensor([True, True])
+    """
 
     codomain = constraints.unit_interval
 
@@ -66,7 +90,19 @@ class SigmoidTransform(_Rising):
 
 
 class TanhTransform(_Rising):
-    """tanh(x)."""
+    """The hyperbolic tangent.
+
+    Parameters
+    ----------
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.distributions.TanhTransform().inv(torch.tensor(0.5))
+    tensor(0.5493)
+    """
 
     codomain = constraints.Interval(-1.0, 1.0)
 
@@ -81,7 +117,19 @@ class TanhTransform(_Rising):
 
 
 class SoftplusTransform(_Rising):
-    """log(1 + exp(x))."""
+    """The function log(1 + exp(x)).
+
+    Parameters
+    ----------
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.distributions.SoftplusTransform()(torch.tensor([0.0, 100.0]))
+    tensor([  0.6931, 100.0000])
+    """
 
     codomain = constraints.positive
 
@@ -96,7 +144,19 @@ class SoftplusTransform(_Rising):
 
 
 class AbsTransform(Transform):
-    """|x|, whose inverse is x itself where that is positive."""
+    """The absolute value, whose inverse is x itself where that is positive.
+
+    Parameters
+    ----------
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.distributions.AbsTransform()(torch.tensor([-2.0, 3.0]))
+    tensor([2., 3.])
+    """
 
     codomain = constraints.positive
 
@@ -108,7 +168,25 @@ class AbsTransform(Transform):
 
 
 class AffineTransform(Transform):
-    """loc + scale * x."""
+    """The function loc + scale * x.
+
+    Parameters
+    ----------
+    loc : Tensor or float
+        What is added.
+    scale : Tensor or float
+        What x is multiplied by, first.
+    event_dim : int, default 0
+        How many of the last dimensions count as those of one event.
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor([0.0, 1.0]))
+    tensor([1., 3.])
+    """
 
     bijective = True
 
@@ -145,7 +223,21 @@ class AffineTransform(Transform):
 
 
 class PowerTransform(Transform):
-    """x ** exponent, of positive numbers."""
+    """The power x ** exponent, of positive numbers.
+
+    Parameters
+    ----------
+    exponent : Tensor or float
+        The exponent.
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.distributions.PowerTransform(2.0).inv(torch.tensor(9.0))
+    tensor(3.)
+    """
 
     bijective = True
     domain = codomain = constraints.positive
@@ -174,7 +266,23 @@ class PowerTransform(Transform):
 
 
 class CumulativeDistributionTransform(Transform):
-    """The probability of draws up to x, of a distribution that has `cdf`."""
+    """The probability of draws up to x, of a distribution that has `cdf`.
+
+    Parameters
+    ----------
+    distribution : Distribution
+        The distribution; the inverse needs its `icdf`.
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> d = torch.distributions
+    >>> t = d.CumulativeDistributionTransform(d.Normal(0.0, 1.0))
+    >>> t(torch.tensor([0.0, 1.0]))
+    tensor([0.5000, 0.8413])
+    """
 
     bijective = True
     codomain = constraints.unit_interval

@@ -29,7 +29,29 @@ EULER = 0.5772156649015329
 
 
 class Weibull(TransformedDistribution):
-    """scale * z ** (1 / concentration) of exponential numbers z."""
+    """Powers of exponential numbers z: scale * z ** (1 / concentration).
+
+    Parameters
+    ----------
+    scale : Tensor or float
+        What draws are multiplied by, positive.
+    concentration : Tensor or float
+        The shape parameter, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Weibull(2.0, 1.0)
+    >>> p.mean, p.log_prob(torch.tensor(2.0))
+    (tensor(2.), tensor(-1.6931))
+    """
 
     arg_constraints: ClassVar[Constraints] = {
         "scale": constraints.positive,
@@ -66,7 +88,29 @@ class Weibull(TransformedDistribution):
 
 
 class Pareto(TransformedDistribution):
-    """Numbers above `scale`, with a tail of the power -alpha."""
+    """Numbers above `scale`, of densities in proportion to x^-(alpha + 1).
+
+    Parameters
+    ----------
+    scale : Tensor or float
+        The least value, positive.
+    alpha : Tensor or float
+        The power by which the tail falls, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Pareto(1.0, 3.0)
+    >>> p.mean, p.log_prob(torch.tensor(2.0))
+    (tensor(1.5000), tensor(-1.6740))
+    """
 
     arg_constraints: ClassVar[Constraints] = {
         "alpha": constraints.positive,
@@ -103,7 +147,29 @@ class Pareto(TransformedDistribution):
 
 
 class Kumaraswamy(TransformedDistribution):
-    """(1 - u ** (1 / concentration0)) ** (1 / concentration1) of uniform numbers u."""
+    """Powers of uniform numbers u: (1 - u ** (1 / concentration0)) ** (1 / concentration1).
+
+    Parameters
+    ----------
+    concentration1 : Tensor or float
+        The power of x in the distribution function 1 - (1 - x^concentration1)^concentration0.
+    concentration0 : Tensor or float
+        The outer power there; both are positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Kumaraswamy(2.0, 3.0)
+    >>> p.mean, p.cdf(torch.tensor(0.5))
+    (tensor(0.4571), tensor(0.5781))
+    """
 
     arg_constraints: ClassVar[Constraints] = {
         "concentration1": constraints.positive,
@@ -153,7 +219,29 @@ class Kumaraswamy(TransformedDistribution):
 
 
 class InverseGamma(TransformedDistribution):
-    """1 / z of gamma numbers z."""
+    """The reciprocals of gamma numbers.
+
+    Parameters
+    ----------
+    concentration : Tensor or float
+        The shape parameter, positive.
+    rate : Tensor or float
+        The rate of the gamma numbers, by which their reciprocals are multiplied; positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.InverseGamma(3.0, 4.0)
+    >>> p.mean, p.variance
+    (tensor(2.), tensor(4.))
+    """
 
     arg_constraints: ClassVar[Constraints] = {
         "concentration": constraints.positive,
@@ -168,10 +256,12 @@ class InverseGamma(TransformedDistribution):
 
     @property
     def concentration(self) -> Any:
+        """The shape parameter."""
         return self.base_dist.concentration
 
     @property
     def rate(self) -> Any:
+        """The rate of the gamma numbers."""
         return self.base_dist.rate
 
     @property
@@ -194,7 +284,29 @@ class InverseGamma(TransformedDistribution):
 
 
 class FisherSnedecor(Distribution):
-    """The quotient of two means of squares, of `df1` and of `df2` normal numbers."""
+    """The quotient of two means of squares, of `df1` and of `df2` normal numbers.
+
+    Parameters
+    ----------
+    df1 : Tensor or float
+        The degrees of freedom of the numerator, positive.
+    df2 : Tensor or float
+        Those of the denominator, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.FisherSnedecor(3.0, 6.0)
+    >>> p.mean, p.log_prob(torch.tensor(1.0))
+    (tensor(1.5000), tensor(-0.9829))
+    """
 
     has_rsample = True
     arg_constraints: ClassVar[Constraints] = {
@@ -239,7 +351,32 @@ class FisherSnedecor(Distribution):
 
 
 class GeneralizedPareto(Distribution):
-    """What is above a threshold `loc`: the limit of tails, of the power -1 / concentration."""
+    """What is above a threshold `loc`: the limit of tails, of the power -1 / concentration.
+
+    Parameters
+    ----------
+    loc : Tensor or float
+        The threshold.
+    scale : Tensor or float
+        What draws above it are multiplied by, positive.
+    concentration : Tensor or float
+        Above 0 for heavy tails; 0 for exponential ones; below 0 the values end at
+        `loc - scale / concentration`.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.GeneralizedPareto(0.0, 1.0, 0.5)
+    >>> p.mean, p.cdf(torch.tensor(2.0))
+    (tensor(2.), tensor(0.7500))
+    """
 
     has_rsample = True
     arg_constraints: ClassVar[Constraints] = {

@@ -33,7 +33,32 @@ Constraints = dict[str, constraints.Constraint]
 
 
 class LogitRelaxedBernoulli(_ByProbability):
-    """The logits of `RelaxedBernoulli`."""
+    """The logits of `RelaxedBernoulli`.
+
+    Parameters
+    ----------
+    temperature : Tensor or float
+        Positive.
+    probs : Tensor or float, optional
+        Probabilities, from 0 to 1.
+    logits : Tensor or float, optional
+        Instead of `probs`: log(probs / (1 - probs)).
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
+        unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.distributions._relaxed import LogitRelaxedBernoulli
+    >>> LogitRelaxedBernoulli(1.0, probs=0.5).log_prob(torch.tensor(0.0))
+    tensor(-1.3863)
+    """
 
     arg_constraints: ClassVar[Constraints] = {
         "probs": constraints.unit_interval,
@@ -82,19 +107,50 @@ class _Relaxed(TransformedDistribution):
 
     @property
     def temperature(self) -> Any:
+        """The temperature."""
         return self.base_dist.temperature
 
     @property
     def logits(self) -> Any:
+        """The logits of the probabilities."""
         return self.base_dist.logits
 
     @property
     def probs(self) -> Any:
+        """The probabilities."""
         return self.base_dist.probs
 
 
 class RelaxedBernoulli(_Relaxed):
-    """Numbers in (0, 1), the closer to the ends the lower the temperature is."""
+    """Numbers in (0, 1), the closer to the ends the lower the temperature is.
+
+    Parameters
+    ----------
+    temperature : Tensor or float
+        Positive.
+    probs : Tensor or float, optional
+        Probabilities, from 0 to 1.
+    logits : Tensor or float, optional
+        Instead of `probs`: log(probs / (1 - probs)).
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        If both or neither of `probs` and `logits` are given, or the one is out of its range.
+
+    Notes
+    -----
+    C. Maddison, A. Mnih, Y. Teh (2017), The concrete distribution.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.RelaxedBernoulli(0.5, probs=torch.tensor(0.5))
+    >>> p.log_prob(torch.tensor([0.1, 0.5]))
+    tensor([ 0.0408, -0.6931])
+    """
 
     arg_constraints: ClassVar[Constraints] = {
         "probs": constraints.unit_interval,
@@ -171,7 +227,36 @@ class ExpRelaxedCategorical(Distribution):
 
 
 class RelaxedOneHotCategorical(_Relaxed):
-    """Vectors of shares, the closer to a single one the lower the temperature is."""
+    """Vectors of shares, the closer to a single one the lower the temperature is.
+
+    Parameters
+    ----------
+    temperature : Tensor or float
+        Positive.
+    probs : Tensor, shape (..., classes), optional
+        Nonnegative numbers in proportion to the probabilities; they are divided by their sum.
+    logits : Tensor, shape (..., classes), optional
+        Instead of `probs`: logarithms of such numbers.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        If both or neither of `probs` and `logits` are given, or the one is out of its range.
+
+    Notes
+    -----
+    C. Maddison, A. Mnih, Y. Teh (2017), The concrete distribution; E. Jang, S. Gu, B. Poole
+    (2017), Categorical reparameterization with Gumbel-softmax.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.RelaxedOneHotCategorical(0.5, probs=torch.tensor([1.0, 3.0]))
+    >>> p.log_prob(torch.tensor([0.5, 0.5]))
+    tensor(-0.9808)
+    """
 
     arg_constraints: ClassVar[Constraints] = {
         "probs": constraints.simplex,
@@ -191,10 +276,36 @@ class RelaxedOneHotCategorical(_Relaxed):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """`OneHotCategorical` whose draws have the gradient of the probabilities.
+    """Draws of `OneHotCategorical` that have the gradient of the probabilities.
 
+    Parameters
+    ----------
+    probs : Tensor, shape (..., classes), optional
+        Nonnegative numbers in proportion to the probabilities; they are divided by their sum.
+    logits : Tensor, shape (..., classes), optional
+        Instead of `probs`: logarithms of such numbers.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        If both or neither of `probs` and `logits` are given; for a parameter out of its range,
+        unless `validate_args` is False.
+
+    Notes
+    -----
     Y. Bengio, N. Léonard, A. Courville (2013), Estimating or propagating gradients through
     stochastic neurons for conditional computation.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> probs = torch.tensor([0.25, 0.75], requires_grad=True)
+    >>> p = torch.distributions.OneHotCategoricalStraightThrough(probs)
+    >>> (p.rsample() * torch.tensor([1.0, 0.0])).sum().backward()
+    >>> probs.grad
+    tensor([ 0.7500, -0.2500])
     """
 
     has_rsample = True
@@ -205,7 +316,29 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 
 class LogisticNormal(TransformedDistribution):
-    """Vectors of shares: normal numbers by which a stick is broken."""
+    """Vectors of shares: normal numbers by which a stick is broken.
+
+    Parameters
+    ----------
+    loc : Tensor or float
+        The means of the normal numbers; a vector of n gives vectors of n + 1 shares.
+    scale : Tensor or float
+        Their standard deviations, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2))
+    >>> p.event_shape, p.log_prob(torch.tensor([0.25, 0.25, 0.5]))
+    (torch.Size([3]), tensor(1.3054))
+    """
 
     arg_constraints: ClassVar[Constraints] = {
         "loc": constraints.real,
@@ -222,10 +355,12 @@ class LogisticNormal(TransformedDistribution):
 
     @property
     def loc(self) -> Any:
+        """The means of the normal numbers."""
         return self.base_dist.base_dist.loc
 
     @property
     def scale(self) -> Any:
+        """The standard deviations of the normal numbers."""
         return self.base_dist.base_dist.scale
 
 

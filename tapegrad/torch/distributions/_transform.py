@@ -30,9 +30,34 @@ def broadcast_shape(shape: Shape, *others: Any) -> Any:
 class Transform:
     """A function y of x, with an inverse, and the logarithm of its derivative.
 
-    domain, codomain: what x and y may be. bijective: whether the inverse is one on both sides.
-    sign: +1 or -1 for functions of numbers that grow or fall. cache_size: 1 for the last pair of
-    x and y to be kept, so that the inverse of that y is that x.
+    This is the base class; a subclass is called with x, and `inv` with y.
+
+    Parameters
+    ----------
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Attributes
+    ----------
+    domain, codomain : Constraint
+        What x and y may be.
+    bijective : bool
+        Whether the inverse is one on both sides.
+    sign : int or Tensor
+        Of functions of numbers: +1 for those that grow, -1 for those that fall.
+
+    Raises
+    ------
+    ValueError
+        For another `cache_size`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> t = torch.distributions.AffineTransform(1.0, 2.0)
+    >>> y = t(torch.tensor([0.0, 1.0]))
+    >>> y, t.inv(y)
+    (tensor([1., 3.]), tensor([0., 1.]))
     """
 
     bijective: Any = False
@@ -79,7 +104,18 @@ class Transform:
         return self._pair[0]
 
     def with_cache(self, cache_size: int = 1) -> Transform:
-        """The transform with a cache, or without."""
+        """The transform with a cache, or without.
+
+        Parameters
+        ----------
+        cache_size : {0, 1}, default 1
+            As in the constructor.
+
+        Returns
+        -------
+        Transform
+            Itself if it is so already, else another.
+        """
         if self._cache_size == cache_size:
             return self
         made = type(self).__new__(type(self))
@@ -94,19 +130,59 @@ class Transform:
         raise NotImplementedError
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """log |det dy/dx|, of the shape of x without the dimensions that are mixed."""
+        """The logarithm of |det dy/dx|.
+
+        Parameters
+        ----------
+        x : Tensor
+            A value of the domain.
+        y : Tensor
+            That of the transform at x.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of x without the dimensions that are mixed.
+
+        Raises
+        ------
+        NotImplementedError
+            For a transform without a formula, as those that are not bijective.
+        """
         raise NotImplementedError
 
     def forward_shape(self, shape: Shape) -> Any:
-        """The shape of y for the shape of x."""
+        """The shape of y for the shape of x.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            The shape of x.
+
+        Returns
+        -------
+        sequence of int
+            The shape of y.
+        """
         return shape
 
     def inverse_shape(self, shape: Shape) -> Any:
-        """The shape of x for the shape of y."""
+        """The shape of x for the shape of y.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            The shape of y.
+
+        Returns
+        -------
+        sequence of int
+            The shape of x.
+        """
         return shape
 
     def _parts(self) -> dict[str, Any]:
-        hidden = ("_cache_size", "_pair")
+        hidden = ("_cache_size", "_pair", "__doc__")
         return {name: value for name, value in self.__dict__.items() if name not in hidden}
 
     def __eq__(self, other: object) -> bool:
@@ -171,7 +247,23 @@ class InverseTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """Several transforms, the first applied first."""
+    """Several transforms, the first applied first.
+
+    Parameters
+    ----------
+    parts : sequence of Transform
+        The transforms; of none the identity.
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> d = torch.distributions
+    >>> t = d.ComposeTransform([d.AffineTransform(0.0, 2.0), d.ExpTransform()])
+    >>> t(torch.tensor([0.0, 1.0]))
+    tensor([1.0000, 7.3891])
+    """
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -250,10 +342,47 @@ class ComposeTransform(Transform):
 
 
 identity_transform = ComposeTransform([])
+identity_transform.__doc__ = """The transform that returns what it is given: of no parts.
+
+Parameters
+----------
+x : Tensor
+    What it is given, and returns.
+
+Returns
+-------
+Tensor
+    The same object.
+
+Examples
+--------
+>>> import tapegrad.torch as torch
+>>> torch.distributions.identity_transform(torch.tensor(3.0))
+tensor(3.)
+"""
+__test__ = {"identity_transform": identity_transform.__doc__}  # doctest looks at no objects
 
 
 class IndependentTransform(Transform):
-    """A transform of whose batch dimensions the last count as dimensions of one event."""
+    """A transform of whose batch dimensions the last count as dimensions of one event.
+
+    Parameters
+    ----------
+    base_transform : Transform
+        The transform.
+    reinterpreted_batch_ndims : int
+        How many dimensions.
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> t = torch.distributions.IndependentTransform(torch.distributions.ExpTransform(), 1)
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> t.log_abs_det_jacobian(x, t(x))
+    tensor(3.)
+    """
 
     def __init__(
         self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0
@@ -305,7 +434,30 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """Another shape of the last dimensions."""
+    """Another shape of the last dimensions.
+
+    Parameters
+    ----------
+    in_shape : sequence of int
+        The shape of an event of x.
+    out_shape : sequence of int
+        That of y, of as many elements.
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of elements differ.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> t = torch.distributions.ReshapeTransform((4,), (2, 2))
+    >>> t(torch.arange(4.0))
+    tensor([[0., 1.],
+            [2., 3.]])
+    """
 
     bijective = True
 
@@ -363,7 +515,32 @@ class _OfParts(Transform):
 
 
 class CatTransform(_OfParts):
-    """Transforms of parts of given lengths, one after the other along a dimension."""
+    """Transforms of parts of given lengths, one after the other along a dimension.
+
+    Parameters
+    ----------
+    tseq : sequence of Transform
+        One for each part.
+    dim : int, default 0
+        The dimension along which x is cut.
+    lengths : sequence of int, optional
+        The lengths of the parts; by default 1 each.
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Raises
+    ------
+    AssertionError
+        If something in `tseq` is no transform, or the lengths are not as many.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> d = torch.distributions
+    >>> t = d.CatTransform([d.ExpTransform(), d.AffineTransform(0.0, 2.0)], lengths=[1, 2])
+    >>> t(torch.tensor([0.0, 1.0, 2.0]))
+    tensor([1., 2., 4.])
+    """
 
     def __init__(
         self,
@@ -426,7 +603,31 @@ class CatTransform(_OfParts):
 
 
 class StackTransform(_OfParts):
-    """Transforms of parts of length one, without the dimension."""
+    """Transforms of parts of length one, without the dimension.
+
+    Parameters
+    ----------
+    tseq : sequence of Transform
+        One for each part.
+    dim : int, default 0
+        The dimension along which x is cut.
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Raises
+    ------
+    AssertionError
+        If something in `tseq` is no transform.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> d = torch.distributions
+    >>> t = d.StackTransform([d.ExpTransform(), d.AffineTransform(0.0, 2.0)])
+    >>> t(torch.tensor([[0.0, 0.0], [1.0, 2.0]]))
+    tensor([[1., 1.],
+            [2., 4.]])
+    """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)

@@ -21,7 +21,19 @@ _arange = OPERATIONS["arange"]
 
 
 class SoftmaxTransform(Transform):
-    """The shares exp(x) / exp(x).sum(-1); log is taken for its inverse."""
+    """The shares exp(x) / exp(x).sum(-1); log is taken for its inverse.
+
+    Parameters
+    ----------
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.distributions.SoftmaxTransform()(torch.tensor([0.0, 0.0]))
+    tensor([0.5000, 0.5000])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -40,7 +52,19 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """Shares of a stick of which part after part is broken off: one more than x has numbers."""
+    """Shares of a stick of which part after part is broken off: one more than x has numbers.
+
+    Parameters
+    ----------
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.distributions.StickBreakingTransform()(torch.zeros(3))
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
 
     bijective = True
     domain = constraints.real_vector
@@ -79,7 +103,20 @@ def _with_last(shape: Shape, more: int) -> Any:
 
 
 class LowerCholeskyTransform(Transform):
-    """The lower triangle of a matrix, and exp of its diagonal."""
+    """The lower triangle of a matrix, and exp of its diagonal.
+
+    Parameters
+    ----------
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.distributions.LowerCholeskyTransform()(torch.tensor([[0.0, 1.0], [2.0, 0.0]]))
+    tensor([[1., 0.],
+            [2., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -92,7 +129,20 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(Transform):
-    """The product of what `LowerCholeskyTransform` gives and its transpose."""
+    """The product of what `LowerCholeskyTransform` gives and its transpose.
+
+    Parameters
+    ----------
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.distributions.PositiveDefiniteTransform()(torch.tensor([[0.0, 1.0], [2.0, 0.0]]))
+    tensor([[1., 2.],
+            [2., 5.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
@@ -108,9 +158,24 @@ class PositiveDefiniteTransform(Transform):
 class CorrCholeskyTransform(Transform):
     """Vectors of n (n - 1) / 2 numbers to the factors of correlations of n variables.
 
+    Parameters
+    ----------
+    cache_size : {0, 1}, default 0
+        1 to keep the last pair of x and y, so that the inverse of that y is that x.
+
+    Notes
+    -----
     tanh makes them partial correlations, which are the shares, with signs, of what is left of each
     row: D. Lewandowski, D. Kurowicka, H. Joe (2009), Generating random correlation matrices based
     on vines and extended onion method.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> factor = torch.distributions.CorrCholeskyTransform()(torch.tensor([0.5]))
+    >>> factor @ factor.T
+    tensor([[1.0000, 0.4621],
+            [0.4621, 1.0000]])
     """
 
     bijective = True

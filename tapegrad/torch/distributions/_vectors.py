@@ -26,7 +26,38 @@ def _factor_of_inverse(precision: Any) -> Any:
 
 
 class MultivariateNormal(Distribution):
-    """Normal vectors of a mean and one of covariance, precision, or a lower factor."""
+    """Normal vectors of a mean and one of covariance, precision, or a lower factor.
+
+    Parameters
+    ----------
+    loc : Tensor, shape (..., n)
+        The mean.
+    covariance_matrix : Tensor, shape (..., n, n), optional
+        The covariance.
+    precision_matrix : Tensor, shape (..., n, n), optional
+        Instead of it: its inverse.
+    scale_tril : Tensor, shape (..., n, n), optional
+        Instead of it: its lower factor.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        If not one of the three matrices is given, or something has too few dimensions; for a
+        matrix that is not of its kind, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> covariance = torch.tensor([[1.0, 0.0], [0.0, 4.0]])
+    >>> p = torch.distributions.MultivariateNormal(torch.zeros(2), covariance)
+    >>> p.log_prob(torch.zeros(2)), p.variance
+    (tensor(-2.5310), tensor([1., 4.]))
+    >>> p.scale_tril
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
 
     has_rsample = True
     support = constraints.real_vector

@@ -20,7 +20,29 @@ Shape = Sequence[int]
 
 
 class Independent(Distribution):
-    """A distribution whose last batch dimensions count as dimensions of one event."""
+    """A distribution whose last batch dimensions count as dimensions of one event.
+
+    Parameters
+    ----------
+    base_distribution : Distribution
+        The distribution.
+    reinterpreted_batch_ndims : int
+        How many of its batch dimensions.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        If the batch has fewer dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Independent(torch.distributions.Normal(torch.zeros(2, 3), 1.0), 1)
+    >>> p.batch_shape, p.event_shape, p.log_prob(torch.zeros(3))
+    (torch.Size([2]), torch.Size([3]), tensor([-2.7568, -2.7568]))
+    """
 
     def __init__(
         self,
@@ -89,6 +111,29 @@ class TransformedDistribution(Distribution):
     """What transforms make of the draws of a distribution.
 
     A transform that mixes dimensions makes them dimensions of one event, and may change sizes.
+
+    Parameters
+    ----------
+    base_distribution : Distribution
+        The distribution of what is transformed.
+    transforms : Transform or list of Transform
+        What is applied, the first first.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        If the base has too few dimensions, or `transforms` is something else.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> d = torch.distributions
+    >>> base = d.Uniform(torch.zeros(1), 1.0)
+    >>> p = d.TransformedDistribution(base, [d.AffineTransform(1.0, 2.0)])
+    >>> p.log_prob(torch.tensor([2.0])), p.cdf(torch.tensor([2.0]))
+    (tensor([-0.6931]), tensor([0.5000]))
     """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
@@ -188,7 +233,29 @@ def _listed(transforms: Any) -> list[Any]:
 
 
 class LogNormal(TransformedDistribution):
-    """exp of normal numbers."""
+    """The exponentials of normal numbers.
+
+    Parameters
+    ----------
+    loc : Tensor or float
+        The mean of the normal numbers.
+    scale : Tensor or float
+        Their standard deviation, positive.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.LogNormal(0.0, 1.0)
+    >>> p.mean, p.log_prob(torch.tensor(1.0))
+    (tensor(1.6487), tensor(-0.9189))
+    """
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
         "loc": constraints.real,
@@ -204,10 +271,12 @@ class LogNormal(TransformedDistribution):
 
     @property
     def loc(self) -> Any:
+        """The mean of the normal numbers."""
         return self.base_dist.loc
 
     @property
     def scale(self) -> Any:
+        """The standard deviation of the normal numbers."""
         return self.base_dist.scale
 
     @property

@@ -23,15 +23,50 @@ Factory = Callable[[Any], transforms.Transform]
 
 
 class ConstraintRegistry:
-    """Which transform leads to a constraint, by the constraint's class."""
+    """Which transform leads to a constraint, by the constraint's class.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    doc : str, optional
+        The docstring of the registry, as a function of a constraint.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.distributions.constraint_registry import ConstraintRegistry
+    >>> registry = ConstraintRegistry()
+    >>> @registry.register(torch.distributions.constraints.positive)
+    ... def of_positive(constraint):
+    ...     return torch.distributions.ExpTransform()
+    >>> registry(torch.distributions.constraints.positive)
+    ExpTransform()
+    """
+
+    def __init__(self, doc: str | None = None) -> None:
         self._registry: dict[type, Factory] = {}
+        if doc is not None:
+            self.__doc__ = doc
 
     def register(self, constraint: Any, factory: Factory | None = None) -> Any:
         """Let `factory(constraint)` make the transform for a class; or decorate such a function.
 
-        constraint: a class of constraints, or an object, whose class is meant.
+        Parameters
+        ----------
+        constraint : type or Constraint
+            A class of constraints, or an object, whose class is meant.
+        factory : callable, optional
+            A function of a constraint that returns a transform; without it a decorator is
+            returned.
+
+        Returns
+        -------
+        callable
+            The factory, or the decorator.
+
+        Raises
+        ------
+        TypeError
+            If `constraint` is neither.
         """
         if factory is None:
             return lambda factory: self.register(constraint, factory)
@@ -53,8 +88,63 @@ class ConstraintRegistry:
         return factory(constraint)
 
 
-biject_to = ConstraintRegistry()
-transform_to = ConstraintRegistry()
+biject_to = ConstraintRegistry("""The bijection from all numbers to what a constraint allows.
+
+Parameters
+----------
+constraint : Constraint
+    What its values shall satisfy.
+
+Returns
+-------
+Transform
+    A bijective transform.
+
+Raises
+------
+NotImplementedError
+    For a constraint to which no bijection is registered.
+
+See Also
+--------
+transform_to : Also functions that are no bijections.
+
+Examples
+--------
+>>> import tapegrad.torch as torch
+>>> positive = torch.distributions.constraints.positive
+>>> torch.distributions.biject_to(positive)(torch.tensor([0.0, 1.0]))
+tensor([1.0000, 2.7183])
+""")
+transform_to = ConstraintRegistry("""A function from all numbers to what a constraint allows.
+
+Parameters
+----------
+constraint : Constraint
+    What its values shall satisfy.
+
+Returns
+-------
+Transform
+    A transform that need not be bijective, as the softmax.
+
+Raises
+------
+NotImplementedError
+    For a constraint to which none is registered.
+
+See Also
+--------
+biject_to : Bijections alone.
+
+Examples
+--------
+>>> import tapegrad.torch as torch
+>>> simplex = torch.distributions.constraints.simplex
+>>> torch.distributions.transform_to(simplex)(torch.zeros(4))
+tensor([0.2500, 0.2500, 0.2500, 0.2500])
+""")
+__test__ = {"biject_to": biject_to.__doc__, "transform_to": transform_to.__doc__}
 
 
 def _in(registry: ConstraintRegistry, kind: type) -> Callable[[Factory], Factory]:

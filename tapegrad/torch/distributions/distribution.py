@@ -38,8 +38,34 @@ def _shown(value: Tensor) -> str:
 class Distribution:
     """Numbers, vectors or matrices drawn at random.
 
-    `batch_shape`: independent distributions, one a parameter; `event_shape`: of one draw. A sample
-    has the shape `sample_shape + batch_shape + event_shape`.
+    `batch_shape` is that of independent distributions, one a parameter; `event_shape` that of one
+    draw. A sample has the shape `sample_shape + batch_shape + event_shape`. This is the base
+    class: a subclass has the parameters.
+
+    Parameters
+    ----------
+    batch_shape : sequence of int, default ()
+        The shape of the batch.
+    event_shape : sequence of int, default ()
+        The shape of one draw; that of a distribution of numbers is ().
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says,
+        which is True at first.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, unless `validate_args` is False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> p = torch.distributions.Normal(torch.zeros(3), 1.0)
+    >>> p.batch_shape, p.event_shape, p.sample((2,)).shape
+    (torch.Size([3]), torch.Size([]), torch.Size([2, 3]))
+    >>> q = torch.distributions.Dirichlet(torch.ones(3))
+    >>> q.batch_shape, q.event_shape, q.sample((2,)).shape
+    (torch.Size([]), torch.Size([3]), torch.Size([2, 3]))
     """
 
     has_rsample = False
@@ -60,12 +86,14 @@ class Distribution:
         if self._validate_args:
             self._check_parameters()
 
+    def _given(self, name: str) -> Any:
+        """A parameter that was given, or None for one that others give when it is asked for."""
+        return self.__dict__.get(name)
+
     def _check_parameters(self) -> None:
         for name, constraint in self.arg_constraints.items():
-            if constraints.is_dependent(constraint) or name not in self.__dict__:
-                continue
-            value = getattr(self, name)
-            if not isinstance(value, Tensor):
+            value = self._given(name)
+            if constraints.is_dependent(constraint) or not isinstance(value, Tensor):
                 continue
             valid = constraint.check(value)
             if not bool(valid.all()):
@@ -79,7 +107,18 @@ class Distribution:
 
     @classmethod
     def set_default_validate_args(cls, value: bool) -> None:
-        """Whether distributions check their parameters and values unless told otherwise."""
+        """Whether distributions check their parameters and values unless told otherwise.
+
+        Parameters
+        ----------
+        value : bool
+            True at first; it holds for all distributions made from now on.
+
+        Raises
+        ------
+        ValueError
+            For anything else than True or False.
+        """
         if value not in (True, False):
             raise ValueError
         Distribution._validate_by_default = bool(value)
@@ -115,44 +154,179 @@ class Distribution:
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Shape = ()) -> Any:
-        """Draws without a derivative."""
+        """Draws without a derivative.
+
+        Parameters
+        ----------
+        sample_shape : sequence of int, default ()
+            The shape in front of those of the batch and the event.
+
+        Returns
+        -------
+        Tensor
+            Of shape `sample_shape + batch_shape + event_shape`; it does not require grad.
+        """
         with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Shape = ()) -> Any:
-        """Draws that are differentiable functions of the parameters, where there is such a way."""
+        """Draws that are differentiable functions of the parameters, where there is such a way.
+
+        Parameters
+        ----------
+        sample_shape : sequence of int, default ()
+            The shape in front of those of the batch and the event.
+
+        Returns
+        -------
+        Tensor
+            Of shape `sample_shape + batch_shape + event_shape`.
+
+        Raises
+        ------
+        NotImplementedError
+            For a distribution whose `has_rsample` is False.
+        """
         raise NotImplementedError
 
     def sample_n(self, n: int) -> Any:
-        """`sample((n,))`."""
+        """`sample((n,))`.
+
+        Parameters
+        ----------
+        n : int
+            How many draws.
+
+        Returns
+        -------
+        Tensor
+            Of shape `(n,) + batch_shape + event_shape`.
+        """
         return self.sample((n,))
 
     def log_prob(self, value: Any) -> Any:
-        """The logarithm of the density, or of the probability, at a value."""
+        """The logarithm of the density, or of the probability, at a value.
+
+        Parameters
+        ----------
+        value : Tensor
+            Of a shape that broadcasts with `batch_shape + event_shape`.
+
+        Returns
+        -------
+        Tensor
+            Of the broadcast shape, without the dimensions of an event.
+
+        Raises
+        ------
+        ValueError
+            Where values are checked: for a value outside of `support`, or of a shape that does not
+            fit.
+        """
         raise NotImplementedError
 
     def cdf(self, value: Any) -> Any:
-        """The probability of draws up to a value."""
+        """The probability of draws up to a value.
+
+        Parameters
+        ----------
+        value : Tensor
+            Of a shape that broadcasts with `batch_shape`.
+
+        Returns
+        -------
+        Tensor
+            Of the broadcast shape.
+
+        Raises
+        ------
+        NotImplementedError
+            For a distribution without a formula.
+        ValueError
+            Where values are checked: for a value outside of `support`.
+        """
         raise NotImplementedError
 
     def icdf(self, value: Any) -> Any:
-        """The inverse of `cdf`."""
+        """The inverse of `cdf`.
+
+        Parameters
+        ----------
+        value : Tensor
+            Probabilities, of a shape that broadcasts with `batch_shape`.
+
+        Returns
+        -------
+        Tensor
+            Of the broadcast shape.
+
+        Raises
+        ------
+        NotImplementedError
+            For a distribution without a formula.
+        """
         raise NotImplementedError
 
     def entropy(self) -> Any:
-        """The mean of `-log_prob` over draws."""
+        """The mean of `-log_prob` over draws.
+
+        Returns
+        -------
+        Tensor
+            Of shape `batch_shape`.
+
+        Raises
+        ------
+        NotImplementedError
+            For a distribution without a formula.
+        """
         raise NotImplementedError
 
     def perplexity(self) -> Any:
-        """exp(entropy)."""
+        """The exponential of the entropy.
+
+        Returns
+        -------
+        Tensor
+            Of shape `batch_shape`.
+        """
         return self.entropy().exp()
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """All values of a discrete distribution, along a new first dimension."""
+        """All values of a discrete distribution, along a new first dimension.
+
+        Parameters
+        ----------
+        expand : bool, default True
+            Give the values the shape of the batch; else its dimensions are of size 1.
+
+        Returns
+        -------
+        Tensor
+            Of shape `(count,) + batch_shape + event_shape`.
+
+        Raises
+        ------
+        NotImplementedError
+            For a distribution whose values cannot be listed.
+        """
         raise NotImplementedError
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
-        """The distribution with parameters expanded to a batch shape."""
+        """The distribution with parameters expanded to a batch shape.
+
+        Parameters
+        ----------
+        batch_shape : sequence of int
+            A shape to which that of the batch expands.
+        _instance : Distribution, optional
+            Ignored.
+
+        Returns
+        -------
+        Distribution
+            One of the same class.
+        """
         made = type(self).__new__(type(self))
         batch = Size(batch_shape)
         rank = len(self._batch_shape)

@@ -17,7 +17,28 @@ from tapegrad.torch.distributions.distribution import Distribution
 class ExponentialFamily(Distribution):
     """The base of distributions that give their natural parameters and `_log_normalizer` of them.
 
-    `_mean_carrier_measure` is the mean of k(x).
+    `_mean_carrier_measure` is the mean of k(x), for densities exp(<t(x), theta> - A(theta) +
+    k(x)).
+
+    Parameters
+    ----------
+    batch_shape : sequence of int, default ()
+        The shape of the batch.
+    event_shape : sequence of int, default ()
+        The shape of one draw.
+    validate_args : bool, optional
+        Whether parameters and values are checked; by default as `set_default_validate_args` says.
+
+    Notes
+    -----
+    Entropies and divergences follow from A and its gradient: F. Nielsen, R. Nock (2010), Entropies
+    and cross-entropies of exponential families.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> isinstance(torch.distributions.Exponential(2.0), torch.distributions.ExponentialFamily)
+    True
     """
 
     @property
@@ -48,7 +69,13 @@ class ExponentialFamily(Distribution):
         return value.sum(tuple(range(-extra, 0))) if extra > 0 else value
 
     def entropy(self) -> Any:
-        """The mean of `-log_prob` over draws."""
+        """The mean of `-log_prob` over draws.
+
+        Returns
+        -------
+        Tensor
+            Of shape `batch_shape`.
+        """
         found, params, grads = self._normalizer()
         result = found - self._mean_carrier_measure
         for value, slope in zip(params, grads, strict=True):

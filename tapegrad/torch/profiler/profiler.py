@@ -27,7 +27,19 @@ CLEARED = (
 
 
 class ProfilerActivity(enum.Enum):
-    """What can be profiled. Here that is the CPU; the others are there to be named."""
+    """What can be profiled. Here that is the CPU; the others are there to be named.
+
+    Attributes
+    ----------
+    CPU, XPU, MTIA, CUDA, HPU, PrivateUse1 : ProfilerActivity
+        The members.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.profiler.ProfilerActivity.CPU
+    <ProfilerActivity.CPU: 0>
+    """
 
     CPU = 0
     XPU = 1
@@ -41,7 +53,25 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a profiler does in a step."""
+    """What a profiler does in a step.
+
+    Attributes
+    ----------
+    NONE : ProfilerAction
+        Nothing.
+    WARMUP : ProfilerAction
+        Record, and throw away.
+    RECORD : ProfilerAction
+        Record.
+    RECORD_AND_SAVE : ProfilerAction
+        Record, and end the trace.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.profiler.ProfilerAction.RECORD
+    <ProfilerAction.RECORD: 2>
+    """
 
     NONE = 0
     WARMUP = 1
@@ -50,7 +80,19 @@ class ProfilerAction(enum.Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be profiled: the CPU."""
+    """What can be profiled.
+
+    Returns
+    -------
+    set of ProfilerActivity
+        The CPU.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.profiler.supported_activities()
+    {<ProfilerActivity.CPU: 0>}
+    """
     return {ProfilerActivity.CPU}
 
 
@@ -65,10 +107,43 @@ def schedule(
 ) -> Callable[[int], ProfilerAction]:
     """A function from the number of a step to what the profiler does in it.
 
-    After skip_first steps, cycles follow: `wait` steps of nothing, `warmup` steps that are
-    recorded and thrown away, `active` steps that are kept; the last of them ends a trace. repeat:
-    how many cycles; 0 for no end. skip_first_wait: if not 0, the first cycle does not wait.
-    AssertionError for numbers that make no schedule.
+    Parameters
+    ----------
+    wait : int
+        How many steps of a cycle are not recorded.
+    warmup : int
+        How many after them are recorded and thrown away.
+    active : int
+        How many after those are kept; the last of them ends a trace. At least 1.
+    repeat : int, default 0
+        How many cycles; 0 for no end.
+    skip_first : int, default 0
+        How many steps come before the first cycle.
+    skip_first_wait : int, default 0
+        If not 0, the first cycle does not wait.
+
+    Returns
+    -------
+    callable
+        Takes the number of a step, and returns a `ProfilerAction`; AssertionError for a negative
+        one.
+
+    Raises
+    ------
+    AssertionError
+        For numbers that make no schedule.
+
+    Warns
+    -----
+    UserWarning
+        If `warmup` is 0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> action = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
+    >>> [action(step).name for step in range(5)]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
     """
     if not (wait >= 0 and warmup >= 0 and active > 0 and repeat >= 0 and skip_first >= 0):
         raise AssertionError(
@@ -116,10 +191,36 @@ def tensorboard_trace_handler(
     use_gzip: bool = False,
     use_python_export: bool = False,
 ) -> Callable[[profile], None]:
-    """A function for on_trace_ready that writes each trace into a folder.
+    """A function for `on_trace_ready` that writes each trace into a folder.
 
-    The files are named worker.time.pt.trace.json, as TensorBoard's plugin expects. worker_name: by
-    default the machine's name and the number of the process. use_gzip: they are compressed, .gz.
+    The files are named worker.time.pt.trace.json, as TensorBoard's plugin expects.
+
+    Parameters
+    ----------
+    dir_name : path
+        The folder; it is made if there is none.
+    worker_name : str, optional
+        By default the machine's name and the number of the process.
+    use_gzip : bool, default False
+        Compress the files, .gz.
+    use_python_export : bool, default False
+        Ignored.
+
+    Returns
+    -------
+    callable
+        Takes a profiler; RuntimeError if the folder cannot be made.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     handler = torch.profiler.tensorboard_trace_handler(folder, "worker")
+    ...     with torch.profiler.profile(on_trace_ready=handler):
+    ...         y = torch.ones(2) + 1
+    ...     [name.split(".", 2)[2] for name in os.listdir(folder)]
+    ['pt.trace.json']
     """
 
     def handler(prof: profile) -> None:
@@ -138,13 +239,57 @@ def tensorboard_trace_handler(
 class profile:
     """A profiler that works in steps: `step()` ends one.
 
-    activities: of `ProfilerActivity`; the CPU is recorded, of other devices a warning says that
-    they are not there. schedule: what to do in each step; by default all is recorded.
-    on_trace_ready: is called with the profiler where a trace ends. record_shapes, profile_memory,
-    with_stack: as in `autograd.profiler.profile`; with_flops, with_modules, experimental_config
-    and the rest have no effect here. `events()` and `key_averages()` are those of the recording
-    that ended last, as a warning says: ask for them in on_trace_ready, or after the block.
-    acc_events: they are those of all recordings, the last one first.
+    `events()` and `key_averages()` are those of the recording that ended last, as a warning says:
+    ask for them in `on_trace_ready`, or after the block.
+
+    Parameters
+    ----------
+    activities : iterable of ProfilerActivity, optional
+        The CPU is recorded; of other devices a warning says that they are not there.
+    schedule : callable, optional
+        What to do in each step, as `torch.profiler.schedule` returns it; by default all is
+        recorded.
+    on_trace_ready : callable, optional
+        Called with the profiler where a trace ends.
+    record_shapes : bool, default False
+        Also record the shapes of arguments.
+    profile_memory : bool, default False
+        Also record the bytes that calls allocate, as in `torch.autograd.profiler.profile`.
+    with_stack : bool, default False
+        Also record the lines of the program that made the calls.
+    with_flops, with_modules : bool, default False
+        Without effect.
+    experimental_config, execution_trace_observer : object, optional
+        Without effect.
+    acc_events : bool, default False
+        Let `events()` and `key_averages()` be those of all recordings, the last one first.
+    use_cuda : bool, optional
+        The old name of an activity, which is not there.
+    custom_trace_id_callback : callable, optional
+        Without effect.
+    post_processing_timeout_s : float, optional
+        Without effect.
+
+    Raises
+    ------
+    AssertionError
+        If `activities` is empty.
+
+    Warns
+    -----
+    UserWarning
+        For devices that are not there.
+    FutureWarning
+        If `use_cuda` is given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.ones(3, requires_grad=True)
+    >>> with torch.profiler.profile() as prof:
+    ...     (x * x).sum().backward()
+    >>> [event.key for event in prof.key_averages()][:2]
+    ['aten::mul', 'aten::sum']
     """
 
     def __init__(
@@ -298,7 +443,20 @@ class profile:
             self._running = False
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
-        """Turn recording off and on within a step: not supported, as a warning says."""
+        """Turn recording off and on within a step: not supported.
+
+        Parameters
+        ----------
+        enable : bool
+            Ignored.
+        activities : iterable of ProfilerActivity
+            Ignored.
+
+        Warns
+        -----
+        UserWarning
+            In every call, once a trace has begun.
+        """
         if self.profiler is not None:
             self.profiler.toggle_collection_dynamic(enable, activities)
 
@@ -310,7 +468,18 @@ class profile:
         return self.profiler
 
     def events(self) -> EventList:
-        """The events in order of time."""
+        """The events in order of time.
+
+        Returns
+        -------
+        EventList
+            Of the recording that ended last.
+
+        Raises
+        ------
+        AssertionError
+            Before the first recording.
+        """
         return self._known("accessing events").function_events
 
     def key_averages(
@@ -319,16 +488,62 @@ class profile:
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
     ) -> EventList:
-        """The events of each name together; see `EventList.key_averages`."""
+        """The events of each name together.
+
+        Parameters
+        ----------
+        group_by_input_shape : bool, default False
+            Those of other shapes apart.
+        group_by_stack_n : int, default 0
+            Those apart that differ in the innermost lines of the program, as many of them.
+        group_by_overload_name : bool, default False
+            As in `EventList.key_averages`.
+
+        Returns
+        -------
+        EventList
+            A `FunctionEventAvg` for each group.
+
+        Raises
+        ------
+        AssertionError
+            Before the first recording.
+        """
         prof = self._known("getting key averages")
         return prof.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write the stacks of the events with a time each; needs with_stack=True."""
+        """Write the stacks of the events with a time each.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        metric : str, default "self_cpu_time_total"
+            Which time.
+
+        Raises
+        ------
+        AssertionError
+            Without `with_stack`, and before the first recording.
+        """
         self._known("exporting stacks").export_stacks(path, metric)
 
     def export_chrome_trace(self, path: str, use_python_export: bool = False) -> None:
-        """Write the trace, which chrome://tracing and Perfetto read; compressed as .gz."""
+        """Write the trace, which chrome://tracing and Perfetto read.
+
+        Parameters
+        ----------
+        path : path
+            The file, in JSON; compressed if it ends in .gz.
+        use_python_export : bool, default False
+            Ignored.
+
+        Raises
+        ------
+        AssertionError
+            Before the first recording.
+        """
         events = self._known("exporting chrome trace").function_events
         trace = events._trace() | self._metadata
         opened = gzip.open if str(path).endswith(".gz") else open
@@ -336,18 +551,47 @@ class profile:
             json.dump(trace, file)
 
     def export_memory_timeline(self, path: str, device: str | None = None) -> None:
-        """The memory of a device over time: not supported, as an error says."""
+        """The memory of a device over time: not supported.
+
+        Parameters
+        ----------
+        path : path
+            Ignored.
+        device : str, optional
+            Ignored.
+
+        Raises
+        ------
+        NotImplementedError
+            In every call.
+        """
         raise NotImplementedError(
             "export_memory_timeline is not supported. Use profile_memory=True and "
             "key_averages().table(sort_by='self_cpu_memory_usage')."
         )
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Add a text to the traces that are written from now on."""
+        """Add a text to the traces that are written from now on.
+
+        Parameters
+        ----------
+        key : str
+            Its name in the file.
+        value : str
+            The text.
+        """
         self._metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """Add what a text in JSON stands for to the traces that are written from now on."""
+        """Add what a text in JSON stands for to the traces that are written from now on.
+
+        Parameters
+        ----------
+        key : str
+            Its name in the file.
+        value : str
+            The text, in JSON.
+        """
         self._metadata[key] = json.loads(value)
 
     preset_metadata_json = add_metadata_json

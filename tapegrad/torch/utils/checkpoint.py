@@ -62,21 +62,97 @@ def _setting(name: str, value: bool | None) -> Iterator[None]:
 
 
 def set_checkpoint_early_stop(enable: bool) -> Any:
-    """A context manager: whether second computations of calls in it end with what is needed."""
+    """A context manager: whether second computations of calls in it end with what is needed.
+
+    Parameters
+    ----------
+    enable : bool
+        What holds in place of `early_stop` of each call.
+
+    Returns
+    -------
+    context manager
+        For the calls of `checkpoint`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> with set_checkpoint_early_stop(False):
+    ...     y = checkpoint(torch.exp, x, use_reentrant=False)
+    >>> torch.autograd.grad(y, x)
+    (tensor(7.3891),)
+    """
     return _setting("early_stop", enable)
 
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
-    """A context manager: whether errors of calls in it tell where tensors were saved."""
+    """A context manager: whether errors of calls in it tell where tensors were saved.
+
+    Parameters
+    ----------
+    enabled : bool or None
+        What holds in place of `debug` of each call; None for what each call says.
+
+    Returns
+    -------
+    context manager
+        For the calls of `checkpoint`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.utils.checkpoint import checkpoint, set_checkpoint_debug_enabled
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> with set_checkpoint_debug_enabled(True):
+    ...     y = checkpoint(torch.exp, x, use_reentrant=False)
+    >>> torch.autograd.grad(y, x)
+    (tensor(7.3891),)
+    """
     return _setting("debug", enabled)
 
 
 class CheckpointFunction(Function):
-    """Computes without history; its backward pass computes again, with it, and runs backward."""
+    """Computes without history; its backward pass computes again, with it, and runs backward.
+
+    `checkpoint` with `use_reentrant=True` applies it.
+
+    Parameters
+    ----------
+    *args, **kwargs : object
+        Ignored: a Function is not meant to have instances.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.utils.checkpoint import CheckpointFunction
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> CheckpointFunction.apply(torch.exp, None, x).backward()
+    >>> x.grad
+    tensor(7.3891)
+    """
 
     @staticmethod
     def forward(ctx: Any, function: Any, state: Any, *args: Any) -> Any:
-        """What the function gives."""
+        """What the function gives.
+
+        Parameters
+        ----------
+        ctx : FunctionCtx
+            What keeps the arguments.
+        function : callable
+            The segment.
+        state : Tensor or None
+            A state of random numbers for the second computation to begin with.
+        *args : object
+            The arguments of the function.
+
+        Returns
+        -------
+        Tensor or tuple
+            Its results, without history.
+        """
         ctx.function, ctx.state = function, state
         ctx.places = [i for i, given in enumerate(args) if isinstance(given, Tensor)]
         ctx.args = [None if isinstance(given, Tensor) else given for given in args]
@@ -86,7 +162,25 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """The gradients of the arguments; RuntimeError in a pass for some inputs alone."""
+        """The gradients of the arguments.
+
+        Parameters
+        ----------
+        ctx : FunctionCtx
+            That of the forward.
+        *grads : Tensor or None
+            The gradients of the outputs.
+
+        Returns
+        -------
+        tuple
+            A gradient or None for each argument of the forward.
+
+        Raises
+        ------
+        RuntimeError
+            In a pass for some inputs alone, and where no output requires grad.
+        """
         running = PASS.get()
         if running is not None and running.wanted is not None:
             raise RuntimeError(NO_INPUTS)
@@ -232,18 +326,72 @@ def _drawing_again(state: Tensor | None) -> Iterator[None]:
 
 
 def noop_context_fn() -> tuple[Any, Any]:
-    """Context managers that do nothing, for the first and the second run."""
+    """Context managers that do nothing, for the first and the second run.
+
+    Returns
+    -------
+    tuple
+        Two context managers.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> first, second = torch.utils.checkpoint.noop_context_fn()
+    >>> with first, second:
+    ...     torch.ones(2).sum()
+    tensor(2.)
+    """
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
-    """Warn where no tensor among the inputs requires grad."""
+    """Warn where no tensor among the inputs requires grad.
+
+    Parameters
+    ----------
+    inputs : iterable
+        Tensors, and whatever else.
+
+    Warns
+    -----
+    UserWarning
+        If none requires grad.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.utils.checkpoint.check_backward_validity([x, 3])
+    """
     if not any(x.requires_grad for x in inputs if isinstance(x, Tensor)):
         warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Inputs without their history, which require grad as they did; RuntimeError for no tuple."""
+    """Inputs without their history, which require grad as they did.
+
+    Parameters
+    ----------
+    inputs : tuple
+        Tensors, and whatever else.
+
+    Returns
+    -------
+    tuple
+        The tensors as leaves over the same memory, and the others.
+
+    Raises
+    ------
+    RuntimeError
+        For anything but a tuple.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.utils.checkpoint.detach_variable((2 * x, 3))
+    (tensor([2., 2.], requires_grad=True), 3)
+    """
     if not isinstance(inputs, tuple):
         raise RuntimeError(  # noqa: TRY004 - as PyTorch
             "Only tuple of tensors is supported. Got Unsupported input type: "
@@ -253,24 +401,73 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """Empty lists: there are no devices besides the CPU whose states could be told."""
+    """The states of random numbers of the devices besides the CPU: there are none.
+
+    Parameters
+    ----------
+    *args : object
+        Ignored.
+
+    Returns
+    -------
+    tuple of list
+        Two that are empty.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.utils.checkpoint.get_device_states(torch.ones(2))
+    ([], [])
+    """
     return [], []
 
 
 def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
-    """Nothing: there are no devices besides the CPU."""
+    """Do nothing: there are no devices besides the CPU.
+
+    Parameters
+    ----------
+    devices, states : object
+        Ignored.
+    device_type : str, optional
+        Ignored.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.utils.checkpoint.set_device_states([], [])
+    """
 
 
 class DefaultDeviceType:
-    """The device whose state of random numbers is kept: the CPU, whatever was set."""
+    """The device whose state of random numbers is kept: the CPU, whatever was set.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.utils.checkpoint.DefaultDeviceType.get_device_type()
+    'cpu'
+    """
 
     @staticmethod
     def set_device_type(device: str = "cpu") -> None:
-        """Nothing: there is one device."""
+        """Do nothing: there is one device.
+
+        Parameters
+        ----------
+        device : str, default "cpu"
+            Ignored.
+        """
 
     @staticmethod
     def get_device_type() -> str:
-        """`cpu`."""
+        """The device.
+
+        Returns
+        -------
+        str
+            `cpu`.
+        """
         return "cpu"
 
 
@@ -286,14 +483,60 @@ def checkpoint(
 ) -> Any:
     """What a function gives, with its inputs kept alone: it runs again in the backward pass.
 
-    use_reentrant: False keeps a graph whose saved tensors are computed again; True runs a backward
-    pass within the backward pass, takes no keywords, and needs an input that requires grad.
-    preserve_rng_state: the second run draws the same random numbers (True). context_fn: gives
-    context managers for the first and the second run. determinism_check: "default" compares
-    shapes and dtypes of both runs, "none" does not. debug: errors tell the lines that saved
-    tensors. early_stop: the second run ends as soon as all is there that the first one saved.
+    Parameters
+    ----------
+    function : callable
+        The segment.
+    *args : object
+        Its arguments.
+    use_reentrant : bool, optional
+        False keeps a graph whose saved tensors are computed again; True runs a backward pass
+        within the backward pass, takes no keywords, and needs an input that requires grad. None is
+        True, with a warning.
+    context_fn : callable, optional
+        Gives context managers for the first and the second run; by default those that do nothing.
+    determinism_check : {"default", "none"}, default "default"
+        Whether shapes and dtypes of both runs are compared.
+    debug : bool, default False
+        Let errors tell the lines that saved tensors.
+    early_stop : bool, default True
+        End the second run as soon as all is there that the first one saved.
+    **kwargs : object
+        Arguments of the function by name; but `preserve_rng_state`, True by default, says that the
+        second run draws the same random numbers.
 
-    Raises CheckpointError, in the backward pass, where the second run saves other tensors.
+    Returns
+    -------
+    object
+        What the function returns.
+
+    Raises
+    ------
+    CheckpointError
+        In the backward pass, where the second run saves other tensors; it is a RuntimeError.
+    ValueError
+        For options that do not go together, and for another `determinism_check`.
+
+    Warns
+    -----
+    UserWarning
+        If `use_reentrant` is not given; with True also if no input requires grad.
+
+    See Also
+    --------
+    checkpoint_sequential : A row of modules in segments.
+
+    Notes
+    -----
+    T. Chen et al. (2016), Training deep nets with sublinear memory cost.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> y = torch.utils.checkpoint.checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False)
+    >>> torch.autograd.grad(y, x)
+    (tensor(3.3129),)
     """
     if use_reentrant is None:
         warn(
@@ -358,9 +601,49 @@ def checkpoint_sequential(
     use_reentrant: bool | None = None,
     **kwargs: Any,
 ) -> Any:
-    """What modules give, one after the other, in segments of which all but the last are kept so.
+    """What modules give, one after the other, in segments that are computed again.
 
-    functions: an nn.Sequential, or a list of modules or functions. segments: their number.
+    All segments but the last are kept as `checkpoint` does.
+
+    Parameters
+    ----------
+    functions : Sequential or sequence of callable
+        The modules or functions.
+    segments : int
+        How many segments.
+    input : object
+        The argument of the first function.
+    use_reentrant : bool, optional
+        As in `checkpoint`.
+    **kwargs : object
+        `preserve_rng_state`, as in `checkpoint`.
+
+    Returns
+    -------
+    object
+        What the last function returns.
+
+    Raises
+    ------
+    ValueError
+        If there are more segments than functions; for other keywords.
+
+    Warns
+    -----
+    UserWarning
+        If `use_reentrant` is not given.
+
+    See Also
+    --------
+    checkpoint : One segment.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layers = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh(), torch.nn.ReLU())
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.utils.checkpoint.checkpoint_sequential(layers, 2, x, use_reentrant=False).shape
+    torch.Size([2])
     """
     if use_reentrant is None:
         warn(

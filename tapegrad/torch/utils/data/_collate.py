@@ -21,7 +21,29 @@ def default_collate(batch: Any) -> Any:
     """A list of samples as one: tensors and arrays stacked, numbers as a tensor.
 
     Of dicts, tuples and lists each member is collated; tuples become lists. Texts stay a list.
-    TypeError for other samples, RuntimeError for lists of different lengths.
+
+    Parameters
+    ----------
+    batch : list
+        Samples of one kind.
+
+    Returns
+    -------
+    object
+        Of the structure of a sample.
+
+    Raises
+    ------
+    TypeError
+        For other samples.
+    RuntimeError
+        For lists of different lengths.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.utils.data.default_collate([(1.0, "a"), (2.0, "b")])
+    [tensor([1., 2.], dtype=torch.float64), ['a', 'b']]
     """
     first = batch[0]
     if isinstance(first, Tensor):
@@ -52,7 +74,25 @@ def default_collate(batch: Any) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """A sample with its NumPy arrays and numbers as tensors, container by container."""
+    """A sample with its NumPy arrays and numbers as tensors, container by container.
+
+    Parameters
+    ----------
+    data : object
+        The sample.
+
+    Returns
+    -------
+    object
+        Of its structure, but for tuples, which become lists.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import numpy as np
+    >>> torch.utils.data.default_convert({"x": np.ones(2), "name": "a"})
+    {'x': tensor([1., 1.], dtype=torch.float64), 'name': 'a'}
+    """
     if isinstance(data, Tensor):
         return data
     if isinstance(data, (np.ndarray, np.generic)) and not isinstance(data, (str, bytes)):

@@ -17,7 +17,20 @@ Sample_co = TypeVar("Sample_co", covariant=True)
 
 
 class Dataset(Generic[Sample_co]):
-    """Samples by number: a subclass defines `__getitem__`, and mostly `__len__`."""
+    """Samples by number: a subclass defines `__getitem__`, and mostly `__len__`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> class Squares(torch.utils.data.Dataset):
+    ...     def __len__(self):
+    ...         return 3
+    ...
+    ...     def __getitem__(self, index):
+    ...         return index**2
+    >>> list(torch.utils.data.DataLoader(Squares(), batch_size=2))
+    [tensor([0, 1]), tensor([4])]
+    """
 
     def __getitem__(self, index: Any) -> Sample_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -27,14 +40,42 @@ class Dataset(Generic[Sample_co]):
 
 
 class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
-    """Samples one after the other: a subclass defines `__iter__`."""
+    """Samples one after the other: a subclass defines `__iter__`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> class Squares(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return (index**2 for index in range(3))
+    >>> list(torch.utils.data.DataLoader(Squares(), batch_size=2))
+    [tensor([0, 1]), tensor([4])]
+    """
 
     def __add__(self, other: Dataset[Any]) -> Any:
         return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Sample i is the tuple of the i-th rows of tensors."""
+    """Rows of tensors: sample i is the tuple of the i-th row of each.
+
+    Parameters
+    ----------
+    *tensors : Tensor
+        Of the same length.
+
+    Raises
+    ------
+    AssertionError
+        If the lengths differ.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> data = torch.utils.data.TensorDataset(torch.ones(3, 2), torch.arange(3))
+    >>> len(data), data[1]
+    (3, (tensor([1., 1.]), tensor(1)))
+    """
 
     def __init__(self, *tensors: Tensor) -> None:
         assert all(tensors[0].size(0) == tensor.size(0) for tensor in tensors), (
@@ -50,7 +91,26 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Sample_co]):
-    """Sample i is the tuple of the i-th samples of datasets, or the dict of those with names."""
+    """Datasets side by side: sample i is the tuple of their i-th samples, or the dict of those.
+
+    Parameters
+    ----------
+    *args : Dataset
+        Datasets of the same length.
+    **kwargs : Dataset
+        Or datasets by name, for a dict.
+
+    Raises
+    ------
+    ValueError
+        If both or neither are given, or the lengths differ.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.utils.data.StackDataset(x=[1, 2], y=[3, 4])[0]
+    {'x': 1, 'y': 3}
+    """
 
     datasets: tuple[Any, ...] | dict[str, Any]
 
@@ -82,7 +142,25 @@ class StackDataset(Dataset[Sample_co]):
 
 
 class ConcatDataset(Dataset[Sample_co]):
-    """Datasets, one after the other."""
+    """Datasets, one after the other.
+
+    Parameters
+    ----------
+    datasets : iterable of Dataset
+        At least one, with samples by number.
+
+    Raises
+    ------
+    AssertionError
+        If there is none, or one is an `IterableDataset`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> data = torch.utils.data.ConcatDataset([[1, 2], [3]])
+    >>> len(data), data[2]
+    (3, 3)
+    """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
@@ -106,7 +184,22 @@ class ConcatDataset(Dataset[Sample_co]):
 
 
 class ChainDataset(IterableDataset[Sample_co]):
-    """Datasets that give samples, one after the other."""
+    """Datasets that give samples, one after the other.
+
+    Parameters
+    ----------
+    datasets : iterable of IterableDataset
+        The datasets; AssertionError for others when it comes to them.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> class Numbers(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([1, 2])
+    >>> list(torch.utils.data.ChainDataset([Numbers(), Numbers()]))
+    [1, 2, 1, 2]
+    """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = datasets
@@ -123,7 +216,21 @@ class ChainDataset(IterableDataset[Sample_co]):
 
 
 class Subset(Dataset[Sample_co]):
-    """The samples of a dataset at given numbers."""
+    """The samples of a dataset at given numbers.
+
+    Parameters
+    ----------
+    dataset : Dataset or sequence
+        The dataset.
+    indices : sequence of int
+        The numbers.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> list(torch.utils.data.Subset("abc", [2, 0]))
+    ['c', 'a']
+    """
 
     def __init__(
         self, dataset: Dataset[Sample_co] | Sequence[Sample_co], indices: Sequence[int]
@@ -153,8 +260,36 @@ def random_split(
 ) -> list[Subset[Sample_co]]:
     """A dataset taken apart at random.
 
-    lengths: numbers of samples, which sum to that of the dataset; or fractions that sum to 1, of
-    which what is left over goes to the first parts, one sample each.
+    Parameters
+    ----------
+    dataset : Dataset or sequence
+        What has a length.
+    lengths : sequence of int or float
+        Numbers of samples, which sum to that of the dataset; or fractions that sum to 1, of which
+        what is left over goes to the first parts, one sample each.
+    generator : Generator, optional
+        Draws the order, instead of the default one.
+
+    Returns
+    -------
+    list of Subset
+        The parts.
+
+    Raises
+    ------
+    ValueError
+        If the numbers do not sum to the length, or a fraction is not between 0 and 1.
+
+    Warns
+    -----
+    UserWarning
+        If fractions leave a part empty.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> [len(part) for part in torch.utils.data.random_split(range(10), [0.75, 0.25])]
+    [8, 2]
     """
     whole: Any = dataset  # which has a length, as not all datasets have
     total = len(whole)

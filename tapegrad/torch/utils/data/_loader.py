@@ -45,13 +45,58 @@ class _Batches(Iterator[Any]):
 class DataLoader(Generic[Sample_co]):
     """Iterates over batches of a dataset, each time anew.
 
-    batch_size: samples in a batch; None for single samples. shuffle: in an order drawn at random,
-    by the generator if one is given. sampler: gives the order; batch_sampler: gives lists of
-    numbers. drop_last: leave out a batch that is not full. collate_fn: puts samples together.
-    num_workers: threads that load batches ahead, prefetch_factor each (2). worker_init_fn: is
-    called with a worker's id in its thread. timeout: seconds to wait for a batch. An exception of
-    a worker is raised where its batch would come. pin_memory, multiprocessing_context and
-    pin_memory_device change nothing.
+    Parameters
+    ----------
+    dataset : Dataset or sequence
+        The samples.
+    batch_size : int or None, default 1
+        How many are in a batch; None for single samples.
+    shuffle : bool, optional
+        In an order drawn at random.
+    sampler : iterable of int, optional
+        Gives the order.
+    batch_sampler : iterable of list, optional
+        Gives lists of numbers.
+    num_workers : int, default 0
+        How many threads load batches ahead.
+    collate_fn : callable, optional
+        Puts a list of samples together; by default `default_collate`, of single samples
+        `default_convert`.
+    pin_memory : bool, default False
+        Without effect.
+    drop_last : bool, default False
+        Leave out a last batch that is not full.
+    timeout : float, default 0
+        How many seconds to wait for a batch of a worker; 0 for no end.
+    worker_init_fn : callable, optional
+        Called with a worker's id in its thread.
+    multiprocessing_context : object, optional
+        Without effect.
+    generator : Generator, optional
+        Draws the order, instead of the default one.
+    prefetch_factor : int, optional
+        How many batches each worker loads ahead; by default 2.
+    persistent_workers : bool, default False
+        Without effect.
+    pin_memory_device : str, default ""
+        Without effect.
+    in_order : bool, default True
+        Without effect: batches come in their order.
+
+    Raises
+    ------
+    ValueError
+        For options that do not go together, or are out of range.
+
+    Notes
+    -----
+    An exception of a worker is raised where its batch would come.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> list(torch.utils.data.DataLoader(range(5), batch_size=2))
+    [tensor([0, 1]), tensor([2, 3]), tensor([4])]
     """
 
     def __init__(

@@ -16,7 +16,27 @@ Index_co = TypeVar("Index_co", covariant=True)
 
 
 class Sampler(Generic[Index_co]):
-    """The base class of samplers: a subclass defines `__iter__`, and may define `__len__`."""
+    """The base class of samplers: a subclass defines `__iter__`, and may define `__len__`.
+
+    Parameters
+    ----------
+    data_source : object, optional
+        Ignored, with a warning.
+
+    Warns
+    -----
+    UserWarning
+        If `data_source` is given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> class Backwards(torch.utils.data.Sampler):
+    ...     def __iter__(self):
+    ...         return iter([2, 1, 0])
+    >>> list(torch.utils.data.DataLoader([1, 2, 3], sampler=Backwards()))
+    [tensor([3]), tensor([2]), tensor([1])]
+    """
 
     def __init__(self, data_source: Any = None) -> None:
         if data_source is not None:
@@ -27,7 +47,19 @@ class Sampler(Generic[Index_co]):
 
 
 class SequentialSampler(Sampler[int]):
-    """All samples in their order."""
+    """All samples in their order.
+
+    Parameters
+    ----------
+    data_source : sized
+        The dataset.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> list(torch.utils.data.SequentialSampler("abc"))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -40,9 +72,31 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """Samples at random: all of them once, or num_samples of them.
+    """Samples at random: all of them once, or `num_samples` of them.
 
-    replacement: each is drawn anew from all. generator: draws them, instead of the default one.
+    Parameters
+    ----------
+    data_source : sized
+        The dataset.
+    replacement : bool, default False
+        Draw each number anew from all.
+    num_samples : int, optional
+        How many; by default as many as the dataset has.
+    generator : Generator, optional
+        Draws them, instead of the default one.
+
+    Raises
+    ------
+    TypeError
+        If `replacement` is no bool.
+    ValueError
+        If `num_samples` is no number above zero.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> sorted(torch.utils.data.RandomSampler("abc"))
+    [0, 1, 2]
     """
 
     def __init__(
@@ -68,6 +122,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
+        """How many numbers are drawn."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -85,7 +140,21 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given numbers, in an order drawn at random."""
+    """The given numbers, in an order drawn at random.
+
+    Parameters
+    ----------
+    indices : sequence of int
+        The numbers.
+    generator : Generator, optional
+        Draws the order, instead of the default one.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> sorted(torch.utils.data.SubsetRandomSampler([5, 7]))
+    [5, 7]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
@@ -100,7 +169,30 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """num_samples numbers, each drawn with a probability in proportion to its weight."""
+    """Numbers that are each drawn with a probability in proportion to its weight.
+
+    Parameters
+    ----------
+    weights : sequence of float
+        The weights of the numbers from 0.
+    num_samples : int
+        How many are drawn.
+    replacement : bool, default True
+        Draw each anew from all.
+    generator : Generator, optional
+        Draws them, instead of the default one.
+
+    Raises
+    ------
+    ValueError
+        If `num_samples` is no number above zero, or `replacement` no bool.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], 3))
+    [1, 1, 1]
+    """
 
     def __init__(
         self,
@@ -142,7 +234,28 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of batch_size numbers of another sampler; drop_last: only full ones."""
+    """Lists of numbers of another sampler.
+
+    Parameters
+    ----------
+    sampler : iterable of int
+        Gives the numbers.
+    batch_size : int
+        How many are in a list.
+    drop_last : bool
+        Leave out a last list that is not full.
+
+    Raises
+    ------
+    ValueError
+        If `batch_size` is no number above zero, or `drop_last` no bool.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> list(torch.utils.data.BatchSampler(range(5), 2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not _is_count(batch_size):

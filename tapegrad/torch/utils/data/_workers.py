@@ -28,7 +28,19 @@ class WorkerInfo:
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """The `WorkerInfo` of the worker that calls, or None in any other thread."""
+    """What the worker that calls knows of itself.
+
+    Returns
+    -------
+    WorkerInfo or None
+        Its id, how many workers there are, its seed and its dataset; None in any other thread.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.utils.data.get_worker_info() is None
+    True
+    """
     return getattr(_LOCAL, "info", None)
 
 

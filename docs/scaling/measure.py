@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import statistics
 import sys
 import tempfile
 import time
@@ -95,6 +94,8 @@ def timed(function: Any) -> tuple[float, Any]:
 
 def speed(args: Any) -> None:
     """Passes over 64 partitions, with one worker and with two in turn."""
+    import statistics
+
     import tapegrad.dask
 
     rows = data(64 * args.rows, args.rows)
@@ -123,6 +124,8 @@ def speed(args: Any) -> None:
 
 def overhead(args: Any) -> None:
     """Passes over partitions of one row: wall time, and that of all processors together."""
+    import statistics
+
     import dask.array as da
 
     import tapegrad.dask
@@ -243,27 +246,32 @@ def disk(args: Any) -> None:
     def step(state: Any, c: Any) -> Any:
         nonlocal runs
         runs += 1
-        return state * c
+        return (np.sin(state) if args.sin else state) * c
 
-    start = np.linspace(0.5, 1.0, 125_000)
+    start = np.arange(args.size, dtype=float)
+    start /= 2 * args.size  # in place, as the peak counts
+    start += 0.5
     bare = peak()
 
-    def loss(c: Any, folder: str | None) -> Any:
-        more = {} if folder is None else {"disk": folder, "disk_cost": (2.0, 2.0)}
-        final = checkpoint_sequence(step, start, args.steps, c, snapshots=args.snapshots, **more)
-        return np.sum(final)
+    def loss(c: Any, start: Any, more: dict[str, Any]) -> Any:
+        return np.sum(checkpoint_sequence(step, start, args.steps, c, **more))
 
+    both = value_and_grad(loss, (0, 1))
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
-        seconds, (value, slope) = timed(lambda: value_and_grad(loss)(1 - 1e-6, folder))
+        more = {"disk": folder, "snapshots": args.snapshots}
+        if args.cost is not None:
+            more["disk_cost"] = (args.cost, args.cost)
+        seconds, (value, slopes) = timed(lambda: both(1 - 1e-6, start, more))
     print(
-        f"{args.steps} steps, {args.snapshots} snapshots: {seconds:.0f} s, "
+        f"{args.steps} steps of {start.nbytes / 1e6:g} MB: {seconds:.0f} s, "
         f"{runs / args.steps:.2f} runs a step, peak {peak():.1f} MB, "
         f"{peak() - bare:.1f} above the {bare:.1f} before"
     )
-    print(f"value {value.hex()}, derivative {slope.hex()}")
+    print(f"value {value.hex()}, derivative {slopes[0].hex()}", flush=True)
     if args.compare:
-        other = value_and_grad(loss)(1 - 1e-6, None)
-        print(f"equal to that without files: {(value, slope) == other}")
+        found, (by_c, by_start) = both(1 - 1e-6, start, {"snapshots": 100})
+        same = found == value and by_c == slopes[0] and np.array_equal(by_start, slopes[1])
+        print(f"equal to that without files, to the bit: {same}")
 
 
 ROWS = {
@@ -283,7 +291,10 @@ def main() -> None:
     parser.add_argument("--rows", type=float)
     parser.add_argument("--chunk", type=float, default=5e5)
     parser.add_argument("--steps", type=int)
-    parser.add_argument("--snapshots", type=int, default=6)
+    parser.add_argument("--snapshots", type=int)
+    parser.add_argument("--size", type=int, default=125_000)
+    parser.add_argument("--sin", action="store_true", help="a step that takes longer")
+    parser.add_argument("--cost", type=float, help="of writing, and of reading, in steps")
     parser.add_argument("--folder", default=None)
     parser.add_argument("--compare", action="store_true")
     args = parser.parse_args()

@@ -1,6 +1,7 @@
 """Measures tapegrad.dask on this machine: the rows of docs/scaling.md.
 
     python docs/scaling/measure.py speed            2 worker processes against 1
+    python docs/scaling/measure.py ceiling          the same work without Dask
     python docs/scaling/measure.py overhead         time a partition, if there is no work
     python docs/scaling/measure.py graph            10^4 partitions, from data to graph
     python docs/scaling/measure.py memory           logistic regression on 10^8 rows
@@ -120,6 +121,40 @@ def speed(args: Any) -> None:
         f"of the shortest {min(times[1]) / min(times[2]):.2f}"
     )
     print(f"results that differ in a bit: {len(bits) - 1}")
+
+
+def _block(rows: int, i: int) -> Any:
+    """What a worker does for one partition in `speed`, by plain calls."""
+    from tapegrad import value_and_grad
+
+    block = made({None: {"array-location": [(i * rows, (i + 1) * rows), (0, COLUMNS + 1)]}})
+    return value_and_grad(logistic)(np.zeros(COLUMNS), block)
+
+
+def ceiling(args: Any) -> None:
+    """The partitions of `speed` in one process and in two that share nothing: what this machine
+    gives at most, with as few messages as there are processes.
+    """
+    import functools
+    import multiprocessing
+    import statistics
+
+    work = functools.partial(_block, args.rows)
+    context = multiprocessing.get_context("spawn")
+    ratios, loads = [], []
+    with context.Pool(1) as one, context.Pool(2) as two:
+        for turn in range(args.turns + 1):
+            times = [
+                timed(lambda pool=pool, n=n: pool.map(work, range(64), chunksize=64 // n))[0]
+                for n, pool in ((1, one), (2, two))
+            ]
+            if turn:  # the first brings the imports
+                ratios.append(times[0] / times[1])
+                loads.append(os.getloadavg()[0])
+    print(
+        f"two processes against one: median {statistics.median(ratios):.2f}, "
+        f"of {[round(x, 2) for x in ratios]}; load {min(loads):.1f} to {max(loads):.1f}"
+    )
 
 
 def overhead(args: Any) -> None:
@@ -276,6 +311,7 @@ def disk(args: Any) -> None:
 
 ROWS = {
     "speed": speed,
+    "ceiling": ceiling,
     "overhead": overhead,
     "graph": graph,
     "memory": memory,
@@ -298,7 +334,7 @@ def main() -> None:
     parser.add_argument("--folder", default=None)
     parser.add_argument("--compare", action="store_true")
     args = parser.parse_args()
-    args.rows = int(args.rows or {"speed": 2e5}.get(args.row, 1e8))
+    args.rows = int(args.rows or {"speed": 2e5, "ceiling": 2e5}.get(args.row, 1e8))
     args.chunk = int(args.chunk)
     args.steps = args.steps or {"memory": 6}.get(args.row, 100_000)
     ROWS[args.row](args)

@@ -1142,7 +1142,7 @@ def checkpoint_sequence(
     state: _S,
     n: int,
     *args: Any,
-    snapshots: int = 20,
+    snapshots: int | None = None,
     progress: Progress = None,
     disk: str | os.PathLike[str] | None = None,
     disk_cost: tuple[float, float] | None = None,

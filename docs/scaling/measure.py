@@ -1,6 +1,7 @@
 """Measures tapegrad.dask on this machine: the rows of docs/scaling.md.
 
     python docs/scaling/measure.py speed            2 worker processes against 1
+    python docs/scaling/measure.py ceiling          the same work without Dask
     python docs/scaling/measure.py overhead         time a partition, if there is no work
     python docs/scaling/measure.py graph            10^4 partitions, from data to graph
     python docs/scaling/measure.py memory           logistic regression on 10^8 rows
@@ -16,7 +17,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import statistics
 import sys
 import tempfile
 import time
@@ -95,6 +95,8 @@ def timed(function: Any) -> tuple[float, Any]:
 
 def speed(args: Any) -> None:
     """Passes over 64 partitions, with one worker and with two in turn."""
+    import statistics
+
     import tapegrad.dask
 
     rows = data(64 * args.rows, args.rows)
@@ -121,8 +123,44 @@ def speed(args: Any) -> None:
     print(f"results that differ in a bit: {len(bits) - 1}")
 
 
+def _block(rows: int, i: int) -> Any:
+    """What a worker does for one partition in `speed`, by plain calls."""
+    from tapegrad import value_and_grad
+
+    block = made({None: {"array-location": [(i * rows, (i + 1) * rows), (0, COLUMNS + 1)]}})
+    return value_and_grad(logistic)(np.zeros(COLUMNS), block)
+
+
+def ceiling(args: Any) -> None:
+    """The partitions of `speed` in one process and in two that share nothing: what this machine
+    gives at most, with as few messages as there are processes.
+    """
+    import functools
+    import multiprocessing
+    import statistics
+
+    work = functools.partial(_block, args.rows)
+    context = multiprocessing.get_context("spawn")
+    ratios, loads = [], []
+    with context.Pool(1) as one, context.Pool(2) as two:
+        for turn in range(args.turns + 1):
+            times = [
+                timed(lambda pool=pool, n=n: pool.map(work, range(64), chunksize=64 // n))[0]
+                for n, pool in ((1, one), (2, two))
+            ]
+            if turn:  # the first brings the imports
+                ratios.append(times[0] / times[1])
+                loads.append(os.getloadavg()[0])
+    print(
+        f"two processes against one: median {statistics.median(ratios):.2f}, "
+        f"of {[round(x, 2) for x in ratios]}; load {min(loads):.1f} to {max(loads):.1f}"
+    )
+
+
 def overhead(args: Any) -> None:
     """Passes over partitions of one row: wall time, and that of all processors together."""
+    import statistics
+
     import dask.array as da
 
     import tapegrad.dask
@@ -243,31 +281,37 @@ def disk(args: Any) -> None:
     def step(state: Any, c: Any) -> Any:
         nonlocal runs
         runs += 1
-        return state * c
+        return (np.sin(state) if args.sin else state) * c
 
-    start = np.linspace(0.5, 1.0, 125_000)
+    start = np.arange(args.size, dtype=float)
+    start /= 2 * args.size  # in place, as the peak counts
+    start += 0.5
     bare = peak()
 
-    def loss(c: Any, folder: str | None) -> Any:
-        more = {} if folder is None else {"disk": folder, "disk_cost": (2.0, 2.0)}
-        final = checkpoint_sequence(step, start, args.steps, c, snapshots=args.snapshots, **more)
-        return np.sum(final)
+    def loss(c: Any, start: Any, more: dict[str, Any]) -> Any:
+        return np.sum(checkpoint_sequence(step, start, args.steps, c, **more))
 
+    both = value_and_grad(loss, (0, 1))
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
-        seconds, (value, slope) = timed(lambda: value_and_grad(loss)(1 - 1e-6, folder))
+        more = {"disk": folder, "snapshots": args.snapshots}
+        if args.cost is not None:
+            more["disk_cost"] = (args.cost, args.cost)
+        seconds, (value, slopes) = timed(lambda: both(1 - 1e-6, start, more))
     print(
-        f"{args.steps} steps, {args.snapshots} snapshots: {seconds:.0f} s, "
+        f"{args.steps} steps of {start.nbytes / 1e6:g} MB: {seconds:.0f} s, "
         f"{runs / args.steps:.2f} runs a step, peak {peak():.1f} MB, "
         f"{peak() - bare:.1f} above the {bare:.1f} before"
     )
-    print(f"value {value.hex()}, derivative {slope.hex()}")
+    print(f"value {value.hex()}, derivative {slopes[0].hex()}", flush=True)
     if args.compare:
-        other = value_and_grad(loss)(1 - 1e-6, None)
-        print(f"equal to that without files: {(value, slope) == other}")
+        found, (by_c, by_start) = both(1 - 1e-6, start, {"snapshots": 100})
+        same = found == value and by_c == slopes[0] and np.array_equal(by_start, slopes[1])
+        print(f"equal to that without files, to the bit: {same}")
 
 
 ROWS = {
     "speed": speed,
+    "ceiling": ceiling,
     "overhead": overhead,
     "graph": graph,
     "memory": memory,
@@ -283,11 +327,14 @@ def main() -> None:
     parser.add_argument("--rows", type=float)
     parser.add_argument("--chunk", type=float, default=5e5)
     parser.add_argument("--steps", type=int)
-    parser.add_argument("--snapshots", type=int, default=6)
+    parser.add_argument("--snapshots", type=int)
+    parser.add_argument("--size", type=int, default=125_000)
+    parser.add_argument("--sin", action="store_true", help="a step that takes longer")
+    parser.add_argument("--cost", type=float, help="of writing, and of reading, in steps")
     parser.add_argument("--folder", default=None)
     parser.add_argument("--compare", action="store_true")
     args = parser.parse_args()
-    args.rows = int(args.rows or {"speed": 2e5}.get(args.row, 1e8))
+    args.rows = int(args.rows or {"speed": 2e5, "ceiling": 2e5}.get(args.row, 1e8))
     args.chunk = int(args.chunk)
     args.steps = args.steps or {"memory": 6}.get(args.row, 100_000)
     ROWS[args.row](args)

@@ -15,14 +15,18 @@ import numpy as np
 from tapegrad._core.entry import Named, Spec
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import (
+    Mapped,
+    Scatter,
     as_one,
     cast,
     expect,
     in_trace,
     is_numpy,
+    is_plain_number,
     is_recorded,
     is_recorded_number,
     trust,
+    untraced,
 )
 from tapegrad._errors import RuleError
 
@@ -95,7 +99,7 @@ def is_finite(bar: Cotangent) -> bool:
     """Whether a cotangent has no infinity or NaN. Its sum decides: one pass, no array of flags.
 
     Where it overflows, the elements do. Arrays of other libraries may be lazy, and are not
-    computed: the answer for them is True.
+    computed: the answer for them is False, so that products are strong ones.
     """
     if type(bar) is not np.ndarray:
         if type(bar) is np.float64 or type(bar) is np.float32:
@@ -103,7 +107,7 @@ def is_finite(bar: Cotangent) -> bool:
         if in_trace(bar):
             return expect(is_finite, bar, True)
         if not is_numpy(bar):
-            return True
+            return False
     cheap = bar.size <= MANY or bar.flags.forc
     if cheap and bar.dtype.char in "df" and type(bar) is np.ndarray:
         row = bar if bar.ndim == 1 else bar.ravel("K")
@@ -166,7 +170,10 @@ def has_nan(bar: Cotangent) -> bool:
 
 
 def any_nan(bars: Iterable[Cotangent]) -> bool:
-    """Whether one of some cotangents has a NaN; None is none. One sum of squares tells of all."""
+    """Whether one of some cotangents may have a NaN; None is none. One sum tells of all.
+
+    An array of another library may be lazy, and have one when it is computed: True.
+    """
     total: Any = 0.0
     for bar in bars:
         if type(bar) is np.ndarray and bar.size <= FEW and bar.dtype.char in "df":
@@ -174,9 +181,16 @@ def any_nan(bars: Iterable[Cotangent]) -> bool:
             total += row.dot(row)
         elif type(bar) is np.float64:
             total += bar * bar
-        elif bar is not None and has_nan(bar):
+        elif bar is not None and (has_nan(bar) or is_foreign(bar)):
             return True
     return bool(total != total)
+
+
+def is_foreign(bar: Cotangent) -> bool:
+    """Whether a cotangent is an array of another library, which may be lazy."""
+    bar = untraced(bar)
+    known = bar is None or is_numpy(bar) or is_plain_number(bar)
+    return not (known or isinstance(bar, (Mapped, Scatter)))
 
 
 def is_sound(dot: Tangent) -> bool:

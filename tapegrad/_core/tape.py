@@ -11,7 +11,7 @@ import array as arrays
 import itertools
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NoReturn, Protocol
@@ -307,7 +307,8 @@ class Tape:
             self.root.singular = True
         slot = self.fresh()
         if isinstance(out, (tuple, list)):
-            return self._record_outputs(rule, out, slot, tuple(kept), tuple(slots), params)
+            known = out if out_needed else map(_spec_or_value, out)
+            return self._record_outputs(rule, out, known, slot, tuple(kept), tuple(slots), params)
         spec = spec_of(out)
         self.log(
             (slot, rule, out if out_needed else spec, tuple(kept), params, tuple(slots), None)
@@ -413,13 +414,13 @@ class Tape:
         self,
         rule: ReplayedRule,
         out: Value,
+        known: Iterable[Value],  # what the rule reads of it
         slot: Slot,
         args: Value,
         slots: Slot,
         params: Params,
     ) -> Any:
-        # A rule whose arguments lie in files reads no output either.
-        parts = Outputs(map(_spec_or_value, out) if getattr(rule, "in_files", False) else out)
+        parts = Outputs(known)
         parts.slots = tuple(self.fresh() if is_inexact(part) else -1 for part in out)
         self.log((slot, rule, parts, args, params, slots, None))
         for position, part_slot in enumerate(parts.slots):

@@ -15,7 +15,7 @@ import numpy as np
 from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, emptying, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
-from tapegrad._core.fit import any_nan, has_nan, is_finite
+from tapegrad._core.fit import any_nan, has_nan, is_finite, is_foreign
 from tapegrad._core.quiet import ALWAYS, ASKED, NOTICED, SILENT, VARIABLE, WATCHING, Changes
 from tapegrad._core.recorded import (
     OPEN,
@@ -223,6 +223,9 @@ class Recording:
                 is_nan = isnan(value)
             else:
                 value = untraced(value)
+                if is_foreign(value):  # whether there is a NaN is known later, so none may be made
+                    VARIABLE.set(SILENT)
+                    return self._pulled(slots, bars, True, False)
                 is_nan = trust(has_nan, value, False) if recording else has_nan(value)
             anything = is_nan or careful and is_suspicious()  # may have happened
             noticed = ALWAYS if anything else ASKED if careful else NOTICED

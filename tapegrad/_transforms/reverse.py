@@ -551,19 +551,29 @@ def vjp(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
 def pull_once(name: str, f: Function, primals: Sequence[Tree], bars: Sequence[Cotangent]) -> Any:
     """Cotangents of the primals from those of the arrays that f returns in a sequence.
 
-    It is a `vjp` whose pullback is called once, at once, so that nothing has to be copied.
+    It is a `vjp` whose pullback is called once, at once, so that nothing has to be copied. A
+    replay over huge arrays frees them as it goes, as a gradient's does.
     """
+    found = _pulled_once(name, f, primals, bars, keep=False)
+    return _pulled_once(name, f, primals, bars, keep=True) if found is None else found
+
+
+def _pulled_once(
+    name: str, f: Function, primals: Sequence[Tree], bars: Sequence[Cotangent], keep: bool
+) -> Any:
+    """`pull_once`; None if the replay must be repeated, and has freed the values for that."""
     inputs = Inputs(Selection.of_all(name, len(primals)), tuple(primals), {})
     with Recording(name) as recording:
         out = f(*inputs.trees(recording.inputs(inputs.leaves)))
+        consume = recording.huge and not recording.shared and not keep
         recording.finish(out)
         pairs = zip(map(recording.slot_of, out), bars, strict=True)
         given = [(at, bar) for at, bar in pairs if at is not None]
         del out, pairs
         try:
-            found = recording.pull([at for at, _ in given], [bar for _, bar in given])
+            slots, cotangents = [at for at, _ in given], [bar for _, bar in given]
+            found = recording.pull(slots, cotangents, None, consume)
         except Exception as error:
             explain(error, lambda leaves: f(*inputs.trees(leaves)), inputs.leaves, recording)
             raise
-        assert found is not None  # nothing was consumed
-        return inputs.result(found, bars)
+        return None if found is None else inputs.result(found, bars)

@@ -8,6 +8,7 @@ A schedule's price is the steps that it runs again, and its writes and reads, in
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from math import comb
 
 
@@ -76,7 +77,7 @@ def best_files(n: int, snapshots: int, price: float, limit: int) -> int:
     return low
 
 
-def disk_positions(n: int, snapshots: int, files: int) -> list[int]:
+def disk_positions(n: int, snapshots: int, files: int) -> Iterator[int]:
     """The steps before which the sweep stores a state: in a file, but for the last, in memory."""
     repeats = 0
     while _room(repeats, files, snapshots) < n:
@@ -85,12 +86,11 @@ def disk_positions(n: int, snapshots: int, files: int) -> list[int]:
     last = _last_room(repeats - 1, snapshots) if repeats else 0
     spare = n - (files + 1) * least - last
     spare -= min(spare, _last_room(repeats, snapshots) - last)  # what the last segment takes
-    positions, place = [], 0
+    place = 0
     for _ in range(files + 1):
         more = min(spare, most - least)
         place, spare = place + least + more, spare - more
-        positions.append(place)
-    return positions
+        yield place
 
 
 __all__ = ["best_files", "disk_positions", "first_jump", "steps_again"]

@@ -6,15 +6,15 @@ nor the format of files.
 
 from __future__ import annotations
 
-import itertools
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from operator import sub
 from typing import Any
 
 from tapegrad._core.forward_tape import ForwardTape
 from tapegrad._core.tape import CURRENT
-from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
+from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value, Wanted
 from tapegrad._core.values import Traced, innermost, is_inexact, level_of, snapshot
 from tapegrad._errors import BatchingError, InputError, RuleError, message, name_of
 from tapegrad._progress import Bar, Progress, current
@@ -32,7 +32,7 @@ from tapegrad._transforms.disk_options import Disk, chosen_disk
 from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.reverse import pull_once
 from tapegrad._transforms.schedule import best_files, disk_positions, first_jump
-from tapegrad._transforms.state_files import StateFiles, StoredState, size_of
+from tapegrad._transforms.state_files import StateFiles, StoredStates, size_of
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten, tree_map, unflatten
 
@@ -43,7 +43,7 @@ def checkpoint_sequence(
     state: Tree,
     n: int,
     *args: Tree,
-    snapshots: int = 20,
+    snapshots: int | None = None,
     progress: Progress = None,
     disk: str | os.PathLike[str] | None = None,
     disk_cost: tuple[float, float] | None = None,
@@ -66,8 +66,9 @@ def checkpoint_sequence(
         How many steps; 0 returns the state.
     *args : pytree
         What each step gets; differentiated, as the state is.
-    snapshots : int, default 20
-        The most states in memory at a time, the first among them.
+    snapshots : int, optional
+        The most states in memory at a time, the first among them. By default 20; with `disk` as
+        many as take 4 MB, but 3 at least and 20 at most.
     progress : bool or class, optional
         A bar (tqdm) after two seconds in a terminal or notebook (None), at once (True), never
         (False), or a class like tqdm. A replay has a bar of its own, for the steps that it
@@ -129,7 +130,7 @@ def checkpoint_sequence(
     True
     """
     name = f"checkpoint_sequence({name_of(step)})"
-    if n < 0 or snapshots < 1:
+    if n < 0 or (snapshots is not None and snapshots < 1):
         raise InputError(
             message(
                 name,
@@ -215,6 +216,19 @@ def _sums(state: Tree) -> list[Any]:
     return [_summary(x) for x in state[0]]
 
 
+# The default number of snapshots. Who gives a disk is short of memory, so that large states are
+# few in memory: with three, a fourth of them in files lets each step run less than three times.
+MOST, LEAST = 20, 3
+BUDGET = 4_000_000  # bytes
+
+
+class _Call(CustomCall):
+    """The rule of a call. It keeps the first state, and not the last one, which is found again."""
+
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
+        return [True] * len(wanted), False
+
+
 class _Sequence:
     """One call of checkpoint_sequence under a reverse or forward transform.
 
@@ -226,13 +240,14 @@ class _Sequence:
         name: str,
         step: Function,
         n: int,
-        snapshots: int,
+        snapshots: int | None,
         progress: Progress,
         state: Tree,
         args: Tree,
         inner: Traced,
     ) -> None:
-        self.name, self.step, self.n, self.snapshots = name, step, n, snapshots
+        self.name, self.step, self.n, self.given = name, step, n, snapshots
+        self.snapshots = MOST if snapshots is None else snapshots
         self.progress = progress
         leaves, structure = flatten(state)
         self.state = _Leaves([_as_scalar(leaf) for leaf in leaves], structure)
@@ -241,15 +256,15 @@ class _Sequence:
         self.disk: Disk | None = None
         self.stored: list[tuple[int, Any]] = []
         self.files: StateFiles | None = None
-        self.filed: list[tuple[int, StoredState]] = []  # earlier states than those of `stored`
+        self.filed = StoredStates()  # of earlier states than those of `stored`
         self.level: float = -1  # the level of the outer transform that the stored states belong to
-        self.final: Any = None
+        self.others: list[Any] = []  # of the final state, the leaves that are not differentiable
         self.sums: list[Any] = []  # the summaries of the final state
 
     def run(self) -> Any:
-        rule = CustomCall(self.name, self._forward, self._pull, self._push)
+        rule = _Call(self.name, self._forward, self._pull, self._push)
         parts = rule.apply_bound([*self.state.arrays(), *self.args.arrays()], {})
-        return self._tree((list(parts), self.final[1]))
+        return self._tree((list(parts), self.others))
 
     def _tree(self, state: tuple[list[Tree], list[Tree]]) -> Any:
         differentiable, others = iter(state[0]), iter(state[1])
@@ -268,16 +283,21 @@ class _Sequence:
     def _advance(self, state: Tree, args: Sequence[Tree], steps: int, counted: int = 0) -> Any:
         bar = current()
         for _ in range(steps):
-            state = self._stepped(state, args)
+            given, state = [self._copied(state)], None  # one state less in memory during the step
+            state = self._stepped(given, args)
             bar.step(counted)
         return state
 
-    def _stepped(self, state: Tree, args: Sequence[Tree]) -> Any:
+    def _copied(self, state: Tree) -> Any:
+        """A state as a step gets it, which may write into it."""
         differentiable, others = state
-        given = self._tree(
+        return self._tree(
             ([snapshot(_own_copy(x)) for x in differentiable], list(map(_own_copy, others)))
         )
-        leaves, structure = flatten(self.step(given, *self.args.tree(args)))
+
+    def _stepped(self, given: list[Tree], args: Sequence[Tree]) -> Any:
+        """The state after the only one in a list, which is empty then."""
+        leaves, structure = flatten(self.step(given.pop(), *self.args.tree(args)))
         if structure != self.state.structure:
             raise RuleError(
                 f"{self.name}: a step must return a state with the containers of the one it got."
@@ -300,25 +320,30 @@ class _Sequence:
         state = self._first(arrays[:count])
         with Bar(self.name, self.progress, self.n):
             if isinstance(self.tape, ForwardTape):  # it pushes, and never pulls
-                self.final = self._advance(state, args, self.n, counted=1)
+                final = self._advance(state, args, self.n, counted=1)
             else:
                 self.stored = self._sweep_all(state, args, counted=1)
                 begin, last = self.stored[-1]
-                self.final = self._advance(last, args, self.n - begin, counted=1)
-        check_closure(self.name, self.final[0], self.tape)
-        self.sums = _sums(self.final)
-        return tuple(self.final[0])
+                final = self._advance(last, args, self.n - begin, counted=1)
+        check_closure(self.name, final[0], self.tape)
+        self.sums, self.others = _sums(final), final[1]
+        return tuple(final[0])
 
     def _sweep_all(self, state: Tree, args: Sequence[Tree], counted: int = 0) -> Any:
         """The states that are stored in memory; earlier ones are in files, if there is a disk."""
-        if self.disk is None or innermost([*state[0], *args]) is not None:
+        on_disk = self.disk is not None and innermost([*state[0], *args]) is None
+        if self.given is None:
+            few = max(BUDGET // size_of([*state[0], *state[1]]), LEAST)
+            self.snapshots = min(few, MOST) if on_disk else MOST
+        if not on_disk:
             return self._sweep(state, args, 0, self.n, self.snapshots, counted)
+        assert self.disk is not None
         self.files = files = StateFiles(self.name, self.disk.directory)
         try:
             positions, begin = self._positions(files, state, args), 0
             for position in positions:
                 if begin:
-                    self.filed.append((begin, files.write([*state[0], *state[1]])))
+                    self.filed.push(begin, files.write([*state[0], *state[1]]))
                 state = self._advance(state, args, position - begin, counted)
                 begin = position
             return self._sweep(state, args, begin, self.n, self.snapshots, counted)
@@ -326,7 +351,7 @@ class _Sequence:
             self._drop_files()
             raise
 
-    def _positions(self, files: StateFiles, state: Tree, args: Sequence[Tree]) -> list[int]:
+    def _positions(self, files: StateFiles, state: Tree, args: Sequence[Tree]) -> Iterable[int]:
         """Before which steps a state is stored in a file, but for the last, in memory."""
         assert self.disk is not None
         leaves = [*state[0], *state[1]]
@@ -346,23 +371,22 @@ class _Sequence:
         self, files: StateFiles, state: Tree, args: Sequence[Tree]
     ) -> tuple[float, float]:
         """What writing and reading the first state take, in steps."""
-        times = [time.perf_counter()]
-        self._stepped(state, args)
-        times.append(time.perf_counter())
-        self._stepped(state, args)
-        times.append(time.perf_counter())
-        stored = files.write([*state[0], *state[1]])
-        times.append(time.perf_counter())
-        for leaf in files.read(stored):
-            _own_copy(leaf)
-        times.append(time.perf_counter())
-        files.remove(stored)
-        first, second, write, read = (b - a for a, b in itertools.pairwise(times))
-        step = max(min(first, second), 1e-9)  # the first may compile, or fill a cache
-        return write / step, read / step
+        times: list[list[float]] = []
+        for _ in range(2):  # the first may compile, or fill a cache
+            times.append([time.perf_counter()])
+            self._advance(state, args, 1)
+            times[-1].append(time.perf_counter())
+            stored = files.write([*state[0], *state[1]])
+            times[-1].append(time.perf_counter())
+            for leaf in files.read(stored):
+                _own_copy(leaf)
+            times[-1].append(time.perf_counter())
+            files.remove(stored)
+        step, write, read = map(min, *(map(sub, each[1:], each) for each in times))
+        return write / max(step, 1e-9), read / max(step, 1e-9)
 
     def _drop_files(self) -> None:
-        files, self.files, self.filed = self.files, None, []
+        files, self.files, self.filed = self.files, None, StoredStates()
         if files is not None:
             files.close()
 
@@ -469,7 +493,7 @@ class _Sequence:
         count = len(differentiable)
 
         def one(*arrays: Value) -> tuple[Any, ...]:
-            out = self._stepped((list(arrays[:count]), others), arrays[count:])[0]
+            out = self._stepped([self._copied((list(arrays[:count]), others))], arrays[count:])[0]
             if after is not None:
                 _require_same(self.name, out, after)
             return tuple(out)
@@ -491,7 +515,8 @@ class _Sequence:
                 others = state[1]
 
                 def one(*given: Value, others: Value = others) -> Any:
-                    out = self._stepped((list(given[:count]), others), given[count:])
+                    copied = self._copied((list(given[:count]), others))
+                    out = self._stepped([copied], given[count:])
                     return tuple(out[0]), out[1]
 
                 moved, moved_dots, others = jvp(

@@ -15,9 +15,10 @@ import os
 import shutil
 import tempfile
 import weakref
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,16 +63,61 @@ class _Place:
         return ordered.transpose(places)[self.flips]
 
 
-class StoredState:
-    """A state in a file, by its number: `parts` has a `_Place` for each array, and other leaves.
+class _Layout:
+    """How a file holds a state: a `_Place` for each array, None for other leaves, and its size.
 
-    There may be as many of these as files. So it is small, and equal states share their parts.
+    States that lie alike share one.
     """
 
-    __slots__ = ("number", "offset", "parts", "size")
+    __slots__ = ("offset", "places", "size")
 
-    def __init__(self, number: int, parts: list[Any], offset: int, size: int) -> None:
-        self.number, self.parts, self.offset, self.size = number, parts, offset, size
+    def __init__(self, places: list[_Place | None], size: int) -> None:
+        self.places, self.size = places, size
+        self.offset = 0  # the length of the header
+
+    def same(self, other: _Layout) -> bool:
+        """Whether files of the other layout are read alike."""
+        return len(self.places) == len(other.places) and all(
+            a is b if a is None or b is None else a.same(b)
+            for a, b in zip(self.places, other.places, strict=True)
+        )
+
+
+class StoredState(NamedTuple):
+    """A state in a file, by its number; `others` are its leaves that are no arrays."""
+
+    number: int
+    layout: _Layout
+    others: tuple[Any, ...]
+
+
+class StoredStates:
+    """A stack of stored states, each with a position, of 32 bytes a state beside the others.
+
+    There may be 10^5 of them and more, which is no less memory than a state.
+    """
+
+    def __init__(self) -> None:
+        self.positions, self.numbers = array("q"), array("q")
+        self.rest: list[tuple[_Layout, tuple[Any, ...]]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers)
+
+    def push(self, position: int, stored: StoredState) -> None:
+        """Put a state on top."""
+        self.positions.append(position)
+        self.numbers.append(stored.number)
+        rest = stored.layout, stored.others
+        if self.rest:
+            before = self.rest[-1]
+            if before[0] is rest[0] and not before[1] and not rest[1]:
+                rest = before
+        self.rest.append(rest)
+
+    def pop(self) -> tuple[int, StoredState]:
+        """The position and the state on top, which is removed."""
+        return self.positions.pop(), StoredState(self.numbers.pop(), *self.rest.pop())
 
 
 class StateFiles:
@@ -97,7 +143,7 @@ class StateFiles:
             raise _as_told(error, call, expected, advice, given) from error
         self.directory = Path(made)
         self.count = itertools.count()
-        self._places: list[Any] = []  # of the last state that was of arrays alone
+        self._layout = _Layout([], 0)  # of the last state
         self._finalizer = weakref.finalize(self, _remove, made, os.getpid())
 
     def close(self) -> None:
@@ -132,50 +178,55 @@ class StateFiles:
     def write(self, leaves: Sequence[Any]) -> StoredState:
         """Write the arrays among the leaves into a file, which is no longer there on an error."""
         self.require_writable(leaves)
-        parts: list[Any] = list(leaves)
-        end = 0
-        for i, leaf in enumerate(leaves):
-            if type(leaf) is np.ndarray:
-                parts[i] = _Place(leaf, end)
-                end += -(-leaf.nbytes // _ALIGNED) * _ALIGNED
+        layout, others = self._laid_out(leaves)
         number = next(self.count)
         path = self._path(number)
         try:
-            offset = _write(path, parts, leaves, end)
+            layout.offset = _write(path, layout, leaves)
         except BaseException as error:
             path.unlink(missing_ok=True)
             if not isinstance(error, OSError):
                 raise
-            expected = f"to write a state of {end} bytes"
+            expected = f"to write a state of {layout.size} bytes"
             raise _as_told(error, self.call, expected, _ADVICE, self.directory) from error
-        return StoredState(number, self._shared(parts), offset, end)
+        return StoredState(number, layout, others)
 
     def _path(self, number: int) -> Path:
         return self.directory / f"{number}.npy"
 
-    def _shared(self, parts: list[Any]) -> list[Any]:
-        """The parts, in the list of the state before this one if they are the same."""
-        if all(type(part) is _Place for part in parts):
-            known = self._places
-            if len(parts) == len(known) and all(map(_Place.same, parts, known)):
-                return known
-            self._places = parts
-        return parts
+    def _laid_out(self, leaves: Sequence[Any]) -> tuple[_Layout, tuple[Any, ...]]:
+        """The layout of a state, that of the state before this one if they lie alike; the rest."""
+        places: list[_Place | None] = []
+        others, end = [], 0
+        for leaf in leaves:
+            if type(leaf) is np.ndarray:
+                places.append(_Place(leaf, end))
+                end += -(-leaf.nbytes // _ALIGNED) * _ALIGNED
+            else:
+                places.append(None)
+                others.append(leaf)
+        layout = _Layout(places, end)
+        if not layout.same(self._layout):
+            self._layout = layout
+        return self._layout, tuple(others)
 
     def read(self, stored: StoredState) -> list[Any]:
         """The leaves of a state; its arrays are read-only views of the mapped file."""
-        path = self._path(stored.number)
+        path, layout = self._path(stored.number), stored.layout
         try:
-            if not stored.size:
+            if not layout.size:
                 content: Any = np.empty(0, np.uint8)
             else:
-                _require_length(path, stored)  # a map of what is not there would end the process
-                content = np.asarray(np.memmap(path, np.uint8, "r", stored.offset))
+                _require_length(path, layout)  # a map of what is not there would end the process
+                content = np.asarray(np.memmap(path, np.uint8, "r", layout.offset))
         except OSError as error:
             expected = "the state that it has written"
             advice = "Leave the files alone until the derivative is taken"
             raise _as_told(error, self.call, expected, advice, path) from error
-        return [part.array_in(content) if type(part) is _Place else part for part in stored.parts]
+        others = iter(stored.others)
+        return [
+            next(others) if place is None else place.array_in(content) for place in layout.places
+        ]
 
     def remove(self, stored: StoredState) -> None:
         """Remove the file of a state; what cannot be removed yet goes with the directory."""
@@ -185,20 +236,20 @@ class StateFiles:
             return  # Windows keeps what is still mapped
 
 
-def _require_length(path: Path, stored: StoredState) -> None:
-    if os.path.getsize(path) != stored.offset + stored.size:
+def _require_length(path: Path, layout: _Layout) -> None:
+    if os.path.getsize(path) != layout.offset + layout.size:
         raise OSError(errno.EIO, "a file of another length")
 
 
-def _write(path: Path, parts: list[Any], leaves: Sequence[Any], size: int) -> int:
+def _write(path: Path, layout: _Layout, leaves: Sequence[Any]) -> int:
     """Write a file; the length of its header."""
-    header = {"descr": "|u1", "fortran_order": False, "shape": (size,)}
+    header = {"descr": "|u1", "fortran_order": False, "shape": (layout.size,)}
     with open(path, "xb") as file:
         np.lib.format.write_array_header_1_0(file, header)
         offset = file.tell()
-        for part, leaf in zip(parts, leaves, strict=True):
-            if type(part) is _Place and leaf.nbytes:
-                file.write(part.bytes_of(leaf))
+        for place, leaf in zip(layout.places, leaves, strict=True):
+            if place is not None and leaf.nbytes:
+                file.write(place.bytes_of(leaf))
                 file.write(bytes(-leaf.nbytes % _ALIGNED))
     return offset
 
@@ -221,4 +272,4 @@ def _remove(directory: str, process: int) -> None:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-__all__ = ["StateFiles", "StoredState", "size_of"]
+__all__ = ["StateFiles", "StoredState", "StoredStates", "size_of"]

@@ -229,6 +229,9 @@ def _joined(step: Step, parts: list[Part]) -> Part:
     Means are taken of means: a float16 gradient times its number of rows may overflow.
     """
     weight = sum(part.weight for part in parts)
+    if step.combine == "mean" and weight == math.inf:
+        expected = "weights with a finite sum, for a mean"
+        raise InputError(message(step.call, expected, "inf", "Divide all weights by the largest"))
     factors = [part.weight / weight if step.combine == "mean" else 1.0 for part in parts]
     columns = zip(*(part.leaves for part in parts), strict=True)
     leaves = [_sum_of(factors, column) for column in columns]

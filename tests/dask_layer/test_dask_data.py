@@ -295,6 +295,7 @@ def test_datasets_that_are_no_rows():
         ({"weights": [1.0]}, "one weight for each of 3 partitions, got 1"),
         ({"weights": [1.0, -1.0, 1.0]}, "finite numbers, not negative, got float -1.0"),
         ({"weights": lambda _: np.nan}, "finite numbers, not negative"),
+        ({"weights": [1e308, 1e308, 1.0]}, "weights with a finite sum, for a mean, got inf"),
         ({"retries": 2}, "a client, for retries="),
         ({"client": "here"}, "a client of Dask, got str 'here'"),
         ({"client": "here", "scheduler": "threads"}, "one of client= and scheduler="),

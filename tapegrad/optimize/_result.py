@@ -139,8 +139,17 @@ class Result(Generic[T]):
         return {**vars(self), "parameters": None, "curvature": None}
 
     def _shown(self) -> list[list[str]]:
-        shown = ["x", "fun", "grad", "success", "message", "nit", "runs"]
-        return [[name, _short(getattr(self, name))] for name in shown]
+        values = {
+            name: getattr(self, name) for name in ("x", *self._found(), "success", "message")
+        }
+        if self.nit is not None:
+            values["nit"] = self.nit
+        values["runs"] = self.runs
+        return [[name, _short(value)] for name, value in values.items()]
+
+    def _found(self) -> tuple[str, ...]:
+        """What is shown of the parameters, beside themselves."""
+        return ("fun", "grad")
 
     def __repr__(self) -> str:
         lines = [f"  {name}: {text}" for name, text in self._shown()]
@@ -178,6 +187,10 @@ class CurveFit(Result[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.x, self.covariance))
+
+    def _found(self) -> tuple[str, ...]:
+        known = self.curvature is not None or "standard_errors" in vars(self)
+        return ("standard_errors",) if known else ()
 
 
 def _short(value: Any) -> str:

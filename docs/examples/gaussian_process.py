@@ -135,7 +135,7 @@ print(
     f"cost: {time.perf_counter() - start:.1f} s; {fit.runs} runs of the likelihood; "
     f"a gradient keeps {report.kept / 1e6:.1f} MB"
 )
-print("read next: docs/scipy.md, docs/optimize.md")
+print("read next: docs/scipy.md, docs/optimize.md, docs/guides/performance.md")
 if len(sys.argv) > 1:  # a file for the picture
     figure.savefig(sys.argv[1])
 else:

@@ -127,7 +127,7 @@ print(
     f"cost: {time.perf_counter() - start:.1f} s; the fit ran the likelihood {fit.runs} times; "
     f"a gradient keeps {kept / 1e3:.0f} kB"
 )
-print("read next: docs/optimize.md, docs/vmap.md")
+print("read next: docs/guides/fitting.md, docs/optimize.md, docs/vmap.md")
 if len(sys.argv) > 1:  # a file for the picture
     figure.savefig(sys.argv[1])
 else:

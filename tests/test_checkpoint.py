@@ -804,7 +804,7 @@ def test_impossible_numbers(n, snapshots):
 
 
 def test_a_state_where_the_number_of_steps_belongs():
-    with pytest.raises(InputError, match=r"the number of steps as the third argument, got float64"):
+    with pytest.raises(InputError, match=r"the number of steps as the third argument"):
         checkpoint_sequence(np.sin, X, X, 3)
 
 

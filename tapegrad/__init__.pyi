@@ -197,8 +197,29 @@ class _Mapped(Generic[_P, _R]):
     def __get__(self, instance: object, owner: type | None = None) -> Callable[..., _R]: ...
 
 
+@type_check_only
+class _OfUfunc:
+    """A derivative of one of NumPy's ufuncs by its first argument, whose type it has."""
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+
+    def __call__(self, x: _A, /, *args: Any, **kwargs: Any) -> _A: ...
+
+
 # --- Gradients ----------------------------------------------------------------------------------
 
+# A ufunc has a type of its own for each kind of argument, of which a transform would get the first.
+@overload
+def grad(  # type: ignore[overload-overlap]
+    f: np.ufunc,
+    argnums: Literal[0] | None = None,
+    *,
+    argnames: None = None,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+) -> _OfUfunc: ...
 @overload
 def grad(
     f: Callable[Concatenate[_A, _P], Any],
@@ -560,6 +581,10 @@ def value_and_grad(
     holomorphic: bool = False,
 ) -> _Transformed[_P, Any]: ...
 @overload
+def elementwise_grad(  # type: ignore[overload-overlap]
+    f: np.ufunc, argnums: Literal[0] | None = None
+) -> _OfUfunc: ...
+@overload
 def elementwise_grad(
     f: Callable[Concatenate[_A, _P], Any], argnums: Literal[0] | None = None
 ) -> _Transformed[Concatenate[_A, _P], _A]: ...
@@ -576,6 +601,16 @@ def elementwise_grad(
 # --- Matrices of derivatives --------------------------------------------------------------------
 
 @overload
+def jacobian(  # type: ignore[overload-overlap]
+    f: np.ufunc,
+    argnums: Literal[0] | None = None,
+    mode: str = "auto",
+    *,
+    has_aux: Literal[False] = False,
+    chunk_size: ChunkSize = None,
+    progress: Progress = None,
+) -> Callable[..., NDArray[Any]]: ...
+@overload
 def jacobian(
     f: Callable[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], np.ndarray[Any, np.dtype[_Number]] | _Number],
     argnums: Literal[0] | None = None,
@@ -656,6 +691,15 @@ def jacobian(
     progress: Progress = None,
 ) -> _Transformed[_P, tuple[Any, _Aux]]: ...
 @overload
+def jacrev(  # type: ignore[overload-overlap]
+    f: np.ufunc,
+    argnums: Literal[0] | None = None,
+    *,
+    has_aux: Literal[False] = False,
+    chunk_size: ChunkSize = None,
+    progress: Progress = None,
+) -> Callable[..., NDArray[Any]]: ...
+@overload
 def jacrev(
     f: Callable[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], np.ndarray[Any, np.dtype[_Number]] | _Number],
     argnums: Literal[0] | None = None,
@@ -727,6 +771,15 @@ def jacrev(
     chunk_size: ChunkSize = None,
     progress: Progress = None,
 ) -> _Transformed[_P, tuple[Any, _Aux]]: ...
+@overload
+def jacfwd(  # type: ignore[overload-overlap]
+    f: np.ufunc,
+    argnums: Literal[0] | None = None,
+    *,
+    has_aux: Literal[False] = False,
+    chunk_size: ChunkSize = None,
+    progress: Progress = None,
+) -> Callable[..., NDArray[Any]]: ...
 @overload
 def jacfwd(
     f: Callable[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], np.ndarray[Any, np.dtype[_Number]] | _Number],
@@ -1018,6 +1071,16 @@ def linear_transpose(f: Callable[..., _R], x0: Any, x1: Any, x2: Any, *primals: 
 # --- Examples at once ---------------------------------------------------------------------------
 
 @overload
+def vmap(  # type: ignore[overload-overlap]
+    f: np.ufunc,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    chunk_size: ChunkSize = None,
+    *,
+    randomness: str = "error",
+    progress: Progress = None,
+) -> _Mapped[..., NDArray[Any]]: ...
+@overload
 def vmap(  # type: ignore[overload-overlap]  # a bool is an int
     f: Callable[_P, bool | np.bool],
     in_axes: Any = 0,
@@ -1138,7 +1201,7 @@ def checkpoint(
     directory: str | os.PathLike[str] | None = None,
 ) -> _Transformed[_P, _R]: ...
 def checkpoint_sequence(
-    step: Callable[Concatenate[_S, ...], _S],
+    step: Callable[..., _S],
     state: _S,
     n: int,
     *args: Any,

@@ -54,9 +54,9 @@ def surprise(p, x, y):
 
 # %%
 # Check value and gradient against scikit-learn, which has the gradient of this kernel by hand.
-p = {"size": 0.0, "scales": np.full(10, 1.0), "noise": -0.5}
+p = {"size": np.zeros(()), "scales": np.full(10, 1.0), "noise": np.full((), -0.5)}
 value, gradient = tapegrad.value_and_grad(surprise)(p, x, y)
-theirs = ConstantKernel(1.0) * RBF(np.full(10, np.e)) + WhiteKernel(np.exp(-0.5))
+theirs = ConstantKernel(1.0) * RBF(np.exp(np.ones(10))) + WhiteKernel(np.exp(-0.5))
 peer = GaussianProcessRegressor(theirs, optimizer=None).fit(x, y)
 their_value, their_gradient = peer.log_marginal_likelihood(theirs.theta, eval_gradient=True)
 assert np.isclose(value, -their_value)

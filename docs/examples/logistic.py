@@ -39,7 +39,7 @@ def negative_log_likelihood(p, x, y):
     return np.sum(np.logaddexp(0.0, score) - y * score)
 
 
-guess = {"intercept": 0.0, "weights": np.zeros(len(names))}
+guess = {"intercept": np.zeros(()), "weights": np.zeros(len(names))}
 fit = optimize.minimize(negative_log_likelihood, guess, (x, malignant), tol=1e-6)
 assert fit.success
 print(fit)

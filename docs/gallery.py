@@ -99,7 +99,7 @@ def run_missing(names: list[str]) -> None:
 def links_of(printed: str) -> str:
     """The pages that an example recommends, as links of Markdown."""
     last = printed.splitlines()[-1]
-    return re.sub(r"docs/([\w-]+)\.md", r"[](\1.md)", last).capitalize()
+    return re.sub(r"docs/([\w/-]+)\.md", r"[](\1.md)", last).capitalize()
 
 
 def text_of(name: str) -> str:

@@ -51,6 +51,7 @@ from tapegrad._transforms.derived import (
     linear_transpose,
     vhp,
 )
+from tapegrad._transforms.elsewhere import absent as _absent
 from tapegrad._transforms.forward import jvp, linearize
 from tapegrad._transforms.primitives import primitive
 from tapegrad._transforms.reverse import IndependentOutputWarning, grad, value_and_grad, vjp
@@ -154,7 +155,7 @@ def __getattr__(name: str) -> object:
     if name in _LATE_MODULES:
         return _importlib.import_module(f"tapegrad.{name}")
     if name not in _LATE:
-        raise AttributeError(f"module 'tapegrad' has no attribute {name!r}")
+        raise AttributeError(_absent(name))
     found: object = getattr(_importlib.import_module(_LATE[name]), name)
     globals()[name] = found
     return found

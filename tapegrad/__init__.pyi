@@ -149,11 +149,11 @@ _Q = ParamSpec("_Q")
 _Number = TypeVar("_Number", bound=np.generic)
 
 _Argnames: TypeAlias = str | Sequence[str]
-_Many: TypeAlias = list[Any] | tuple[Any, Any, Any, Any, *tuple[Any, ...]]  # of other counts of primals
-
+_Many: TypeAlias = (
+    list[Any] | tuple[Any, Any, Any, Any, *tuple[Any, ...]]
+)  # of other counts of primals
 
 # --- What transforms return ---------------------------------------------------------------------
-
 
 @type_check_only
 class _Transformed(Generic[_P, _R]):
@@ -196,9 +196,28 @@ class _Mapped(Generic[_P, _R]):
     @overload
     def __get__(self, instance: object, owner: type | None = None) -> Callable[..., _R]: ...
 
+@type_check_only
+class _OfUfunc:
+    """A derivative of one of NumPy's ufuncs by its first argument, whose type it has."""
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+
+    def __call__(self, x: _A, /, *args: Any, **kwargs: Any) -> _A: ...
 
 # --- Gradients ----------------------------------------------------------------------------------
 
+# A ufunc has a type of its own for each kind of argument, of which a transform would get the first.
+@overload
+def grad(  # type: ignore[overload-overlap]
+    f: np.ufunc | _OfUfunc,
+    argnums: Literal[0] | None = None,
+    *,
+    argnames: None = None,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+) -> _OfUfunc: ...
 @overload
 def grad(
     f: Callable[Concatenate[_A, _P], Any],
@@ -560,6 +579,10 @@ def value_and_grad(
     holomorphic: bool = False,
 ) -> _Transformed[_P, Any]: ...
 @overload
+def elementwise_grad(  # type: ignore[overload-overlap]
+    f: np.ufunc | _OfUfunc, argnums: Literal[0] | None = None
+) -> _OfUfunc: ...
+@overload
 def elementwise_grad(
     f: Callable[Concatenate[_A, _P], Any], argnums: Literal[0] | None = None
 ) -> _Transformed[Concatenate[_A, _P], _A]: ...
@@ -572,12 +595,24 @@ def elementwise_grad(
     f: Callable[_P, Any], argnums: int | Sequence[int]
 ) -> _Transformed[_P, Any]: ...
 
-
 # --- Matrices of derivatives --------------------------------------------------------------------
 
 @overload
+def jacobian(  # type: ignore[overload-overlap]
+    f: np.ufunc | _OfUfunc,
+    argnums: Literal[0] | None = None,
+    mode: str = "auto",
+    *,
+    has_aux: Literal[False] = False,
+    chunk_size: ChunkSize = None,
+    progress: Progress = None,
+) -> Callable[..., NDArray[Any]]: ...
+@overload
 def jacobian(
-    f: Callable[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], np.ndarray[Any, np.dtype[_Number]] | _Number],
+    f: Callable[
+        Concatenate[np.ndarray[Any, np.dtype[_Number]], _P],
+        np.ndarray[Any, np.dtype[_Number]] | _Number,
+    ],
     argnums: Literal[0] | None = None,
     mode: str = "auto",
     *,
@@ -607,17 +642,24 @@ def jacobian(
 ) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], NDArray[Any]]: ...
 @overload
 def jacobian(
-    f: Callable[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[np.ndarray[Any, np.dtype[_Number]] | _Number, _Aux]],
+    f: Callable[
+        Concatenate[np.ndarray[Any, np.dtype[_Number]], _P],
+        tuple[np.ndarray[Any, np.dtype[_Number]] | _Number, _Aux],
+    ],
     argnums: Literal[0] | None = None,
     mode: str = "auto",
     *,
     has_aux: Literal[True],
     chunk_size: ChunkSize = None,
     progress: Progress = None,
-) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]]: ...
+) -> _Transformed[
+    Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]
+]: ...
 @overload
 def jacobian(
-    f: Callable[Concatenate[float, _P], tuple[np.ndarray[Any, np.dtype[np.float64]] | float, _Aux]],
+    f: Callable[
+        Concatenate[float, _P], tuple[np.ndarray[Any, np.dtype[np.float64]] | float, _Aux]
+    ],
     argnums: Literal[0] | None = None,
     mode: str = "auto",
     *,
@@ -634,7 +676,9 @@ def jacobian(
     has_aux: Literal[True],
     chunk_size: ChunkSize = None,
     progress: Progress = None,
-) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[Any], _Aux]]: ...
+) -> _Transformed[
+    Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[Any], _Aux]
+]: ...
 @overload
 def jacobian(
     f: Callable[_P, Any],
@@ -656,8 +700,20 @@ def jacobian(
     progress: Progress = None,
 ) -> _Transformed[_P, tuple[Any, _Aux]]: ...
 @overload
+def jacrev(  # type: ignore[overload-overlap]
+    f: np.ufunc | _OfUfunc,
+    argnums: Literal[0] | None = None,
+    *,
+    has_aux: Literal[False] = False,
+    chunk_size: ChunkSize = None,
+    progress: Progress = None,
+) -> Callable[..., NDArray[Any]]: ...
+@overload
 def jacrev(
-    f: Callable[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], np.ndarray[Any, np.dtype[_Number]] | _Number],
+    f: Callable[
+        Concatenate[np.ndarray[Any, np.dtype[_Number]], _P],
+        np.ndarray[Any, np.dtype[_Number]] | _Number,
+    ],
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[False] = False,
@@ -684,16 +740,23 @@ def jacrev(
 ) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], NDArray[Any]]: ...
 @overload
 def jacrev(
-    f: Callable[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[np.ndarray[Any, np.dtype[_Number]] | _Number, _Aux]],
+    f: Callable[
+        Concatenate[np.ndarray[Any, np.dtype[_Number]], _P],
+        tuple[np.ndarray[Any, np.dtype[_Number]] | _Number, _Aux],
+    ],
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[True],
     chunk_size: ChunkSize = None,
     progress: Progress = None,
-) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]]: ...
+) -> _Transformed[
+    Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]
+]: ...
 @overload
 def jacrev(
-    f: Callable[Concatenate[float, _P], tuple[np.ndarray[Any, np.dtype[np.float64]] | float, _Aux]],
+    f: Callable[
+        Concatenate[float, _P], tuple[np.ndarray[Any, np.dtype[np.float64]] | float, _Aux]
+    ],
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[True],
@@ -708,7 +771,9 @@ def jacrev(
     has_aux: Literal[True],
     chunk_size: ChunkSize = None,
     progress: Progress = None,
-) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[Any], _Aux]]: ...
+) -> _Transformed[
+    Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[Any], _Aux]
+]: ...
 @overload
 def jacrev(
     f: Callable[_P, Any],
@@ -728,8 +793,20 @@ def jacrev(
     progress: Progress = None,
 ) -> _Transformed[_P, tuple[Any, _Aux]]: ...
 @overload
+def jacfwd(  # type: ignore[overload-overlap]
+    f: np.ufunc | _OfUfunc,
+    argnums: Literal[0] | None = None,
+    *,
+    has_aux: Literal[False] = False,
+    chunk_size: ChunkSize = None,
+    progress: Progress = None,
+) -> Callable[..., NDArray[Any]]: ...
+@overload
 def jacfwd(
-    f: Callable[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], np.ndarray[Any, np.dtype[_Number]] | _Number],
+    f: Callable[
+        Concatenate[np.ndarray[Any, np.dtype[_Number]], _P],
+        np.ndarray[Any, np.dtype[_Number]] | _Number,
+    ],
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[False] = False,
@@ -756,16 +833,23 @@ def jacfwd(
 ) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], NDArray[Any]]: ...
 @overload
 def jacfwd(
-    f: Callable[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[np.ndarray[Any, np.dtype[_Number]] | _Number, _Aux]],
+    f: Callable[
+        Concatenate[np.ndarray[Any, np.dtype[_Number]], _P],
+        tuple[np.ndarray[Any, np.dtype[_Number]] | _Number, _Aux],
+    ],
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[True],
     chunk_size: ChunkSize = None,
     progress: Progress = None,
-) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]]: ...
+) -> _Transformed[
+    Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]
+]: ...
 @overload
 def jacfwd(
-    f: Callable[Concatenate[float, _P], tuple[np.ndarray[Any, np.dtype[np.float64]] | float, _Aux]],
+    f: Callable[
+        Concatenate[float, _P], tuple[np.ndarray[Any, np.dtype[np.float64]] | float, _Aux]
+    ],
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[True],
@@ -780,7 +864,9 @@ def jacfwd(
     has_aux: Literal[True],
     chunk_size: ChunkSize = None,
     progress: Progress = None,
-) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[Any], _Aux]]: ...
+) -> _Transformed[
+    Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[Any], _Aux]
+]: ...
 @overload
 def jacfwd(
     f: Callable[_P, Any],
@@ -825,7 +911,9 @@ def hessian(
     has_aux: Literal[True],
     chunk_size: ChunkSize = None,
     progress: Progress = None,
-) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]]: ...
+) -> _Transformed[
+    Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]
+]: ...
 @overload
 def hessian(
     f: Callable[Concatenate[float, _P], tuple[Any, _Aux]],
@@ -854,13 +942,10 @@ def hessian(
     progress: Progress = None,
 ) -> _Transformed[_P, tuple[Any, _Aux]]: ...
 
-
 # --- Products with vectors ----------------------------------------------------------------------
 
 @overload
-def hvp(
-    f: Callable[[_A], Any], primals: tuple[_A], vectors: tuple[_A]
-) -> _A: ...
+def hvp(f: Callable[[_A], Any], primals: tuple[_A], vectors: tuple[_A]) -> _A: ...
 @overload
 def hvp(
     f: Callable[[_A, _B], Any], primals: tuple[_A, _B], vectors: tuple[_A, _B]
@@ -870,13 +955,9 @@ def hvp(
     f: Callable[[_A, _B, _C], Any], primals: tuple[_A, _B, _C], vectors: tuple[_A, _B, _C]
 ) -> tuple[_A, _B, _C]: ...
 @overload
-def hvp(
-    f: Callable[..., Any], primals: _Many, vectors: _Many
-) -> Any: ...
+def hvp(f: Callable[..., Any], primals: _Many, vectors: _Many) -> Any: ...
 @overload
-def vhp(
-    f: Callable[[_A], Any], primals: tuple[_A], vectors: tuple[_A]
-) -> _A: ...
+def vhp(f: Callable[[_A], Any], primals: tuple[_A], vectors: tuple[_A]) -> _A: ...
 @overload
 def vhp(
     f: Callable[[_A, _B], Any], primals: tuple[_A, _B], vectors: tuple[_A, _B]
@@ -886,20 +967,27 @@ def vhp(
     f: Callable[[_A, _B, _C], Any], primals: tuple[_A, _B, _C], vectors: tuple[_A, _B, _C]
 ) -> tuple[_A, _B, _C]: ...
 @overload
-def vhp(
-    f: Callable[..., Any], primals: _Many, vectors: _Many
-) -> Any: ...
+def vhp(f: Callable[..., Any], primals: _Many, vectors: _Many) -> Any: ...
 @overload
 def ggnvp(
-    f: Callable[[_A], Any], primals: tuple[_A], vectors: tuple[_A], loss: Callable[[Any], Any] | None = None
+    f: Callable[[_A], Any],
+    primals: tuple[_A],
+    vectors: tuple[_A],
+    loss: Callable[[Any], Any] | None = None,
 ) -> _A: ...
 @overload
 def ggnvp(
-    f: Callable[[_A, _B], Any], primals: tuple[_A, _B], vectors: tuple[_A, _B], loss: Callable[[Any], Any] | None = None
+    f: Callable[[_A, _B], Any],
+    primals: tuple[_A, _B],
+    vectors: tuple[_A, _B],
+    loss: Callable[[Any], Any] | None = None,
 ) -> tuple[_A, _B]: ...
 @overload
 def ggnvp(
-    f: Callable[[_A, _B, _C], Any], primals: tuple[_A, _B, _C], vectors: tuple[_A, _B, _C], loss: Callable[[Any], Any] | None = None
+    f: Callable[[_A, _B, _C], Any],
+    primals: tuple[_A, _B, _C],
+    vectors: tuple[_A, _B, _C],
+    loss: Callable[[Any], Any] | None = None,
 ) -> tuple[_A, _B, _C]: ...
 @overload
 def ggnvp(
@@ -911,23 +999,38 @@ def jvp(
 ) -> tuple[_R, _R]: ...
 @overload
 def jvp(
-    f: Callable[[_A], tuple[_R, _Aux]], primals: tuple[_A], tangents: tuple[_A], has_aux: Literal[True]
+    f: Callable[[_A], tuple[_R, _Aux]],
+    primals: tuple[_A],
+    tangents: tuple[_A],
+    has_aux: Literal[True],
 ) -> tuple[_R, _R, _Aux]: ...
 @overload
 def jvp(
-    f: Callable[[_A, _B], _R], primals: tuple[_A, _B], tangents: tuple[_A, _B], has_aux: Literal[False] = False
+    f: Callable[[_A, _B], _R],
+    primals: tuple[_A, _B],
+    tangents: tuple[_A, _B],
+    has_aux: Literal[False] = False,
 ) -> tuple[_R, _R]: ...
 @overload
 def jvp(
-    f: Callable[[_A, _B], tuple[_R, _Aux]], primals: tuple[_A, _B], tangents: tuple[_A, _B], has_aux: Literal[True]
+    f: Callable[[_A, _B], tuple[_R, _Aux]],
+    primals: tuple[_A, _B],
+    tangents: tuple[_A, _B],
+    has_aux: Literal[True],
 ) -> tuple[_R, _R, _Aux]: ...
 @overload
 def jvp(
-    f: Callable[[_A, _B, _C], _R], primals: tuple[_A, _B, _C], tangents: tuple[_A, _B, _C], has_aux: Literal[False] = False
+    f: Callable[[_A, _B, _C], _R],
+    primals: tuple[_A, _B, _C],
+    tangents: tuple[_A, _B, _C],
+    has_aux: Literal[False] = False,
 ) -> tuple[_R, _R]: ...
 @overload
 def jvp(
-    f: Callable[[_A, _B, _C], tuple[_R, _Aux]], primals: tuple[_A, _B, _C], tangents: tuple[_A, _B, _C], has_aux: Literal[True]
+    f: Callable[[_A, _B, _C], tuple[_R, _Aux]],
+    primals: tuple[_A, _B, _C],
+    tangents: tuple[_A, _B, _C],
+    has_aux: Literal[True],
 ) -> tuple[_R, _R, _Aux]: ...
 @overload
 def jvp(
@@ -969,11 +1072,23 @@ def vjp(
 ) -> tuple[_R, Callable[[_R], tuple[_A, _B, _C]], _Aux]: ...
 @overload
 def vjp(
-    f: Callable[..., _R], x0: Any, x1: Any, x2: Any, x3: Any, *primals: Any, has_aux: Literal[False] = False
+    f: Callable[..., _R],
+    x0: Any,
+    x1: Any,
+    x2: Any,
+    x3: Any,
+    *primals: Any,
+    has_aux: Literal[False] = False,
 ) -> tuple[_R, Callable[[_R], tuple[Any, ...]]]: ...
 @overload
 def vjp(
-    f: Callable[..., tuple[_R, _Aux]], x0: Any, x1: Any, x2: Any, x3: Any, *primals: Any, has_aux: Literal[True]
+    f: Callable[..., tuple[_R, _Aux]],
+    x0: Any,
+    x1: Any,
+    x2: Any,
+    x3: Any,
+    *primals: Any,
+    has_aux: Literal[True],
 ) -> tuple[_R, Callable[[_R], tuple[Any, ...]], _Aux]: ...
 @overload
 def linearize(
@@ -1001,22 +1116,47 @@ def linearize(
 ) -> tuple[_R, Callable[[_A, _B, _C], _R], _Aux]: ...
 @overload
 def linearize(
-    f: Callable[..., _R], x0: Any, x1: Any, x2: Any, x3: Any, *primals: Any, has_aux: Literal[False] = False
+    f: Callable[..., _R],
+    x0: Any,
+    x1: Any,
+    x2: Any,
+    x3: Any,
+    *primals: Any,
+    has_aux: Literal[False] = False,
 ) -> tuple[_R, Callable[..., _R]]: ...
 @overload
 def linearize(
-    f: Callable[..., tuple[_R, _Aux]], x0: Any, x1: Any, x2: Any, x3: Any, *primals: Any, has_aux: Literal[True]
+    f: Callable[..., tuple[_R, _Aux]],
+    x0: Any,
+    x1: Any,
+    x2: Any,
+    x3: Any,
+    *primals: Any,
+    has_aux: Literal[True],
 ) -> tuple[_R, Callable[..., _R], _Aux]: ...
 @overload
 def linear_transpose(f: Callable[[_A], _R], x0: _A) -> Callable[[_R], tuple[_A]]: ...
 @overload
-def linear_transpose(f: Callable[[_A, _B], _R], x0: _A, x1: _B) -> Callable[[_R], tuple[_A, _B]]: ...
+def linear_transpose(
+    f: Callable[[_A, _B], _R], x0: _A, x1: _B
+) -> Callable[[_R], tuple[_A, _B]]: ...
 @overload
-def linear_transpose(f: Callable[..., _R], x0: Any, x1: Any, x2: Any, *primals: Any) -> Callable[[_R], tuple[Any, ...]]: ...
-
+def linear_transpose(
+    f: Callable[..., _R], x0: Any, x1: Any, x2: Any, *primals: Any
+) -> Callable[[_R], tuple[Any, ...]]: ...
 
 # --- Examples at once ---------------------------------------------------------------------------
 
+@overload
+def vmap(  # type: ignore[overload-overlap]
+    f: np.ufunc | _OfUfunc,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    chunk_size: ChunkSize = None,
+    *,
+    randomness: str = "error",
+    progress: Progress = None,
+) -> _Mapped[..., NDArray[Any]]: ...
 @overload
 def vmap(  # type: ignore[overload-overlap]  # a bool is an int
     f: Callable[_P, bool | np.bool],
@@ -1088,7 +1228,6 @@ def vmap(
     progress: Progress = None,
 ) -> _Mapped[_P, _R]: ...
 
-
 # --- Functions with derivatives of their own ----------------------------------------------------
 
 @type_check_only
@@ -1128,7 +1267,6 @@ class primitive(_Custom[_P, _R]):
 
 def stop_gradient(x: _S) -> _S: ...
 
-
 # --- Memory and speed ---------------------------------------------------------------------------
 
 def checkpoint(
@@ -1138,7 +1276,7 @@ def checkpoint(
     directory: str | os.PathLike[str] | None = None,
 ) -> _Transformed[_P, _R]: ...
 def checkpoint_sequence(
-    step: Callable[Concatenate[_S, ...], _S],
+    step: Callable[..., _S],
     state: _S,
     n: int,
     *args: Any,

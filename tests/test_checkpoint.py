@@ -803,6 +803,11 @@ def test_impossible_numbers(n, snapshots):
         grad(lambda x: np.sum(checkpoint_sequence(np.sin, x, n, snapshots=snapshots)))(X)
 
 
+def test_a_state_where_the_number_of_steps_belongs():
+    with pytest.raises(InputError, match=r"the number of steps as the third argument"):
+        checkpoint_sequence(np.sin, X, X, 3)
+
+
 def test_random_steps_are_found_out():
     generator = np.random.default_rng(0)
 

@@ -124,7 +124,7 @@ if __name__ == "__main__":
     figure = wrong_ones(model, test)
     count = sum(parameter.numel() for parameter in model.parameters())
     print(f"cost: {time.perf_counter() - start:.1f} s; 270 steps, of {count:,} parameters")
-    print("read next: docs/torch.md, docs/looking-inside.md")
+    print("read next: docs/guides/training.md, docs/torch.md, docs/looking-inside.md")
     import matplotlib.pyplot as plt
 
     if len(sys.argv) > 1:  # a file for the picture

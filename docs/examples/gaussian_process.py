@@ -54,9 +54,9 @@ def surprise(p, x, y):
 
 # %%
 # Check value and gradient against scikit-learn, which has the gradient of this kernel by hand.
-p = {"size": 0.0, "scales": np.full(10, 1.0), "noise": -0.5}
+p = {"size": np.zeros(()), "scales": np.full(10, 1.0), "noise": np.full((), -0.5)}
 value, gradient = tapegrad.value_and_grad(surprise)(p, x, y)
-theirs = ConstantKernel(1.0) * RBF(np.full(10, np.e)) + WhiteKernel(np.exp(-0.5))
+theirs = ConstantKernel(1.0) * RBF(np.exp(np.ones(10))) + WhiteKernel(np.exp(-0.5))
 peer = GaussianProcessRegressor(theirs, optimizer=None).fit(x, y)
 their_value, their_gradient = peer.log_marginal_likelihood(theirs.theta, eval_gradient=True)
 assert np.isclose(value, -their_value)
@@ -135,7 +135,7 @@ print(
     f"cost: {time.perf_counter() - start:.1f} s; {fit.runs} runs of the likelihood; "
     f"a gradient keeps {report.kept / 1e6:.1f} MB"
 )
-print("read next: docs/scipy.md, docs/optimize.md")
+print("read next: docs/scipy.md, docs/optimize.md, docs/guides/performance.md")
 if len(sys.argv) > 1:  # a file for the picture
     figure.savefig(sys.argv[1])
 else:

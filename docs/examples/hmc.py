@@ -152,7 +152,7 @@ print(
     f"cost: {time.perf_counter() - start:.1f} s, of which {sampling:.1f} s for {gradients:,} "
     f"gradients; one keeps {tapegrad.memory_report(log_posterior, state).kept:,} bytes"
 )
-print("read next: docs/compile.md, docs/vmap.md")
+print("read next: docs/guides/random.md, docs/compile.md, docs/vmap.md")
 if len(sys.argv) > 1:  # a file for the picture
     figure.savefig(sys.argv[1])
 else:

@@ -39,7 +39,7 @@ def negative_log_likelihood(p, x, y):
     return np.sum(np.logaddexp(0.0, score) - y * score)
 
 
-guess = {"intercept": 0.0, "weights": np.zeros(len(names))}
+guess = {"intercept": np.zeros(()), "weights": np.zeros(len(names))}
 fit = optimize.minimize(negative_log_likelihood, guess, (x, malignant), tol=1e-6)
 assert fit.success
 print(fit)
@@ -127,7 +127,7 @@ print(
     f"cost: {time.perf_counter() - start:.1f} s; the fit ran the likelihood {fit.runs} times; "
     f"a gradient keeps {kept / 1e3:.0f} kB"
 )
-print("read next: docs/optimize.md, docs/vmap.md")
+print("read next: docs/guides/fitting.md, docs/optimize.md, docs/vmap.md")
 if len(sys.argv) > 1:  # a file for the picture
     figure.savefig(sys.argv[1])
 else:

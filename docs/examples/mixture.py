@@ -168,7 +168,7 @@ print(
     f"cost: {time.perf_counter() - start:.1f} s; runs of the likelihood: BFGS {bfgs.runs}, "
     f"Newton {newton.runs}; a gradient keeps {kept / 1e3:.0f} kB"
 )
-print("read next: docs/optimize.md, docs/scipy.md")
+print("read next: docs/guides/curvature.md, docs/optimize.md, docs/scipy.md")
 if len(sys.argv) > 1:  # a file for the picture
     figure.savefig(sys.argv[1])
 else:

@@ -147,7 +147,7 @@ print(
     f"cost: {time.perf_counter() - start:.1f} s; {plain.runs} runs for the rates, "
     f"{trained.steps} steps for the network; a gradient keeps {kept / 1e6:.1f} MB"
 )
-print("read next: docs/optimize.md, docs/scipy.md, docs/checkpoint.md")
+print("read next: docs/guides/odes.md, docs/optimize.md, docs/guides/long-simulations.md")
 if len(sys.argv) > 1:  # a file for the picture
     figure.savefig(sys.argv[1])
 else:

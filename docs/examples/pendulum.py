@@ -158,7 +158,7 @@ print(
     f"{4 * turns * len(lifts):,} with offsets for the exponents; one gradient is {len(view)} rows "
     "of tape"
 )
-print("read next: docs/compile.md, docs/vmap.md")
+print("read next: docs/which-transform.md, docs/guides/odes.md, docs/compile.md")
 if len(sys.argv) > 1:  # a file for the picture
     figure.savefig(sys.argv[1])
 else:

@@ -201,7 +201,7 @@ def main(size=64):
     print(
         f"cost: {time.perf_counter() - start:.1f} s; a step of each net, its weights 46 and 102 MB"
     )
-    print("read next: docs/torch.md, docs/looking-inside.md")
+    print("read next: docs/torch.md, docs/looking-inside.md, docs/guides/performance.md")
     return figure
 
 

@@ -140,7 +140,7 @@ print(
     f"cost: {time.perf_counter() - start:.1f} s; {epochs * 14} steps; the tape of one has "
     f"{len(view)} rows, and keeps {kept / 1e3:.0f} kB"
 )
-print("read next: docs/torch.md, docs/looking-inside.md")
+print("read next: docs/guides/training.md, docs/torch.md, docs/looking-inside.md")
 if len(sys.argv) > 1:  # a file for the picture
     figure.savefig(sys.argv[1])
 else:

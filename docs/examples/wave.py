@@ -177,7 +177,7 @@ print(
     f"cost: {time.perf_counter() - start:.1f} s; {fit.nfev} gradients of {steps} steps; one takes "
     f"{peaks[0] / 1e6:.1f} MB with 10 snapshots, and is {ratio:.1f} times as fast compiled"
 )
-print("read next: docs/checkpoint.md, docs/compile.md")
+print("read next: docs/guides/long-simulations.md, docs/guides/in-place.md, docs/compile.md")
 if len(sys.argv) > 1:  # a file for the picture
     figure.savefig(sys.argv[1])
 else:

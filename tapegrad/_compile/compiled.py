@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from tapegrad._core.types import Function
 from tapegrad._errors import InputError, message
+from tapegrad._transforms.elsewhere import explaining
 from tapegrad._transforms.wrapper import Transformed, require_function
 
 Backend = Literal["auto", "llvm", "numpy", "interpreter", "eager"]
@@ -74,6 +75,14 @@ class Compiled(Transformed):
         return Listing(self.call.source_of(args, kwargs))
 
 
+@explaining(
+    donate_argnums="leave it away: results are new arrays, and arguments stay as they are",
+    dynamic="leave it away: each shape has a program of its own",
+    fullgraph="leave it away: branches on values are part of a program",
+    mode="leave it away; backend='llvm' builds machine code at once",
+    static_argnames="leave it away: integers, strings and booleans count by value",
+    static_argnums="leave it away: integers, strings and booleans count by value",
+)
 def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
     f: Function | None = None, *, backend: Backend = "auto", check: int = 0, threads: int = 1
 ) -> Any:

@@ -27,6 +27,7 @@ from tapegrad._core.values import (
 )
 from tapegrad._errors import InputError, RuleError, message, name_of
 from tapegrad._transforms.custom import CustomCall, check_closure
+from tapegrad._transforms.elsewhere import explaining
 from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.reverse import pull_once
@@ -36,6 +37,11 @@ from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import Structure, flatten, unflatten
 
 
+@explaining(
+    policy="leave it away: the arguments are kept, and nothing of what happens inside",
+    static_argnums="leave it away: what has no derivative passes through",
+    use_reentrant="leave it away: there is one way",
+)
 def checkpoint(
     f: Function, *, save: str = "memory", directory: str | os.PathLike[str] | None = None
 ) -> Function:

@@ -159,12 +159,12 @@ def _run(
     return pairs, structure, aux
 
 
-def require_tuple(name: str, primals: Tree) -> None:
-    """Raise InputError for primals that are not in a tuple or a list."""
+def require_tuple(name: str, primals: Tree, what: str = "primal") -> None:
+    """Raise InputError for primals, or arguments, that are not in a tuple or a list."""
     if not isinstance(primals, (tuple, list)):
         raise InputError(
             message(
-                name, "primals in a tuple", type(primals).__name__, "Write (x,) for one primal"
+                name, f"{what}s in a tuple", type(primals).__name__, f"Write (x,) for one {what}"
             )
         )
 

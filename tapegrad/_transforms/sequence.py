@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from operator import sub
+from operator import index, sub
 from typing import Any
 
 from tapegrad._core.forward_tape import ForwardTape
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value, Wanted
 from tapegrad._core.values import Traced, innermost, is_inexact, level_of, snapshot
-from tapegrad._errors import BatchingError, InputError, RuleError, message, name_of
+from tapegrad._errors import BatchingError, InputError, RuleError, describe, message, name_of
 from tapegrad._progress import Bar, Progress, current
 from tapegrad._transforms.checkpoint import (
     _as_scalar,
@@ -130,6 +130,7 @@ def checkpoint_sequence(
     True
     """
     name = f"checkpoint_sequence({name_of(step)})"
+    n = _whole(name, n)
     if n < 0 or (snapshots is not None and snapshots < 1):
         raise InputError(
             message(
@@ -159,6 +160,21 @@ def checkpoint_sequence(
     sequence = _Sequence(name, step, n, snapshots, progress, state, args, inner)
     sequence.disk = chosen
     return sequence.run()
+
+
+def _whole(name: str, n: Any) -> int:
+    """The number of steps, which is what an index may be."""
+    try:
+        return index(n)
+    except TypeError:
+        raise InputError(
+            message(
+                name,
+                "the number of steps as the third argument",
+                describe(n),
+                "What each step gets comes after it: (step, state, n, *args)",
+            )
+        ) from None
 
 
 def _mapped_sequence(

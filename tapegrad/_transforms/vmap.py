@@ -37,6 +37,7 @@ from tapegrad._transforms.chunks import (
     require_chunk_size,
 )
 from tapegrad._transforms.draws import RandomnessCheck
+from tapegrad._transforms.elsewhere import explaining
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.tracebacks import fold
 from tapegrad._transforms.wrapper import Transformed
@@ -48,6 +49,12 @@ def called(f: Function, args: tuple[Tree, ...], kwargs: dict[str, Any]) -> Any:
     return f(*args, **kwargs)
 
 
+@explaining(
+    axis_name="there are no collectives; combine the examples outside of the mapped function",
+    axis_size="the size is that of the mapped arguments",
+    in_dims="it is in_axes, as in JAX",
+    out_dims="it is out_axes, as in JAX",
+)
 def vmap(
     f: Function,
     in_axes: Any = 0,

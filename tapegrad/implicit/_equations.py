@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,11 +18,13 @@ from tapegrad.implicit._systems import DenseMatrix, LinearSolver, closes_over
 from tapegrad.implicit._theorem import Problem
 from tapegrad.implicit._unknowns import as_vector
 
+T = TypeVar("T")
+
 
 @folding
 def solve(
     matvec: Function,
-    b: Any,
+    b: T,
     args: Any = (),
     *,
     solver: str | Function = "auto",
@@ -30,7 +32,7 @@ def solve(
     preconditioner: Function | None = None,
     tol: float | None = None,
     maxiter: int | None = None,
-) -> Any:
+) -> T:
     """The solution of a linear system whose matrix is a function, the product with a vector.
 
     It is differentiable by b, by args and by what matvec closes over.

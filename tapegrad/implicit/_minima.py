@@ -8,7 +8,7 @@ these are smooth, and the implicit function theorem holds; elsewhere a derivativ
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from tapegrad.implicit._systems import (
 )
 from tapegrad.implicit._theorem import Problem
 from tapegrad.implicit._unknowns import Unknowns, as_vector
+
+T = TypeVar("T")
 
 STRICT = 1e-7  # how far a multiplier and its slack must be apart, relative to the larger ones
 
@@ -343,6 +345,60 @@ def _with_multipliers(minimisation: Minimisation, call: str, x: Any, args: Any) 
     return (x, *(np.zeros(size, dtype) for size in sizes))
 
 
+@overload
+def argmin(
+    fun: Function,
+    x0: T,
+    args: Any = (),
+    *,
+    equality: Function | None = None,
+    inequality: Function | None = None,
+    bounds: Any = None,
+    solver: str | Function | None = None,
+    multipliers: Literal[False] = False,
+    tol: float | None = None,
+    linear_solver: str | Function = "auto",
+    preconditioner: Function | None = None,
+    linear_tol: float | None = None,
+    maxiter: int | None = None,
+    progress: Progress = None,
+) -> T: ...
+@overload
+def argmin(
+    fun: Function,
+    x0: T,
+    args: Any = (),
+    *,
+    equality: Function | None = None,
+    inequality: Function | None = None,
+    bounds: Any = None,
+    solver: str | Function | None = None,
+    multipliers: Literal[True],
+    tol: float | None = None,
+    linear_solver: str | Function = "auto",
+    preconditioner: Function | None = None,
+    linear_tol: float | None = None,
+    maxiter: int | None = None,
+    progress: Progress = None,
+) -> tuple[T, Multipliers]: ...
+@overload
+def argmin(
+    fun: Function,
+    x0: Any,
+    args: Any = (),
+    *,
+    equality: Function | None = None,
+    inequality: Function | None = None,
+    bounds: Any = None,
+    solver: str | Function | None = None,
+    multipliers: bool,
+    tol: float | None = None,
+    linear_solver: str | Function = "auto",
+    preconditioner: Function | None = None,
+    linear_tol: float | None = None,
+    maxiter: int | None = None,
+    progress: Progress = None,
+) -> Any: ...
 @folding
 def argmin(
     fun: Function,

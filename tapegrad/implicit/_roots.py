@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from tapegrad.implicit._systems import (
 )
 from tapegrad.implicit._theorem import Problem
 from tapegrad.implicit._unknowns import as_vector
+
+T = TypeVar("T")
 
 SCIPYS = ("hybr", "lm", "broyden1", "broyden2", "anderson", "krylov", "df-sane")
 
@@ -131,7 +133,7 @@ def _choice(call: str, solver: Any, own: dict[str, Function], theirs: tuple[str,
 @folding
 def root(
     fun: Function,
-    x0: Any,
+    x0: T,
     args: Any = (),
     *,
     solver: str | Function = "newton",
@@ -142,7 +144,7 @@ def root(
     linear_tol: float | None = None,
     maxiter: int | None = None,
     progress: Progress = None,
-) -> Any:
+) -> T:
     """A root of equations, as a differentiable function of their parameters.
 
     It is differentiable by args and by what fun closes over, inside grad, jvp, vmap and compile,
@@ -253,7 +255,7 @@ def _iterated(problem: Problem, x0: Any, args: tuple[Any, ...], bar: Bar, *, dep
 @folding
 def fixed_point(
     fun: Function,
-    x0: Any,
+    x0: T,
     args: Any = (),
     *,
     solver: str | Function = "anderson",
@@ -263,7 +265,7 @@ def fixed_point(
     linear_tol: float | None = None,
     maxiter: int | None = None,
     progress: Progress = None,
-) -> Any:
+) -> T:
     """A fixed point of a function, as a differentiable function of its parameters.
 
     It is differentiable by args and by what fun closes over. What is raised is as in `root`, of

@@ -349,6 +349,34 @@ def _variance(cost: float, count: int, size: int) -> float:
     return 2 * cost / (count - size) if count > size else np.inf
 
 
+@overload
+def curve_fit(
+    f: Function,
+    xdata: Any,
+    ydata: Any,
+    p0: list[float] | tuple[float, ...] | None = None,
+    sigma: Any = None,
+    absolute_sigma: bool = False,
+    *,
+    bounds: Any = None,
+    method: str | None = None,
+    progress: Progress = None,
+    **options: Any,
+) -> CurveFit[NDArray[np.float64]]: ...
+@overload
+def curve_fit(
+    f: Function,
+    xdata: Any,
+    ydata: Any,
+    p0: T,
+    sigma: Any = None,
+    absolute_sigma: bool = False,
+    *,
+    bounds: Any = None,
+    method: str | None = None,
+    progress: Progress = None,
+    **options: Any,
+) -> CurveFit[T]: ...
 @folding
 def curve_fit(
     f: Function,
@@ -362,7 +390,7 @@ def curve_fit(
     method: str | None = None,
     progress: Progress = None,
     **options: Any,
-) -> CurveFit:
+) -> CurveFit[Any]:
     """The parameters with which a model is nearest to data, by `least_squares`.
 
     Parameters

@@ -11,6 +11,7 @@ from tapegrad._core.types import Function
 from tapegrad._core.values import in_trace
 from tapegrad._errors import NotDifferentiableError, name_of
 from tapegrad._progress import Bar, Progress
+from tapegrad._transforms.elsewhere import explaining
 from tapegrad._transforms.reverse import grad
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten
@@ -72,6 +73,10 @@ def minimize(
     compile: bool = False,
 ) -> Result[T]: ...
 @folding
+@explaining(
+    hessp="write hess='hvp'; products with the Hessian are made of fun",
+    jac="leave it away: fun returns the number alone, and its gradient is made",
+)
 def minimize(
     fun: Function,
     x0: Any,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from tapegrad._look.tables import table_html
 from tapegrad._tree import flatten, unflatten
 from tapegrad.optimize._covariance import Curvature, covariance_of
 from tapegrad.optimize._parameters import Parameters
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 T = TypeVar("T")
 
@@ -85,7 +88,7 @@ class Result(Generic[T]):
     curvature: Callable[[], Curvature] | None = field(default=None, metadata={"static": True})
 
     @cached_property
-    def covariance(self) -> Any:
+    def covariance(self) -> NDArray[np.float64]:
         """The covariance matrix of the free parameters in one vector, as `tree.ravel` has them.
 
         Of `minimize` it is the inverse of the exact Hessian: the covariance of an estimate if fun
@@ -114,7 +117,7 @@ class Result(Generic[T]):
         return covariance_of(self.curvature())
 
     @cached_property
-    def standard_errors(self) -> Any:
+    def standard_errors(self) -> T:
         """The square roots of the covariance's diagonal, as a tree like x; 0 for constants.
 
         Raises
@@ -139,8 +142,17 @@ class Result(Generic[T]):
         return {**vars(self), "parameters": None, "curvature": None}
 
     def _shown(self) -> list[list[str]]:
-        shown = ["x", "fun", "grad", "success", "message", "nit", "runs"]
-        return [[name, _short(getattr(self, name))] for name in shown]
+        values = {
+            name: getattr(self, name) for name in ("x", *self._found(), "success", "message")
+        }
+        if self.nit is not None:
+            values["nit"] = self.nit
+        values["runs"] = self.runs
+        return [[name, _short(value)] for name, value in values.items()]
+
+    def _found(self) -> tuple[str, ...]:
+        """What is shown of the parameters, beside themselves."""
+        return ("fun", "grad")
 
     def __repr__(self) -> str:
         lines = [f"  {name}: {text}" for name, text in self._shown()]
@@ -152,7 +164,7 @@ class Result(Generic[T]):
         return table + curve_svg(self.history, "value", "run of the function")
 
 
-class CurveFit(Result[Any]):
+class CurveFit(Result[T]):
     """The result of `curve_fit`, which unpacks as SciPy's: `x, covariance = curve_fit(...)`.
 
     Attributes
@@ -178,6 +190,10 @@ class CurveFit(Result[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.x, self.covariance))
+
+    def _found(self) -> tuple[str, ...]:
+        known = self.curvature is not None or "standard_errors" in vars(self)
+        return ("standard_errors",) if known else ()
 
 
 def _short(value: Any) -> str:

@@ -19,6 +19,7 @@ from tapegrad import tree
 from tapegrad._core.types import Value
 from tapegrad._core.values import cast
 from tapegrad._errors import InputError, message
+from tapegrad._transforms.elsewhere import explaining
 from tapegrad._tree import tree_map
 from tapegrad.optimize.schedules import Schedule
 
@@ -598,6 +599,14 @@ def scale_by_sign(b1: float = 0.9, b2: float = 0.99) -> Method:
 # --- Methods ----------------------------------------------------------------------------------
 
 
+_of_optax_and_torch = explaining(
+    betas="they are b1 and b2",
+    learning_rate="it is rate, the first argument",
+    lr="it is rate, the first argument",
+)
+
+
+@_of_optax_and_torch
 def sgd(rate: Rate, momentum: float = 0.0, *, nesterov: bool = False) -> Method:
     """Gradient descent, with momentum as in PyTorch's SGD.
 
@@ -626,6 +635,7 @@ def sgd(rate: Rate, momentum: float = 0.0, *, nesterov: bool = False) -> Method:
     return chain(accumulate(momentum, nesterov), scale_by_rate(rate))
 
 
+@_of_optax_and_torch
 def momentum(rate: Rate, momentum: float = 0.9, *, nesterov: bool = False) -> Method:
     """Gradient descent with momentum: `sgd` with another default.
 
@@ -658,6 +668,7 @@ def momentum(rate: Rate, momentum: float = 0.9, *, nesterov: bool = False) -> Me
     return sgd(rate, momentum, nesterov=nesterov)
 
 
+@_of_optax_and_torch
 def adam(
     rate: Rate, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, *, amsgrad: bool = False
 ) -> Method:
@@ -691,6 +702,7 @@ def adam(
     return chain(scale_by_adam(b1, b2, eps, amsgrad=amsgrad), scale_by_rate(rate))
 
 
+@_of_optax_and_torch
 def adamw(
     rate: Rate,
     b1: float = 0.9,
@@ -738,6 +750,7 @@ def adamw(
     )
 
 
+@_of_optax_and_torch
 def rmsprop(
     rate: Rate,
     decay: float = 0.99,
@@ -776,6 +789,7 @@ def rmsprop(
     return chain(*pieces, scale_by_rate(rate))
 
 
+@_of_optax_and_torch
 def adagrad(rate: Rate, initial: float = 0.0, eps: float = 1e-10) -> Method:
     """Adagrad, as PyTorch's.
 
@@ -800,6 +814,7 @@ def adagrad(rate: Rate, initial: float = 0.0, eps: float = 1e-10) -> Method:
     return chain(scale_by_sum_of_squares(initial, eps), scale_by_rate(rate))
 
 
+@_of_optax_and_torch
 def lion(
     rate: Rate, b1: float = 0.9, b2: float = 0.99, *, weight_decay: float = 0.0, mask: Any = None
 ) -> Method:

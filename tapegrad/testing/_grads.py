@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._errors import InputError, describe, message, name_of
 from tapegrad._progress import Bar, Progress
-from tapegrad._transforms.forward import jvp
+from tapegrad._transforms.forward import jvp, require_tuple
 from tapegrad._transforms.inputs import as_input
 from tapegrad._transforms.reverse import vjp
 from tapegrad._transforms.tracebacks import folding
@@ -68,7 +68,7 @@ def check_grads(
         If a derivative is wrong: it names the check, the order and the argument, with what was
         expected and what came.
     InputError
-        For modes other than "fwd" and "rev", or none.
+        For modes other than "fwd" and "rev", or none, and for args that are no tuple or list.
 
     See Also
     --------
@@ -99,6 +99,7 @@ def check_grads(
             )
         )
     call = f"check_grads({name_of(f)})"
+    require_tuple(call, args, "argument")
     leaves, structures, names = [], [], []
     for position, arg in enumerate(args):
         found, structure = flatten(arg)

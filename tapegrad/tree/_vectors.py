@@ -6,7 +6,7 @@ Written in functions that have rules, so it may be differentiated, mapped and co
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from tapegrad._core.values import cast, is_array, is_plain_number, is_scalar
 from tapegrad._errors import InputError, ShapeMismatchError, describe, message
 from tapegrad._tree import flatten, path_of, unflatten
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 T = TypeVar("T")
 
 
-def ravel(tree: T) -> tuple[Any, Callable[[Value], T]]:
+def ravel(tree: T) -> tuple[NDArray[Any], Callable[[Value], T]]:
     """All elements of a tree in one vector, and the function that undoes it.
 
     Both directions can be differentiated, mapped and compiled.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 import time
 from itertools import chain
@@ -147,6 +148,18 @@ def shown(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value).__name__, [shown(part) for part in value]
     return value
+
+
+@pytest.mark.parametrize("file", ["dataloader", "dataset", "sampler"])
+def test_names_are_found_under_those_of_pytorchs_files(file: str) -> None:
+    module = importlib.import_module(f"tapegrad.torch.utils.data.{file}")
+    assert module is getattr(data, file)
+    assert all(getattr(module, name) is getattr(data, name) for name in module.__all__)
+
+
+def test_each_name_is_in_a_file_of_pytorchs() -> None:
+    named = {*data.dataloader.__all__, *data.dataset.__all__, *data.sampler.__all__}
+    assert named == set(data.__all__)
 
 
 @pytest.mark.peers

@@ -1,13 +1,13 @@
 """What users write: a fit, minimisation by SciPy, trees, sparse matrices, a training loop."""
 
 from dataclasses import dataclass
-from typing import assert_type
+from typing import Any, assert_type
 
 import numpy as np
 from numpy.typing import NDArray
 
 import tapegrad
-from tapegrad import optimize, sparse, tree
+from tapegrad import implicit, optimize, sparse, tree
 
 Array = NDArray[np.float64]
 Weights = dict[str, Array]
@@ -76,6 +76,24 @@ assert_type(found.success, bool)
 start: list[float] = [0.0, 2.0]
 assert_type(optimize.minimize(rosenbrock, start).x, Array)
 assert_type(optimize.minimize(of_layer, layer, args=(array(3),)).x, Layer)
+assert_type(found.covariance, Array)
+assert_type(found.standard_errors, Array)
+assert_type(tree.ravel(weights)[0], NDArray[Any])
+
+
+def line(x: Array, p: Layer) -> Array:
+    return x @ p.w + p.b
+
+
+points, seen = np.eye(5, 3), array(5) * np.arange(5.0)
+fit = optimize.curve_fit(line, points, seen, Layer(array(3), 0.0))
+assert_type(fit.x, Layer)
+assert_type(fit.standard_errors, Layer)
+by_numbers = optimize.curve_fit(lambda t, a, b: a * t + b, seen, seen**2)
+assert_type(by_numbers.x, Array)
+assert_type(implicit.root(lambda x, a: x**2 - a, array(3), 2.0), Array)
+assert_type(implicit.fixed_point(lambda x, a: a * np.cos(x), 1.0, 0.5), float)
+assert_type(implicit.argmin(lambda x, a: np.sum((x - a) ** 2), array(3), 2.0), Array)
 done = optimize.run(loss, weights, optimize.adam(0.1), steps=3, args=(x, y))
 assert_type(done.params, Weights)
 method = optimize.adam(0.1)

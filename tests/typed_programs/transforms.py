@@ -161,3 +161,11 @@ def step(state: tuple[Array, float], rate: float) -> tuple[Array, float]:
 assert_type(
     tapegrad.checkpoint_sequence(step, (x, 0.0), 10, 0.9, snapshots=3), tuple[Array, float]
 )
+assert_type(tapegrad.checkpoint_sequence(lambda u, rate: u * rate, x, 10, 0.9), Array)
+
+# NumPy's ufuncs have a type for each kind of argument.
+assert_type(tapegrad.grad(np.sin)(1.0), float)
+assert_type(tapegrad.elementwise_grad(np.tanh)(x), Array)
+assert_type(tapegrad.elementwise_grad(tapegrad.elementwise_grad(np.tanh))(x), Array)
+assert_type(vmap(np.sin)(x), NDArray[Any])
+assert_type(tapegrad.jacobian(np.exp)(x), NDArray[Any])

@@ -19,7 +19,7 @@ from tapegrad._core.types import Function, Tree, Value
 from tapegrad._errors import name_of
 from tapegrad._look.lines import Site
 from tapegrad._look.rows import operation_of
-from tapegrad._transforms.forward import jvp
+from tapegrad._transforms.forward import jvp, require_tuple
 from tapegrad._transforms.inputs import as_input
 from tapegrad._transforms.reverse import vjp
 from tapegrad._tree import flatten, unflatten
@@ -70,6 +70,11 @@ def blame(f: Function, args: Sequence[Tree], *, order: int = 2, seed: int = 0) -
         differences can tell, or f is noisy, discontinuous or changes with each call; or a
         transform is wrong, and not a rule.
 
+    Raises
+    ------
+    InputError
+        For args that are no tuple or list.
+
     See Also
     --------
     check : Whether the derivatives of f are right as a whole.
@@ -83,6 +88,7 @@ def blame(f: Function, args: Sequence[Tree], *, order: int = 2, seed: int = 0) -
     >>> found.derivative, found.argument, found.order
     ('vjp', 'argument 0', 1)
     """
+    require_tuple(f"blame({name_of(f)})", args, "argument")
     with quietly():
         whole = _flat(f, args)
         if whole is None:

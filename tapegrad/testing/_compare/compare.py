@@ -16,6 +16,7 @@ import numpy as np
 
 from tapegrad._core.types import Function, Tree
 from tapegrad._errors import InputError, message, name_of
+from tapegrad._transforms.forward import require_tuple
 from tapegrad._tree import flatten
 from tapegrad.testing._compare.libraries import LIBRARIES, Library, Problem, Run
 from tapegrad.testing._compare.slopes import Reference
@@ -70,7 +71,7 @@ def compare(
     Raises
     ------
     InputError
-        If a name is not known, or no argument is floating or complex.
+        If a name is not known, no argument is floating or complex, or args is no tuple or list.
     Exception
         Whatever f raises for NumPy's arrays.
 
@@ -91,6 +92,7 @@ def compare(
     >>> found.row("tapegrad").gradient
     array([1.        , 0.54030231])
     """
+    require_tuple(f"compare({name_of(f)})", args, "argument")
     names = _names(with_)
     problem, value = _problem(f, args, seed)
     reference = Reference(problem, seed)

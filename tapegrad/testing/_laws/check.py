@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Function, Tree
-from tapegrad._errors import EagerWarning, InputError, TapegradError, describe, message
+from tapegrad._errors import EagerWarning, InputError, TapegradError, describe, message, name_of
 from tapegrad._progress import Bar, Progress
+from tapegrad._transforms.forward import require_tuple
 from tapegrad._transforms.reverse import IndependentOutputWarning
 from tapegrad._transforms.tracebacks import folding
 from tapegrad.testing._laws import derivatives, sameness
@@ -130,7 +131,8 @@ def check(
         If a law does not hold: an AssertionError with `law`, `findings`, `blame` (of the operation
         whose own rule is wrong) and `report`.
     InputError
-        For names that do not exist, and where no argument is floating or complex.
+        For names that do not exist, where no argument is floating or complex, and for args that
+        are no tuple or list.
 
     See Also
     --------
@@ -147,6 +149,7 @@ def check(
     >>> print(check(np.abs, (0.0,), "gradient").notes[0])
     a kink lies here: one-sided slopes -1 and 1
     """
+    require_tuple(f"check({name_of(f)})", args, "argument")
     names = _names_of(laws)
     for word, value, allowed in (
         ("kinks", kinks, KINKS),

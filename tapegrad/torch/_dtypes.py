@@ -183,12 +183,43 @@ def type_word(given: np.dtype[Any]) -> str:
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of floating tensors that are made from Python numbers; float32 at first."""
+    """The dtype of floating tensors that are made from Python numbers; float32 at first.
+
+    Returns
+    -------
+    dtype
+        A floating dtype.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.get_default_dtype()
+    torch.float32
+    """
     return of_numpy(_default[0])
 
 
 def set_default_dtype(d: object) -> None:
-    """Set what `get_default_dtype` returns; TypeError where it is not floating."""
+    """Set what `get_default_dtype` returns.
+
+    Parameters
+    ----------
+    d : dtype
+        A floating dtype.
+
+    Raises
+    ------
+    TypeError
+        If it is not floating.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.set_default_dtype(torch.float64)
+    >>> torch.tensor([1.0]).dtype
+    torch.float64
+    >>> torch.set_default_dtype(torch.float32)
+    """
     if not isinstance(d, dtype) or not d.is_floating_point:
         raise TypeError(
             f"only floating-point types are supported as the default type, got {d!r}. "

@@ -88,13 +88,13 @@ def log_ndtr(input: Any, *, out: Tensor | None = None) -> Tensor:
 def log_softmax(
     input: Tensor, dim: _Sizes, dtype: _dtype | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """log(softmax(x)), without overflow."""
+    """`log(softmax(x))`, without overflow."""
 def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """log(x / (1 - x)); with eps, of x clamped to [eps, 1 - eps]."""
+    """`log(x / (1 - x))`; with eps, of x clamped to [eps, 1 - eps]."""
 def logsumexp(
     input: Tensor, dim: _Sizes, keepdim: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
-    """log(sum(exp(x))) along dimensions, without overflow."""
+    """`log(sum(exp(x)))` along dimensions, without overflow."""
 def modified_bessel_i0(input: Any, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind, of order 0."""
 def modified_bessel_i1(input: Any, *, out: Tensor | None = None) -> Tensor:
@@ -140,12 +140,12 @@ def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def softmax(
     input: Tensor, dim: _Sizes, dtype: _dtype | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """exp(x) over its sum along a dimension."""
+    """`exp(x)` over its sum along a dimension."""
 def spherical_bessel_j0(input: Any, *, out: Tensor | None = None) -> Tensor:
     """sin(x) / x, and 1 at 0."""
 def xlog1py(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """x log(1 + y), and 0 where x is 0."""
 def xlogy(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """x * log(y), and 0 where x is 0."""
+    """`x * log(y)`, and 0 where x is 0."""
 def zeta(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The Hurwitz zeta function: the sum of (k + q) ** -x over k >= 0."""

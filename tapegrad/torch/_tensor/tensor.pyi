@@ -189,11 +189,11 @@ class Tensor:
     ) -> Tensor:
         """`addbmm`, written into this tensor's own memory."""
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
-        """input + value * tensor1 / tensor2."""
+        """`input + value * tensor1 / tensor2`."""
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
         """`addcdiv`, written into this tensor's own memory."""
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
-        """input + value * tensor1 * tensor2."""
+        """`input + value * tensor1 * tensor2`."""
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
         """`addcmul`, written into this tensor's own memory."""
     def addmm(
@@ -343,7 +343,7 @@ class Tensor:
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each number from 0 on occurs, or the sum of its weights."""
     def bitwise_and(self, other: _Operand) -> Tensor:
-        """Elementwise bitwise and of integers."""
+        """Elementwise bitwise and of integers and bools."""
     def bitwise_and_(self, other: _Operand) -> Tensor:
         """`bitwise_and`, written into this tensor's own memory."""
     def bitwise_left_shift(self, other: _Operand) -> Tensor:
@@ -355,7 +355,7 @@ class Tensor:
     def bitwise_not_(self) -> Tensor:
         """`bitwise_not`, written into this tensor's own memory."""
     def bitwise_or(self, other: _Operand) -> Tensor:
-        """Elementwise bitwise or of integers."""
+        """Elementwise bitwise or of integers and bools."""
     def bitwise_or_(self, other: _Operand) -> Tensor:
         """`bitwise_or`, written into this tensor's own memory."""
     def bitwise_right_shift(self, other: _Operand) -> Tensor:
@@ -363,7 +363,7 @@ class Tensor:
     def bitwise_right_shift_(self, other: _Operand) -> Tensor:
         """`bitwise_right_shift`, written into this tensor's own memory."""
     def bitwise_xor(self, other: _Operand) -> Tensor:
-        """Elementwise bitwise xor of integers."""
+        """Elementwise bitwise xor of integers and bools."""
     def bitwise_xor_(self, other: _Operand) -> Tensor:
         """`bitwise_xor`, written into this tensor's own memory."""
     def bmm(self, mat2: Tensor) -> Tensor:
@@ -390,7 +390,8 @@ class Tensor:
         """The tensor as torch.complex64."""
     def char(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int8."""
-    def cholesky(self, upper: _bool = False) -> Tensor: ...
+    def cholesky(self, upper: _bool = False) -> Tensor:
+        """The older name of `linalg.cholesky`."""
     def cholesky_inverse(self, upper: _bool = False) -> Tensor:
         """The inverse of `L @ L.mH`."""
     def cholesky_solve(self, L: Tensor, upper: _bool = False) -> Tensor:
@@ -539,11 +540,11 @@ class Tensor:
     def dsplit(
         self, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
     ) -> tuple[Tensor, ...]:
-        """`tensor_split` along a fixed dimension, evenly."""
+        """`tensor_split` along dimension 2, evenly where a number of parts is given."""
     @property
     def dtype(self) -> _dtype: ...
     def eig(self, **_kwargs: Any) -> Tensor:
-        """RuntimeError, as in PyTorch, which has removed it: see `linalg.eig`."""
+        """RuntimeError, as in PyTorch, which has removed it: see `linalg`."""
     def element_size(self) -> _int:
         """Bytes of one element."""
     def eq(self, other: _Operand) -> Tensor:
@@ -668,7 +669,7 @@ class Tensor:
     def half(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.float16."""
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
-        """x, but 0 where |x| is at most lambd."""
+        """`x`, but 0 where |x| is at most lambd."""
     def heaviside(self, values: _Operand) -> Tensor:
         """0 below zero, 1 above, `values` at it; a derivative of 0."""
     def heaviside_(self, values: _Operand) -> Tensor:
@@ -687,9 +688,9 @@ class Tensor:
     def hsplit(
         self, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
     ) -> tuple[Tensor, ...]:
-        """`tensor_split` along a fixed dimension, evenly."""
+        """`tensor_split` along dimension 0, 1 of matrices, evenly where a number of parts is given."""
     def hypot(self, other: _Operand) -> Tensor:
-        """sqrt(input**2 + other**2)."""
+        """`sqrt(input**2 + other**2)`."""
     def hypot_(self, other: _Operand) -> Tensor:
         """`hypot`, written into this tensor's own memory."""
     def i0(self) -> Tensor:
@@ -724,7 +725,7 @@ class Tensor:
     def index_put(
         self, indices: Sequence[Tensor], values: _Operand, accumulate: _bool = False
     ) -> Tensor:
-        """`input[indices] = values`; accumulate: add them, also where a position occurs twice."""
+        """The tensor after `input[indices] = values`."""
     def index_put_(
         self, indices: Sequence[Tensor], values: _Operand, accumulate: _bool = False
     ) -> Tensor:
@@ -746,7 +747,7 @@ class Tensor:
     def int(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int32."""
     def inverse(self) -> Tensor:
-        """The inverse of a square matrix, or of each of a stack; LinAlgError if it is singular."""
+        """The inverse of a square matrix, or of each of a stack."""
     def is_coalesced(self, *_args: Any) -> Tensor:
         """RuntimeError: this tensor is not sparse."""
     def is_complex(self) -> _bool:
@@ -774,7 +775,7 @@ class Tensor:
         """False: negatives are computed at once."""
     is_nested: _bool
     def is_nonzero(self) -> _bool:
-        """Whether the one element of a tensor is not zero; RuntimeError for more elements."""
+        """Whether the one element of a tensor is not zero."""
     def is_pinned(self, device: _Device | None = None) -> _bool: ...
     is_quantized: _bool
     def is_same_size(self, other: Tensor) -> _bool:
@@ -798,17 +799,17 @@ class Tensor:
     ) -> Tensor:
         """Where `|input - other| <= atol + rtol * |other|`."""
     def isfinite(self) -> Tensor:
-        """Elementwise isfinite."""
+        """Where the elements are neither infinite nor NaN."""
     def isinf(self) -> Tensor:
-        """Elementwise isinf."""
+        """Where the elements are infinite."""
     def isnan(self) -> Tensor:
-        """Elementwise isnan."""
+        """Where the elements are NaN."""
     def isneginf(self) -> Tensor:
-        """Elementwise isneginf."""
+        """Where the elements are minus infinity."""
     def isposinf(self) -> Tensor:
-        """Elementwise isposinf."""
+        """Where the elements are plus infinity."""
     def isreal(self) -> Tensor:
-        """Elementwise isreal."""
+        """Where the elements have no imaginary part."""
     def istft(
         self,
         n_fft: _int,
@@ -837,7 +838,7 @@ class Tensor:
     def lcm_(self, other: _Operand) -> Tensor:
         """`lcm`, written into this tensor's own memory."""
     def ldexp(self, other: _Operand) -> Tensor:
-        """input * 2**other."""
+        """`input * 2**other`."""
     def ldexp_(self, other: _Operand) -> Tensor:
         """`ldexp`, written into this tensor's own memory."""
     def le(self, other: _Operand) -> Tensor:
@@ -845,7 +846,7 @@ class Tensor:
     def le_(self, other: _Operand) -> Tensor:
         """`le`, written into this tensor's own memory."""
     def lerp(self, end: _Operand, weight: _Operand) -> Tensor:
-        """input + weight * (end - input)."""
+        """`input + weight * (end - input)`."""
     def lerp_(self, end: _Operand, weight: _Operand) -> Tensor:
         """`lerp`, written into this tensor's own memory."""
     def less(self, other: _Operand) -> Tensor:
@@ -881,13 +882,13 @@ class Tensor:
     ) -> Tensor:
         """Write numbers whose logarithms are normal."""
     def log_softmax(self, dim: _Sizes, dtype: _dtype | None = None) -> Tensor:
-        """log(softmax(x)), without overflow."""
+        """`log(softmax(x))`, without overflow."""
     def logaddexp(self, other: _Operand) -> Tensor:
-        """log(e**x + e**y)."""
+        """`log(e**x + e**y)`."""
     def logaddexp2(self, other: _Operand) -> Tensor:
-        """log2(2**x + 2**y)."""
+        """`log2(2**x + 2**y)`."""
     def logcumsumexp(self, dim: _Sizes) -> Tensor:
-        """log(cumsum(exp(x))) along a dimension, without overflow."""
+        """`log(cumsum(exp(x)))` along a dimension, without overflow."""
     def logdet(self) -> Tensor:
         """The logarithm of the determinant: NaN where that is negative."""
     def logical_and(self, other: _Operand) -> Tensor:
@@ -907,15 +908,15 @@ class Tensor:
     def logical_xor_(self, other: _Operand) -> Tensor:
         """`logical_xor`, written into this tensor's own memory."""
     def logit(self, eps: _float | None = None) -> Tensor:
-        """log(x / (1 - x)); with eps, of x clamped to [eps, 1 - eps]."""
+        """`log(x / (1 - x))`; with eps, of x clamped to [eps, 1 - eps]."""
     def logit_(self, eps: _float | None = None) -> Tensor:
         """`logit`, written into this tensor's own memory."""
     def logsumexp(self, dim: _Sizes, keepdim: _bool = False) -> Tensor:
-        """log(sum(exp(x))) along dimensions, without overflow."""
+        """`log(sum(exp(x)))` along dimensions, without overflow."""
     def long(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int64."""
     def lstsq(self, **_kwargs: Any) -> Tensor:
-        """RuntimeError, as in PyTorch, which has removed it: see `linalg.lstsq`."""
+        """RuntimeError, as in PyTorch, which has removed it: see `linalg`."""
     def lt(self, other: _Operand) -> Tensor:
         """Elementwise `input < other`."""
     def lt_(self, other: _Operand) -> Tensor:
@@ -958,25 +959,25 @@ class Tensor:
     def max(self, dim: _int, keepdim: _bool = False) -> return_types.max: ...
     @overload
     def max(self, other: Tensor) -> Tensor:
-        """The largest element of all; with `dim` a named tuple (values, indices) along it; with another tensor elementwise."""
+        """The largest element of all, or along a dimension; or elementwise, of two tensors."""
     def maximum(self, other: _Operand) -> Tensor:
         """Elementwise the larger of two; NaN where either is."""
     def mean(
         self, dim: _Sizes | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None
     ) -> Tensor:
-        """The mean of all elements, or along dimensions; RuntimeError for integers without dtype=."""
+        """The mean of all elements, or along dimensions."""
     @overload
     def median(self) -> Tensor: ...
     @overload
     def median(self, dim: _int, keepdim: _bool = False) -> return_types.median:
-        """The median, of two middle elements the lower; with `dim` a named tuple (values, indices)."""
+        """The median, of two middle ones the lower."""
     @overload
     def min(self) -> Tensor: ...
     @overload
     def min(self, dim: _int, keepdim: _bool = False) -> return_types.min: ...
     @overload
     def min(self, other: Tensor) -> Tensor:
-        """The smallest element of all; with `dim` a named tuple (values, indices) along it; with another tensor elementwise."""
+        """The smallest element of all, or along a dimension; or elementwise, of two tensors."""
     def minimum(self, other: _Operand) -> Tensor:
         """Elementwise the smaller of two; NaN where either is."""
     def mm(self, mat2: Tensor) -> Tensor:
@@ -1037,7 +1038,7 @@ class Tensor:
     def nanmedian(self) -> Tensor: ...
     @overload
     def nanmedian(self, dim: _int, keepdim: _bool = False) -> return_types.nanmedian:
-        """The median, of two middle elements the lower; with `dim` a named tuple (values, indices)."""
+        """The median of the elements that are not NaN, of two middle ones the lower."""
     def nanquantile(
         self,
         q: Tensor | _float,
@@ -1046,7 +1047,7 @@ class Tensor:
         *,
         interpolation: _str = 'linear',
     ) -> Tensor:
-        """The elements of rank q * (n - 1), interpolated; q from 0 to 1."""
+        """Those of n elements that are not NaN whose rank is q * (n - 1), interpolated; q from 0 to 1."""
     def nansum(
         self, dim: _Sizes | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None
     ) -> Tensor:
@@ -1171,7 +1172,7 @@ class Tensor:
     def ormqr(
         self, tau: Tensor, other: _Operand, left: _bool = True, transpose: _bool = False
     ) -> Tensor:
-        """Q @ other, or other @ Q if not left, for the square Q of reflections; Q.mH if transpose."""
+        """`Q @ other`, or `other @ Q` if not left, for the square Q of reflections."""
     def outer(self, vec2: Tensor) -> Tensor:
         """The products of every element of one vector with every element of another."""
     @property
@@ -1191,7 +1192,7 @@ class Tensor:
     def pow_(self, exponent: _Operand) -> Tensor:
         """`pow`, written into this tensor's own memory."""
     def prelu(self, weight: _Operand) -> Tensor:
-        """x, and weight * x below 0: one weight, or one a channel (dimension 1)."""
+        """`x`, and `weight * x` below 0: one weight, or one a channel (dimension 1)."""
     def prod(
         self, dim: _Sizes | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None
     ) -> Tensor:
@@ -1210,7 +1211,7 @@ class Tensor:
         *,
         interpolation: _str = 'linear',
     ) -> Tensor:
-        """The elements of rank q * (n - 1), interpolated; q from 0 to 1."""
+        """Those of n elements whose rank is q * (n - 1), interpolated; q from 0 to 1."""
     def rad2deg(self) -> Tensor:
         """Radians as degrees."""
     def rad2deg_(self) -> Tensor:
@@ -1243,7 +1244,7 @@ class Tensor:
     def reinforce(self, reward: Any = None) -> None:
         """RuntimeError, as in PyTorch: use `torch.distributions`."""
     def relu(self) -> Tensor:
-        """max(x, 0); the gradient at 0 is 0."""
+        """`max(x, 0)`; the gradient at 0 is 0."""
     def relu_(self) -> Tensor:
         """`relu`, written into this tensor's own memory."""
     def remainder(self, other: _Operand) -> Tensor:
@@ -1331,7 +1332,7 @@ class Tensor:
     def scatter_reduce(
         self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = True
     ) -> Tensor:
-        """Elements of src combined at the positions in `index`: sum, prod, mean, amax or amin."""
+        """Elements of src combined at the positions in `index`; those at no position are unchanged."""
     def scatter_reduce_(
         self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = True
     ) -> Tensor:
@@ -1362,7 +1363,7 @@ class Tensor:
     def sign_(self) -> Tensor:
         """`sign`, written into this tensor's own memory."""
     def signbit(self) -> Tensor:
-        """Elementwise signbit."""
+        """Where the sign is a minus, that of -0.0 too."""
     def sin(self) -> Tensor:
         """The sine of each element, in radians."""
     def sin_(self) -> Tensor:
@@ -1401,9 +1402,9 @@ class Tensor:
     def slogdet(self) -> return_types.slogdet:
         """The sign of the determinant, and the logarithm of its absolute value."""
     def softmax(self, dim: _Sizes, dtype: _dtype | None = None) -> Tensor:
-        """exp(x) over its sum along a dimension."""
+        """`exp(x)` over its sum along a dimension."""
     def solve(self, **_kwargs: Any) -> Tensor:
-        """RuntimeError, as in PyTorch, which has removed it: see `linalg.solve`."""
+        """RuntimeError, as in PyTorch, which has removed it: see `linalg`."""
     def sort(
         self, dim: _int = -1, descending: _bool = False, stable: _bool | None = None
     ) -> return_types.sort:
@@ -1419,7 +1420,7 @@ class Tensor:
     def sqrt_(self) -> Tensor:
         """`sqrt`, written into this tensor's own memory."""
     def square(self) -> Tensor:
-        """x * x."""
+        """`x * x` of each element."""
     def square_(self) -> Tensor:
         """`square`, written into this tensor's own memory."""
     def squeeze(self, dim: _Sizes | None = None) -> Tensor:
@@ -1483,7 +1484,7 @@ class Tensor:
     def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
         """`transpose` of this tensor itself."""
     def symeig(self, **_kwargs: Any) -> Tensor:
-        """RuntimeError, as in PyTorch, which has removed it: see `linalg.symeig`."""
+        """RuntimeError, as in PyTorch, which has removed it: see `linalg`."""
     def t(self) -> Tensor:
         """A matrix transposed; a vector or a single element as it is."""
     def t_(self) -> Tensor:
@@ -1715,10 +1716,10 @@ class Tensor:
     def vsplit(
         self, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
     ) -> tuple[Tensor, ...]:
-        """`tensor_split` along a fixed dimension, evenly."""
+        """`tensor_split` along dimension 0, evenly where a number of parts is given."""
     def where(self, condition: Tensor, other: _Operand) -> Tensor: ...
     def xlogy(self, other: _Operand) -> Tensor:
-        """x * log(y), and 0 where x is 0."""
+        """`x * log(y)`, and 0 where x is 0."""
     def xlogy_(self, other: _Operand) -> Tensor:
         """`xlogy`, written into this tensor's own memory."""
     def zero_(self) -> Tensor:

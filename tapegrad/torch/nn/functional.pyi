@@ -140,7 +140,7 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """`binary_cross_entropy` of `sigmoid(input)`, computed without the rounding of sigmoid."""
 def celu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
-    """x, and alpha * (e**(x / alpha) - 1) below 0."""
+    """`x`, and `alpha * (e**(x / alpha) - 1)` below 0."""
 def celu_(input: Tensor, alpha: _float = 1.0) -> Tensor:
     """`celu`, written into this tensor's own memory."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -> Tensor:
@@ -338,7 +338,7 @@ def gumbel_softmax(
 ) -> Tensor:
     """Softmax of logits plus Gumbel noise: a relaxed draw of a class along a dimension."""
 def hardshrink(input: Tensor, lambd: _float = 0.5, *, out: Tensor | None = None) -> Tensor:
-    """x, but 0 where |x| is at most lambd."""
+    """`x`, but 0 where |x| is at most lambd."""
 def hardsigmoid(input: Tensor, inplace: _bool = False) -> Tensor:
     """x / 6 + 1 / 2, clamped to [0, 1]."""
 def hardswish(input: Tensor, inplace: _bool = False) -> Tensor:
@@ -709,7 +709,7 @@ def poisson_nll_loss(
 ) -> Tensor:
     """The negative logarithm of Poisson's probability of target, up to a constant."""
 def prelu(input: Tensor, weight: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """x, and weight * x below 0: one weight, or one a channel (dimension 1)."""
+    """`x`, and `weight * x` below 0: one weight, or one a channel (dimension 1)."""
 def relu(input: Tensor, *args: Any, inplace: _bool = False, **kwargs: Any) -> Tensor:
     """`torch.relu`; with inplace, written into its argument."""
 def relu6(input: Tensor, inplace: _bool = False) -> Tensor:
@@ -730,7 +730,7 @@ def rrelu(
     training: _bool = False,
     inplace: _bool = False,
 ) -> Tensor:
-    """leaky_relu with slopes drawn between two numbers; without training their mean."""
+    """Leaky relu with slopes drawn between two numbers; without training their mean."""
 def rrelu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """`rrelu`, written into its argument."""
 def scaled_dot_product_attention(
@@ -745,7 +745,7 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(scale * query @ key.T + mask) @ value."""
 def selu(input: Tensor, inplace: _bool = False) -> Tensor:
-    """elu, scaled so that it keeps mean 0 and variance 1."""
+    """`elu`, scaled so that it keeps mean 0 and variance 1."""
 def selu_(input: Tensor) -> Tensor:
     """`selu`, written into this tensor's own memory."""
 def sigmoid(input: Tensor, *args: Any, inplace: _bool = False, **kwargs: Any) -> Tensor:
@@ -792,7 +792,7 @@ def tanhshrink(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def threshold(
     input: Tensor, threshold: _float, value: _float, inplace: _bool = False
 ) -> Tensor:
-    """x above a threshold, else a value."""
+    """`x` above a threshold, else a value."""
 def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
     """`threshold`, written into this tensor's own memory."""
 def triplet_margin_loss(

@@ -37,6 +37,7 @@ from tapegrad.torch._ops.elementwise.activation_checks import bounds_for, check_
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, refuse_truth
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import is_short, logged, quiet, short_single
+from tapegrad.torch._ops.sections import told
 from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules import special, unit_passes, unit_ways
 from tapegrad.torch._rules.declare import Declared, elementwise, general
@@ -195,7 +196,11 @@ def relu_of(x: Value) -> Value:
 
 @operation("ReluBackward0", inplace=True, settles=True)
 def relu(input: Value) -> Value:
-    """max(x, 0); the gradient at 0 is 0."""
+    """`max(x, 0)`; the gradient at 0 is 0.
+
+    >>> torch.relu(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
     check_dtype("relu", input)
     return relu_of(input)
 
@@ -277,7 +282,23 @@ def _prelu(x: Value, weight: Value) -> Value:
 
 @activation("PreluKernelBackward0", everywhere=True, method=True, inplace=False)
 def prelu(input: Value, weight: Value) -> Value:
-    """x, and weight * x below 0: one weight, or one a channel (dimension 1)."""
+    """`x`, and `weight * x` below 0: one weight, or one a channel (dimension 1).
+
+    Parameters
+    ----------
+    weight : Tensor
+        One slope, or a vector of one a channel.
+
+    Returns
+    -------
+    Tensor
+        A value for each element, in the shape of `input`.
+
+    Examples
+    --------
+    >>> torch.prelu(torch.tensor([-2.0, 3.0]), torch.tensor(0.25))
+    tensor([-0.5000,  3.0000])
+    """
     kinds.require_one_dtype(input, weight, "prelu")
     if weight.size != 1:
         channels = input.shape[1] if input.ndim > 1 else 1
@@ -306,7 +327,20 @@ def _threshold(x: Value, limit: Number, value: Number) -> Value:
 
 @activation("ThresholdBackward0", everywhere=True, by_result=True)
 def threshold(input: Value, threshold: float, value: float) -> Value:
-    """x above a threshold, else a value."""
+    """`x` above a threshold, else a value.
+
+    Parameters
+    ----------
+    threshold : float
+        What an element has to be greater than.
+    value : float
+        What stands for the others.
+
+    Examples
+    --------
+    >>> torch.threshold(torch.tensor([0.5, 2.0]), 1.0, -1.0)
+    tensor([-1.,  2.])
+    """
     return _threshold(input, threshold, value)
 
 
@@ -360,7 +394,18 @@ def elu(input: Value, alpha: float = 1.0) -> Value:
 @activation("CeluBackward0", everywhere=True, by_result=True)
 @kinds.of_kind("elu_cpu")
 def celu(input: Value, alpha: float = 1.0) -> Value:
-    """x, and alpha * (e**(x / alpha) - 1) below 0."""
+    """`x`, and `alpha * (e**(x / alpha) - 1)` below 0.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        How far down the result goes; not 0.
+
+    Examples
+    --------
+    >>> torch.celu(torch.tensor([-1.0, 0.5]))
+    tensor([-0.6321,  0.5000])
+    """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return _elu(input, alpha, 1.0, 1.0 / alpha)
@@ -373,7 +418,11 @@ _SELU = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 @activation("EluBackward0", everywhere=True, by_result=True)
 @kinds.of_kind("elu_cpu")
 def selu(input: Value) -> Value:
-    """elu, scaled so that it keeps mean 0 and variance 1."""
+    """`elu`, scaled so that it keeps mean 0 and variance 1.
+
+    >>> torch.selu(torch.tensor([-1.0, 1.0]))
+    tensor([-1.1113,  1.0507])
+    """
     return _elu(input, *_SELU, 1.0)
 
 
@@ -390,7 +439,22 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """leaky_relu with slopes drawn between two numbers; without training their mean."""
+    """Leaky relu with slopes drawn between two numbers; without training their mean.
+
+    Parameters
+    ----------
+    lower : float, default 0.125
+        The least slope below 0.
+    upper : float, default 0.3333333333333333
+        The greatest slope below 0.
+    training : bool, default False
+        Whether the slopes are drawn, one an element.
+
+    Examples
+    --------
+    >>> torch.rrelu(torch.tensor([-1.0, 2.0]), 0.1, 0.3)
+    tensor([-0.2000,  2.0000])
+    """
     check_dtype("leaky_relu", input._value)
     slope: Any = (lower + upper) / 2
     if training:
@@ -701,7 +765,11 @@ def _hardshrink(x: Value, limit: Number) -> Value:
 @activation("HardshrinkBackward0", everywhere=True, method=True, inplace=False)
 @kinds.of_kind("hardshrink_cpu")
 def hardshrink(input: Value, lambd: float = 0.5) -> Value:
-    """x, but 0 where |x| is at most lambd."""
+    """`x`, but 0 where |x| is at most lambd.
+
+    >>> torch.hardshrink(torch.tensor([-1.0, 0.3, 0.7]))
+    tensor([-1.0000,  0.0000,  0.7000])
+    """
     return _hardshrink(input, lambd)
 
 
@@ -847,7 +915,7 @@ def log_softmax_of(x: Value, axis: int) -> Value:
     return shifted
 
 
-def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> None:
+def _declare_softmax(word: str, function: Declared, label: str, doc: str, result: str) -> None:
     node_type, rule, evaluate = node_class(label), function.rule, quiet(function.function)
 
     def compute(input: Value, dim: Dim, dtype: DType = None) -> Value:
@@ -860,7 +928,14 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> Non
         array, axis = along_one(array, dim)
         return shaped(function(array, axis=axis), input.shape)
 
-    compute.__doc__, compute.__name__ = doc, word
+    compute.__name__ = word
+    compute.__doc__ = told(
+        doc,
+        f"{word}(torch.tensor([1.0, 2.0, 3.0]), 0)",
+        f"tensor({result})",
+        parameters="dim : int\n    The dimension along which the exponentials are added.",
+        returns="Tensor\n    A tensor in the shape of `input`.",
+    )
     usual = operation(label, name=word, settles=True)(compute)
 
     def call(input: TensorLike, dim: Dim = None, dtype: DType = None, **words: Any) -> Any:
@@ -878,8 +953,16 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> Non
 
 
 _declare_softmax(
-    "softmax", softmax_of, "SoftmaxBackward0", "exp(x) over its sum along a dimension."
+    "softmax",
+    softmax_of,
+    "SoftmaxBackward0",
+    "`exp(x)` over its sum along a dimension.",
+    "[0.0900, 0.2447, 0.6652]",
 )
 _declare_softmax(
-    "log_softmax", log_softmax_of, "LogSoftmaxBackward0", "log(softmax(x)), without overflow."
+    "log_softmax",
+    log_softmax_of,
+    "LogSoftmaxBackward0",
+    "`log(softmax(x))`, without overflow.",
+    "[-2.4076, -1.4076, -0.4076]",
 )

@@ -106,7 +106,23 @@ _special(
 
 @operation("MvlgammaBackward0", inplace=True)
 def mvlgamma(input: Value, p: int) -> Value:
-    """The logarithm of the gamma function of dimension p; RuntimeError at most (p - 1) / 2."""
+    """The logarithm of the gamma function of dimension p; RuntimeError at most (p - 1) / 2.
+
+    Parameters
+    ----------
+    p : int
+        The dimension, at least 1.
+
+    Raises
+    ------
+    RuntimeError
+        If p is less than 1.
+
+    Examples
+    --------
+    >>> torch.mvlgamma(torch.tensor([3.0, 4.0]), 2)
+    tensor([1.5502, 3.5651])
+    """
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     x = floating(input)

@@ -249,7 +249,10 @@ def _conversion(word: str, name: str) -> None:
         return to(self, given, memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = word
-    convert.__doc__ = f"The tensor as torch.{name}."
+    convert.__doc__ = (
+        f"The tensor as torch.{name}.\n\nReturns\n-------\nTensor\n"
+        "    The tensor itself if it has that dtype, else a new one."
+    )
     register(function=False)(convert)
 
 

@@ -1,0 +1,41 @@
+"""The examples in docstrings of operations run.
+
+Operations are made by a decorator, in a module that is not theirs: doctest's finder, by which
+tests/test_docs.py looks for examples in modules, passes them over.
+"""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+
+import tapegrad.torch as torch
+from tapegrad.torch._ops.declare import OPERATIONS
+
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+SPACES = {
+    "torch": OPERATIONS,
+    "Tensor": vars(torch.Tensor),
+    "linalg": {name: getattr(torch.linalg, name) for name in torch.linalg.__all__},
+    "fft": {name: getattr(torch.fft, name) for name in torch.fft.__all__},
+    "special": {name: getattr(torch.special, name) for name in torch.special.__all__},
+}
+
+
+def examples() -> dict[str, str]:
+    """The docstrings that have an example, by a name that has it."""
+    found: dict[str, str] = {}
+    for space, names in SPACES.items():
+        for name, value in names.items():
+            text = getattr(value, "__doc__", None) or ""
+            if inspect.isfunction(value) and ">>>" in text:
+                found.setdefault(text, f"{space}.{name}")
+    return found
+
+
+def test_examples_run():
+    runner, parser = doctest.DocTestRunner(optionflags=FLAGS), doctest.DocTestParser()
+    for text, name in examples().items():
+        torch.manual_seed(0)
+        runner.run(parser.get_doctest(text, {}, name, name, 0))
+    assert runner.summarize().failed == 0

@@ -11,7 +11,28 @@ from typing import Any
 
 from tapegrad.torch import _dtypes
 from tapegrad.torch._ops.declare import register
+from tapegrad.torch._ops.sections import told
 from tapegrad.torch._tensor.tensor import Tensor
+
+_CONSTANT = """\
+{doc}
+
+Parameters
+----------
+*_args : object
+    PyTorch's parameters, which change nothing.
+**_words : object
+    The same by name.
+
+Returns
+-------
+{kind}
+    {value}.
+
+Examples
+--------
+>>> torch.{word}()
+{shown}"""
 
 
 def _constant(word: str, value: Any, doc: str) -> None:
@@ -19,7 +40,13 @@ def _constant(word: str, value: Any, doc: str) -> None:
         return value
 
     call.__name__ = call.__qualname__ = word
-    call.__doc__ = doc
+    call.__doc__ = _CONSTANT.format(
+        doc=doc,
+        kind=type(value).__name__,
+        value=value,
+        word=word,
+        shown="" if value is None else repr(value),
+    )
     register(word, method=False, module=__name__)(call)
 
 
@@ -121,16 +148,22 @@ def _declare_device(kind: str, word: str) -> None:
     def switch(enabled: bool) -> None:
         set_autocast_enabled(kind, enabled)
 
-    for name, call in (
-        (f"get_autocast_{word}_dtype", get),
-        (f"set_autocast_{word}_dtype", put),
-        (f"is_autocast_{word}_enabled", asked),
-        (f"set_autocast_{word}_enabled", switch),
+    known = _dtypes_of[kind]
+    for name, call, (given, result), returns in (
+        (f"get_autocast_{word}_dtype", get, ("()", str(known)), "dtype\n    The dtype."),
+        (f"set_autocast_{word}_dtype", put, (f"({known})", ""), ""),
+        (f"is_autocast_{word}_enabled", asked, ("()", "False"), ""),
+        (f"set_autocast_{word}_enabled", switch, ("(False)", ""), ""),
     ):
         if word == "gpu" and "enabled" in name:
             continue
         call.__name__ = call.__qualname__ = name
-        call.__doc__ = f"The older form of the function of a device type, for {kind!r}."
+        call.__doc__ = told(
+            f"The older form of the function of a device type, for {kind!r}.",
+            f"{name}{given}",
+            result,
+            returns=returns,
+        )
         register(name, method=False)(call)
 
 
@@ -614,38 +647,98 @@ for _word in ("crow_indices", "col_indices", "ccol_indices", "row_indices"):
 
 @register(function=False)
 def sparse_dim(self: Tensor) -> int:
-    """0: no dimension is sparse."""
+    """0: no dimension is sparse.
+
+    Returns
+    -------
+    int
+        0.
+    """
     return 0
 
 
 @register(function=False)
 def dense_dim(self: Tensor) -> int:
-    """The number of dimensions."""
+    """The number of dimensions.
+
+    Returns
+    -------
+    int
+        Their number.
+    """
     return len(self.shape)
 
 
 @register(function=False)
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor itself, which is dense; of another dtype where one is given."""
+    """The tensor itself, which is dense; of another dtype where one is given.
+
+    Parameters
+    ----------
+    masked_grad : bool, optional
+        PyTorch's parameter, which changes nothing.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself, or a new one.
+    """
     return self if dtype is None else self.to(dtype)
 
 
 @register(function=False)
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """The dimensions in the order in which they lie in memory, the outermost first."""
+    """The dimensions in the order in which they lie in memory, the outermost first.
+
+    Parameters
+    ----------
+    ambiguity_check : bool or list, default False
+        Whether an order that is not unique is an error; PyTorch's memory formats as a list.
+
+    Returns
+    -------
+    tuple of ints
+        The dimensions.
+    """
     strides = self.stride()
     return tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
 
 
 @register(function=False)
 def reinforce(self: Tensor, reward: Any = None) -> None:
-    """RuntimeError, as in PyTorch: use `torch.distributions`."""
+    """RuntimeError, as in PyTorch: use `torch.distributions`.
+
+    Parameters
+    ----------
+    reward : object, optional
+        PyTorch's parameter.
+
+    Raises
+    ------
+    RuntimeError
+        Always.
+    """
     raise RuntimeError("reinforce() was removed.\nUse torch.distributions instead.")
 
 
 @register(function=False)
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
-    """Write `callable(a, b, c)` of the elements of three tensors; not if one requires grad."""
+    """Write `callable(a, b, c)` of the elements of three tensors; not if one requires grad.
+
+    Parameters
+    ----------
+    x : Tensor
+        The second tensor.
+    y : Tensor
+        The third one.
+    callable : callable
+        A function of three numbers.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     if self.requires_grad or x.requires_grad or y.requires_grad:
         raise RuntimeError(
             "Can't call map2_() on Variable that requires grad. Use var.detach().map2_() instead."
@@ -663,7 +756,13 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
 
 @register(function=False)
 def record_stream(self: Tensor, stream: Any) -> None:
-    """Do nothing: there are no streams."""
+    """Do nothing: there are no streams.
+
+    Parameters
+    ----------
+    stream : object
+        PyTorch's parameter.
+    """
 
 
 def _grad_dtype(self: Tensor) -> Any:
@@ -676,7 +775,20 @@ register("grad_dtype", function=False)(property(_grad_dtype))
 
 @register(function=False)
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What `load_state_dict` stores for this parameter: a detached tensor."""
+    """What `load_state_dict` stores for this parameter: a detached tensor.
+
+    Parameters
+    ----------
+    other : Tensor
+        What was loaded.
+    assign : bool, default False
+        Whether the parameter becomes `other`, instead of getting its elements.
+
+    Returns
+    -------
+    Tensor
+        The tensor to store.
+    """
     return other.detach() if assign else self.detach().copy_(other)
 
 

@@ -79,6 +79,7 @@ MEANINGS = {
     "driver": "The name of LAPACK's routine.",
     "dtype": "The dtype of the result; that of the arguments, or the default one, unless given.",
     "dx": "The distance of neighbours; 1 unless given.",
+    "enabled": "The setting.",
     "end": "Where to stop; not included.",
     "equal_nan": "Whether a NaN equals a NaN.",
     "exponent": "The powers; the shapes broadcast.",

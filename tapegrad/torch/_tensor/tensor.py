@@ -164,7 +164,18 @@ class Tensor:
         return self.itemsize * self.numel()
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or its length along one dimension."""
+        """The shape, or its length along one dimension.
+
+        Parameters
+        ----------
+        dim : int, optional
+            The dimension, counted from either end.
+
+        Returns
+        -------
+        Size or int
+            The shape, or the length of the dimension.
+        """
         if dim is None:
             return self.shape
         try:
@@ -181,27 +192,57 @@ class Tensor:
             ) from None
 
     def numel(self) -> int:
-        """The number of elements."""
+        """The number of elements.
+
+        Returns
+        -------
+        int
+            Their number.
+        """
         return self.shape.numel()
 
     nelement = numel
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """The number of dimensions.
+
+        Returns
+        -------
+        int
+            Their number.
+        """
         return len(self._value.shape)
 
     ndimension = dim
 
     def element_size(self) -> int:
-        """Bytes of one element."""
+        """Bytes of one element.
+
+        Returns
+        -------
+        int
+            The number of bytes.
+        """
         return self.itemsize
 
     def is_floating_point(self) -> bool:
-        """Whether the elements are real floats."""
+        """Whether the elements are real floats.
+
+        Returns
+        -------
+        bool
+            Whether it is so.
+        """
         return self.dtype.is_floating_point
 
     def is_complex(self) -> bool:
-        """Whether the elements are complex."""
+        """Whether the elements are complex.
+
+        Returns
+        -------
+        bool
+            Whether it is so.
+        """
         return self.dtype.is_complex
 
     # -- its place in the graph ------------------------------------------------------------------
@@ -461,7 +502,13 @@ class Tensor:
         return self._accumulator is not None and self._accumulator() is node
 
     def is_inference(self) -> bool:
-        """Whether the tensor was made in inference mode."""
+        """Whether the tensor was made in inference mode.
+
+        Returns
+        -------
+        bool
+            Whether it is so.
+        """
         return self._inference
 
     # -- hooks -----------------------------------------------------------------------------------
@@ -508,7 +555,18 @@ class Tensor:
         return hooks.add(hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
-        """Call `hook(tensor)` after a leaf's gradient has been added to its `grad`."""
+        """Call `hook(tensor)` after a leaf's gradient has been added to its `grad`.
+
+        Parameters
+        ----------
+        hook : callable
+            What is called, with the leaf.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` removes the hook.
+        """
         if self.node is not LEAF:
             raise RuntimeError(
                 "cannot register a hook on a tensor that doesn't require gradient"

@@ -350,36 +350,12 @@ class set_detect_anomaly:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on.
-
-    Returns
-    -------
-    bool
-        Whether it is so.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
-    >>> torch.is_anomaly_enabled()
-    False
-    """
+    """Whether anomaly mode is on."""
     return _modes.current().anomaly is not None
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether a NaN in a backward pass is an error, in anomaly mode.
-
-    Returns
-    -------
-    bool
-        Whether it is so.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
-    >>> torch.is_anomaly_check_nan_enabled()
-    True
-    """
+    """Whether a NaN in a backward pass is an error, in anomaly mode."""
     anomaly = _modes.current().anomaly
     return anomaly is None or anomaly.check_nan
 

@@ -384,6 +384,11 @@ def asarray(
     requires_grad : bool, optional
         Whether the result requires grad.
 
+    Returns
+    -------
+    Tensor
+        A tensor, which shares the memory of a tensor or an array of that dtype unless `copy`.
+
     Raises
     ------
     ValueError

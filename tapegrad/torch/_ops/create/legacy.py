@@ -163,7 +163,15 @@ def set_default_tensor_type(t: DType | str) -> None:
 
 @register(function=False)
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """A tensor of this one's dtype, of sizes or data: an older form of `new_tensor`."""
+    """A tensor of this one's dtype, of sizes or data: an older form of `new_tensor`.
+
+    Parameters
+    ----------
+    *args : object
+        Sizes, or data.
+    **kwargs : object
+        PyTorch's other parameters.
+    """
     return _made(args, kwargs, self._value.dtype)
 
 

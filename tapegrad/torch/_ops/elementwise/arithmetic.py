@@ -345,13 +345,13 @@ def _single(ufunc: np.ufunc, word: str, label: str, doc: str, *, warns: bool) ->
 # NumPy's name, the node's, whether NumPy may warn, PyTorch's name, the value at 0.5 (of acosh at
 # 1.5), and what it is.
 _SINGLE = """\
-exp|Exp|1|exp|1.6487|e to the power of each element
+exp|Exp|1|exp|1.6487|`e` to the power of each element
 exp2|Exp2|1|exp2|1.4142|2 to the power of each element
-expm1|Expm1|1|expm1|0.6487|exp(x) - 1 of each element, exact to rounding near 0
+expm1|Expm1|1|expm1|0.6487|`exp(x) - 1` of each element, exact to rounding near 0
 log|Log|1|log|-0.6931|The natural logarithm of each element
 log2|Log2|1|log2|-1.|The logarithm of each element to base 2
 log10|Log10|1|log10|-0.3010|The logarithm of each element to base 10
-log1p|Log1P|1|log1p|0.4055|log(1 + x) of each element, exact to rounding near 0
+log1p|Log1P|1|log1p|0.4055|`log(1 + x)` of each element, exact to rounding near 0
 sqrt|Sqrt|1|sqrt|0.7071|The square root of each element
 sin|Sin|0|sin|0.4794|The sine of each element, in radians
 cos|Cos|0|cos|0.8776|The cosine of each element, in radians

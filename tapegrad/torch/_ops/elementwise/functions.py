@@ -442,7 +442,7 @@ for _function, _word, _label, _value, _doc in (
     ),
     (np.deg2rad, "deg2rad", "Deg2Rad", "0.0087", "Degrees as radians."),
     (np.rad2deg, "rad2deg", "Rad2Deg", "28.6479", "Radians as degrees."),
-    (np.sinc, "sinc", "Sinc", "0.6366", "sin(pi x) / (pi x) of each element, and 1 at 0."),
+    (np.sinc, "sinc", "Sinc", "0.6366", "`sin(pi x) / (pi x)` of each element, and 1 at 0."),
 ):
     _real = _word in ("erf", "erfc", "erfinv", "lgamma", "digamma", "deg2rad", "rad2deg")
     declare_single(_function, _word, f"{_label}Backward0", _doc, _value, real_only=_real)

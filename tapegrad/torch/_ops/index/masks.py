@@ -227,7 +227,20 @@ def diagonal_scatter(
 
 @register("fill_diagonal_")
 def _fill_diagonal(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
-    """Write a number on the main diagonal; wrap: it starts again further down a tall matrix."""
+    """Write a number on the main diagonal.
+
+    Parameters
+    ----------
+    fill_value : number
+        The number.
+    wrap : bool, default False
+        Whether it starts again further down a tall matrix.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     shape = self._value.shape
     if len(shape) < 2:
         raise RuntimeError("dimensions must larger than 1")

@@ -59,13 +59,37 @@ for _word in ("resolve_conj", "resolve_neg"):  # nothing is conjugated or negate
 
 @register(function=False)
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace each element by what a function of Python's makes of it; slow, and not logged."""
+    """Replace each element by what a function of Python's makes of it; slow, and not logged.
+
+    Parameters
+    ----------
+    callable : callable
+        A function of one number.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     return _by_python(self, "apply_", callable, self)
 
 
 @register(function=False)
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each element by a function of it and of that of another tensor."""
+    """Replace each element by a function of it and of that of another tensor.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        The other tensor.
+    callable : callable
+        A function of two numbers.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     return _by_python(self, "map_", callable, self, tensor)
 
 
@@ -86,7 +110,18 @@ def _by_python(target: Tensor, word: str, function: Function, *sources: Tensor) 
 
 @register(function=False)
 def as_subclass(self: Tensor, cls: object) -> Tensor:
-    """The same memory and history as a tensor of a subclass."""
+    """The same memory and history as a tensor of a subclass.
+
+    Parameters
+    ----------
+    cls : type
+        The subclass of Tensor.
+
+    Returns
+    -------
+    Tensor
+        A tensor of that class.
+    """
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError("cls must be a type that inherits from Tensor")
     made = of_value(self._value, self.view_as(self).node if self.requires_grad else None)
@@ -114,7 +149,18 @@ def get_device(self: Tensor) -> int:
 
 @operation("SumBackward1", function=False)
 def sum_to_size(input: Value, *size: Sizes) -> Value:
-    """The sum over the dimensions that broadcasting would add or stretch."""
+    """The sum over the dimensions that broadcasting would add or stretch.
+
+    Parameters
+    ----------
+    *size : int or sequence of ints
+        The shape, which has to broadcast to that of this tensor.
+
+    Returns
+    -------
+    Tensor
+        The sums.
+    """
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     extra = input.ndim - len(shape)
     fits = extra >= 0 and all(

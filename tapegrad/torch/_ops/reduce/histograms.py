@@ -290,7 +290,13 @@ def unique_dim(
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> Any:
-    """The distinct slices along a dimension, their places and their counts."""
+    """The distinct slices along a dimension, their places and their counts.
+
+    Returns
+    -------
+    tuple of Tensors
+        The slices, the positions in them, and the counts.
+    """
     values, inverse, counts = _unique(input, sorted, True, True, dim)
     return (
         values,

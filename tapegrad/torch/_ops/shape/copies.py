@@ -266,7 +266,17 @@ def empty_permuted(size: Sizes, physical_layout: Sizes, *, dtype: np.dtype[Any] 
 def new_empty_strided(
     self: Tensor, size: Sizes, stride: Sizes, *, dtype: Any = None, **options: Any
 ) -> Tensor:
-    """`empty_strided` with this tensor's dtype."""
+    """`empty_strided` with this tensor's dtype.
+
+    Parameters
+    ----------
+    size : sequence of ints
+        The shape.
+    dtype : dtype, optional
+        The dtype; that of this tensor unless given.
+    **options : object
+        As of `zeros`: device, layout, pin_memory, requires_grad.
+    """
     made: Tensor = OPERATIONS["empty_strided"](
         size, stride, dtype=self.dtype if dtype is None else dtype, **options
     )

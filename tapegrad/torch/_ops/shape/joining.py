@@ -325,7 +325,18 @@ def atleast_3d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
 
 @operation("RepeatBackward0", function=False, settles=True)
 def repeat(self: Value, *repeats: Sizes) -> Value:
-    """The tensor so many times along each dimension."""
+    """The tensor so many times along each dimension.
+
+    Parameters
+    ----------
+    *repeats : int or sequence of ints
+        The counts, for at least as many dimensions as there are.
+
+    Returns
+    -------
+    Tensor
+        A new tensor.
+    """
     counts = sizes_of(repeats)
     if len(counts) < self.ndim:
         raise RuntimeError(

@@ -123,10 +123,25 @@ def _in_copy(copy: Tensor, *shape: int) -> Plan:
 def view(self: Tensor, *size: Sizes, **words: Any) -> Plan:
     """The same memory in another shape, or read as another dtype; never a copy.
 
-    size: the shape, of which one size may be -1, or a dtype. RuntimeError where memory does not
-    allow it: `reshape` copies then.
+    Parameters
+    ----------
+    *size : int, sequence of ints or dtype
+        The shape, of which one size may be -1; or a dtype.
+    **words : object
+        `size` or `dtype` by its name.
 
-    >>> import tapegrad.torch as torch
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of this tensor.
+
+    Raises
+    ------
+    RuntimeError
+        If memory does not allow it: `reshape` copies then.
+
+    Examples
+    --------
     >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])
     >>> x.view(2, -1).shape
     torch.Size([2, 2])
@@ -178,7 +193,18 @@ def _reinterpreted(self: Tensor, given: dtype) -> Tensor:
 
 @register(function=False)
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.view(other.size())`."""
+    """`self.view(other.size())`.
+
+    Parameters
+    ----------
+    other : Tensor
+        The tensor whose shape is meant.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of this tensor.
+    """
     return view(self, other._value.shape)
 
 
@@ -218,7 +244,18 @@ def reshape(input: Tensor, *shape: Sizes, **words: Any) -> Plan:
 
 @register(function=False)
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.reshape(other.size())`."""
+    """`self.reshape(other.size())`.
+
+    Parameters
+    ----------
+    other : Tensor
+        The tensor whose shape is meant.
+
+    Returns
+    -------
+    Tensor
+        A view where memory allows it, else a copy.
+    """
     return reshape(self, other._value.shape)
 
 
@@ -697,14 +734,38 @@ def _expanding(input: Tensor, given: Sequence[int]) -> tuple[Path, type[Node]]:
 @register(function=False)
 @viewing
 def expand(self: Tensor, *size: Sizes, **words: Any) -> Plan:
-    """A view of a larger shape, in which dimensions of size 1 repeat; -1 keeps a size."""
+    """A view of a larger shape, in which dimensions of size 1 repeat; -1 keeps a size.
+
+    Parameters
+    ----------
+    *size : int or sequence of ints
+        The shape; -1 keeps a size.
+    **words : object
+        `size` by its name.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of this tensor.
+    """
     words.pop("implicit", None)
     return _expanding(self, sizes_of(by_name("expand", "size", size, words)))
 
 
 @register(function=False)
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.expand(other.size())`."""
+    """`self.expand(other.size())`.
+
+    Parameters
+    ----------
+    other : Tensor
+        The tensor whose shape is meant.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of this tensor.
+    """
     return expand(self, other._value.shape)
 
 
@@ -833,14 +894,36 @@ def _reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
 
 @register(function=False, numpy_words=True)
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
-    """`unsqueeze` of this tensor itself."""
+    """`unsqueeze` of this tensor itself.
+
+    Parameters
+    ----------
+    dim : int
+        The place of the new dimension.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     path = _unsqueeze_path(self, dim)
     return _reform(self, path, Reshape(self._value.shape), "UnsqueezeBackward1")
 
 
 @register(function=False, numpy_words=True)
 def squeeze_(self: Tensor, dim: Dim = None) -> Tensor:
-    """`squeeze` of this tensor itself."""
+    """`squeeze` of this tensor itself.
+
+    Parameters
+    ----------
+    dim : int or sequence of ints, optional
+        The dimensions that go, if their size is 1; all of size 1 unless given.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     path, label = _squeeze_path(self, dim)
     number = int(label.__name__[-1]) + 3
     return _reform(self, path, Reshape(self._value.shape), f"SqueezeBackward{number}")
@@ -848,7 +931,18 @@ def squeeze_(self: Tensor, dim: Dim = None) -> Tensor:
 
 @register("transpose_", "swapaxes_", "swapdims_", function=False, numpy_words=True)
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """`transpose` of this tensor itself."""
+    """`transpose` of this tensor itself.
+
+    Parameters
+    ----------
+    dim1 : int
+        The other one.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     path = _transpose_path(self, dim0, dim1)
     return _reform(self, path, path, "TransposeBackward1")
 

@@ -161,7 +161,22 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Pl
 
 @register(function=False)
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows of a dimension, `step` apart, along a new last one."""
+    """Windows of a dimension, `step` apart, along a new last one.
+
+    Parameters
+    ----------
+    dimension : int
+        The dimension, counted from either end.
+    size : int
+        How long a window is.
+    step : int
+        How far from one window to the next.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of this tensor.
+    """
     shape = self._value.shape
     place = wrapped(dimension, len(shape))
     room = shape[place] if shape else 1
@@ -516,6 +531,11 @@ def tensor_split(
     indices_or_sections : int, Tensor or sequence of ints
         The number of parts, or the indices before which to split.
 
+    Returns
+    -------
+    tuple of Tensors
+        Views: they share the memory of `input`.
+
     Examples
     --------
     >>> torch.tensor_split(torch.arange(5), 2)
@@ -631,6 +651,11 @@ def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor,
     split_size : int
         The size of the parts.
 
+    Returns
+    -------
+    tuple of Tensors
+        The parts, which share the memory of `tensor`, and count as tensors of their own.
+
     Examples
     --------
     >>> torch.unsafe_split(torch.arange(4), 2)
@@ -648,6 +673,11 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> 
     split_sizes : sequence of ints
         The sizes, which sum to that of the dimension.
 
+    Returns
+    -------
+    tuple of Tensors
+        The parts, which share the memory of `input`, and count as tensors of their own.
+
     Examples
     --------
     >>> torch.unsafe_split_with_sizes(torch.arange(4), (1, 3))
@@ -660,6 +690,13 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> 
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk`, of which one part may be written to if no other part is used afterwards.
 
+    Returns
+    -------
+    tuple of Tensors
+        The parts, which share the memory of `input`, and count as tensors of their own.
+
+    Examples
+    --------
     >>> torch.unsafe_chunk(torch.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """

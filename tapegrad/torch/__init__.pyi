@@ -905,7 +905,7 @@ def erfc_(input: Tensor) -> Tensor:
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of erf of each element."""
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """e to the power of each element."""
+    """`e` to the power of each element."""
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """2 to the power of each element."""
 def exp2_(input: Tensor) -> Tensor:
@@ -915,7 +915,7 @@ def exp_(input: Tensor) -> Tensor:
 def expand_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
     """A copy of what `expand` returns a view of."""
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(x) - 1 of each element, exact to rounding near 0."""
+    """`exp(x) - 1` of each element, exact to rounding near 0."""
 def expm1_(input: Tensor) -> Tensor:
     """`expm1`, written into this tensor's own memory."""
 def eye(
@@ -1387,7 +1387,7 @@ def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def log10_(input: Tensor) -> Tensor:
     """`log10`, written into this tensor's own memory."""
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log(1 + x) of each element, exact to rounding near 0."""
+    """`log(1 + x)` of each element, exact to rounding near 0."""
 def log1p_(input: Tensor) -> Tensor:
     """`log1p`, written into this tensor's own memory."""
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -2035,8 +2035,10 @@ def repeat_interleave(
     """Each element (of the flat tensor), or each part along `dim`, so many times in a row."""
 def reshape(input: Tensor, *shape: _Sizes, **words: Any) -> Tensor:
     """A view in another shape, of which one size may be -1; a copy where memory does not allow it."""
-def resolve_conj(input: Any) -> Tensor: ...
-def resolve_neg(input: Any) -> Tensor: ...
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugates are computed at once."""
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negatives are computed at once."""
 def result_type(tensor1: _Operand, tensor2: _Operand) -> _dtype:
     """The dtype that two tensors or numbers come to have in an operation together."""
 def rms_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
@@ -2239,7 +2241,7 @@ def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sin_(input: Tensor) -> Tensor:
     """`sin`, written into this tensor's own memory."""
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """sin(pi x) / (pi x) of each element, and 1 at 0."""
+    """`sin(pi x) / (pi x)` of each element, and 1 at 0."""
 def sinc_(input: Tensor) -> Tensor:
     """`sinc`, written into this tensor's own memory."""
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -27,7 +27,7 @@ Parameters
 Returns
 -------
 {kind}
-    {value}.
+    {meaning}.
 
 Examples
 --------
@@ -43,7 +43,7 @@ def _constant(word: str, value: Any, doc: str) -> None:
     call.__doc__ = _CONSTANT.format(
         doc=doc,
         kind=type(value).__name__,
-        value=value,
+        meaning=str(value).capitalize() if isinstance(value, bool) else "The same each time",
         word=word,
         shown="" if value is None else repr(value),
     )
@@ -250,7 +250,12 @@ _constant("init_num_threads", None, "Do nothing: see `set_num_threads`.")
 for _flag in ("has_lapack", "has_openmp", "has_spectral"):
     register(_flag, method=False, module=__name__)(True)
 register("has_mkl", method=False, module=__name__)(False)
-register("is_distributed", function=False, module=__name__)(lambda self: False)
+
+
+@register("is_distributed", function=False)
+def _is_distributed(self: Tensor) -> bool:
+    """False."""
+    return False
 
 
 @register(method=False)

@@ -121,7 +121,13 @@ class Manager:
         restore(self.before.pop())
 
     def clone(self) -> Manager:
-        """Another manager of the same kind: each call of a decorated function enters a new one."""
+        """Another manager of the same kind: each call of a decorated function enters a new one.
+
+        Returns
+        -------
+        Manager
+            The other manager.
+        """
         return type(self)()
 
     def __call__(self, function: Function) -> Function:
@@ -183,7 +189,24 @@ class _Bare(type):
 
 
 class no_grad(Manager, metaclass=_Bare):
-    """Operations are not logged: their results do not require grad. Manager and decorator."""
+    """Operations are not logged: their results do not require grad. Manager and decorator.
+
+    Parameters
+    ----------
+    *args : callable
+        The function, where it decorates without parentheses.
+    **kwargs : object
+        None are taken.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     y = 2 * x
+    >>> y.requires_grad
+    False
+    """
 
     changes = MappingProxyType({"grad": False})
 
@@ -193,13 +216,43 @@ class no_grad(Manager, metaclass=_Bare):
 
 
 class enable_grad(Manager, metaclass=_Bare):
-    """Operations are logged, also within `no_grad`. Manager and decorator."""
+    """Operations are logged, also within `no_grad`. Manager and decorator.
+
+    Parameters
+    ----------
+    *args : callable
+        The function, where it decorates without parentheses.
+    **kwargs : object
+        None are taken.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     y = 2 * x
+    >>> y.requires_grad
+    True
+    """
 
     changes = MappingProxyType({"grad": True})
 
 
 class set_grad_enabled(Manager):
-    """Turn logging on or off: at once, and until the end of the block where it is a manager."""
+    """Turn logging on or off: at once, and until the end of the block where it is a manager.
+
+    Parameters
+    ----------
+    mode : bool
+        Whether operations are logged.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> with torch.set_grad_enabled(False):
+    ...     torch.is_grad_enabled()
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
@@ -224,7 +277,20 @@ class set_grad_enabled(Manager):
 
 
 class inference_mode(Manager):
-    """Like `no_grad`; the tensors that are made within can never be part of a graph."""
+    """Like `no_grad`; the tensors that are made within can never be part of a graph.
+
+    Parameters
+    ----------
+    mode : bool or callable, default True
+        Whether the mode is on; or the function, where it decorates without parentheses.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> with torch.inference_mode():
+    ...     torch.ones(2).is_inference()
+    True
+    """
 
     def __init__(self, mode: Any = True) -> None:
         super().__init__()

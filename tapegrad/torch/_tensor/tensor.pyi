@@ -494,7 +494,8 @@ class Tensor:
     def detach_(self) -> Tensor:
         """Cut this tensor from the graph that made it: it becomes a leaf without grad."""
     @property
-    def device(self) -> _device: ...
+    def device(self) -> _device:
+        """The CPU."""
     def diag(self, diagonal: _int = 0) -> Tensor:
         """The diagonal of a matrix, as a copy; the matrix whose diagonal is a vector."""
     def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
@@ -542,7 +543,8 @@ class Tensor:
     ) -> tuple[Tensor, ...]:
         """`tensor_split` along dimension 2, evenly where a number of parts is given."""
     @property
-    def dtype(self) -> _dtype: ...
+    def dtype(self) -> _dtype:
+        """The type of the elements."""
     def eig(self, **_kwargs: Any) -> Tensor:
         """RuntimeError, as in PyTorch, which has removed it: see `linalg`."""
     def element_size(self) -> _int:
@@ -566,7 +568,7 @@ class Tensor:
     def erfinv_(self) -> Tensor:
         """`erfinv`, written into this tensor's own memory."""
     def exp(self) -> Tensor:
-        """e to the power of each element."""
+        """`e` to the power of each element."""
     def exp2(self) -> Tensor:
         """2 to the power of each element."""
     def exp2_(self) -> Tensor:
@@ -578,7 +580,7 @@ class Tensor:
     def expand_as(self, other: Tensor) -> Tensor:
         """`self.expand(other.size())`."""
     def expm1(self) -> Tensor:
-        """exp(x) - 1 of each element, exact to rounding near 0."""
+        """`exp(x) - 1` of each element, exact to rounding near 0."""
     def expm1_(self) -> Tensor:
         """`expm1`, written into this tensor's own memory."""
     def exponential_(self, lambd: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
@@ -586,7 +588,7 @@ class Tensor:
     def fill_(self, value: _Operand) -> Tensor:
         """Write a number, or a tensor of no dimensions, into all elements of this tensor."""
     def fill_diagonal_(self, fill_value: _Number, wrap: _bool = False) -> Tensor:
-        """Write a number on the main diagonal; wrap: it starts again further down a tall matrix."""
+        """Write a number on the main diagonal."""
     def fix(self) -> Tensor:
         """Elementwise trunc; a derivative of 0."""
     def fix_(self) -> Tensor:
@@ -646,14 +648,16 @@ class Tensor:
     def get_device(self) -> _int:
         """-1: tensors are in the CPU's memory."""
     @property
-    def grad(self) -> Tensor | None: ...
+    def grad(self) -> Tensor | None:
+        """The gradient that backward passes have added up; None before the first."""
     @grad.setter
     def grad(self, value: Tensor | None) -> None: ...
     @property
     def grad_dtype(self) -> Tensor:
         """The dtype of the gradient: the tensor's own."""
     @property
-    def grad_fn(self) -> Node | None: ...
+    def grad_fn(self) -> Node | None:
+        """The node of the operation that made this tensor; None of leaves."""
     def greater(self, other: _Operand) -> Tensor:
         """Elementwise `input > other`."""
     def greater_(self, other: _Operand) -> Tensor:
@@ -758,14 +762,16 @@ class Tensor:
         """Whether the elements lie in order in memory: in that of a format, where one is given."""
     is_cpu: _bool
     is_cuda: _bool
-    def is_distributed(self) -> Tensor: ...
+    def is_distributed(self) -> _bool:
+        """False."""
     def is_floating_point(self) -> _bool:
         """Whether the elements are real floats."""
     def is_inference(self) -> _bool:
         """Whether the tensor was made in inference mode."""
     is_ipu: _bool
     @property
-    def is_leaf(self) -> _bool: ...
+    def is_leaf(self) -> _bool:
+        """Whether no logged operation made this tensor."""
     is_maia: _bool
     is_meta: _bool
     is_mkldnn: _bool
@@ -776,13 +782,15 @@ class Tensor:
     is_nested: _bool
     def is_nonzero(self) -> _bool:
         """Whether the one element of a tensor is not zero."""
-    def is_pinned(self, device: _Device | None = None) -> _bool: ...
+    def is_pinned(self, device: _Device | None = None) -> _bool:
+        """False: there is no other device to copy to."""
     is_quantized: _bool
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether two tensors have the same shape."""
     def is_set_to(self, tensor: Tensor) -> _bool:
         """Whether two tensors are the same elements of the same memory, with the same strides."""
-    def is_shared(self) -> _bool: ...
+    def is_shared(self) -> _bool:
+        """False: memory belongs to this process."""
     def is_signed(self) -> _bool:
         """Whether the elements may be negative."""
     is_sparse: _bool
@@ -824,15 +832,17 @@ class Tensor:
     ) -> Tensor:
         """The signal of which `stft` with the same parameters gives `input`."""
     def item(self) -> _int | _float | _bool:
-        """The one element, as a Python number without history; RuntimeError for more elements."""
+        """The one element, as a Python number without history."""
     @property
-    def itemsize(self) -> _int: ...
+    def itemsize(self) -> _int:
+        """Bytes of one element."""
     def kron(self, other: _Operand) -> Tensor:
         """The Kronecker product: every element of `input` times the whole of `other`."""
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> return_types.kthvalue:
         """The k-th smallest element along a dimension, and where it is."""
     @property
-    def layout(self) -> Any: ...
+    def layout(self) -> Any:
+        """`torch.strided`: each element has its place in memory."""
     def lcm(self, other: _Operand) -> Tensor:
         """The least common multiple."""
     def lcm_(self, other: _Operand) -> Tensor:
@@ -868,7 +878,7 @@ class Tensor:
     def log10_(self) -> Tensor:
         """`log10`, written into this tensor's own memory."""
     def log1p(self) -> Tensor:
-        """log(1 + x) of each element, exact to rounding near 0."""
+        """`log(1 + x)` of each element, exact to rounding near 0."""
     def log1p_(self) -> Tensor:
         """`log1p`, written into this tensor's own memory."""
     def log2(self) -> Tensor:
@@ -1057,9 +1067,11 @@ class Tensor:
     def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
         """A copy of what `narrow` returns a view of."""
     @property
-    def nbytes(self) -> _int: ...
+    def nbytes(self) -> _int:
+        """Bytes of all elements."""
     @property
-    def ndim(self) -> _int: ...
+    def ndim(self) -> _int:
+        """The number of dimensions."""
     def ndimension(self) -> _int:
         """The number of dimensions."""
     def ne(self, other: _Operand) -> Tensor:
@@ -1176,13 +1188,16 @@ class Tensor:
     def outer(self, vec2: Tensor) -> Tensor:
         """The products of every element of one vector with every element of another."""
     @property
-    def output_nr(self) -> _int: ...
+    def output_nr(self) -> _int:
+        """Which of the results of its operation this tensor is."""
     def permute(self, *dims: _Sizes, **words: Any) -> Tensor:
         """The dimensions in another order."""
-    def pin_memory(self, device: _Device | None = None) -> Tensor: ...
+    def pin_memory(self, device: _Device | None = None) -> Tensor:
+        """The tensor itself: there is no other device to copy to."""
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """The pseudo-inverse: the older name of `linalg.pinv`."""
-    def polygamma(self, n: Any) -> Tensor: ...
+    def polygamma(self, n: _int) -> Tensor:
+        """The n-th derivative of digamma."""
     def polygamma_(self, n: _int) -> Tensor:
         """`polygamma`, written into this tensor's own memory."""
     def positive(self) -> Tensor:
@@ -1266,7 +1281,8 @@ class Tensor:
     ) -> Tensor:
         """Each element (of the flat tensor), or each part along `dim`, so many times in a row."""
     @property
-    def requires_grad(self) -> _bool: ...
+    def requires_grad(self) -> _bool:
+        """Whether operations on this tensor are logged, so that they can be differentiated."""
     @requires_grad.setter
     def requires_grad(self, value: _bool) -> None: ...
     def requires_grad_(self, requires_grad: _bool = True) -> Tensor:
@@ -1283,12 +1299,15 @@ class Tensor:
         """The tensor in another shape of as many elements."""
     def resize_as_(self, other: Tensor, memory_format: Any = None) -> Tensor:
         """`resize_` to the sizes of another tensor."""
-    def resolve_conj(self) -> Tensor: ...
-    def resolve_neg(self) -> Tensor: ...
+    def resolve_conj(self) -> Tensor:
+        """The tensor itself: conjugates are computed at once."""
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself: negatives are computed at once."""
     def retain_grad(self) -> None:
         """Let backward passes fill `grad` of this tensor although it is not a leaf."""
     @property
-    def retains_grad(self) -> _bool: ...
+    def retains_grad(self) -> _bool:
+        """Whether backward passes fill `grad` although this tensor is no leaf."""
     def roll(self, shifts: _Sizes, dims: _Sizes | None = None) -> Tensor:
         """The elements shifted along dimensions; those beyond one end come back at the other."""
     def rot90(self, k: _int = 1, dims: _Sizes = (0, 1)) -> Tensor:
@@ -1350,8 +1369,10 @@ class Tensor:
     def sgn_(self) -> Tensor:
         """`sgn`, written into this tensor's own memory."""
     @property
-    def shape(self) -> Size: ...
-    def share_memory_(self) -> Tensor: ...
+    def shape(self) -> Size:
+        """The sizes of the dimensions."""
+    def share_memory_(self) -> Tensor:
+        """The tensor itself: threads share memory as it is."""
     def short(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int16."""
     def sigmoid(self) -> Tensor:
@@ -1369,7 +1390,7 @@ class Tensor:
     def sin_(self) -> Tensor:
         """`sin`, written into this tensor's own memory."""
     def sinc(self) -> Tensor:
-        """sin(pi x) / (pi x) of each element, and 1 at 0."""
+        """`sin(pi x) / (pi x)` of each element, and 1 at 0."""
     def sinc_(self) -> Tensor:
         """`sinc`, written into this tensor's own memory."""
     def sinh(self) -> Tensor:
@@ -1717,7 +1738,8 @@ class Tensor:
         self, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
     ) -> tuple[Tensor, ...]:
         """`tensor_split` along dimension 0, evenly where a number of parts is given."""
-    def where(self, condition: Tensor, other: _Operand) -> Tensor: ...
+    def where(self, condition: Tensor, other: _Operand) -> Tensor:
+        """This tensor where the condition holds, else `other`."""
     def xlogy(self, other: _Operand) -> Tensor:
         """`x * log(y)`, and 0 where x is 0."""
     def xlogy_(self, other: _Operand) -> Tensor:

@@ -38,11 +38,35 @@ def save(
 ) -> None:
     """Write tensors, plain values, and containers of them to a file.
 
-    obj: a tensor, a number, text, bytes, a dtype, a device, None; or lists, tuples, sets, dicts,
-    OrderedDicts and Counters of them, as state dicts are. f: a path, or a file open for writing.
-    A path that ends in ".safetensors" gets a dict of tensors in that format. Tensors that share
-    memory do so when they are loaded. TypeError for other objects: their loading would run code.
-    The parameters from pickle_module on are PyTorch's; they change nothing.
+    Tensors that share memory do so when they are loaded.
+
+    Parameters
+    ----------
+    obj : object
+        A tensor, a number, text, bytes, a dtype, a device, None; or lists, tuples, sets, dicts,
+        OrderedDicts and Counters of them, as state dicts are.
+    f : str, path or file
+        A path, or a file open for writing. A path that ends in ".safetensors" gets a dict of
+        tensors in that format.
+    pickle_module : object, optional
+        PyTorch's parameter, which changes nothing.
+    pickle_protocol : int, default 2
+        The same.
+    _use_new_zipfile_serialization : bool, default True
+        The same.
+
+    Raises
+    ------
+    TypeError
+        For other objects: their loading would run code.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.save({"weight": torch.ones(2)}, file)
+    >>> torch.load(io.BytesIO(file.getvalue()))
+    {'weight': tensor([1., 1.])}
     """
     named = isinstance(f, (str, os.PathLike))
     if named and os.fspath(f).endswith(SUFFIX):  # type: ignore[arg-type]
@@ -68,10 +92,39 @@ def load(
 ) -> Any:
     """What `save` wrote to a file, or PyTorch did.
 
-    f: a path, or a file open for reading. map_location: "cpu", for tensors that were saved on
-    another device; or a dict or a function that gives it. weights_only: nothing but tensors,
-    containers and plain values is ever loaded, also for False. UnpicklingError for a file that
-    holds anything else, or is of no known format.
+    Parameters
+    ----------
+    f : str, path or file
+        A path, or a file open for reading.
+    map_location : str, device, dict or callable, optional
+        "cpu", for tensors that were saved on another device; or a dict or a function that gives
+        it.
+    pickle_module : object, optional
+        PyTorch's parameter, which changes nothing.
+    weights_only : bool, optional
+        Changes nothing: nothing but tensors, containers and plain values is ever loaded.
+    mmap : bool, optional
+        PyTorch's parameter, which changes nothing.
+    **pickle_load_args : object
+        The same.
+
+    Returns
+    -------
+    object
+        What was written.
+
+    Raises
+    ------
+    pickle.UnpicklingError
+        If the file holds anything else, or is of no known format.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.save(torch.ones(2), file)
+    >>> torch.load(io.BytesIO(file.getvalue()))
+    tensor([1., 1.])
     """
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as file:

@@ -470,7 +470,14 @@ def _written(word: str, call: Operation) -> Operation:
         return call(input, *args, **kwargs, inplace=True)
 
     within.__name__ = within.__qualname__ = word
-    within.__doc__ = f"`{word[:-1]}`, written into its argument."
+    within.__doc__ = told(
+        f"`{word[:-1]}`, written into its argument.",
+        f"nn.functional.{word}(torch.tensor([2.0]))",
+        f"tensor([{'1' if word == 'hardtanh_' else '2'}.])",
+        returns="Tensor\n    The argument itself.",
+        parameters=f"*args : object\n    The other arguments of `{word[:-1]}`.\n"
+        "**kwargs : object\n    The same by name.",
+    )
     return within
 
 

@@ -369,9 +369,20 @@ def where(condition: Value, input: Value = None, other: Value = None) -> Value:
 
 
 register(method=False, replaces=where)(settling(short_where(where), where.trace))  # type: ignore[attr-defined]
-operation("WhereBackward0", function=False, name="where", settles=True)(
-    lambda input, condition, other: _chosen(condition, input, other)
-)
+
+
+@operation("WhereBackward0", function=False, name="where", settles=True)
+def _where_of(input: Value, condition: Value, other: Value) -> Value:
+    """This tensor where the condition holds, else `other`.
+
+    Parameters
+    ----------
+    condition : Tensor
+        Truth values; the shapes broadcast.
+    other : Tensor or number
+        What is taken elsewhere.
+    """
+    return _chosen(condition, input, other)
 
 
 def _positions(x: Value) -> Value:

@@ -499,12 +499,33 @@ def polygamma(n: int, input: Value) -> Value:
     return special.polygamma(floating(input), n)
 
 
-register("polygamma", function=False)(lambda self, n: polygamma(n, self))
+@register("polygamma", function=False)
+def _polygamma_of(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of digamma.
+
+    Parameters
+    ----------
+    n : int
+        The order of the derivative, from 0 on.
+
+    Returns
+    -------
+    Tensor
+        A value for each element.
+    """
+    made: Tensor = polygamma(n, self)
+    return made
 
 
 @register(function=False)
 def polygamma_(self: Tensor, n: int) -> Tensor:
-    """`polygamma`, written into this tensor's own memory."""
+    """`polygamma`, written into this tensor's own memory.
+
+    Parameters
+    ----------
+    n : int
+        The order of the derivative, from 0 on.
+    """
     return self.copy_(polygamma(n, self))
 
 

@@ -380,15 +380,61 @@ _SHORT: dict[str, Callable[..., Any]] = {
     "__int__": lambda self: int(_as_real(self, "int64_t")),
     "__float__": lambda self: float(_as_real(self, "double")),
     "__complex__": lambda self: complex(_as_number(self)),
-    "pin_memory": lambda self, device=None: self,
-    "share_memory_": lambda self: self,
-    "is_pinned": lambda self, device=None: False,
-    "is_shared": lambda self: False,
-    "resolve_conj": lambda self: self,
-    "resolve_neg": lambda self: self,
 }
 for _word, _method in _SHORT.items():
     register(_word, function=False)(_method)
+
+_ITSELF = "\n\nReturns\n-------\nTensor\n    This tensor itself."
+
+
+def _declare_itself(word: str, why: str) -> None:
+    def itself(self: Tensor) -> Tensor:
+        return self
+
+    itself.__name__ = itself.__qualname__ = word
+    itself.__doc__ = f"The tensor itself: {why}.{_ITSELF}"
+    register(function=False)(itself)
+
+
+_declare_itself("share_memory_", "threads share memory as it is")
+_declare_itself("resolve_conj", "conjugates are computed at once")
+_declare_itself("resolve_neg", "negatives are computed at once")
+
+
+@register(function=False)
+def pin_memory(self: Tensor, device: Device = None) -> Tensor:
+    """The tensor itself: there is no other device to copy to.
+
+    Parameters
+    ----------
+    device : device or str, optional
+        Changes nothing.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
+    return self
+
+
+@register(function=False)
+def is_pinned(self: Tensor, device: Device = None) -> bool:
+    """False: there is no other device to copy to.
+
+    Parameters
+    ----------
+    device : device or str, optional
+        Changes nothing.
+    """
+    return False
+
+
+@register(function=False)
+def is_shared(self: Tensor) -> bool:
+    """False: memory belongs to this process."""
+    return False
+
 
 # Kinds of tensors that PyTorch has and this layer has not.
 for _word in ("cuda", "sparse", "quantized", "meta", "mkldnn", "mps", "nested"):

@@ -69,11 +69,6 @@ def numel(input: Tensor) -> int:
 def is_nonzero(self: Tensor) -> bool:
     """Whether the one element of a tensor is not zero.
 
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of one element.
-
     Raises
     ------
     RuntimeError

@@ -14,6 +14,7 @@ from tapegrad._core.types import Function, Tree, Value
 from tapegrad.torch._graph.versions import count_write, share_version
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating
+from tapegrad.torch._ops.sections import told
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch._tensor.writes import check_writable
 from tapegrad.torch._types import Dim, Sizes
@@ -53,8 +54,22 @@ def _detach_(input: Tensor) -> Tensor:
     return input.detach_()
 
 
-for _word in ("resolve_conj", "resolve_neg"):  # nothing is conjugated or negated later
-    register(_word, method=False)(lambda input: input)
+def _declare_itself(word: str, what: str) -> None:
+    def itself(input: Tensor) -> Tensor:
+        return input
+
+    itself.__name__ = itself.__qualname__ = word
+    itself.__doc__ = told(
+        f"The tensor itself: {what} are computed at once.",
+        f"{word}(torch.tensor([1.0]))",
+        "tensor([1.])",
+        returns="Tensor\n    `input` itself.",
+    )
+    register(method=False)(itself)
+
+
+_declare_itself("resolve_conj", "conjugates")
+_declare_itself("resolve_neg", "negatives")
 
 
 @register(function=False)

@@ -18,6 +18,7 @@ SPACES = {
     "Tensor": vars(torch.Tensor),
     "linalg": {name: getattr(torch.linalg, name) for name in torch.linalg.__all__},
     "fft": {name: getattr(torch.fft, name) for name in torch.fft.__all__},
+    "functional": vars(torch.nn.functional),
     "special": {name: getattr(torch.special, name) for name in torch.special.__all__},
 }
 

@@ -64,19 +64,7 @@ def restore(before: Mode | None) -> None:
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations of this thread are logged, so that they can be differentiated.
-
-    Returns
-    -------
-    bool
-        Whether it is so.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
-    >>> torch.is_grad_enabled()
-    True
-    """
+    """Whether operations of this thread are logged, so that they can be differentiated."""
     mode = MODE.get()
     return mode is None or mode.grad
 
@@ -88,19 +76,7 @@ def is_logging() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether inference mode is on in this thread.
-
-    Returns
-    -------
-    bool
-        Whether it is so.
-
-    Examples
-    --------
-    >>> import tapegrad.torch as torch
-    >>> torch.is_inference_mode_enabled()
-    False
-    """
+    """Whether inference mode is on in this thread."""
     mode = MODE.get()
     return mode is not None and mode.inference
 
@@ -121,12 +97,12 @@ class Manager:
         restore(self.before.pop())
 
     def clone(self) -> Manager:
-        """Another manager of the same kind: each call of a decorated function enters a new one.
+        """Another manager of the same kind.
 
         Returns
         -------
         Manager
-            The other manager.
+            Entered once; each call of a decorated function enters one of its own.
         """
         return type(self)()
 
@@ -194,17 +170,20 @@ class no_grad(Manager, metaclass=_Bare):
     Parameters
     ----------
     *args : callable
-        The function, where it decorates without parentheses.
+        As `@torch.no_grad`, without parentheses, the function that it decorates; else nothing.
     **kwargs : object
-        None are taken.
+        Nothing.
+
+    See Also
+    --------
+    inference_mode : Whose tensors can never be part of a graph.
 
     Examples
     --------
     >>> import tapegrad.torch as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.no_grad():
-    ...     y = 2 * x
-    >>> y.requires_grad
+    ...     (2 * x).requires_grad
     False
     """
 
@@ -221,17 +200,16 @@ class enable_grad(Manager, metaclass=_Bare):
     Parameters
     ----------
     *args : callable
-        The function, where it decorates without parentheses.
+        As `@torch.enable_grad`, without parentheses, the function that it decorates; else nothing.
     **kwargs : object
-        None are taken.
+        Nothing.
 
     Examples
     --------
     >>> import tapegrad.torch as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.no_grad(), torch.enable_grad():
-    ...     y = 2 * x
-    >>> y.requires_grad
+    ...     (2 * x).requires_grad
     True
     """
 
@@ -249,9 +227,12 @@ class set_grad_enabled(Manager):
     Examples
     --------
     >>> import tapegrad.torch as torch
+    >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.set_grad_enabled(False):
-    ...     torch.is_grad_enabled()
+    ...     (2 * x).requires_grad
     False
+    >>> (2 * x).requires_grad
+    True
     """
 
     def __init__(self, mode: bool) -> None:
@@ -281,14 +262,15 @@ class inference_mode(Manager):
 
     Parameters
     ----------
-    mode : bool or callable, default True
-        Whether the mode is on; or the function, where it decorates without parentheses.
+    mode : bool, default True
+        False for the opposite: operations are logged. As `@torch.inference_mode` the function.
 
     Examples
     --------
     >>> import tapegrad.torch as torch
     >>> with torch.inference_mode():
-    ...     torch.ones(2).is_inference()
+    ...     x = torch.ones(2)
+    >>> x.is_inference()
     True
     """
 

@@ -45,28 +45,35 @@ def save(
     obj : object
         A tensor, a number, text, bytes, a dtype, a device, None; or lists, tuples, sets, dicts,
         OrderedDicts and Counters of them, as state dicts are.
-    f : str, path or file
+    f : path or file
         A path, or a file open for writing. A path that ends in ".safetensors" gets a dict of
         tensors in that format.
     pickle_module : object, optional
-        PyTorch's parameter, which changes nothing.
+        Ignored.
     pickle_protocol : int, default 2
-        The same.
+        Ignored.
     _use_new_zipfile_serialization : bool, default True
-        The same.
+        Ignored.
 
     Raises
     ------
     TypeError
         For other objects: their loading would run code.
 
+    See Also
+    --------
+    load : Reads such files.
+
     Examples
     --------
+    >>> import tapegrad.torch as torch
     >>> import io
     >>> file = io.BytesIO()
-    >>> torch.save({"weight": torch.ones(2)}, file)
-    >>> torch.load(io.BytesIO(file.getvalue()))
-    {'weight': tensor([1., 1.])}
+    >>> torch.save({"w": torch.ones(2)}, file)
+    >>> file.seek(0)
+    0
+    >>> torch.load(file)
+    {'w': tensor([1., 1.])}
     """
     named = isinstance(f, (str, os.PathLike))
     if named and os.fspath(f).endswith(SUFFIX):  # type: ignore[arg-type]
@@ -94,37 +101,45 @@ def load(
 
     Parameters
     ----------
-    f : str, path or file
+    f : path or file
         A path, or a file open for reading.
     map_location : str, device, dict or callable, optional
         "cpu", for tensors that were saved on another device; or a dict or a function that gives
         it.
     pickle_module : object, optional
-        PyTorch's parameter, which changes nothing.
+        Ignored.
     weights_only : bool, optional
-        Changes nothing: nothing but tensors, containers and plain values is ever loaded.
+        Ignored: nothing but tensors, containers and plain values is ever loaded.
     mmap : bool, optional
-        PyTorch's parameter, which changes nothing.
+        Ignored.
     **pickle_load_args : object
-        The same.
+        Ignored.
 
     Returns
     -------
     object
-        What was written.
+        The value.
 
     Raises
     ------
     pickle.UnpicklingError
-        If the file holds anything else, or is of no known format.
+        For a file that holds anything else, is of no known format, or damaged.
+    AttributeError
+        If `f` is neither a path nor a file.
+
+    See Also
+    --------
+    save : Writes such files.
 
     Examples
     --------
+    >>> import tapegrad.torch as torch
     >>> import io
     >>> file = io.BytesIO()
-    >>> torch.save(torch.ones(2), file)
-    >>> torch.load(io.BytesIO(file.getvalue()))
-    tensor([1., 1.])
+    >>> torch.save([torch.arange(3), "a"], file)
+    >>> position = file.seek(0)
+    >>> torch.load(file)
+    [tensor([0, 1, 2]), 'a']
     """
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as file:
@@ -173,7 +188,26 @@ def _location(map_location: MapLocation) -> Callable[[str], str]:
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """TypeError: there is nothing that a file may call."""
+    """Raise TypeError: there is nothing that a file may call.
+
+    Parameters
+    ----------
+    safe_globals : list
+        Ignored.
+
+    Raises
+    ------
+    TypeError
+        In every call.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.serialization.add_safe_globals([])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    TypeError: torch.serialization.add_safe_globals: files are loaded without calling anything...
+    """
     raise TypeError(
         "torch.serialization.add_safe_globals: files are loaded without calling anything. Save "
         "state dicts: tensors, containers and plain values."
@@ -181,7 +215,19 @@ def add_safe_globals(safe_globals: list[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """The objects that files may call beside the usual ones: none."""
+    """The objects that files may call beside the usual ones.
+
+    Returns
+    -------
+    list
+        None of them: it is empty.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.serialization.get_safe_globals()
+    []
+    """
     return []
 
 

@@ -219,10 +219,25 @@ def linear(input: TensorLike, weight: TensorLike, bias: TensorLike = None) -> Te
     input: (..., n). weight: (m, n), or (n). bias: (m), or None. Returns (..., m). RuntimeError
     where shapes or dtypes do not fit.
 
+    Parameters
+    ----------
+    input : Tensor
+        (..., n).
+    weight : Tensor
+        A matrix (m, n), or a vector (n).
+    bias : Tensor, optional
+        What is added (m).
+
+    Returns
+    -------
+    Tensor
+        (..., m).
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
-    >>> torch.nn.functional.linear(torch.ones(2, 3), torch.ones(1, 3), torch.ones(1))
-    tensor([[4.],
-            [4.]])
+    >>> torch.nn.functional.linear(torch.tensor([1.0, 2.0]), torch.tensor([[3.0, 4.0]]))
+    tensor([11.])
     """
     if type(input) is Tensor and isinstance(bias, Tensor) and isinstance(weight, Tensor):
         x, w, b = input._value, weight._value, bias._value

@@ -299,21 +299,22 @@ Examples
 >>> torch.{word}(torch.eye(2))
 Traceback (most recent call last):
     ...
-RuntimeError: This function was deprecated since version 1.9 and is now removed. ...
+RuntimeError: {message}
 """
 
 
 def _remove(word: str) -> None:
     between = "\n" if word == "matrix_rank" else " "
+    message = (
+        f"This function was deprecated since version 1.9 and is now removed.{between}"
+        f"{_REMOVED[word]}"
+    )
 
     def removed(*_args: Any, **_kwargs: Any) -> Any:
-        raise RuntimeError(
-            "This function was deprecated since version 1.9 and is now removed."
-            f"{between}{_REMOVED[word]}"
-        )
+        raise RuntimeError(message)
 
     removed.__name__ = removed.__qualname__ = word
-    removed.__doc__ = _NOT_HERE.format(word=word)
+    removed.__doc__ = _NOT_HERE.format(word=word, message=message)
     register(word, method=word != "matrix_rank")(removed)
 
 

@@ -299,6 +299,7 @@ def _range(
 
     Examples
     --------
+    >>> import tapegrad.torch as torch
     >>> torch.range(0, 2, 0.5)
     tensor([0.0000, 0.5000, 1.0000, 1.5000, 2.0000])
     """

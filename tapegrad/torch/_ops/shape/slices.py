@@ -307,10 +307,10 @@ def _set_imaginary(self: Tensor, value: TensorLike) -> None:
     self.imag.copy_(value) if isinstance(value, Tensor) else self.imag.fill_(value)
 
 
-register("real", function=False)(property(_real, _set_real))
-register("imag", function=False)(property(_imaginary, _set_imaginary))
 register("real", method=False)(_real)
 register("imag", method=False)(_imaginary)
+register("real", function=False)(property(_real, _set_real))  # with the docstring from above
+register("imag", function=False)(property(_imaginary, _set_imaginary))
 
 
 @register(method=False)

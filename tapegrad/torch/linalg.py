@@ -104,7 +104,11 @@ def inv_ex(A: Value, *, check_errors: bool = False) -> Any:
             [0.0000, 0.2500]])
     """
     require_matrices("linalg.inv", A, square=True)
-    return return_types.linalg_inv_ex(np.linalg.inv(A), np.zeros(A.shape[:-2], np.int32))
+    message = (
+        "linalg.inv_ex: The inversion could not be completed because the input matrix is singular."
+    )
+    made = _tried(message, np.linalg.inv, A)
+    return return_types.linalg_inv_ex(made, np.zeros(A.shape[:-2], np.int32))
 
 
 @private("LinalgPinvBackward0", name="linalg_pinv")

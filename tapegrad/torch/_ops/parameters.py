@@ -114,7 +114,7 @@ MEANINGS = {
     "p": "The order of the norm.",
     "periodic": "Whether n is the length, as for `stft`; else it is one less: a symmetric window.",
     "pin_memory": "Changes nothing: there is no other device.",
-    "pivot": "Whether rows are swapped; False is an error.",
+    "pivot": "Whether rows are swapped, so that no pivot is 0 unless the matrix is singular.",
     "pivots": "The swaps of rows that the factorization returned.",
     "q": "Probabilities from 0 to 1: a number or a vector, of the dtype of `input`.",
     "rcond": "Singular values up to this times the largest count as 0.",

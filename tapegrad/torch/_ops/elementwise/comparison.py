@@ -125,7 +125,7 @@ def allclose(
     Returns
     -------
     bool
-        Whether it is so; False also for shapes that broadcast and elements that are apart.
+        Whether it is so.
 
     Examples
     --------

@@ -211,7 +211,7 @@ def ldl_factor_ex(A: Value, *, hermitian: bool = False, check_errors: bool = Fal
     A : Tensor
         Symmetric matrices (..., n, n).
     check_errors : bool, default False
-        Whether a matrix that is singular is an error.
+        Changes nothing: the codes tell.
 
     Returns
     -------

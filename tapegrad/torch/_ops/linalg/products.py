@@ -268,7 +268,7 @@ def inner(input: Value, other: Value) -> Value:
     input : Tensor
         A tensor (..., n).
     other : Tensor
-        A tensor (..., n) of the same dtype.
+        A tensor (..., n).
 
     Returns
     -------

@@ -180,7 +180,7 @@ def segment_reduce(
     lengths : Tensor, optional
         How long the segments are; several dimensions are the leading ones of `data`.
     indices : Tensor, optional
-        PyTorch's parameter, which it does not take yet.
+        PyTorch's parameter, which changes nothing.
     offsets : Tensor, optional
         Where the segments begin, and the last one ends.
     axis : int, default 0

@@ -275,7 +275,7 @@ def histc(input: Value, bins: int = 100, min: float = 0, max: float = 0) -> Valu
     Parameters
     ----------
     input : Tensor
-        Real floating numbers, of any shape.
+        Real numbers, of any shape.
     bins : int, default 100
         The number of bins.
     min : float, default 0

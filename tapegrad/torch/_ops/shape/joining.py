@@ -421,7 +421,7 @@ def repeat_interleave(
     dim : int, optional
         The dimension, counted from either end; the flat tensor unless given.
     output_size : int, optional
-        The size that comes out along `dim`, which is checked.
+        The size that comes out along `dim`; it changes nothing.
 
     Examples
     --------

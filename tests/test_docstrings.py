@@ -37,26 +37,17 @@ MODULES = [
     "tapegrad.testing.laws",
     "tapegrad.testing.strategies",
     "tapegrad.testing.machines",
-    "tapegrad.scipy.integrate",
-    "tapegrad.scipy.interpolate",
-    "tapegrad.scipy.sparse",
-    "tapegrad.scipy.stats",
     "tapegrad.torch",
     "tapegrad.torch.fft",
     "tapegrad.torch.linalg",
     "tapegrad.torch.random",
     "tapegrad.torch.special",
     "tapegrad.torch.testing",
+    "tapegrad.scipy.integrate",
+    "tapegrad.scipy.interpolate",
+    "tapegrad.scipy.sparse",
+    "tapegrad.scipy.stats",
 ]
-
-# Packages whose names stand in a namespace above them too, and are read with those of the package.
-BELOW = {
-    "tapegrad.torch": (
-        "tapegrad.torch.autograd",
-        "tapegrad.torch.func",
-        "tapegrad.torch.nn",
-    ),
-}
 
 # What the validator asks for, and nobody here has to give.
 NOT_REQUIRED = {
@@ -71,6 +62,16 @@ NOT_REQUIRED_OF_EXCEPTIONS = {
     "PR01": "programs catch them, and make none",
 }
 NOT_REQUIRED_OF_RESULTS = {"PR01": "a class with a section Attributes is what a call returns"}
+
+
+# Packages whose names stand in a namespace above them too, and are read with those of the package.
+BELOW = {
+    "tapegrad.torch": (
+        "tapegrad.torch.autograd",
+        "tapegrad.torch.func",
+        "tapegrad.torch.nn",
+    ),
+}
 
 
 # --- What is public, and ours -------------------------------------------------------------------

@@ -28,7 +28,7 @@ def manual_seed(seed: int) -> Generator:
     Examples
     --------
     >>> first = torch.manual_seed(0) and torch.rand(2)
-    >>> bool((torch.manual_seed(0) and torch.rand(2)).equal(first))
+    >>> (torch.manual_seed(0) and torch.rand(2)).equal(first)
     True
     """
     return default_generator.manual_seed(seed)

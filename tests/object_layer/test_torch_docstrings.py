@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import re
 
 import tapegrad.torch as torch
 from tapegrad.torch._ops.declare import OPERATIONS
@@ -32,6 +33,13 @@ def examples() -> dict[str, str]:
             if inspect.isfunction(value) and ">>>" in text:
                 found.setdefault(text, f"{space}.{name}")
     return found
+
+
+def test_examples_name_no_function_of_pythons_that_torch_has_too():
+    """`float` and `bool` are dtypes where the examples run in the namespace of `torch`."""
+    shadowed = re.compile(r"(?<![\w.])(float|bool|int|range|round|complex)\(")
+    lines = [line for text in examples() for line in text.splitlines() if ">>>" in line]
+    assert not [line for line in lines if shadowed.search(line)]
 
 
 def test_examples_run():

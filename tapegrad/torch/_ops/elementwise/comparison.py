@@ -170,7 +170,7 @@ def _signbit(x: Value) -> Value:
     return np.signbit(x) if x.dtype.kind == "f" else x < 0
 
 
-_ODD = '[1.0, -float("inf"), float("nan")]'
+_ODD = "[1.0, -torch.inf, torch.nan]"
 for _word, _function, _doc, _argument, _result in (
     ("isnan", np.isnan, "Where the elements are NaN.", _ODD, "[False, False,  True]"),
     ("isinf", np.isinf, "Where the elements are infinite.", _ODD, "[False,  True, False]"),
@@ -526,7 +526,7 @@ for _word, _choose, _what, _result in (
         compute.__name__ = word
         compute.__doc__ = sections.told(
             f"Elementwise the {what}.",
-            f'{word}(torch.tensor([1.0, float("nan")]), torch.tensor([3.0, 2.0]))',
+            f"{word}(torch.tensor([1.0, torch.nan]), torch.tensor([3.0, 2.0]))",
             f"tensor({result})",
         )
         operation(f"{word.capitalize()}Backward0", name=word, settles=True)(compute)

@@ -633,7 +633,7 @@ def nan_to_num(
 
     Examples
     --------
-    >>> torch.nan_to_num(torch.tensor([float("nan"), float("inf"), 1.0]), posinf=9.0)
+    >>> torch.nan_to_num(torch.tensor([torch.nan, torch.inf, 1.0]), posinf=9.0)
     tensor([0., 9., 1.])
     """
     if input.dtype.kind not in "fc":

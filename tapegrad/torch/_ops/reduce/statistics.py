@@ -81,7 +81,7 @@ def _declare_median(word: str, skip_nan: bool) -> None:
     which = " of the elements that are not NaN" if skip_nan else ""
     compute.__doc__ = told(
         f"The median{which}, of two middle ones the lower.",
-        f'{word}(torch.tensor([3.0, float("nan"), 2.0]))',
+        f"{word}(torch.tensor([3.0, torch.nan, 2.0]))",
         f"tensor({'2.' if skip_nan else 'nan'})",
         parameters="dim : int, optional\n    The dimension that is reduced; all unless given.",
         returns="Tensor or named tuple\n"
@@ -249,7 +249,7 @@ def _declare_quantile(word: str, skip_nan: bool) -> None:
     which = "n elements that are not NaN" if skip_nan else "n elements"
     compute.__doc__ = told(
         f"Those of {which} whose rank is q * (n - 1), interpolated; q from 0 to 1.",
-        f'{word}(torch.tensor([1.0, 2.0, 4.0, float("nan")]), 0.5)',
+        f"{word}(torch.tensor([1.0, 2.0, 4.0, torch.nan]), 0.5)",
         f"tensor({'2.' if skip_nan else 'nan'})",
         parameters="q : float or Tensor\n    One rank, or a vector of them.\n"
         "dim : int, optional\n"

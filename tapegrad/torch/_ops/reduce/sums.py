@@ -107,7 +107,7 @@ sum = register(replaces=_sum)(settling(_short_sum, _sum.trace))  # type: ignore[
 def nansum(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The sum of the elements that are not NaN.
 
-    >>> torch.nansum(torch.tensor([1.0, float("nan"), 3.0]))
+    >>> torch.nansum(torch.tensor([1.0, torch.nan, 3.0]))
     tensor(4.)
     """
     array = counted(input, dtype)
@@ -183,7 +183,7 @@ mean = register(replaces=_mean)(settling(_short_mean, _mean.trace))  # type: ign
 def nanmean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The mean of the elements that are not NaN.
 
-    >>> torch.nanmean(torch.tensor([1.0, float("nan"), 3.0]))
+    >>> torch.nanmean(torch.tensor([1.0, torch.nan, 3.0]))
     tensor(2.)
     """
     array = input if dtype is None else cast(input, as_numpy(dtype))

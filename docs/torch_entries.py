@@ -159,13 +159,37 @@ def defined_in(_app, space: str | None, name: str) -> str | None:
     try:
         found = inspect.unwrap(getattr(found, "func", found))
         module = inspect.getmodule(found.__code__ if inspect.isfunction(found) else found)
-        lines, first = inspect.getsourcelines(found)
+        if module is None or not module.__name__.startswith("tapegrad."):
+            return None
+        first, last = lines_of(module.__name__, found)
     except (TypeError, OSError, ValueError):
         return None
-    if module is None or not module.__name__.startswith("tapegrad."):
-        return None
-    source(module.__name__)[1].setdefault(name, ("def", first, first + len(lines) - 1))
+    source(module.__name__)[1].setdefault(name, ("def", first, last))
     return module.__name__
+
+
+@cache
+def known_lines(module: str) -> tuple[dict[int, int], dict[str, tuple[int, int]]]:
+    """The last lines of a module's definitions by their first ones, and both by the name."""
+    tags = dict(source(module)[1])
+    lines = {name: (first, last) for name, (_, first, last) in tags.items()}
+    return dict(lines.values()), lines
+
+
+def lines_of(module: str, found: Any) -> tuple[int, int]:
+    """The first and the last line of a definition.
+
+    Sphinx has read the module: `inspect` would read from its start for each class in it.
+    """
+    ends, named = known_lines(module)
+    if inspect.isfunction(found):
+        first = found.__code__.co_firstlineno
+        if first in ends:
+            return first, ends[first]
+    elif inspect.isclass(found) and found.__qualname__ in named:
+        return named[found.__qualname__]
+    lines, first = inspect.getsourcelines(found)
+    return first, first + len(lines) - 1
 
 
 def source_of(_app, module: str) -> tuple[str, dict[str, tuple[str, int, int]]] | None:

@@ -19,9 +19,11 @@ PLACE = Path(__file__).parent / "torch"
 SPACES = """
 torch torch.Tensor torch.autograd torch.autograd.forward_ad torch.autograd.functional
 torch.autograd.graph torch.autograd.profiler torch.func torch.nn torch.nn.functional torch.nn.init
-torch.nn.utils torch.nn.utils.rnn torch.nn.utils.parametrizations torch.nn.utils.parametrize
+torch.nn.parallel torch.nn.utils torch.nn.utils.rnn torch.nn.utils.parametrizations
+torch.nn.utils.parametrize
 torch.optim torch.optim.lr_scheduler torch.optim.swa_utils torch.utils.data torch.utils.checkpoint
 torch.linalg torch.fft torch.special torch.random torch.distributions torch.profiler torch.testing
+torch.amp torch.cuda
 """.split()
 
 # A page each, so that none is heavy: its title, and how the names of its namespaces begin.
@@ -34,7 +36,7 @@ PAGES = {
         tuple(
             f"torch.{name}"
             for name in "autograd func utils linalg fft special random distributions profiler "
-            "testing".split()
+            "testing amp cuda".split()
         ),
     ),
 }
@@ -85,8 +87,14 @@ def public(space: str, found: Any) -> list[str]:
     return sorted(
         name
         for name in dir(found)
-        if not name.startswith("_") and not inspect.ismodule(getattr(found, name, None))
+        if not name.startswith("_") and not is_passing(getattr(found, name, None))
     )
+
+
+def is_passing(value: Any) -> bool:
+    """Whether a name came by an import: a module, or one of `__future__` or `typing`."""
+    home = getattr(value, "__module__", None) or type(value).__module__
+    return inspect.ismodule(value) or home in ("__future__", "typing")
 
 
 def foreign(found: Any) -> bool:

@@ -153,7 +153,7 @@ def addcdiv(
     value: _Number = 1,
     out: Tensor | None = None,
 ) -> Tensor:
-    """input + value * tensor1 / tensor2."""
+    """`input + value * tensor1 / tensor2`."""
 def addcmul(
     input: Tensor,
     tensor1: Tensor,
@@ -162,7 +162,7 @@ def addcmul(
     value: _Number = 1,
     out: Tensor | None = None,
 ) -> Tensor:
-    """input + value * tensor1 * tensor2."""
+    """`input + value * tensor1 * tensor2`."""
 def addmm(
     input: Tensor,
     mat1: Tensor,
@@ -345,7 +345,7 @@ def asarray(
     copy: _bool | None = None,
     requires_grad: _bool | None = None,
 ) -> Tensor:
-    """As `as_tensor`; copy: True for a copy always, False for a ValueError where one is needed."""
+    """As `as_tensor`, with a say in whether it is copied."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle in radians whose sine is the element."""
 def asin_(input: Tensor) -> Tensor:
@@ -449,7 +449,7 @@ def bincount(
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Numbers of successes in `count` trials of probability `prob`: constants."""
 def bitwise_and(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise bitwise and of integers."""
+    """Elementwise bitwise and of integers and bools."""
 def bitwise_left_shift(
     input: Tensor, other: _Operand, *, out: Tensor | None = None
 ) -> Tensor:
@@ -457,13 +457,13 @@ def bitwise_left_shift(
 def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All bits inverted; of booleans, `not`."""
 def bitwise_or(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise bitwise or of integers."""
+    """Elementwise bitwise or of integers and bools."""
 def bitwise_right_shift(
     input: Tensor, other: _Operand, *, out: Tensor | None = None
 ) -> Tensor:
     """Elementwise bitwise right shift of integers."""
 def bitwise_xor(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise bitwise xor of integers."""
+    """Elementwise bitwise xor of integers and bools."""
 def blackman_window(
     window_length: _int,
     periodic: _bool = True,
@@ -471,7 +471,7 @@ def blackman_window(
     dtype: _dtype | None = None,
     **options: Any,
 ) -> Tensor:
-    """0.42 - 0.5 cos(2 pi k / n) + 0.08 cos(4 pi k / n)."""
+    """`0.42 - 0.5 cos(2 pi k / n) + 0.08 cos(4 pi k / n)`."""
 def block_diag(*tensors: Tensor, out: Tensor | None = None) -> Tensor:
     """Matrices along the diagonal of a matrix that is zero elsewhere."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -499,7 +499,7 @@ def can_cast(from_: _dtype, to: _dtype) -> _bool:
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All ways to take one element of each tensor, one way a row."""
 def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along one of their dimensions. RuntimeError where other sizes differ."""
+    """Tensors joined along one of their dimensions."""
 def cdist(
     x1: Tensor,
     x2: Tensor,
@@ -514,14 +514,15 @@ def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def ceil_(input: Tensor) -> Tensor:
     """`ceil`, written into this tensor's own memory."""
 def celu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
-    """x, and alpha * (e**(x / alpha) - 1) below 0."""
+    """`x`, and `alpha * (e**(x / alpha) - 1)` below 0."""
 def celu_(input: Tensor, alpha: _float = 1.0) -> Tensor:
     """`celu`, written into this tensor's own memory."""
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """`linalg.multi_dot` of matrices, its old name."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -> Tensor:
     """Channels (dimension 1) in another order: the first of each group, then the second ones."""
-def cholesky(input: Any, upper: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The older name of `linalg.cholesky`."""
 def cholesky_inverse(L: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of `L @ L.mH`."""
 def cholesky_solve(
@@ -575,11 +576,11 @@ def compiled_with_cxx11_abi(*_args: Any, **_words: Any) -> Tensor:
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A complex tensor of a real and an imaginary part."""
 def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along one of their dimensions. RuntimeError where other sizes differ."""
+    """Tensors joined along one of their dimensions."""
 def concatenate(
     tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None
 ) -> Tensor:
-    """Tensors joined along one of their dimensions. RuntimeError where other sizes differ."""
+    """Tensors joined along one of their dimensions."""
 def cond(pred: Any, true_fn: Any, false_fn: Any, operands: Sequence[Any] = ()) -> Tensor:
     """`true_fn(*operands)` where pred is true, else `false_fn(*operands)`: it runs at once."""
 def conj(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -808,11 +809,11 @@ def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
 def dsplit(
     input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
 ) -> tuple[Tensor, ...]:
-    """`tensor_split` along a fixed dimension, evenly."""
+    """`tensor_split` along dimension 2, evenly where a number of parts is given."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along dimension 2."""
 def eig(*_args: Any, **_kwargs: Any) -> Tensor:
-    """RuntimeError, as in PyTorch, which has removed it: see `linalg.eig`."""
+    """RuntimeError, as in PyTorch, which has removed it: see `linalg`."""
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Sums of products of tensors, by letters for their dimensions: `einsum("ij,jk->ik", x, y)`."""
 def embedding(
@@ -904,7 +905,7 @@ def erfc_(input: Tensor) -> Tensor:
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of erf of each element."""
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """e to the power of each element."""
+    """`e` to the power of each element."""
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """2 to the power of each element."""
 def exp2_(input: Tensor) -> Tensor:
@@ -914,7 +915,7 @@ def exp_(input: Tensor) -> Tensor:
 def expand_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
     """A copy of what `expand` returns a view of."""
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """exp(x) - 1 of each element, exact to rounding near 0."""
+    """`exp(x) - 1` of each element, exact to rounding near 0."""
 def expm1_(input: Tensor) -> Tensor:
     """`expm1`, written into this tensor's own memory."""
 def eye(
@@ -1112,7 +1113,7 @@ def hamming_window(
     dtype: _dtype | None = None,
     **options: Any,
 ) -> Tensor:
-    """alpha - beta cos(2 pi k / n)."""
+    """`alpha - beta cos(2 pi k / n)`."""
 def hann_window(
     window_length: _int,
     periodic: _bool = True,
@@ -1120,9 +1121,9 @@ def hann_window(
     dtype: _dtype | None = None,
     **options: Any,
 ) -> Tensor:
-    """sin(pi k / n) ** 2. periodic: n is the length, else one less."""
+    """`sin(pi k / n) ** 2`."""
 def hardshrink(input: Tensor, lambd: _float = 0.5, *, out: Tensor | None = None) -> Tensor:
-    """x, but 0 where |x| is at most lambd."""
+    """`x`, but 0 where |x| is at most lambd."""
 has_lapack: _bool
 has_mkl: _bool
 has_openmp: _bool
@@ -1163,11 +1164,11 @@ def histogramdd(
 def hsplit(
     input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
 ) -> tuple[Tensor, ...]:
-    """`tensor_split` along a fixed dimension, evenly."""
+    """`tensor_split` along dimension 0, 1 of matrices, evenly where a number of parts is given."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along dimension 1, vectors along 0."""
 def hypot(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """sqrt(input**2 + other**2)."""
+    """`sqrt(input**2 + other**2)`."""
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind, of order 0."""
 def i0_(input: Tensor) -> Tensor:
@@ -1204,7 +1205,7 @@ def index_put(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """`input[indices] = values`; accumulate: add them, also where a position occurs twice."""
+    """The tensor after `input[indices] = values`."""
 def index_put_(
     input: Tensor, indices: Sequence[Tensor], values: _Operand, accumulate: _bool = False
 ) -> Tensor:
@@ -1233,7 +1234,7 @@ def inner(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tenso
 def instance_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
     """Each channel of each example with mean 0 and variance 1, times weight plus bias."""
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of a square matrix, or of each of a stack; LinAlgError if it is singular."""
+    """The inverse of a square matrix, or of each of a stack."""
 def is_autocast_cache_enabled() -> _bool:
     """What was set last; True at first."""
 def is_autocast_cpu_enabled() -> _bool:
@@ -1259,7 +1260,7 @@ def is_inference(input: Tensor) -> _bool:
 def is_neg(self: Tensor) -> _bool:
     """False: negatives are computed at once."""
 def is_nonzero(self: Tensor) -> _bool:
-    """Whether the one element of a tensor is not zero; RuntimeError for more elements."""
+    """Whether the one element of a tensor is not zero."""
 def is_same_size(self: Tensor, other: Tensor) -> _bool:
     """Whether two tensors have the same shape."""
 def is_signed(self: Tensor) -> _bool:
@@ -1283,7 +1284,7 @@ def isclose(
 ) -> Tensor:
     """Where `|input - other| <= atol + rtol * |other|`."""
 def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise isfinite."""
+    """Where the elements are neither infinite nor NaN."""
 def isin(
     elements: Tensor,
     test_elements: Tensor,
@@ -1294,15 +1295,15 @@ def isin(
 ) -> Tensor:
     """Where an element is among the test elements."""
 def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise isinf."""
+    """Where the elements are infinite."""
 def isnan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise isnan."""
+    """Where the elements are NaN."""
 def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise isneginf."""
+    """Where the elements are minus infinity."""
 def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise isposinf."""
+    """Where the elements are plus infinity."""
 def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise isreal."""
+    """Where the elements have no imaginary part."""
 def istft(
     input: Tensor,
     n_fft: _int,
@@ -1324,7 +1325,7 @@ def kaiser_window(
     dtype: _dtype | None = None,
     **options: Any,
 ) -> Tensor:
-    """i0(beta sqrt(1 - (2 k / n - 1) ** 2)) / i0(beta)."""
+    """`i0(beta sqrt(1 - (2 k / n - 1) ** 2)) / i0(beta)`."""
 def kl_div(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
     """`nn.functional.kl_div`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
 def kron(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -1340,7 +1341,7 @@ def lcm(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
 def lcm_(input: Tensor, other: _Operand) -> Tensor:
     """`lcm`, written into this tensor's own memory."""
 def ldexp(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """input * 2**other."""
+    """`input * 2**other`."""
 def ldexp_(input: Tensor, other: _Operand) -> Tensor:
     """`ldexp`, written into this tensor's own memory."""
 def le(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -1348,7 +1349,7 @@ def le(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
 def lerp(
     input: Tensor, end: _Operand, weight: _Operand, *, out: Tensor | None = None
 ) -> Tensor:
-    """input + weight * (end - input)."""
+    """`input + weight * (end - input)`."""
 def less(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise `input < other`."""
 def less_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -1386,7 +1387,7 @@ def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def log10_(input: Tensor) -> Tensor:
     """`log10`, written into this tensor's own memory."""
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log(1 + x) of each element, exact to rounding near 0."""
+    """`log(1 + x)` of each element, exact to rounding near 0."""
 def log1p_(input: Tensor) -> Tensor:
     """`log1p`, written into this tensor's own memory."""
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1398,13 +1399,13 @@ def log_(input: Tensor) -> Tensor:
 def log_softmax(
     input: Tensor, dim: _Sizes, dtype: _dtype | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """log(softmax(x)), without overflow."""
+    """`log(softmax(x))`, without overflow."""
 def logaddexp(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """log(e**x + e**y)."""
+    """`log(e**x + e**y)`."""
 def logaddexp2(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """log2(2**x + 2**y)."""
+    """`log2(2**x + 2**y)`."""
 def logcumsumexp(input: Tensor, dim: _Sizes, *, out: Tensor | None = None) -> Tensor:
-    """log(cumsum(exp(x))) along a dimension, without overflow."""
+    """`log(cumsum(exp(x)))` along a dimension, without overflow."""
 def logdet(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the determinant: NaN where that is negative."""
 def logical_and(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -1416,7 +1417,7 @@ def logical_or(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> 
 def logical_xor(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise xor of truth values; numbers but 0 are true."""
 def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """log(x / (1 - x)); with eps, of x clamped to [eps, 1 - eps]."""
+    """`log(x / (1 - x))`; with eps, of x clamped to [eps, 1 - eps]."""
 def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
     """`logit`, written into this tensor's own memory."""
 def logspace(
@@ -1437,7 +1438,7 @@ def logspace(
 def logsumexp(
     input: Tensor, dim: _Sizes, keepdim: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
-    """log(sum(exp(x))) along dimensions, without overflow."""
+    """`log(sum(exp(x)))` along dimensions, without overflow."""
 def lstm(
     input: Tensor, hx: Any, params: Any, *options: Any, **words: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -1452,7 +1453,7 @@ def lstm_cell(
 ) -> tuple[Tensor, Tensor]:
     """One step of LSTM: the new state, for an LSTM (h, c)."""
 def lstsq(*_args: Any, **_kwargs: Any) -> Tensor:
-    """RuntimeError, as in PyTorch, which has removed it: see `linalg.lstsq`."""
+    """RuntimeError, as in PyTorch, which has removed it: see `linalg`."""
 def lt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise `input < other`."""
 def lu(
@@ -1491,14 +1492,14 @@ def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied n times; of its inverse where n is negative."""
 def matrix_rank(*_args: Any, **_kwargs: Any) -> Tensor:
-    """RuntimeError, as in PyTorch, which has removed it: see `linalg.matrix_rank`."""
+    """RuntimeError, as in PyTorch, which has removed it: see `linalg`."""
 @overload
 def max(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def max(input: Tensor, dim: _int, keepdim: _bool = False) -> return_types.max: ...
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The largest element of all; with `dim` a named tuple (values, indices) along it; with another tensor elementwise."""
+    """The largest element of all, or along a dimension; or elementwise, of two tensors."""
 @overload
 def max_pool1d(
     input: Tensor,
@@ -1561,12 +1562,12 @@ def mean(
     dtype: _dtype | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The mean of all elements, or along dimensions; RuntimeError for integers without dtype=."""
+    """The mean of all elements, or along dimensions."""
 @overload
 def median(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def median(input: Tensor, dim: _int, keepdim: _bool = False) -> return_types.median:
-    """The median, of two middle elements the lower; with `dim` a named tuple (values, indices)."""
+    """The median, of two middle ones the lower."""
 @overload
 def meshgrid(*tensors: Tensor, indexing: _str | None = None) -> tuple[Tensor, ...]: ...
 @overload
@@ -1580,7 +1581,7 @@ def min(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def min(input: Tensor, dim: _int, keepdim: _bool = False) -> return_types.min: ...
 @overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The smallest element of all; with `dim` a named tuple (values, indices) along it; with another tensor elementwise."""
+    """The smallest element of all, or along a dimension; or elementwise, of two tensors."""
 def minimum(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise the smaller of two; NaN where either is."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1639,7 +1640,7 @@ def nanmean(
 def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False) -> return_types.nanmedian:
-    """The median, of two middle elements the lower; with `dim` a named tuple (values, indices)."""
+    """The median of the elements that are not NaN, of two middle ones the lower."""
 def nanquantile(
     input: Tensor,
     q: Tensor | _float,
@@ -1649,7 +1650,7 @@ def nanquantile(
     interpolation: _str = 'linear',
     out: Tensor | None = None,
 ) -> Tensor:
-    """The elements of rank q * (n - 1), interpolated; q from 0 to 1."""
+    """Those of n elements that are not NaN whose rank is q * (n - 1), interpolated; q from 0 to 1."""
 def nansum(
     input: Tensor,
     dim: _Sizes | None = None,
@@ -1789,7 +1790,7 @@ def ormqr(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Q @ other, or other @ Q if not left, for the square Q of reflections; Q.mH if transpose."""
+    """`Q @ other`, or `other @ Q` if not left, for the square Q of reflections."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of every element of one vector with every element of another."""
 def pairwise_distance(
@@ -1833,7 +1834,7 @@ def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input ** exponent`."""
 def prelu(input: Tensor, weight: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """x, and weight * x below 0: one weight, or one a channel (dimension 1)."""
+    """`x`, and `weight * x` below 0: one weight, or one a channel (dimension 1)."""
 def prod(
     input: Tensor,
     dim: _Sizes | None = None,
@@ -1865,7 +1866,7 @@ def quantile(
     interpolation: _str = 'linear',
     out: Tensor | None = None,
 ) -> Tensor:
-    """The elements of rank q * (n - 1), interpolated; q from 0 to 1."""
+    """Those of n elements whose rank is q * (n - 1), interpolated; q from 0 to 1."""
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees."""
 def rad2deg_(input: Tensor) -> Tensor:
@@ -2014,7 +2015,7 @@ def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def reciprocal_(input: Tensor) -> Tensor:
     """`reciprocal`, written into this tensor's own memory."""
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """max(x, 0); the gradient at 0 is 0."""
+    """`max(x, 0)`; the gradient at 0 is 0."""
 def relu_(input: Tensor) -> Tensor:
     """`relu`, written into this tensor's own memory."""
 def remainder(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -2034,8 +2035,10 @@ def repeat_interleave(
     """Each element (of the flat tensor), or each part along `dim`, so many times in a row."""
 def reshape(input: Tensor, *shape: _Sizes, **words: Any) -> Tensor:
     """A view in another shape, of which one size may be -1; a copy where memory does not allow it."""
-def resolve_conj(input: Any) -> Tensor: ...
-def resolve_neg(input: Any) -> Tensor: ...
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugates are computed at once."""
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negatives are computed at once."""
 def result_type(tensor1: _Operand, tensor2: _Operand) -> _dtype:
     """The dtype that two tensors or numbers come to have in an operation together."""
 def rms_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
@@ -2087,7 +2090,7 @@ def rrelu(
     training: _bool = False,
     inplace: _bool = False,
 ) -> Tensor:
-    """leaky_relu with slopes drawn between two numbers; without training their mean."""
+    """Leaky relu with slopes drawn between two numbers; without training their mean."""
 def rrelu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """`rrelu`, written into its argument."""
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -2143,7 +2146,7 @@ def scatter_reduce(
     include_self: _bool = True,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Elements of src combined at the positions in `index`: sum, prod, mean, amax or amin."""
+    """Elements of src combined at the positions in `index`; those at no position are unchanged."""
 def searchsorted(
     sorted_sequence: Tensor,
     input: Tensor,
@@ -2179,7 +2182,7 @@ def select_scatter(
 ) -> Tensor:
     """The tensor with src at one place of a dimension."""
 def selu(input: Tensor, inplace: _bool = False) -> Tensor:
-    """elu, scaled so that it keeps mean 0 and variance 1."""
+    """`elu`, scaled so that it keeps mean 0 and variance 1."""
 def selu_(input: Tensor) -> Tensor:
     """`selu`, written into this tensor's own memory."""
 def set_autocast_cache_enabled(enabled: _bool) -> None:
@@ -2203,7 +2206,7 @@ def set_autocast_xla_dtype(dtype: _dtype) -> None:
 def set_autocast_xla_enabled(enabled: _bool) -> None:
     """The older form of the function of a device type, for 'xla'."""
 def set_default_device(device: _Device | None = None) -> None:
-    """Check that the device is the CPU, which all tensors are on; RuntimeError for another."""
+    """Check that the device is the CPU, which all tensors are on."""
 def set_default_tensor_type(t: _dtype | _str | None) -> None:
     """Older name of `set_default_dtype`, for a type of tensors."""
 def set_deterministic_debug_mode(debug_mode: _int | _str) -> None:
@@ -2232,13 +2235,13 @@ def sigmoid_(input: Tensor) -> Tensor:
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1; a derivative of 0."""
 def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elementwise signbit."""
+    """Where the sign is a minus, that of -0.0 too."""
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sine of each element, in radians."""
 def sin_(input: Tensor) -> Tensor:
     """`sin`, written into this tensor's own memory."""
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """sin(pi x) / (pi x) of each element, and 1 at 0."""
+    """`sin(pi x) / (pi x)` of each element, and 1 at 0."""
 def sinc_(input: Tensor) -> Tensor:
     """`sinc`, written into this tensor's own memory."""
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -2278,9 +2281,9 @@ def slogdet(input: Tensor) -> return_types.slogdet:
 def softmax(
     input: Tensor, dim: _Sizes, dtype: _dtype | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """exp(x) over its sum along a dimension."""
+    """`exp(x)` over its sum along a dimension."""
 def solve(*_args: Any, **_kwargs: Any) -> Tensor:
-    """RuntimeError, as in PyTorch, which has removed it: see `linalg.solve`."""
+    """RuntimeError, as in PyTorch, which has removed it: see `linalg`."""
 def sort(
     input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool | None = None
 ) -> return_types.sort:
@@ -2302,7 +2305,7 @@ def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sqrt_(input: Tensor) -> Tensor:
     """`sqrt`, written into this tensor's own memory."""
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """x * x."""
+    """`x * x` of each element."""
 def square_(input: Tensor) -> Tensor:
     """`square`, written into this tensor's own memory."""
 def squeeze(input: Tensor, dim: _Sizes | None = None) -> Tensor:
@@ -2378,7 +2381,7 @@ def sym_float(a: Any) -> _float:
 def sym_int(a: Any) -> _int:
     """A number as an int."""
 def sym_ite(b: Any, t: Any, f: Any) -> Tensor:
-    """t where b is true, else f."""
+    """`t` where b is true, else `f`."""
 def sym_max(a: Any, b: Any) -> Tensor:
     """The greater of two numbers, a float where one is."""
 def sym_min(a: Any, b: Any) -> Tensor:
@@ -2390,7 +2393,7 @@ def sym_sqrt(a: Any) -> _float:
 def sym_sum(args: Sequence[Any]) -> Tensor:
     """The sum of numbers."""
 def symeig(*_args: Any, **_kwargs: Any) -> Tensor:
-    """RuntimeError, as in PyTorch, which has removed it: see `linalg.symeig`."""
+    """RuntimeError, as in PyTorch, which has removed it: see `linalg`."""
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; a vector or a single element as it is."""
 def t_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
@@ -2423,11 +2426,11 @@ def tensor_split(
 ) -> tuple[Tensor, ...]:
     """Parts along a dimension: so many of nearly one size, or split before these indices."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
-    """Sums of products over pairs of dimensions: the last of a with the first of b, or lists."""
+    """Sums of products over pairs of dimensions: the last of `a` with the first of `b`, or lists."""
 def threshold(
     input: Tensor, threshold: _float, value: _float, inplace: _bool = False
 ) -> Tensor:
-    """x above a threshold, else a value."""
+    """`x` above a threshold, else a value."""
 def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
     """`threshold`, written into this tensor's own memory."""
 def tile(input: Tensor, *dims: _Sizes, **words: Any) -> Tensor:
@@ -2669,7 +2672,7 @@ def view_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
 def vsplit(
     input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
 ) -> tuple[Tensor, ...]:
-    """`tensor_split` along a fixed dimension, evenly."""
+    """`tensor_split` along dimension 0, evenly where a number of parts is given."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along dimension 0, vectors as rows."""
 @overload
@@ -2682,7 +2685,7 @@ def where(
 def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Sequence[Any]) -> Tensor:
     """`carried = body_fn(*carried)` while `cond_fn(*carried)` is true: it runs at once."""
 def xlogy(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """x * log(y), and 0 where x is 0."""
+    """`x * log(y)`, and 0 where x is 0."""
 def xlogy_(input: Tensor, other: _Operand) -> Tensor:
     """`xlogy`, written into this tensor's own memory."""
 def zero_(self: Tensor) -> Tensor:

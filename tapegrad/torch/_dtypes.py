@@ -19,7 +19,27 @@ from tapegrad._core.types import Value
 
 
 class dtype:
-    """The type of the elements of a tensor, such as `torch.float32`. `numpy`: NumPy's dtype."""
+    """The type of the elements of a tensor, such as `torch.float32`.
+
+    Attributes
+    ----------
+    numpy : numpy.dtype
+        NumPy's dtype.
+    is_floating_point : bool
+        Whether the elements are real floats.
+    is_complex : bool
+        Whether the elements are complex.
+    is_signed : bool
+        Whether the elements may be negative.
+    itemsize : int
+        Bytes of one element.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.float32.itemsize, torch.float32.is_complex
+    (4, False)
+    """
 
     __slots__ = ("name", "numpy")
 
@@ -29,26 +49,42 @@ class dtype:
 
     @property
     def is_floating_point(self) -> bool:
+        """Whether the elements are real floats."""
         return self.numpy.kind == "f"
 
     @property
     def is_complex(self) -> bool:
+        """Whether the elements are complex."""
         return self.numpy.kind == "c"
 
     @property
     def is_signed(self) -> bool:
+        """Whether the elements may be negative."""
         return self.numpy.kind in "ifc"
 
     @property
     def itemsize(self) -> int:
+        """Bytes of one element."""
         return self.numpy.itemsize
 
     def to_real(self) -> dtype:
-        """The type of the real part."""
+        """The type of the real part.
+
+        Returns
+        -------
+        dtype
+            A real type; of a real type itself.
+        """
         return of_numpy(np.finfo(self.numpy).dtype) if self.is_complex else self
 
     def to_complex(self) -> dtype:
-        """The complex type of the same precision."""
+        """The complex type of the same precision.
+
+        Returns
+        -------
+        dtype
+            A complex type.
+        """
         return of_numpy(np.result_type(self.numpy, np.complex64))
 
     def __repr__(self) -> str:
@@ -183,12 +219,43 @@ def type_word(given: np.dtype[Any]) -> str:
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of floating tensors that are made from Python numbers; float32 at first."""
+    """The dtype of floating tensors that are made from Python numbers; float32 at first.
+
+    Returns
+    -------
+    dtype
+        A floating dtype.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.get_default_dtype()
+    torch.float32
+    """
     return of_numpy(_default[0])
 
 
 def set_default_dtype(d: object) -> None:
-    """Set what `get_default_dtype` returns; TypeError where it is not floating."""
+    """Set what `get_default_dtype` returns.
+
+    Parameters
+    ----------
+    d : dtype
+        A floating dtype.
+
+    Raises
+    ------
+    TypeError
+        If it is not floating.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.set_default_dtype(torch.float64)
+    >>> torch.tensor([1.0]).dtype
+    torch.float64
+    >>> torch.set_default_dtype(torch.float32)
+    """
     if not isinstance(d, dtype) or not d.is_floating_point:
         raise TypeError(
             f"only floating-point types are supported as the default type, got {d!r}. "
@@ -287,7 +354,19 @@ def _side(side: Any, place: int) -> int:
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple that prints as `torch.Size([2, 3])`."""
+    """The shape of a tensor: a tuple that prints as `torch.Size([2, 3])`.
+
+    Parameters
+    ----------
+    sizes : iterable of ints, default ()
+        The sizes.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.Size([2, 3]).numel()
+    6
+    """
 
     __slots__ = ()
 
@@ -298,7 +377,13 @@ class Size(tuple[int, ...]):
         return made
 
     def numel(self) -> int:
-        """The number of elements."""
+        """The number of elements.
+
+        Returns
+        -------
+        int
+            The product of the sizes.
+        """
         return math.prod(self)
 
     def __repr__(self) -> str:
@@ -313,7 +398,26 @@ class Size(tuple[int, ...]):
 
 
 class device:
-    """Where a tensor lives: always the CPU's memory."""
+    """Where a tensor lives: always the CPU's memory.
+
+    Parameters
+    ----------
+    type : str or device, default 'cpu'
+        The kind of device, as "cpu" or "cpu:0".
+    index : int, optional
+        Its number.
+
+    Raises
+    ------
+    RuntimeError
+        If it is not the CPU.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.device("cpu")
+    device(type='cpu')
+    """
 
     __slots__ = ("index", "type")
 
@@ -362,13 +466,37 @@ class _Named:
 
 
 class layout(_Named):
-    """How the elements of a tensor are kept: `torch.strided`, each in its place in memory."""
+    """How the elements of a tensor are kept: `torch.strided`, each in its place in memory.
+
+    Parameters
+    ----------
+    name : str
+        What it prints as.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.zeros(2).layout
+    torch.strided
+    """
 
     __slots__ = ()
 
 
 class memory_format(_Named):
-    """The order of elements in memory: `torch.contiguous_format`, `torch.channels_last`, ..."""
+    """The order of elements in memory: `torch.contiguous_format`, `torch.channels_last`, ...
+
+    Parameters
+    ----------
+    name : str
+        What it prints as.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.channels_last
+    torch.channels_last
+    """
 
     __slots__ = ()
 
@@ -381,7 +509,19 @@ channels_last_3d = memory_format("channels_last_3d")
 
 
 class finfo:
-    """Limits of a floating dtype: eps, max, min, tiny, smallest_normal, resolution, bits."""
+    """Limits of a floating dtype: eps, max, min, tiny, smallest_normal, resolution, bits.
+
+    Parameters
+    ----------
+    type : dtype, optional
+        A floating or complex dtype; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.finfo(torch.float32).bits
+    32
+    """
 
     def __init__(self, type: dtype | None = None) -> None:
         given = get_default_dtype() if type is None else type
@@ -409,7 +549,19 @@ class finfo:
 
 
 class iinfo:
-    """Limits of an integer dtype: max, min, bits."""
+    """Limits of an integer dtype: max, min, bits.
+
+    Parameters
+    ----------
+    type : dtype
+        An integer dtype.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.iinfo(torch.int8).max
+    127
+    """
 
     def __init__(self, type: dtype) -> None:
         info = np.iinfo(type.numpy)

@@ -11,7 +11,28 @@ from typing import Any
 
 from tapegrad.torch import _dtypes
 from tapegrad.torch._ops.declare import register
+from tapegrad.torch._ops.sections import told
 from tapegrad.torch._tensor.tensor import Tensor
+
+_CONSTANT = """\
+{doc}
+
+Parameters
+----------
+*_args : object
+    PyTorch's parameters, which change nothing.
+**_words : object
+    The same by name.
+
+Returns
+-------
+{kind}
+    {meaning}.
+
+Examples
+--------
+>>> torch.{word}()
+{shown}"""
 
 
 def _constant(word: str, value: Any, doc: str) -> None:
@@ -19,7 +40,13 @@ def _constant(word: str, value: Any, doc: str) -> None:
         return value
 
     call.__name__ = call.__qualname__ = word
-    call.__doc__ = doc
+    call.__doc__ = _CONSTANT.format(
+        doc=doc,
+        kind=type(value).__name__,
+        meaning=str(value).capitalize() if isinstance(value, bool) else "The same each time",
+        word=word,
+        shown="" if value is None else repr(value),
+    )
     register(word, method=False, module=__name__)(call)
 
 
@@ -33,25 +60,76 @@ _state: dict[str, Any] = {"cache": True, "nesting": 0, "debug": 0, "always": Fal
 
 @register(method=False)
 def get_autocast_dtype(device_type: str) -> _dtypes.dtype:
-    """The dtype that was set for autocast on a device."""
+    """The dtype that was set for autocast on a device.
+
+    Parameters
+    ----------
+    device_type : str
+        The kind of device, as "cpu".
+
+    Returns
+    -------
+    dtype
+        The dtype.
+
+    Examples
+    --------
+    >>> torch.get_autocast_dtype("cpu")
+    torch.bfloat16
+    """
     return _dtypes_of.get(device_type, _HALF)
 
 
 @register(method=False)
 def set_autocast_dtype(device_type: str, dtype: _dtypes.dtype) -> None:
-    """Note a dtype for autocast, which changes nothing here."""
+    """Note a dtype for autocast, which changes nothing here.
+
+    Parameters
+    ----------
+    device_type : str
+        The kind of device, as "cpu".
+    dtype : dtype
+        The dtype.
+
+    Examples
+    --------
+    >>> torch.set_autocast_dtype("cpu", torch.bfloat16)
+    """
     _dtypes_of[device_type] = dtype
 
 
 @register(method=False)
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """What was set last for a device."""
+    """What was set last for a device.
+
+    Parameters
+    ----------
+    device_type : str, default 'cuda'
+        The kind of device, as "cpu".
+
+    Examples
+    --------
+    >>> torch.is_autocast_enabled("cpu")
+    False
+    """
     return _enabled.get(device_type, False)
 
 
 @register(method=False)
 def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
-    """Note whether autocast is on, which changes nothing here."""
+    """Note whether autocast is on, which changes nothing here.
+
+    Parameters
+    ----------
+    device_type : str or bool
+        The kind of device; or the setting, of "cuda".
+    enabled : bool, optional
+        The setting.
+
+    Examples
+    --------
+    >>> torch.set_autocast_enabled("cpu", False)
+    """
     if enabled is None:
         device_type, enabled = "cuda", device_type
     _enabled[device_type] = bool(enabled)
@@ -70,16 +148,22 @@ def _declare_device(kind: str, word: str) -> None:
     def switch(enabled: bool) -> None:
         set_autocast_enabled(kind, enabled)
 
-    for name, call in (
-        (f"get_autocast_{word}_dtype", get),
-        (f"set_autocast_{word}_dtype", put),
-        (f"is_autocast_{word}_enabled", asked),
-        (f"set_autocast_{word}_enabled", switch),
+    known = _dtypes_of[kind]
+    for name, call, (given, result), returns in (
+        (f"get_autocast_{word}_dtype", get, ("()", str(known)), "dtype\n    The dtype."),
+        (f"set_autocast_{word}_dtype", put, (f"({known})", ""), ""),
+        (f"is_autocast_{word}_enabled", asked, ("()", "False"), ""),
+        (f"set_autocast_{word}_enabled", switch, ("(False)", ""), ""),
     ):
         if word == "gpu" and "enabled" in name:
             continue
         call.__name__ = call.__qualname__ = name
-        call.__doc__ = f"The older form of the function of a device type, for {kind!r}."
+        call.__doc__ = told(
+            f"The older form of the function of a device type, for {kind!r}.",
+            f"{name}{given}",
+            result,
+            returns=returns,
+        )
         register(name, method=False)(call)
 
 
@@ -89,26 +173,66 @@ for _kind, _word in (("cpu", "cpu"), ("cuda", "gpu"), ("ipu", "ipu"), ("xla", "x
 
 @register(method=False)
 def is_autocast_cache_enabled() -> bool:
-    """What was set last; True at first."""
+    """What was set last; True at first.
+
+    >>> torch.is_autocast_cache_enabled()
+    True
+    """
     return bool(_state["cache"])
 
 
 @register(method=False)
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Note a setting of autocast, which changes nothing here."""
+    """Note a setting of autocast, which changes nothing here.
+
+    Parameters
+    ----------
+    enabled : bool
+        The setting.
+
+    Examples
+    --------
+    >>> torch.set_autocast_cache_enabled(True)
+    """
     _state["cache"] = bool(enabled)
 
 
 @register(method=False)
 def autocast_increment_nesting() -> int:
-    """Count a block of autocast that begins."""
+    """Count a block of autocast that begins.
+
+    Returns
+    -------
+    int
+        How many blocks are open.
+
+    Examples
+    --------
+    >>> torch.autocast_increment_nesting()
+    1
+    >>> torch.autocast_decrement_nesting()
+    0
+    """
     _state["nesting"] += 1
     return int(_state["nesting"])
 
 
 @register(method=False)
 def autocast_decrement_nesting() -> int:
-    """Count a block of autocast that ends."""
+    """Count a block of autocast that ends.
+
+    Returns
+    -------
+    int
+        How many blocks are open.
+
+    Examples
+    --------
+    >>> torch.autocast_increment_nesting()
+    1
+    >>> torch.autocast_decrement_nesting()
+    0
+    """
     _state["nesting"] -= 1
     return int(_state["nesting"])
 
@@ -126,42 +250,108 @@ _constant("init_num_threads", None, "Do nothing: see `set_num_threads`.")
 for _flag in ("has_lapack", "has_openmp", "has_spectral"):
     register(_flag, method=False, module=__name__)(True)
 register("has_mkl", method=False, module=__name__)(False)
-register("is_distributed", function=False, module=__name__)(lambda self: False)
+
+
+@register("is_distributed", function=False)
+def _is_distributed(self: Tensor) -> bool:
+    """False."""
+    return False
 
 
 @register(method=False)
 def set_default_device(device: Any = None) -> None:
-    """Check that the device is the CPU, which all tensors are on; RuntimeError for another."""
+    """Check that the device is the CPU, which all tensors are on.
+
+    Parameters
+    ----------
+    device : device or str, optional
+        The device.
+
+    Raises
+    ------
+    RuntimeError
+        If it is not the CPU.
+
+    Examples
+    --------
+    >>> torch.set_default_device("cpu")
+    """
     _dtypes.device("cpu" if device is None else device)
 
 
 @register(method=False)
 def is_storage(obj: object) -> bool:
-    """Whether an object is the storage of a tensor."""
+    """Whether an object is the storage of a tensor.
+
+    Parameters
+    ----------
+    obj : object
+        Any object.
+
+    Examples
+    --------
+    >>> torch.is_storage(torch.ones(2).untyped_storage())
+    True
+    """
     return type(obj).__name__ in ("Storage", "UntypedStorage", "TypedStorage")
 
 
 @register(method=False)
 def set_warn_always(b: bool) -> None:
-    """Note whether warnings are to come each time; Python's filters decide."""
+    """Note whether warnings are to come each time; Python's filters decide.
+
+    Parameters
+    ----------
+    b : bool
+        The setting.
+
+    Examples
+    --------
+    >>> torch.set_warn_always(False)
+    """
     _state["always"] = bool(b)
 
 
 @register(method=False)
 def is_warn_always_enabled() -> bool:
-    """What was set last."""
+    """What was set last.
+
+    >>> torch.is_warn_always_enabled()
+    False
+    """
     return bool(_state["always"])
 
 
 @register(method=False)
 def get_deterministic_debug_mode() -> int:
-    """What was set last, as a number: 0, 1 or 2."""
+    """What was set last, as a number: 0, 1 or 2.
+
+    Returns
+    -------
+    int
+        The mode.
+
+    Examples
+    --------
+    >>> torch.get_deterministic_debug_mode()
+    0
+    """
     return int(_state["debug"])
 
 
 @register(method=False)
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """Note a mode, "default", "warn" or "error": what is computed here is deterministic anyway."""
+    """Note a mode, "default", "warn" or "error": what is computed here is deterministic anyway.
+
+    Parameters
+    ----------
+    debug_mode : int or str
+        0, 1 or 2, or "default", "warn" or "error".
+
+    Examples
+    --------
+    >>> torch.set_deterministic_debug_mode("default")
+    """
     words = {"default": 0, "warn": 1, "error": 2}
     if isinstance(debug_mode, str):
         if debug_mode not in words:
@@ -179,7 +369,11 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 @register(method=False)
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether the debug mode is "warn"."""
+    """Whether the debug mode is "warn".
+
+    >>> torch.is_deterministic_algorithms_warn_only_enabled()
+    False
+    """
     return bool(_state["debug"] == 1)
 
 
@@ -188,37 +382,132 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 @register(method=False)
 def sym_int(a: Any) -> int:
-    """A number as an int."""
+    """A number as an int.
+
+    Parameters
+    ----------
+    a : number
+        The number.
+
+    Returns
+    -------
+    int
+        The number, rounded towards zero.
+
+    Examples
+    --------
+    >>> torch.sym_int(2.0)
+    2
+    """
     return math.trunc(a)
 
 
 @register(method=False)
 def sym_float(a: Any) -> float:
-    """A number as a float."""
+    """A number as a float.
+
+    Parameters
+    ----------
+    a : number
+        The number.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Examples
+    --------
+    >>> torch.sym_float(2)
+    2.0
+    """
     return float(a)
 
 
 @register(method=False)
 def sym_not(a: Any) -> bool:
-    """The contrary of a truth value."""
+    """The contrary of a truth value.
+
+    Parameters
+    ----------
+    a : bool
+        The truth value.
+
+    Examples
+    --------
+    >>> torch.sym_not(True)
+    False
+    """
     return not a
 
 
 @register(method=False)
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
-    """t where b is true, else f."""
+    """`t` where b is true, else `f`.
+
+    Parameters
+    ----------
+    b : bool
+        The condition.
+    t : object
+        The one value.
+    f : object
+        The other value.
+
+    Returns
+    -------
+    object
+        One of them.
+
+    Examples
+    --------
+    >>> torch.sym_ite(True, 1, 2)
+    1
+    """
     return t if b else f
 
 
 @register(method=False)
 def sym_sum(args: Sequence[Any]) -> Any:
-    """The sum of numbers."""
+    """The sum of numbers.
+
+    Parameters
+    ----------
+    args : sequence of numbers
+        The numbers.
+
+    Returns
+    -------
+    number
+        The sum.
+
+    Examples
+    --------
+    >>> torch.sym_sum([1, 2, 3])
+    6
+    """
     return sum(args)
 
 
 @register(method=False)
 def sym_sqrt(a: Any) -> float:
-    """The square root of a number."""
+    """The square root of a number.
+
+    Parameters
+    ----------
+    a : number
+        The number.
+
+    Returns
+    -------
+    float
+        The root.
+
+    Examples
+    --------
+    >>> torch.sym_sqrt(4.0)
+    2.0
+    """
     return math.sqrt(a)
 
 
@@ -230,13 +519,49 @@ def _greatest(a: Any, b: Any, choose: Callable[..., Any]) -> Any:
 
 @register(method=False)
 def sym_max(a: Any, b: Any) -> Any:
-    """The greater of two numbers, a float where one is."""
+    """The greater of two numbers, a float where one is.
+
+    Parameters
+    ----------
+    a : number
+        One number.
+    b : number
+        The other number.
+
+    Returns
+    -------
+    number
+        The greater one.
+
+    Examples
+    --------
+    >>> torch.sym_max(2, 3)
+    3
+    """
     return _greatest(a, b, max)
 
 
 @register(method=False)
 def sym_min(a: Any, b: Any) -> Any:
-    """The smaller of two numbers, a float where one is."""
+    """The smaller of two numbers, a float where one is.
+
+    Parameters
+    ----------
+    a : number
+        One number.
+    b : number
+        The other number.
+
+    Returns
+    -------
+    number
+        The smaller one.
+
+    Examples
+    --------
+    >>> torch.sym_min(2, 3)
+    2
+    """
     return _greatest(a, b, min)
 
 
@@ -245,13 +570,55 @@ def sym_min(a: Any, b: Any) -> Any:
 
 @register(method=False)
 def cond(pred: Any, true_fn: Any, false_fn: Any, operands: Sequence[Any] = ()) -> Any:
-    """`true_fn(*operands)` where pred is true, else `false_fn(*operands)`: it runs at once."""
+    """`true_fn(*operands)` where pred is true, else `false_fn(*operands)`: it runs at once.
+
+    Parameters
+    ----------
+    pred : bool or Tensor
+        The condition.
+    true_fn : callable
+        What is called if it holds.
+    false_fn : callable
+        What is called if not.
+    operands : sequence, default ()
+        The arguments of either.
+
+    Returns
+    -------
+    object
+        What the function returned.
+
+    Examples
+    --------
+    >>> torch.cond(torch.tensor(True), torch.sin, torch.cos, (torch.tensor(0.0),))
+    tensor(0.)
+    """
     return (true_fn if bool(pred) else false_fn)(*operands)
 
 
 @register(method=False)
 def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Sequence[Any]) -> Any:
-    """`carried = body_fn(*carried)` while `cond_fn(*carried)` is true: it runs at once."""
+    """`carried = body_fn(*carried)` while `cond_fn(*carried)` is true: it runs at once.
+
+    Parameters
+    ----------
+    cond_fn : callable
+        The condition, of all values that are carried.
+    body_fn : callable
+        What makes the next values of them, as a tuple.
+    carried_inputs : sequence
+        The first values.
+
+    Returns
+    -------
+    tuple
+        The last values.
+
+    Examples
+    --------
+    >>> torch.while_loop(lambda i: i < 3, lambda i: (i + 1,), (torch.tensor(0),))
+    (tensor(3),)
+    """
     carried = tuple(carried_inputs)
     while bool(cond_fn(*carried)):
         made = body_fn(*carried)
@@ -285,38 +652,98 @@ for _word in ("crow_indices", "col_indices", "ccol_indices", "row_indices"):
 
 @register(function=False)
 def sparse_dim(self: Tensor) -> int:
-    """0: no dimension is sparse."""
+    """0: no dimension is sparse.
+
+    Returns
+    -------
+    int
+        0.
+    """
     return 0
 
 
 @register(function=False)
 def dense_dim(self: Tensor) -> int:
-    """The number of dimensions."""
+    """The number of dimensions.
+
+    Returns
+    -------
+    int
+        Their number.
+    """
     return len(self.shape)
 
 
 @register(function=False)
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor itself, which is dense; of another dtype where one is given."""
+    """The tensor itself, which is dense; of another dtype where one is given.
+
+    Parameters
+    ----------
+    masked_grad : bool, optional
+        PyTorch's parameter, which changes nothing.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself, or a new one.
+    """
     return self if dtype is None else self.to(dtype)
 
 
 @register(function=False)
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """The dimensions in the order in which they lie in memory, the outermost first."""
+    """The dimensions in the order in which they lie in memory, the outermost first.
+
+    Parameters
+    ----------
+    ambiguity_check : bool or list, default False
+        Whether an order that is not unique is an error; PyTorch's memory formats as a list.
+
+    Returns
+    -------
+    tuple of ints
+        The dimensions.
+    """
     strides = self.stride()
     return tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
 
 
 @register(function=False)
 def reinforce(self: Tensor, reward: Any = None) -> None:
-    """RuntimeError, as in PyTorch: use `torch.distributions`."""
+    """RuntimeError, as in PyTorch: use `torch.distributions`.
+
+    Parameters
+    ----------
+    reward : object, optional
+        PyTorch's parameter.
+
+    Raises
+    ------
+    RuntimeError
+        Always.
+    """
     raise RuntimeError("reinforce() was removed.\nUse torch.distributions instead.")
 
 
 @register(function=False)
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
-    """Write `callable(a, b, c)` of the elements of three tensors; not if one requires grad."""
+    """Write `callable(a, b, c)` of the elements of three tensors; not if one requires grad.
+
+    Parameters
+    ----------
+    x : Tensor
+        The second tensor.
+    y : Tensor
+        The third one.
+    callable : callable
+        A function of three numbers.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     if self.requires_grad or x.requires_grad or y.requires_grad:
         raise RuntimeError(
             "Can't call map2_() on Variable that requires grad. Use var.detach().map2_() instead."
@@ -334,7 +761,13 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
 
 @register(function=False)
 def record_stream(self: Tensor, stream: Any) -> None:
-    """Do nothing: there are no streams."""
+    """Do nothing: there are no streams.
+
+    Parameters
+    ----------
+    stream : object
+        PyTorch's parameter.
+    """
 
 
 def _grad_dtype(self: Tensor) -> Any:
@@ -347,7 +780,20 @@ register("grad_dtype", function=False)(property(_grad_dtype))
 
 @register(function=False)
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What `load_state_dict` stores for this parameter: a detached tensor."""
+    """What `load_state_dict` stores for this parameter: a detached tensor.
+
+    Parameters
+    ----------
+    other : Tensor
+        What was loaded.
+    assign : bool, default False
+        Whether the parameter becomes `other`, instead of getting its elements.
+
+    Returns
+    -------
+    Tensor
+        The tensor to store.
+    """
     return other.detach() if assign else self.detach().copy_(other)
 
 

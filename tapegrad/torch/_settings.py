@@ -18,7 +18,18 @@ _deterministic = [False]
 
 
 def set_num_threads(num: int) -> None:
-    """Let NumPy's linear algebra use so many threads, through threadpoolctl where it is there."""
+    """Let NumPy's linear algebra use so many threads, through threadpoolctl where it is there.
+
+    Parameters
+    ----------
+    num : int
+        The number, at least 1.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.set_num_threads(torch.get_num_threads())
+    """
     if num <= 0 or not isinstance(num, int):
         raise RuntimeError("set_num_threads expects a positive integer")
     _threads[:] = [num]
@@ -30,43 +41,158 @@ def set_num_threads(num: int) -> None:
 
 
 def get_num_threads() -> int:
-    """The number of threads that was set, or that of processors."""
+    """The number of threads that was set, or that of processors.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.get_num_threads() > 0
+    True
+    """
     return _threads[0] if _threads else os.cpu_count() or 1
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Do nothing: operations run one after the other."""
+    """Do nothing: operations run one after the other.
+
+    Parameters
+    ----------
+    num : int
+        PyTorch's parameter.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.set_num_interop_threads(1)
+    """
 
 
 def get_num_interop_threads() -> int:
-    """1."""
+    """1.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.get_num_interop_threads()
+    1
+    """
     return 1
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Note the mode: what is computed here is deterministic anyway."""
+    """Note the mode: what is computed here is deterministic anyway.
+
+    Parameters
+    ----------
+    mode : bool
+        The mode.
+    warn_only : bool, default False
+        Noted too.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.use_deterministic_algorithms(False)
+    """
     _deterministic[0] = bool(mode)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What was set last."""
+    """What was set last.
+
+    Returns
+    -------
+    bool
+        Whether it is so.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.are_deterministic_algorithms_enabled()
+    False
+    """
     return _deterministic[0]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Check the word, and do nothing: products are computed in full precision."""
+    """Check the word, and do nothing: products are computed in full precision.
+
+    Parameters
+    ----------
+    precision : str
+        "highest", "high" or "medium".
+
+    Raises
+    ------
+    RuntimeError
+        For another word.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.set_float32_matmul_precision("highest")
+    """
     if precision not in ("highest", "high", "medium"):
         raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium'")
 
 
 def get_float32_matmul_precision() -> str:
-    """The word "highest"."""
+    """The word "highest".
+
+    Returns
+    -------
+    str
+        The word.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.get_float32_matmul_precision()
+    'highest'
+    """
     return "highest"
 
 
 @register("compile", method=False)
 def compile_model(model: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """The model or function itself, which runs as it is; the first call says so."""
+    """The model or function itself, which runs as it is; the first call says so.
+
+    Parameters
+    ----------
+    model : callable, optional
+        The model or function; without one a decorator is returned.
+    **options : object
+        PyTorch's options, which change nothing.
+
+    Returns
+    -------
+    callable
+        The model or function itself, or the decorator.
+
+    Warns
+    -----
+    UserWarning
+        At the first call.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     fast = torch.compile(torch.sin)
+    >>> fast is torch.sin
+    True
+    """
     say_once("torch.compile", "the model runs as it is.")
     return (lambda given: given) if model is None else model
 

@@ -97,37 +97,116 @@ def _along_one(
 
 
 _FROM_HALF = ("irfft", "hfft")
-_DOC = (
-    " along one axis, of shape (..., n, ...).\n\n"
-    "    n: the number of points, to which the input is cut or padded with zeros. norm:\n"
-    '    "backward" (1/n in inverse transforms, the default), "forward", or "ortho".\n'
-    "    Raises RuntimeError for n < 1 or an unknown norm.\n    "
+_DOC = """\
+{} along one axis.
+
+Parameters
+----------
+input : Tensor
+    {}, of shape (..., n, ...); whole numbers are taken as the default dtype.
+dim : int, default -1
+    The axis, counted from either end.
+norm : str, optional
+    "backward" (1/n in inverse transforms, which is meant unless given), "forward", or "ortho".
+
+Returns
+-------
+Tensor
+    {} numbers, {} along the axis.
+
+Raises
+------
+RuntimeError
+    If n is less than 1, or the norm is unknown{}.
+
+Examples
+--------
+>>> torch.fft.{}
+"""
+_OF_REAL = ", or the input is complex"
+fft = _along_one(
+    "fft",
+    np.fft.fft,
+    _label,
+    _of_floats,
+    _DOC.format(
+        "The Fourier transform",
+        "Real or complex numbers",
+        "Complex",
+        "n",
+        "",
+        "fft(torch.tensor([1.0, 2.0, 3.0, 4.0]))\ntensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])",
+    ),
 )
-fft = _along_one("fft", np.fft.fft, _label, _of_floats, f"The Fourier transform{_DOC}")
-ifft = _along_one("ifft", np.fft.ifft, _inverse_label, _of_floats, f"The inverse of `fft`{_DOC}")
+ifft = _along_one(
+    "ifft",
+    np.fft.ifft,
+    _inverse_label,
+    _of_floats,
+    _DOC.format(
+        "The inverse of `fft`",
+        "Real or complex numbers",
+        "Complex",
+        "n",
+        "",
+        "ifft(torch.tensor([4.0, 0.0]))\ntensor([2.+0.j, 2.+0.j])",
+    ),
+)
 rfft = _along_one(
     "rfft",
     np.fft.rfft,
     "FftR2CBackward0",
     lambda x: _real("rfft expects a real input tensor, but got", x),
-    f"The first half (n // 2 + 1 numbers) of `fft` of real numbers{_DOC}",
+    _DOC.format(
+        "The first half of `fft` of real numbers",
+        "Real numbers",
+        "Complex",
+        "n // 2 + 1",
+        _OF_REAL,
+        "rfft(torch.tensor([1.0, 2.0, 3.0, 4.0]))\ntensor([10.+0.j, -2.+2.j, -2.+0.j])",
+    ),
 )
 irfft = _along_one(
-    "irfft", np.fft.irfft, "FftC2RBackward0", _of_floats, f"The inverse of `rfft`, real{_DOC}"
+    "irfft",
+    np.fft.irfft,
+    "FftC2RBackward0",
+    _of_floats,
+    _DOC.format(
+        "The inverse of `rfft`",
+        "The first n // 2 + 1 numbers",
+        "Real",
+        "n (twice one less than the input has, unless given)",
+        "",
+        "irfft(torch.tensor([4.0, 0.0, 0.0]))\ntensor([1., 1., 1., 1.])",
+    ),
 )
 hfft = _along_one(
     "hfft",
     np.fft.hfft,
     "FftC2RBackward0",
     _of_floats,
-    f"The real transform of a signal that is Hermitian, given by its first half,{_DOC}",
+    _DOC.format(
+        "The real transform of a Hermitian signal, given by its first half,",
+        "The first n // 2 + 1 numbers",
+        "Real",
+        "n (twice one less than the input has, unless given)",
+        "",
+        "hfft(torch.tensor([1.0, 0.0, 0.0]))\ntensor([1., 1., 1., 1.])",
+    ),
 )
 ihfft = _along_one(
     "ihfft",
     np.fft.ihfft,
     "ConjBackward0",
     lambda x: _real("ihfft expects a real input tensor, but got", x),
-    f"The inverse of `hfft`{_DOC}",
+    _DOC.format(
+        "The inverse of `hfft`",
+        "Real numbers",
+        "Complex",
+        "n // 2 + 1",
+        _OF_REAL,
+        "ihfft(torch.tensor([4.0, 0.0])).real\ntensor([2., 2.])",
+    ),
 )
 
 
@@ -190,12 +269,33 @@ def _ihfftn(x: Value, sizes: Any, axes: Any, norm: Any) -> Value:
     return np.fft.ifftn(x, sizes[:-1], axes[:-1], norm) if len(axes) > 1 else x
 
 
-_ALL = (
-    " along several axes.\n\n"
-    "    s: the number of points along each (-1: as many as there are), to which the input is\n"
-    "    cut or padded with zeros. norm: as along one axis, with the product of s.\n"
-    "    Raises RuntimeError for sizes that do not fit the axes, or are less than 1.\n    "
-)
+_ALL = """\
+{doc} along several axes.
+
+Parameters
+----------
+input : Tensor
+    {kind} numbers; whole numbers are taken as the default dtype.
+dim : int or sequence of ints{dim}
+norm : str, optional
+    As along one axis, with the product of `s` for n.
+
+Returns
+-------
+Tensor
+    {result} numbers, of the sizes `s` along the axes{half}.
+
+Raises
+------
+RuntimeError
+    If the sizes do not fit the axes, or are less than 1, or the norm is unknown.
+
+Examples
+--------
+>>> torch.fft.{name}(torch.ones(2, 2)).real
+{example}"""
+_ALL_AXES = ", optional\n    The axes; the last ones if `s` is given, else all, unless given."
+_HALF = ", of which the last has half and one more"
 
 
 def _pair(
@@ -204,22 +304,47 @@ def _pair(
     label: Any,
     of: Callable[[Value], Value],
     doc: str,
+    example: str,
     *,
     half: bool = False,
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """`name2` and `namen`."""
-    two = _along(f"{name}2", compute, label, of, f"{doc}{_ALL}", two=True, half=half)
-    return two, _along(f"{name}n", compute, label, of, f"{doc}{_ALL}", half=half)
+    words = {
+        "doc": doc,
+        "example": example,
+        "kind": "Real" if name in ("rfft", "ihfft") else "Real or complex",
+        "result": "Real" if half else "Complex",
+        "half": _HALF if name in ("rfft", "ihfft") else "",
+    }
+    of_two = _ALL.format(dim=", default (-2, -1)\n    The axes.", name=f"{name}2", **words)
+    of_all = _ALL.format(dim=_ALL_AXES, name=f"{name}n", **words)
+    two = _along(f"{name}2", compute, label, of, of_two, two=True, half=half)
+    return two, _along(f"{name}n", compute, label, of, of_all, half=half)
 
 
-fft2, fftn = _pair("fft", np.fft.fftn, "FftC2CBackward0", _of_floats, "The Fourier transform")
-ifft2, ifftn = _pair("ifft", np.fft.ifftn, "FftC2CBackward0", _of_floats, "The inverse transform")
+fft2, fftn = _pair(
+    "fft",
+    np.fft.fftn,
+    "FftC2CBackward0",
+    _of_floats,
+    "The Fourier transform",
+    "tensor([[4., 0.],\n        [0., 0.]])",
+)
+ifft2, ifftn = _pair(
+    "ifft",
+    np.fft.ifftn,
+    "FftC2CBackward0",
+    _of_floats,
+    "The inverse transform",
+    "tensor([[1., 0.],\n        [0., 0.]])",
+)
 rfft2, rfftn = _pair(
     "rfft",
     np.fft.rfftn,
     "FftR2CBackward0",
     lambda x: _real("rfftn expects a real-valued input tensor, but got", x),
     "The Fourier transform of real numbers, half of the last axis,",
+    "tensor([[4., 0.],\n        [0., 0.]])",
 )
 irfft2, irfftn = _pair(
     "irfft",
@@ -227,6 +352,7 @@ irfft2, irfftn = _pair(
     "FftC2RBackward0",
     _of_floats,
     "The inverse of the transform of real numbers",
+    "tensor([[1., 0.],\n        [0., 0.]])",
     half=True,
 )
 hfft2, hfftn = _pair(
@@ -235,6 +361,7 @@ hfft2, hfftn = _pair(
     "FftC2RBackward0",
     _of_floats,
     "The real transform of a Hermitian signal",
+    "tensor([[4., 0.],\n        [0., 0.]])",
     half=True,
 )
 ihfft2, ihfftn = _pair(
@@ -243,6 +370,7 @@ ihfft2, ihfftn = _pair(
     "FftC2CBackward0",
     lambda x: _real("Only supports floating-point dtypes, but found:", x),
     "The inverse of the transform of a Hermitian signal",
+    "tensor([[1., 0.],\n        [0., 0.]])",
 )
 
 
@@ -269,7 +397,36 @@ def fftfreq(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies (n,) of `fft` of n points at distance d, in cycles per unit of d."""
+    """The frequencies (n,) of `fft` of n points at distance d, in cycles per unit of d.
+
+    Parameters
+    ----------
+    n : int
+        The number of points.
+    d : float, default 1.0
+        Their distance.
+    out : Tensor, optional
+        Where the result is written.
+    dtype : dtype, optional
+        The dtype; the default one unless given.
+    layout : layout, optional
+        Changes nothing.
+    device : device or str, optional
+        Changes nothing.
+    requires_grad : bool, default False
+        Whether the result is a leaf whose `grad` a backward pass fills.
+
+    Returns
+    -------
+    Tensor
+        The frequencies, first those from 0 on, then the negative ones.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
     return _frequencies(np.fft.fftfreq, n, d, dtype, requires_grad, out)
 
 
@@ -283,19 +440,80 @@ def rfftfreq(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies (n // 2 + 1,) of `rfft` of n points at distance d."""
+    """The frequencies (n // 2 + 1,) of `rfft` of n points at distance d.
+
+    Parameters
+    ----------
+    n : int
+        The number of points.
+    d : float, default 1.0
+        Their distance.
+    out : Tensor, optional
+        Where the result is written.
+    dtype : dtype, optional
+        The dtype; the default one unless given.
+    layout : layout, optional
+        Changes nothing.
+    device : device or str, optional
+        Changes nothing.
+    requires_grad : bool, default False
+        Whether the result is a leaf whose `grad` a backward pass fills.
+
+    Returns
+    -------
+    Tensor
+        The frequencies, from 0 on.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.fft.rfftfreq(4)
+    tensor([0.0000, 0.2500, 0.5000])
+    """
     return _frequencies(np.fft.rfftfreq, n, d, dtype, requires_grad, out)
 
 
 @private("RollBackward0", name="fft_fftshift")
 def fftshift(input: Value, dim: Sizes = None) -> Value:
-    """The elements moved so that the frequency 0 is in the middle."""
+    """The elements moved so that the frequency 0 is in the middle.
+
+    Parameters
+    ----------
+    dim : int or sequence of ints, optional
+        The axes; all unless given.
+
+    Returns
+    -------
+    Tensor
+        The elements, in the shape of `input`.
+
+    Examples
+    --------
+    >>> torch.fft.fftshift(torch.tensor([0, 1, -2, -1]))
+    tensor([-2, -1,  0,  1])
+    """
     return np.fft.fftshift(input, dim)
 
 
 @private("RollBackward0", name="fft_ifftshift")
 def ifftshift(input: Value, dim: Sizes = None) -> Value:
-    """The inverse of `fftshift`."""
+    """The inverse of `fftshift`.
+
+    Parameters
+    ----------
+    dim : int or sequence of ints, optional
+        The axes; all unless given.
+
+    Returns
+    -------
+    Tensor
+        The elements, in the shape of `input`.
+
+    Examples
+    --------
+    >>> torch.fft.ifftshift(torch.tensor([-2, -1, 0, 1]))
+    tensor([ 0,  1, -2, -1])
+    """
     return np.fft.ifftshift(input, dim)
 
 

@@ -31,7 +31,7 @@ def fft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The Fourier transform along one axis, of shape (..., n, ...)."""
+    """The Fourier transform along one axis."""
 def fft2(
     input: Tensor,
     s: _Operand | None = None,
@@ -73,7 +73,7 @@ def hfft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The real transform of a signal that is Hermitian, given by its first half, along one axis, of shape (..., n, ...)."""
+    """The real transform of a Hermitian signal, given by its first half, along one axis."""
 def hfft2(
     input: Tensor,
     s: _Operand | None = None,
@@ -100,7 +100,7 @@ def ifft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The inverse of `fft` along one axis, of shape (..., n, ...)."""
+    """The inverse of `fft` along one axis."""
 def ifft2(
     input: Tensor,
     s: _Operand | None = None,
@@ -131,7 +131,7 @@ def ihfft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The inverse of `hfft` along one axis, of shape (..., n, ...)."""
+    """The inverse of `hfft` along one axis."""
 def ihfft2(
     input: Tensor,
     s: _Operand | None = None,
@@ -158,7 +158,7 @@ def irfft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The inverse of `rfft`, real along one axis, of shape (..., n, ...)."""
+    """The inverse of `rfft` along one axis."""
 def irfft2(
     input: Tensor,
     s: _Operand | None = None,
@@ -185,7 +185,7 @@ def rfft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The first half (n // 2 + 1 numbers) of `fft` of real numbers along one axis, of shape (..., n, ...)."""
+    """The first half of `fft` of real numbers along one axis."""
 def rfft2(
     input: Tensor,
     s: _Operand | None = None,

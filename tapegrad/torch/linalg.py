@@ -58,7 +58,24 @@ def _tried(message: str, compute: Operation, *args: Any, **kwargs: Any) -> Any:
 @register("inverse")
 @private("LinalgInvExBackward0", name="linalg_inv")
 def inv(A: Value) -> Value:
-    """The inverse of a square matrix, or of each of a stack; LinAlgError if it is singular."""
+    """The inverse of a square matrix, or of each of a stack.
+
+    Returns
+    -------
+    Tensor
+        Matrices (..., n, n).
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is singular.
+
+    Examples
+    --------
+    >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
     require_matrices("linalg.inv", A, square=True)
     message = (
         "linalg.inv: The inversion could not be completed because the input matrix is singular."
@@ -68,9 +85,30 @@ def inv(A: Value) -> Value:
 
 @private("LinalgInvExBackward0", name="linalg_inv_ex")
 def inv_ex(A: Value, *, check_errors: bool = False) -> Any:
-    """The inverse, and the info 0; a singular matrix is an error."""
+    """The inverse, and the info 0; a singular matrix is an error.
+
+    Parameters
+    ----------
+    check_errors : bool, default False
+        Changes nothing: a singular matrix is always an error.
+
+    Returns
+    -------
+    named tuple
+        The matrices `inverse` (..., n, n), and `info` (...): zeros.
+
+    Examples
+    --------
+    >>> torch.linalg.inv_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).inverse
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
     require_matrices("linalg.inv", A, square=True)
-    return return_types.linalg_inv_ex(np.linalg.inv(A), np.zeros(A.shape[:-2], np.int32))
+    message = (
+        "linalg.inv_ex: The inversion could not be completed because the input matrix is singular."
+    )
+    made = _tried(message, np.linalg.inv, A)
+    return return_types.linalg_inv_ex(made, np.zeros(A.shape[:-2], np.int32))
 
 
 @private("LinalgPinvBackward0", name="linalg_pinv")
@@ -84,7 +122,27 @@ def pinv(
 ) -> Value:
     """The pseudo-inverse: singular values below max(atol, rtol times the largest) are zero.
 
-    rtol: eps times the longer side unless atol or rtol is given.
+    Parameters
+    ----------
+    A : Tensor
+        Matrices (..., n, m).
+    rcond : float or Tensor, optional
+        The older name of `rtol`.
+    atol : float or Tensor, optional
+        The absolute threshold; 0 unless given.
+    rtol : float or Tensor, optional
+        The relative threshold; max(n, m) times the machine epsilon unless one is given.
+
+    Returns
+    -------
+    Tensor
+        Matrices (..., m, n).
+
+    Examples
+    --------
+    >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.0000]])
     """
     _require_pinv(A)
     given = rcond if rtol is None else rtol
@@ -98,7 +156,24 @@ def pinv(
 
 @operation("LinalgPinvBackward0")
 def pinverse(input: Value, rcond: float = 1e-15) -> Value:
-    """The pseudo-inverse: the older name of `linalg.pinv`."""
+    """The pseudo-inverse: the older name of `linalg.pinv`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Matrices (..., n, m).
+
+    Returns
+    -------
+    Tensor
+        Matrices (..., m, n).
+
+    Examples
+    --------
+    >>> torch.pinverse(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.0000]])
+    """
     _require_pinv(input)
     return np.linalg.pinv(input, rcond)
 
@@ -149,9 +224,29 @@ def _solve(A: Value, B: Value, left: bool = True) -> Value:
 
 @private("LinalgSolveExBackward0", name="linalg_solve")
 def solve(A: Value, B: Value, *, left: bool = True) -> Value:
-    """X with `A @ X == B` (`X @ A == B` if not left); LinAlgError where A is singular.
+    """X with `A @ X == B` (`X @ A == B` if not left).
 
-    >>> import tapegrad.torch as torch
+    Parameters
+    ----------
+    A : Tensor
+        Matrices (..., n, n).
+    B : Tensor
+        The right-hand sides (..., n, m) or (..., n), of the dtype of A.
+
+    Returns
+    -------
+    Tensor
+        The solutions, in the shape of `B`.
+
+    Raises
+    ------
+    LinAlgError
+        If A is singular.
+    RuntimeError
+        If shapes or dtypes do not fit.
+
+    Examples
+    --------
     >>> torch.linalg.solve(2 * torch.eye(2), torch.ones(2))
     tensor([0.5000, 0.5000])
     """
@@ -160,7 +255,25 @@ def solve(A: Value, B: Value, *, left: bool = True) -> Value:
 
 @private("LinalgSolveExBackward0", name="linalg_solve_ex")
 def solve_ex(A: Value, B: Value, *, left: bool = True, check_errors: bool = False) -> Any:
-    """`solve`, and the info 0; a singular matrix is an error."""
+    """`solve`, and the info 0; a singular matrix is an error.
+
+    Parameters
+    ----------
+    B : Tensor
+        The right-hand sides (..., n, m) or (..., n), of the dtype of A.
+    check_errors : bool, default False
+        Changes nothing: a singular matrix is always an error.
+
+    Returns
+    -------
+    named tuple
+        The solutions `result`, and `info` (...): zeros.
+
+    Examples
+    --------
+    >>> torch.linalg.solve_ex(2 * torch.eye(2), torch.ones(2)).result
+    tensor([0.5000, 0.5000])
+    """
     return return_types.linalg_solve_ex(_solve(A, B, left), np.zeros(A.shape[:-2], np.int32))
 
 
@@ -175,7 +288,26 @@ def _triangle(A: Value, upper: bool, unitriangular: bool) -> Value:
 def solve_triangular(
     A: Value, B: Value, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Value:
-    """`solve` with only one triangle of A; unitriangular: its diagonal counts as 1."""
+    """`solve` with only one triangle of A; unitriangular: its diagonal counts as 1.
+
+    Parameters
+    ----------
+    B : Tensor
+        The right-hand sides (..., n, m), of the dtype of A.
+    upper : bool
+        Whether the upper triangle of A is read, else the lower one.
+
+    Returns
+    -------
+    Tensor
+        The solutions (..., n, m).
+
+    Examples
+    --------
+    >>> torch.linalg.solve_triangular(torch.eye(2) * 2, torch.ones(2, 1), upper=True)
+    tensor([[0.5000],
+            [0.5000]])
+    """
     require_matrices("linalg.solve_triangular", A, square=True)
     return _solve(_triangle(A, upper, unitriangular), B, left)
 
@@ -184,7 +316,28 @@ def solve_triangular(
 def triangular_solve(
     b: Value, A: Value, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    """The older form of `solve_triangular`: X with `A @ X == b`, and a copy of A."""
+    """The older form of `solve_triangular`: X with `A @ X == b`, and a copy of A.
+
+    Parameters
+    ----------
+    b : Tensor
+        The right-hand sides (..., n, m).
+    A : Tensor
+        Matrices (..., n, n), of which a triangle is read.
+    upper : bool, default True
+        Whether it is the upper triangle.
+
+    Returns
+    -------
+    named tuple
+        The solutions `solution`, and the copy `cloned_coefficient`.
+
+    Examples
+    --------
+    >>> torch.triangular_solve(torch.ones(2, 1), torch.eye(2) * 2).solution
+    tensor([[0.5000],
+            [0.5000]])
+    """
     whole = _triangle(A, upper, unitriangular)
     solution = _solve(whole.swapaxes(-1, -2) if transpose else whole, b)
     return return_types.triangular_solve(solution, A.copy())
@@ -192,21 +345,75 @@ def triangular_solve(
 
 @operation("CholeskySolveBackward0")
 def cholesky_solve(B: Value, L: Value, upper: bool = False) -> Value:
-    """X with `L @ L.mH @ X == B`."""
+    """X with `L @ L.mH @ X == B`.
+
+    Parameters
+    ----------
+    B : Tensor
+        The right-hand sides (..., n, m).
+    upper : bool, default False
+        Whether the factor is an upper triangle: L.mH @ L @ X == B.
+
+    Returns
+    -------
+    Tensor
+        The solutions (..., n, m).
+
+    Examples
+    --------
+    >>> torch.cholesky_solve(torch.tensor([[4.0], [4.0]]), torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([[1.],
+            [4.]])
+    """
     low = _adjoint(np.triu(L)) if upper else np.tril(L)
     return np.linalg.solve(_adjoint(low), np.linalg.solve(low, B))
 
 
 @operation("CholeskyInverseBackward0")
 def cholesky_inverse(L: Value, upper: bool = False) -> Value:
-    """The inverse of `L @ L.mH`."""
+    """The inverse of `L @ L.mH`.
+
+    Parameters
+    ----------
+    upper : bool, default False
+        Whether the factor is an upper triangle: A is L.mH @ L.
+
+    Returns
+    -------
+    Tensor
+        Matrices (..., n, n).
+
+    Examples
+    --------
+    >>> torch.cholesky_inverse(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.2500, 0.0000],
+            [0.0000, 0.0625]])
+    """
     inverse = np.linalg.inv(_adjoint(np.triu(L)) if upper else np.tril(L))
     return np.matmul(_adjoint(inverse), inverse)
 
 
 @private("ViewBackward0", name="linalg_tensorinv")
 def tensorinv(A: Value, ind: int = 2) -> Value:
-    """The inverse with respect to a tensordot over the first `ind` dimensions."""
+    """The inverse with respect to a tensordot over the first `ind` dimensions.
+
+    Parameters
+    ----------
+    A : Tensor
+        A tensor whose first `ind` sizes have the product of the others.
+    ind : int, default 2
+        How many dimensions the right-hand side has.
+
+    Returns
+    -------
+    Tensor
+        The inverse, with those dimensions last.
+
+    Examples
+    --------
+    >>> torch.linalg.tensorinv(torch.eye(4).reshape(4, 2, 2), ind=1).shape
+    torch.Size([2, 2, 4])
+    """
     if ind <= 0:
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
     try:
@@ -217,7 +424,28 @@ def tensorinv(A: Value, ind: int = 2) -> Value:
 
 @private("ViewBackward0", name="linalg_tensorsolve")
 def tensorsolve(A: Value, B: Value, dims: Sequence[int] | None = None) -> Value:
-    """X with `tensordot(A, X, X.ndim) == B`."""
+    """X with `tensordot(A, X, X.ndim) == B`.
+
+    Parameters
+    ----------
+    A : Tensor
+        A tensor whose first sizes are those of `B`.
+    B : Tensor
+        The right-hand side.
+    dims : sequence of ints, optional
+        Dimensions of A that are moved to the end first.
+
+    Returns
+    -------
+    Tensor
+        The solution.
+
+    Examples
+    --------
+    >>> torch.linalg.tensorsolve(torch.eye(4).reshape(4, 2, 2), torch.arange(4.0))
+    tensor([[0., 1.],
+            [2., 3.]])
+    """
     try:
         return np.linalg.tensorsolve(A, B, dims)
     except (np.linalg.LinAlgError, ValueError) as error:
@@ -228,8 +456,29 @@ def tensorsolve(A: Value, B: Value, dims: Sequence[int] | None = None) -> Value:
 def lstsq(A: Value, B: Value, rcond: Value = None, *, driver: str | None = None) -> Any:
     """The least squares solution of `A @ X == B`, its residuals, the rank and singular values.
 
-    driver: "gelsy" unless given. Residuals only where A has more rows than columns and full rank,
-    and not for "gelsy"; singular values only for "gelsd" and "gelss".
+    Parameters
+    ----------
+    A : Tensor
+        Matrices (..., n, m).
+    B : Tensor
+        The right-hand sides (..., n, k) or (..., n).
+    rcond : float, optional
+        Singular values up to this times the largest count as 0.
+    driver : str, optional
+        "gelsy", which is meant unless given, "gels", "gelsd" or "gelss".
+
+    Returns
+    -------
+    named tuple
+        The solution `solution`; `residuals` where A has more rows than columns and full rank, but
+        not for "gelsy"; `rank`; and `singular_values` for "gelsd" and "gelss".
+
+    Examples
+    --------
+    >>> A = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> torch.linalg.lstsq(A, torch.tensor([[1.0], [3.0], [5.0]])).solution.round(decimals=3)
+    tensor([[1.],
+            [2.]])
     """
     if A.dtype != B.dtype:
         raise RuntimeError(
@@ -266,28 +515,91 @@ def lstsq(A: Value, B: Value, rcond: Value = None, *, driver: str | None = None)
 @register("det")
 @private("LinalgDetBackward0", name="linalg_det")
 def det(A: Value) -> Value:
-    """The determinant of a square matrix, or of each of a stack."""
+    """The determinant of a square matrix, or of each of a stack.
+
+    Returns
+    -------
+    Tensor
+        A number for each matrix.
+
+    Raises
+    ------
+    RuntimeError
+        If A is not square, or of whole numbers.
+
+    Examples
+    --------
+    >>> torch.linalg.det(torch.tensor([[1.0, 2.0], [3.0, 4.5]]))
+    tensor(-1.5000)
+    """
     require_matrices("linalg.det", A, square=True)
     return np.linalg.det(A)
 
 
 @private("LinalgSlogdetBackward0", name="linalg_slogdet")
 def slogdet(A: Value) -> Any:
-    """The sign of the determinant, and the logarithm of its absolute value."""
+    """The sign of the determinant, and the logarithm of its absolute value.
+
+    Returns
+    -------
+    named tuple
+        The signs `sign` (...), and the logarithms `logabsdet` (...).
+
+    Examples
+    --------
+    >>> torch.linalg.slogdet(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
+    torch.return_types.linalg_slogdet(
+    sign=tensor(-1.),
+    logabsdet=tensor(2.0794))
+    """
     require_matrices("linalg.slogdet", A, square=True)
     return return_types.linalg_slogdet(*np.linalg.slogdet(A))
 
 
 @operation("LinalgSlogdetBackward0", name="slogdet")
 def _old_slogdet(input: Value) -> Any:
-    """The sign of the determinant, and the logarithm of its absolute value."""
+    """The sign of the determinant, and the logarithm of its absolute value.
+
+    Parameters
+    ----------
+    input : Tensor
+        Matrices (..., n, n).
+
+    Returns
+    -------
+    named tuple
+        The signs `sign` (...), and the logarithms `logabsdet` (...).
+
+    Examples
+    --------
+    >>> torch.slogdet(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
+    torch.return_types.slogdet(
+    sign=tensor(-1.),
+    logabsdet=tensor(2.0794))
+    """
     require_matrices("linalg.slogdet", input, square=True)
     return return_types.slogdet(*np.linalg.slogdet(input))
 
 
 @operation("WhereBackward0")
 def logdet(input: Value) -> Value:
-    """The logarithm of the determinant: NaN where that is negative."""
+    """The logarithm of the determinant: NaN where that is negative.
+
+    Parameters
+    ----------
+    input : Tensor
+        Matrices (..., n, n).
+
+    Returns
+    -------
+    Tensor
+        A number for each matrix.
+
+    Examples
+    --------
+    >>> torch.logdet(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor(2.0794)
+    """
     require_matrices("logdet", input, square=True)
     sign, logarithm = np.linalg.slogdet(input)
     if input.dtype.kind == "c":
@@ -310,16 +622,82 @@ def _cholesky(A: Value, upper: bool = False) -> Value:
 
 @private("LinalgCholeskyExBackward0", name="linalg_cholesky")
 def cholesky(A: Value, *, upper: bool = False) -> Value:
-    """L with `A == L @ L.mH`, or its adjoint if upper; LinAlgError unless positive definite."""
+    """L with `A == L @ L.mH`, or its adjoint if upper.
+
+    Parameters
+    ----------
+    upper : bool, default False
+        Whether the upper triangle U with `A == U.mH @ U` is meant.
+
+    Returns
+    -------
+    Tensor
+        Triangular matrices (..., n, n).
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is not positive definite.
+
+    Examples
+    --------
+    >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
     return _cholesky(A, upper)
 
 
-operation("CholeskyBackward0", name="cholesky")(lambda input, upper=False: _cholesky(input, upper))
+@operation("CholeskyBackward0", name="cholesky")
+def _old_cholesky(input: Value, upper: bool = False) -> Value:
+    """The older name of `linalg.cholesky`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Hermitian matrices (..., n, n), positive definite.
+
+    Returns
+    -------
+    Tensor
+        Triangular matrices (..., n, n).
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is not positive definite.
+
+    Examples
+    --------
+    >>> torch.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
+    return _cholesky(input, upper)
 
 
 @private("LinalgCholeskyExBackward0", name="linalg_cholesky_ex")
 def cholesky_ex(A: Value, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """`cholesky`, and the info 0; a matrix that is not positive definite is an error."""
+    """`cholesky`, and the info 0; a matrix that is not positive definite is an error.
+
+    Parameters
+    ----------
+    upper : bool, default False
+        Whether the upper triangle is meant.
+    check_errors : bool, default False
+        Changes nothing: a matrix that is not positive definite is always an error.
+
+    Returns
+    -------
+    named tuple
+        The triangular matrices `L` (..., n, n), and `info` (...): zeros.
+
+    Examples
+    --------
+    >>> torch.linalg.cholesky_ex(torch.tensor([[4.0, 2.0], [2.0, 5.0]])).L
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
     return return_types.linalg_cholesky_ex(_cholesky(A, upper), np.zeros(A.shape[:-2], np.int32))
 
 
@@ -340,20 +718,73 @@ def _qr(A: Value, mode: str) -> tuple[Value, Value]:
 def qr(A: Value, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and R with zeros below the diagonal, `A == Q @ R`.
 
-    mode: "reduced", "complete" (Q is square), or "r" (Q is empty).
+    Parameters
+    ----------
+    A : Tensor
+        Matrices (..., n, m).
+    mode : str, default 'reduced'
+        "reduced", "complete" (Q is square), or "r" (Q is empty).
+
+    Returns
+    -------
+    named tuple
+        The matrices `Q` and `R`.
+
+    Examples
+    --------
+    >>> Q, R = torch.linalg.qr(torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> torch.allclose(Q @ R, torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    True
     """
     return return_types.linalg_qr(*_qr(A, mode))
 
 
 @operation("LinalgQrBackward0", name="qr")
 def _old_qr(input: Value, some: bool = True) -> Any:
-    """`linalg.qr`, complete if not some."""
+    """`linalg.qr`, complete if not some.
+
+    Parameters
+    ----------
+    input : Tensor
+        Matrices (..., n, m).
+    some : bool, default True
+        Whether Q has min(n, m) columns only.
+
+    Returns
+    -------
+    named tuple
+        The matrices `Q` and `R`.
+
+    Examples
+    --------
+    >>> Q, R = torch.qr(torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> torch.allclose(Q @ R, torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    True
+    """
     return return_types.qr(*_qr(input, "reduced" if some else "complete"))
 
 
 @private("LinalgSvdBackward0", name="linalg_svd")
 def svd(A: Value, full_matrices: bool = True, *, driver: str | None = None) -> Any:
-    """U, S and Vh with `A == U @ diag(S) @ Vh`, S in descending order."""
+    """U, S and Vh with `A == U @ diag(S) @ Vh`, S in descending order.
+
+    Parameters
+    ----------
+    A : Tensor
+        Matrices (..., n, m).
+    driver : str, optional
+        LAPACK's routine, which changes nothing here.
+
+    Returns
+    -------
+    named tuple
+        The matrices `U`, the singular values `S`, and the matrices `Vh`.
+
+    Examples
+    --------
+    >>> torch.linalg.svd(torch.diag(torch.tensor([2.0, 3.0]))).S.round(decimals=3)
+    tensor([3., 2.])
+    """
     require_matrices("linalg.svd", A)
     u, s, vh = np.linalg.svd(A, full_matrices=full_matrices)
     return return_types.linalg_svd(u, s, vh)
@@ -361,7 +792,27 @@ def svd(A: Value, full_matrices: bool = True, *, driver: str | None = None) -> A
 
 @operation("LinalgSvdBackward0", name="svd")
 def _old_svd(input: Value, some: bool = True, compute_uv: bool = True) -> Any:
-    """U, S and V with `input == U @ diag(S) @ V.mH`; U and V are zeros if not compute_uv."""
+    """U, S and V with `input == U @ diag(S) @ V.mH`; U and V are zeros if not compute_uv.
+
+    Parameters
+    ----------
+    input : Tensor
+        Matrices (..., n, m).
+    some : bool, default True
+        Whether U and V have min(n, m) columns only.
+    compute_uv : bool, default True
+        Whether U and V are computed.
+
+    Returns
+    -------
+    named tuple
+        The matrices `U`, the singular values `S`, and the matrices `V`.
+
+    Examples
+    --------
+    >>> torch.svd(torch.diag(torch.tensor([2.0, 3.0]))).S.round(decimals=3)
+    tensor([3., 2.])
+    """
     require_matrices("linalg.svd", input)
     if not compute_uv:
         sides = (np.zeros((*input.shape[:-2], n, n), input.dtype) for n in input.shape[-2:])
@@ -373,7 +824,25 @@ def _old_svd(input: Value, some: bool = True, compute_uv: bool = True) -> Any:
 
 @private("LinalgSvdBackward0", name="linalg_svdvals")
 def svdvals(A: Value, *, driver: str | None = None) -> Value:
-    """The singular values, in descending order."""
+    """The singular values, in descending order.
+
+    Parameters
+    ----------
+    A : Tensor
+        Matrices (..., n, m).
+    driver : str, optional
+        LAPACK's routine, which changes nothing here.
+
+    Returns
+    -------
+    Tensor
+        The values (..., min(n, m)).
+
+    Examples
+    --------
+    >>> torch.linalg.svdvals(torch.diag(torch.tensor([2.0, 3.0]))).round(decimals=3)
+    tensor([3., 2.])
+    """
     require_matrices("linalg.svd", A)
     return np.linalg.svd(A, compute_uv=False)
 
@@ -384,7 +853,18 @@ def _as_complex(x: Value) -> Value:
 
 @private("LinalgEigBackward0", name="linalg_eig")
 def eig(A: Value) -> Any:
-    """The eigenvalues and eigenvectors (columns of length 1) of a square matrix, complex."""
+    """The eigenvalues and eigenvectors (columns of length 1) of a square matrix, complex.
+
+    Returns
+    -------
+    named tuple
+        The numbers `eigenvalues` (..., n), and the matrices `eigenvectors` (..., n, n).
+
+    Examples
+    --------
+    >>> torch.linalg.eig(torch.diag(torch.tensor([2.0, 3.0]))).eigenvalues
+    tensor([2.+0.j, 3.+0.j])
+    """
     _require_complex_kind(A)
     require_matrices("linalg.eig", A, square=True)
     values, vectors = np.linalg.eig(A)
@@ -393,7 +873,18 @@ def eig(A: Value) -> Any:
 
 @private("LinalgEigBackward0", name="linalg_eigvals")
 def eigvals(A: Value) -> Value:
-    """The eigenvalues of a square matrix, complex."""
+    """The eigenvalues of a square matrix, complex.
+
+    Returns
+    -------
+    Tensor
+        The numbers (..., n).
+
+    Examples
+    --------
+    >>> torch.linalg.eigvals(torch.diag(torch.tensor([2.0, 3.0])))
+    tensor([2.+0.j, 3.+0.j])
+    """
     _require_complex_kind(A)
     require_matrices("linalg.eig", A, square=True)
     return _as_complex(np.linalg.eigvals(A))
@@ -403,7 +894,20 @@ def eigvals(A: Value) -> Value:
 def eigh(A: Value, UPLO: Literal["L", "U"] = "L") -> Any:
     """The eigenvalues, ascending, and eigenvectors of a Hermitian matrix.
 
-    UPLO: the triangle that is read, "L" or "U".
+    Parameters
+    ----------
+    UPLO : str, default 'L'
+        The triangle that is read, "L" or "U".
+
+    Returns
+    -------
+    named tuple
+        The real numbers `eigenvalues` (..., n), and the matrices `eigenvectors` (..., n, n).
+
+    Examples
+    --------
+    >>> torch.linalg.eigh(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues.round(decimals=3)
+    tensor([1., 3.])
     """
     require_matrices("linalg.eigh", A, square=True)
     return return_types.linalg_eigh(*np.linalg.eigh(A, UPLO))
@@ -411,7 +915,23 @@ def eigh(A: Value, UPLO: Literal["L", "U"] = "L") -> Any:
 
 @private("LinalgEighBackward0", name="linalg_eigvalsh")
 def eigvalsh(A: Value, UPLO: Literal["L", "U"] = "L") -> Value:
-    """The eigenvalues, ascending, of a Hermitian matrix."""
+    """The eigenvalues, ascending, of a Hermitian matrix.
+
+    Parameters
+    ----------
+    UPLO : str, default 'L'
+        The triangle that is read, "L" or "U".
+
+    Returns
+    -------
+    Tensor
+        The real numbers (..., n).
+
+    Examples
+    --------
+    >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).round(decimals=3)
+    tensor([1., 3.])
+    """
     require_matrices("linalg.eigh", A, square=True)
     return np.linalg.eigvalsh(A, UPLO)
 
@@ -421,7 +941,24 @@ def eigvalsh(A: Value, UPLO: Literal["L", "U"] = "L") -> Value:
 
 @private("LinalgLuBackward0", name="linalg_lu")
 def lu(A: Value, *, pivot: bool = True) -> Any:
-    """P, L and U with `A == P @ L @ U`: a permutation, and two triangular matrices."""
+    """P, L and U with `A == P @ L @ U`: a permutation, and two triangular matrices.
+
+    Parameters
+    ----------
+    A : Tensor
+        Matrices (..., n, m).
+
+    Returns
+    -------
+    named tuple
+        The matrices `P`, `L` and `U`.
+
+    Examples
+    --------
+    >>> torch.linalg.lu(torch.tensor([[0.0, 2.0], [4.0, 0.0]])).U
+    tensor([[4., 0.],
+            [0., 2.]])
+    """
     return return_types.linalg_lu(*lu_of("linalg.lu", A, pivot))
 
 
@@ -429,7 +966,28 @@ def lu(A: Value, *, pivot: bool = True) -> Any:
 def lu_factor(A: Value, *, pivot: bool = True) -> Any:
     """L and U in one matrix, and the swaps of rows, as `lu_solve` takes them.
 
-    RuntimeError where U has a zero on its diagonal, with which no equation can be solved.
+    Parameters
+    ----------
+    A : Tensor
+        Matrices (..., n, m).
+
+    Returns
+    -------
+    named tuple
+        The matrices `LU` (..., n, m), and the swaps `pivots` (..., min(n, m)), counted from 1.
+
+    Raises
+    ------
+    RuntimeError
+        If U has a zero on its diagonal, with which no equation can be solved.
+
+    Examples
+    --------
+    >>> torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
+    torch.return_types.linalg_lu_factor(
+    LU=tensor([[4., 0.],
+            [0., 2.]]),
+    pivots=tensor([2, 2], dtype=torch.int32))
     """
     factors, swaps = packed("linalg.lu_factor", A, pivot)
     require_pivots("torch.linalg.lu_factor", factors)
@@ -440,7 +998,25 @@ def lu_factor(A: Value, *, pivot: bool = True) -> Any:
 def lu_solve(
     LU: Value, pivots: Value, B: Value, *, left: bool = True, adjoint: bool = False
 ) -> Value:
-    """X with `A @ X == B`, from what `lu_factor(A)` returned."""
+    """X with `A @ X == B`, from what `lu_factor(A)` returned.
+
+    Parameters
+    ----------
+    B : Tensor
+        The right-hand sides (..., n, m).
+
+    Returns
+    -------
+    Tensor
+        The solutions (..., n, m).
+
+    Examples
+    --------
+    >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
+    >>> torch.linalg.lu_solve(LU, pivots, torch.tensor([[2.0], [4.0]]))
+    tensor([[1.],
+            [1.]])
+    """
     require_matrices("linalg.lu_solve", LU, square=True)
     side = LU.shape[-1]
     order = order_of(untraced(pivots), side)
@@ -451,7 +1027,25 @@ def lu_solve(
 
 @register("lu_solve")
 def _old_lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> Any:
-    """The older form of `linalg.lu_solve`: X with `A @ X == b`."""
+    """The older form of `linalg.lu_solve`: X with `A @ X == b`.
+
+    Parameters
+    ----------
+    b : Tensor
+        The right-hand sides (..., n, m).
+
+    Returns
+    -------
+    Tensor
+        The solutions (..., n, m).
+
+    Examples
+    --------
+    >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
+    >>> torch.lu_solve(torch.tensor([[2.0], [4.0]]), LU, pivots)
+    tensor([[1.],
+            [1.]])
+    """
     made = lu_solve(LU_data, LU_pivots, b)
     return made if out is None else deliver(out, made)
 
@@ -462,32 +1056,120 @@ def _old_lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> A
 @register("matrix_exp")
 @private("LinalgMatrixExpBackward0", name="linalg_matrix_exp")
 def matrix_exp(A: Value) -> Value:
-    """The exponential of a square matrix, or of each of a stack."""
+    """The exponential of a square matrix, or of each of a stack.
+
+    Returns
+    -------
+    Tensor
+        Matrices (..., n, n).
+
+    Examples
+    --------
+    >>> torch.linalg.matrix_exp(torch.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
     require_matrices("linalg.matrix_exp", A, square=True)
     return exponential(A)
 
 
 @private("LinalgCrossBackward0", name="linalg_cross")
 def cross(input: Value, other: Value, *, dim: int = -1) -> Value:
-    """The cross products of vectors of three elements along a dimension."""
+    """The cross products of vectors of three elements along a dimension.
+
+    Parameters
+    ----------
+    dim : int, default -1
+        The dimension, of length 3.
+    other : Tensor
+        The second vectors; the shapes broadcast.
+
+    Returns
+    -------
+    Tensor
+        Vectors, of the shape to which the shapes broadcast.
+
+    Examples
+    --------
+    >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
     return cross_along(input, other, dim)
 
 
 @private("SumBackward1", name="linalg_vecdot")
 def vecdot(x: Value, y: Value, *, dim: int = -1) -> Value:
-    """Sums of `conj(x) * y` along a dimension."""
+    """Sums of `conj(x) * y` along a dimension.
+
+    Parameters
+    ----------
+    x : Tensor
+        The first vectors.
+    y : Tensor
+        The second vectors; the shapes broadcast.
+
+    Returns
+    -------
+    Tensor
+        The sums, without the dimension.
+
+    Examples
+    --------
+    >>> torch.linalg.vecdot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
     return np.sum((np.conjugate(x) if x.dtype.kind == "c" else x) * y, axis=dim)
 
 
 @private("DiagonalBackward0", view=True, name="linalg_diagonal")
 def diagonal(A: Value, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
-    """The diagonals of matrices: a view."""
+    """The diagonals of matrices: a view.
+
+    Parameters
+    ----------
+    A : Tensor
+        Matrices (..., n, m).
+    dim1 : int, default -2
+        The first dimension of the matrices.
+    dim2 : int, default -1
+        The second one.
+
+    Returns
+    -------
+    Tensor
+        A view, whose last dimension is the diagonal.
+
+    Examples
+    --------
+    >>> torch.linalg.diagonal(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([1., 4.])
+    """
     return np.diagonal(A, offset, dim1, dim2)
 
 
 @private("CatBackward0", name="linalg_vander")
 def vander(x: Value, *, N: int | None = None) -> Value:
-    """Rows of the powers 0, 1, ... of each element."""
+    """Rows of the powers 0, 1, ... of each element.
+
+    Parameters
+    ----------
+    x : Tensor
+        Vectors (..., n).
+    N : int, optional
+        The number of powers; n unless given.
+
+    Returns
+    -------
+    Tensor
+        Matrices (..., n, N).
+
+    Examples
+    --------
+    >>> torch.linalg.vander(torch.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [1, 2, 4],
+            [1, 3, 9]])
+    """
     count = x.shape[-1] if N is None else N
     return np.expand_dims(x, -1) ** np.arange(count).astype(x.dtype)
 

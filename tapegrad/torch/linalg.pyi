@@ -25,7 +25,7 @@ _Device: TypeAlias = _device | _str | _int
 
 class LinAlgError(RuntimeError): ...
 def cholesky(A: Tensor, *, upper: _bool = False, out: Tensor | None = None) -> Tensor:
-    """L with `A == L @ L.mH`, or its adjoint if upper; LinAlgError unless positive definite."""
+    """L with `A == L @ L.mH`, or its adjoint if upper."""
 def cholesky_ex(
     A: Tensor, *, upper: _bool = False, check_errors: _bool = False
 ) -> return_types.linalg_cholesky_ex:
@@ -57,10 +57,10 @@ def eigvalsh(
     A: Tensor, UPLO: Literal['L', 'U'] = 'L', *, out: Tensor | None = None
 ) -> Tensor:
     """The eigenvalues, ascending, of a Hermitian matrix."""
-def householder_product(A: Any, tau: Any, *, out: Tensor | None = None) -> Tensor:
+def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of the product of reflections that geqrf packs."""
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of a square matrix, or of each of a stack; LinAlgError if it is singular."""
+    """The inverse of a square matrix, or of each of a stack."""
 def inv_ex(A: Tensor, *, check_errors: _bool = False) -> return_types.linalg_inv_ex:
     """The inverse, and the info 0; a singular matrix is an error."""
 def ldl_factor(A: Tensor, *, hermitian: _bool = False, out: Tensor | None = None) -> Tensor:
@@ -157,7 +157,7 @@ def qr(A: Tensor, mode: _str = 'reduced') -> return_types.linalg_qr:
 def slogdet(A: Tensor) -> return_types.linalg_slogdet:
     """The sign of the determinant, and the logarithm of its absolute value."""
 def solve(A: Tensor, B: Tensor, *, left: _bool = True, out: Tensor | None = None) -> Tensor:
-    """X with `A @ X == B` (`X @ A == B` if not left); LinAlgError where A is singular."""
+    """X with `A @ X == B` (`X @ A == B` if not left)."""
 def solve_ex(
     A: Tensor, B: Tensor, *, left: _bool = True, check_errors: _bool = False
 ) -> return_types.linalg_solve_ex:

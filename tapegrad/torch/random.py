@@ -15,9 +15,20 @@ from tapegrad.torch._tensor.tensor import Tensor
 def manual_seed(seed: int) -> Generator:
     """Start the default generator anew from a seed, and return it.
 
-    >>> import tapegrad.torch as torch
+    Parameters
+    ----------
+    seed : int
+        The seed; negative ones count from 2**64.
+
+    Returns
+    -------
+    Generator
+        The default generator.
+
+    Examples
+    --------
     >>> first = torch.manual_seed(0) and torch.rand(2)
-    >>> bool((torch.manual_seed(0) and torch.rand(2)).equal(first))
+    >>> (torch.manual_seed(0) and torch.rand(2)).equal(first)
     True
     """
     return default_generator.manual_seed(seed)
@@ -25,25 +36,72 @@ def manual_seed(seed: int) -> Generator:
 
 @register(method=False)
 def seed() -> int:
-    """Start the default generator anew from a seed of the operating system's; returns it."""
+    """Start the default generator anew from a seed of the operating system's; returns it.
+
+    Returns
+    -------
+    int
+        The seed.
+
+    Examples
+    --------
+    >>> torch.seed() == torch.initial_seed()
+    True
+    """
     return default_generator.seed()
 
 
 @register(method=False)
 def initial_seed() -> int:
-    """The seed that the default generator started from."""
+    """The seed that the default generator started from.
+
+    Returns
+    -------
+    int
+        The seed.
+
+    Examples
+    --------
+    >>> generator = torch.manual_seed(7)
+    >>> torch.initial_seed()
+    7
+    """
     return default_generator.initial_seed()
 
 
 @register(method=False)
 def get_rng_state() -> Tensor:
-    """The state of the default generator as a tensor of bytes."""
+    """The state of the default generator as a tensor of bytes.
+
+    Returns
+    -------
+    Tensor
+        The state (uint8).
+
+    Examples
+    --------
+    >>> state = torch.get_rng_state()
+    >>> x = torch.rand(2)
+    >>> torch.set_rng_state(state)
+    >>> torch.equal(torch.rand(2), x)
+    True
+    """
     return default_generator.get_state()
 
 
 @register(method=False)
 def set_rng_state(new_state: Tensor) -> None:
-    """Set the state of the default generator to one that `get_rng_state` returned."""
+    """Set the state of the default generator to one that `get_rng_state` returned.
+
+    Parameters
+    ----------
+    new_state : Tensor
+        A state (uint8).
+
+    Examples
+    --------
+    >>> torch.set_rng_state(torch.get_rng_state())
+    """
     default_generator.set_state(new_state)
 
 
@@ -51,7 +109,33 @@ def set_rng_state(new_state: Tensor) -> None:
 def fork_rng(
     devices: Iterable[int] | None = None, enabled: bool = True, device_type: str = "cpu", **_: Any
 ) -> Iterator[None]:
-    """After the block the default generator is in the state from before it."""
+    """After the block the default generator is in the state from before it.
+
+    Parameters
+    ----------
+    devices : iterable of int, optional
+        Changes nothing: there is no other device.
+    enabled : bool, default True
+        Whether the state is kept.
+    device_type : str, default 'cpu'
+        Changes nothing.
+    **_ : object
+        PyTorch's other parameters, which change nothing.
+
+    Yields
+    ------
+    None
+        Nothing.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> generator = torch.manual_seed(0)
+    >>> with torch.random.fork_rng():
+    ...     x = torch.rand(2)
+    >>> torch.equal(torch.rand(2), x)
+    True
+    """
     if not enabled:
         yield
         return

@@ -161,3 +161,19 @@ def test_the_exponential_of_a_matrix_against_differences() -> None:
     x = torch.from_numpy(A.copy()).requires_grad_()
     assert torch.autograd.gradcheck(torch.linalg.matrix_exp, x)
     assert torch.autograd.gradgradcheck(torch.linalg.matrix_exp, x)
+
+
+def test_factors_without_swaps_are_no_numbers_where_there_are_none():
+    """A pivot of 0 above a 1: finite factors would be those of another matrix."""
+    A = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+    _, L, U = torch.linalg.lu(A, pivot=False)
+    assert not torch.isfinite(L).all()
+    assert not torch.isfinite(U).all()
+    B = torch.tensor([[0.0, 1.0], [0.0, 2.0]])  # singular, and yet it has factors
+    _, L, U = torch.linalg.lu(B, pivot=False)
+    assert (L @ U).equal(B)
+
+
+def test_a_singular_matrix_is_an_error_of_this_namespace():
+    with pytest.raises(torch.linalg.LinAlgError, match="singular"):
+        torch.linalg.inv_ex(torch.zeros(2, 2))

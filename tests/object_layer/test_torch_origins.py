@@ -141,7 +141,8 @@ def test_a_short_path_replaces_the_operation_that_it_names():
     assert OPERATIONS["twice"] is OPERATIONS["doubled"] is torch.Tensor.doubled is short
     x = torch.tensor([1.0, 3.0])
     assert x.twice().tolist() == x.doubled_().tolist() == [2.0, 6.0]
-    assert (short.__name__, short.__doc__) == ("twice", "2 * input.")
+    assert short.__name__ == "twice"
+    assert short.__doc__.startswith("2 * input.\n")
     assert ORIGINS["Tensor.twice"] == ORIGINS["torch.doubled_"] == __name__
 
 

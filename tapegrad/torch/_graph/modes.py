@@ -64,7 +64,19 @@ def restore(before: Mode | None) -> None:
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations of this thread are logged, so that they can be differentiated."""
+    """Whether operations of this thread are logged, so that they can be differentiated.
+
+    Returns
+    -------
+    bool
+        Whether it is so.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.is_grad_enabled()
+    True
+    """
     mode = MODE.get()
     return mode is None or mode.grad
 
@@ -76,7 +88,19 @@ def is_logging() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether inference mode is on in this thread."""
+    """Whether inference mode is on in this thread.
+
+    Returns
+    -------
+    bool
+        Whether it is so.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.is_inference_mode_enabled()
+    False
+    """
     mode = MODE.get()
     return mode is not None and mode.inference
 

@@ -19,6 +19,7 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,7 +35,7 @@ from tapegrad.torch._graph.dual import is_above, tangent_of
 from tapegrad.torch._graph.node import Node, is_on_graph, made_since, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, owner_of
-from tapegrad.torch._ops.sections import in_place
+from tapegrad.torch._ops.sections import completed, in_place
 from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.brain_floats import concerns, in_single
 from tapegrad.torch._tensor.short_writes import store_result
@@ -102,6 +103,8 @@ def register(
         given: Any = made
         if replaces is not None:
             _take_place(given, replaces)
+        if isinstance(given, FunctionType):
+            given.__doc__ = completed(given)
         if numpy_words:
             given = with_numpy_words(given)
         origin = module or _module_of(given)
@@ -193,6 +196,7 @@ def operation(
         word = name or compute.__name__
         if "<locals>" in compute.__qualname__:  # Python's errors of arguments name it
             compute.__name__ = compute.__qualname__ = word
+        compute.__doc__ = completed(compute, view=view, several=several)
         evaluate = _as_pytorch_does(compute, word, exact=view or several or exact)
         spellings = _spellings_of(compute)
 

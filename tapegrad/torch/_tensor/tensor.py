@@ -50,6 +50,16 @@ class Tensor:
     Made by `torch.tensor` and the other creation functions. `requires_grad=True` makes it a leaf
     whose `grad` a backward pass fills. Elements are floats of 32 bits unless said otherwise.
 
+    Parameters
+    ----------
+    *args : object
+        Sizes, for a tensor that is not initialised, or a sequence of data, as of floats: an older
+        form of `torch.empty` and `torch.tensor`.
+    **kwargs : object
+        `device`, the CPU.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> (x**2).sum().backward()
@@ -137,34 +147,52 @@ class Tensor:
 
     @property
     def shape(self) -> Size:
+        """The sizes of the dimensions."""
         return tuple.__new__(Size, self._value.shape)
 
     @property
     def dtype(self) -> dtype:
+        """The type of the elements."""
         return of_numpy(self._value.dtype)
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self._value.shape)
 
     @property
     def device(self) -> device:
+        """The CPU."""
         return CPU
 
     @property
     def layout(self) -> Any:
+        """`torch.strided`: each element has its place in memory."""
         return strided
 
     @property
     def itemsize(self) -> int:
+        """Bytes of one element."""
         return int(self._value.dtype.itemsize)
 
     @property
     def nbytes(self) -> int:
+        """Bytes of all elements."""
         return self.itemsize * self.numel()
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or its length along one dimension."""
+        """The shape, or its length along one dimension.
+
+        Parameters
+        ----------
+        dim : int, optional
+            The dimension, counted from either end.
+
+        Returns
+        -------
+        Size or int
+            The shape, or the length of the dimension.
+        """
         if dim is None:
             return self.shape
         try:
@@ -181,33 +209,64 @@ class Tensor:
             ) from None
 
     def numel(self) -> int:
-        """The number of elements."""
+        """The number of elements.
+
+        Returns
+        -------
+        int
+            Their number.
+        """
         return self.shape.numel()
 
     nelement = numel
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """The number of dimensions.
+
+        Returns
+        -------
+        int
+            Their number.
+        """
         return len(self._value.shape)
 
     ndimension = dim
 
     def element_size(self) -> int:
-        """Bytes of one element."""
+        """Bytes of one element.
+
+        Returns
+        -------
+        int
+            The number of bytes.
+        """
         return self.itemsize
 
     def is_floating_point(self) -> bool:
-        """Whether the elements are real floats."""
+        """Whether the elements are real floats.
+
+        Returns
+        -------
+        bool
+            Whether it is so.
+        """
         return self.dtype.is_floating_point
 
     def is_complex(self) -> bool:
-        """Whether the elements are complex."""
+        """Whether the elements are complex.
+
+        Returns
+        -------
+        bool
+            Whether it is so.
+        """
         return self.dtype.is_complex
 
     # -- its place in the graph ------------------------------------------------------------------
 
     @property
     def requires_grad(self) -> bool:
+        """Whether operations on this tensor are logged, so that they can be differentiated."""
         return self.node is not None
 
     @requires_grad.setter
@@ -276,12 +335,14 @@ class Tensor:
 
     @property
     def is_leaf(self) -> bool:
+        """Whether no logged operation made this tensor."""
         if self.node is LEAF and self._creation_meta is not None:
             require_current(self)
         return self.node is None or self.node is LEAF
 
     @property
     def grad_fn(self) -> Node | None:
+        """The node of the operation that made this tensor; None of leaves."""
         node = self.node
         if node is None or node is LEAF:
             if node is LEAF and self._creation_meta is not None:
@@ -297,6 +358,7 @@ class Tensor:
 
     @property
     def output_nr(self) -> int:
+        """Which of the results of its operation this tensor is."""
         node = self.node
         if node is None or node is LEAF or node._entry is None or node._entry[0] is not PROJECT:
             return 0
@@ -304,6 +366,7 @@ class Tensor:
 
     @property
     def grad(self) -> Tensor | None:
+        """The gradient that backward passes have added up; None before the first."""
         if self._grad is None and not self.is_leaf and not self._retains:
             warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
@@ -346,6 +409,7 @@ class Tensor:
 
     @property
     def retains_grad(self) -> bool:
+        """Whether backward passes fill `grad` although this tensor is no leaf."""
         return self._retains
 
     def retain_grad(self) -> None:
@@ -461,7 +525,13 @@ class Tensor:
         return self._accumulator is not None and self._accumulator() is node
 
     def is_inference(self) -> bool:
-        """Whether the tensor was made in inference mode."""
+        """Whether the tensor was made in inference mode.
+
+        Returns
+        -------
+        bool
+            Whether it is so.
+        """
         return self._inference
 
     # -- hooks -----------------------------------------------------------------------------------
@@ -508,7 +578,18 @@ class Tensor:
         return hooks.add(hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
-        """Call `hook(tensor)` after a leaf's gradient has been added to its `grad`."""
+        """Call `hook(tensor)` after a leaf's gradient has been added to its `grad`.
+
+        Parameters
+        ----------
+        hook : callable
+            What is called, with the leaf.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` removes the hook.
+        """
         if self.node is not LEAF:
             raise RuntimeError(
                 "cannot register a hook on a tensor that doesn't require gradient"

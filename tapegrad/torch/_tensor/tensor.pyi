@@ -189,11 +189,11 @@ class Tensor:
     ) -> Tensor:
         """`addbmm`, written into this tensor's own memory."""
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
-        """input + value * tensor1 / tensor2."""
+        """`input + value * tensor1 / tensor2`."""
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
         """`addcdiv`, written into this tensor's own memory."""
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
-        """input + value * tensor1 * tensor2."""
+        """`input + value * tensor1 * tensor2`."""
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
         """`addcmul`, written into this tensor's own memory."""
     def addmm(
@@ -343,7 +343,7 @@ class Tensor:
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each number from 0 on occurs, or the sum of its weights."""
     def bitwise_and(self, other: _Operand) -> Tensor:
-        """Elementwise bitwise and of integers."""
+        """Elementwise bitwise and of integers and bools."""
     def bitwise_and_(self, other: _Operand) -> Tensor:
         """`bitwise_and`, written into this tensor's own memory."""
     def bitwise_left_shift(self, other: _Operand) -> Tensor:
@@ -355,7 +355,7 @@ class Tensor:
     def bitwise_not_(self) -> Tensor:
         """`bitwise_not`, written into this tensor's own memory."""
     def bitwise_or(self, other: _Operand) -> Tensor:
-        """Elementwise bitwise or of integers."""
+        """Elementwise bitwise or of integers and bools."""
     def bitwise_or_(self, other: _Operand) -> Tensor:
         """`bitwise_or`, written into this tensor's own memory."""
     def bitwise_right_shift(self, other: _Operand) -> Tensor:
@@ -363,7 +363,7 @@ class Tensor:
     def bitwise_right_shift_(self, other: _Operand) -> Tensor:
         """`bitwise_right_shift`, written into this tensor's own memory."""
     def bitwise_xor(self, other: _Operand) -> Tensor:
-        """Elementwise bitwise xor of integers."""
+        """Elementwise bitwise xor of integers and bools."""
     def bitwise_xor_(self, other: _Operand) -> Tensor:
         """`bitwise_xor`, written into this tensor's own memory."""
     def bmm(self, mat2: Tensor) -> Tensor:
@@ -390,7 +390,8 @@ class Tensor:
         """The tensor as torch.complex64."""
     def char(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int8."""
-    def cholesky(self, upper: _bool = False) -> Tensor: ...
+    def cholesky(self, upper: _bool = False) -> Tensor:
+        """The older name of `linalg.cholesky`."""
     def cholesky_inverse(self, upper: _bool = False) -> Tensor:
         """The inverse of `L @ L.mH`."""
     def cholesky_solve(self, L: Tensor, upper: _bool = False) -> Tensor:
@@ -493,7 +494,8 @@ class Tensor:
     def detach_(self) -> Tensor:
         """Cut this tensor from the graph that made it: it becomes a leaf without grad."""
     @property
-    def device(self) -> _device: ...
+    def device(self) -> _device:
+        """The CPU."""
     def diag(self, diagonal: _int = 0) -> Tensor:
         """The diagonal of a matrix, as a copy; the matrix whose diagonal is a vector."""
     def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
@@ -539,11 +541,12 @@ class Tensor:
     def dsplit(
         self, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
     ) -> tuple[Tensor, ...]:
-        """`tensor_split` along a fixed dimension, evenly."""
+        """`tensor_split` along dimension 2, evenly where a number of parts is given."""
     @property
-    def dtype(self) -> _dtype: ...
+    def dtype(self) -> _dtype:
+        """The type of the elements."""
     def eig(self, **_kwargs: Any) -> Tensor:
-        """RuntimeError, as in PyTorch, which has removed it: see `linalg.eig`."""
+        """RuntimeError, as in PyTorch, which has removed it: see `linalg`."""
     def element_size(self) -> _int:
         """Bytes of one element."""
     def eq(self, other: _Operand) -> Tensor:
@@ -565,7 +568,7 @@ class Tensor:
     def erfinv_(self) -> Tensor:
         """`erfinv`, written into this tensor's own memory."""
     def exp(self) -> Tensor:
-        """e to the power of each element."""
+        """`e` to the power of each element."""
     def exp2(self) -> Tensor:
         """2 to the power of each element."""
     def exp2_(self) -> Tensor:
@@ -577,7 +580,7 @@ class Tensor:
     def expand_as(self, other: Tensor) -> Tensor:
         """`self.expand(other.size())`."""
     def expm1(self) -> Tensor:
-        """exp(x) - 1 of each element, exact to rounding near 0."""
+        """`exp(x) - 1` of each element, exact to rounding near 0."""
     def expm1_(self) -> Tensor:
         """`expm1`, written into this tensor's own memory."""
     def exponential_(self, lambd: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
@@ -585,7 +588,7 @@ class Tensor:
     def fill_(self, value: _Operand) -> Tensor:
         """Write a number, or a tensor of no dimensions, into all elements of this tensor."""
     def fill_diagonal_(self, fill_value: _Number, wrap: _bool = False) -> Tensor:
-        """Write a number on the main diagonal; wrap: it starts again further down a tall matrix."""
+        """Write a number on the main diagonal."""
     def fix(self) -> Tensor:
         """Elementwise trunc; a derivative of 0."""
     def fix_(self) -> Tensor:
@@ -645,14 +648,16 @@ class Tensor:
     def get_device(self) -> _int:
         """-1: tensors are in the CPU's memory."""
     @property
-    def grad(self) -> Tensor | None: ...
+    def grad(self) -> Tensor | None:
+        """The gradient that backward passes have added up; None before the first."""
     @grad.setter
     def grad(self, value: Tensor | None) -> None: ...
     @property
     def grad_dtype(self) -> Tensor:
         """The dtype of the gradient: the tensor's own."""
     @property
-    def grad_fn(self) -> Node | None: ...
+    def grad_fn(self) -> Node | None:
+        """The node of the operation that made this tensor; None of leaves."""
     def greater(self, other: _Operand) -> Tensor:
         """Elementwise `input > other`."""
     def greater_(self, other: _Operand) -> Tensor:
@@ -668,7 +673,7 @@ class Tensor:
     def half(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.float16."""
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
-        """x, but 0 where |x| is at most lambd."""
+        """`x`, but 0 where |x| is at most lambd."""
     def heaviside(self, values: _Operand) -> Tensor:
         """0 below zero, 1 above, `values` at it; a derivative of 0."""
     def heaviside_(self, values: _Operand) -> Tensor:
@@ -687,9 +692,9 @@ class Tensor:
     def hsplit(
         self, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
     ) -> tuple[Tensor, ...]:
-        """`tensor_split` along a fixed dimension, evenly."""
+        """`tensor_split` along dimension 0, 1 of matrices, evenly where a number of parts is given."""
     def hypot(self, other: _Operand) -> Tensor:
-        """sqrt(input**2 + other**2)."""
+        """`sqrt(input**2 + other**2)`."""
     def hypot_(self, other: _Operand) -> Tensor:
         """`hypot`, written into this tensor's own memory."""
     def i0(self) -> Tensor:
@@ -724,7 +729,7 @@ class Tensor:
     def index_put(
         self, indices: Sequence[Tensor], values: _Operand, accumulate: _bool = False
     ) -> Tensor:
-        """`input[indices] = values`; accumulate: add them, also where a position occurs twice."""
+        """The tensor after `input[indices] = values`."""
     def index_put_(
         self, indices: Sequence[Tensor], values: _Operand, accumulate: _bool = False
     ) -> Tensor:
@@ -746,7 +751,7 @@ class Tensor:
     def int(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int32."""
     def inverse(self) -> Tensor:
-        """The inverse of a square matrix, or of each of a stack; LinAlgError if it is singular."""
+        """The inverse of a square matrix, or of each of a stack."""
     def is_coalesced(self, *_args: Any) -> Tensor:
         """RuntimeError: this tensor is not sparse."""
     def is_complex(self) -> _bool:
@@ -757,14 +762,16 @@ class Tensor:
         """Whether the elements lie in order in memory: in that of a format, where one is given."""
     is_cpu: _bool
     is_cuda: _bool
-    def is_distributed(self) -> Tensor: ...
+    def is_distributed(self) -> _bool:
+        """False."""
     def is_floating_point(self) -> _bool:
         """Whether the elements are real floats."""
     def is_inference(self) -> _bool:
         """Whether the tensor was made in inference mode."""
     is_ipu: _bool
     @property
-    def is_leaf(self) -> _bool: ...
+    def is_leaf(self) -> _bool:
+        """Whether no logged operation made this tensor."""
     is_maia: _bool
     is_meta: _bool
     is_mkldnn: _bool
@@ -774,14 +781,16 @@ class Tensor:
         """False: negatives are computed at once."""
     is_nested: _bool
     def is_nonzero(self) -> _bool:
-        """Whether the one element of a tensor is not zero; RuntimeError for more elements."""
-    def is_pinned(self, device: _Device | None = None) -> _bool: ...
+        """Whether the one element of a tensor is not zero."""
+    def is_pinned(self, device: _Device | None = None) -> _bool:
+        """False: there is no other device to copy to."""
     is_quantized: _bool
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether two tensors have the same shape."""
     def is_set_to(self, tensor: Tensor) -> _bool:
         """Whether two tensors are the same elements of the same memory, with the same strides."""
-    def is_shared(self) -> _bool: ...
+    def is_shared(self) -> _bool:
+        """False: memory belongs to this process."""
     def is_signed(self) -> _bool:
         """Whether the elements may be negative."""
     is_sparse: _bool
@@ -798,17 +807,17 @@ class Tensor:
     ) -> Tensor:
         """Where `|input - other| <= atol + rtol * |other|`."""
     def isfinite(self) -> Tensor:
-        """Elementwise isfinite."""
+        """Where the elements are neither infinite nor NaN."""
     def isinf(self) -> Tensor:
-        """Elementwise isinf."""
+        """Where the elements are infinite."""
     def isnan(self) -> Tensor:
-        """Elementwise isnan."""
+        """Where the elements are NaN."""
     def isneginf(self) -> Tensor:
-        """Elementwise isneginf."""
+        """Where the elements are minus infinity."""
     def isposinf(self) -> Tensor:
-        """Elementwise isposinf."""
+        """Where the elements are plus infinity."""
     def isreal(self) -> Tensor:
-        """Elementwise isreal."""
+        """Where the elements have no imaginary part."""
     def istft(
         self,
         n_fft: _int,
@@ -823,21 +832,23 @@ class Tensor:
     ) -> Tensor:
         """The signal of which `stft` with the same parameters gives `input`."""
     def item(self) -> _int | _float | _bool:
-        """The one element, as a Python number without history; RuntimeError for more elements."""
+        """The one element, as a Python number without history."""
     @property
-    def itemsize(self) -> _int: ...
+    def itemsize(self) -> _int:
+        """Bytes of one element."""
     def kron(self, other: _Operand) -> Tensor:
         """The Kronecker product: every element of `input` times the whole of `other`."""
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> return_types.kthvalue:
         """The k-th smallest element along a dimension, and where it is."""
     @property
-    def layout(self) -> Any: ...
+    def layout(self) -> Any:
+        """`torch.strided`: each element has its place in memory."""
     def lcm(self, other: _Operand) -> Tensor:
         """The least common multiple."""
     def lcm_(self, other: _Operand) -> Tensor:
         """`lcm`, written into this tensor's own memory."""
     def ldexp(self, other: _Operand) -> Tensor:
-        """input * 2**other."""
+        """`input * 2**other`."""
     def ldexp_(self, other: _Operand) -> Tensor:
         """`ldexp`, written into this tensor's own memory."""
     def le(self, other: _Operand) -> Tensor:
@@ -845,7 +856,7 @@ class Tensor:
     def le_(self, other: _Operand) -> Tensor:
         """`le`, written into this tensor's own memory."""
     def lerp(self, end: _Operand, weight: _Operand) -> Tensor:
-        """input + weight * (end - input)."""
+        """`input + weight * (end - input)`."""
     def lerp_(self, end: _Operand, weight: _Operand) -> Tensor:
         """`lerp`, written into this tensor's own memory."""
     def less(self, other: _Operand) -> Tensor:
@@ -867,7 +878,7 @@ class Tensor:
     def log10_(self) -> Tensor:
         """`log10`, written into this tensor's own memory."""
     def log1p(self) -> Tensor:
-        """log(1 + x) of each element, exact to rounding near 0."""
+        """`log(1 + x)` of each element, exact to rounding near 0."""
     def log1p_(self) -> Tensor:
         """`log1p`, written into this tensor's own memory."""
     def log2(self) -> Tensor:
@@ -881,13 +892,13 @@ class Tensor:
     ) -> Tensor:
         """Write numbers whose logarithms are normal."""
     def log_softmax(self, dim: _Sizes, dtype: _dtype | None = None) -> Tensor:
-        """log(softmax(x)), without overflow."""
+        """`log(softmax(x))`, without overflow."""
     def logaddexp(self, other: _Operand) -> Tensor:
-        """log(e**x + e**y)."""
+        """`log(e**x + e**y)`."""
     def logaddexp2(self, other: _Operand) -> Tensor:
-        """log2(2**x + 2**y)."""
+        """`log2(2**x + 2**y)`."""
     def logcumsumexp(self, dim: _Sizes) -> Tensor:
-        """log(cumsum(exp(x))) along a dimension, without overflow."""
+        """`log(cumsum(exp(x)))` along a dimension, without overflow."""
     def logdet(self) -> Tensor:
         """The logarithm of the determinant: NaN where that is negative."""
     def logical_and(self, other: _Operand) -> Tensor:
@@ -907,15 +918,15 @@ class Tensor:
     def logical_xor_(self, other: _Operand) -> Tensor:
         """`logical_xor`, written into this tensor's own memory."""
     def logit(self, eps: _float | None = None) -> Tensor:
-        """log(x / (1 - x)); with eps, of x clamped to [eps, 1 - eps]."""
+        """`log(x / (1 - x))`; with eps, of x clamped to [eps, 1 - eps]."""
     def logit_(self, eps: _float | None = None) -> Tensor:
         """`logit`, written into this tensor's own memory."""
     def logsumexp(self, dim: _Sizes, keepdim: _bool = False) -> Tensor:
-        """log(sum(exp(x))) along dimensions, without overflow."""
+        """`log(sum(exp(x)))` along dimensions, without overflow."""
     def long(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int64."""
     def lstsq(self, **_kwargs: Any) -> Tensor:
-        """RuntimeError, as in PyTorch, which has removed it: see `linalg.lstsq`."""
+        """RuntimeError, as in PyTorch, which has removed it: see `linalg`."""
     def lt(self, other: _Operand) -> Tensor:
         """Elementwise `input < other`."""
     def lt_(self, other: _Operand) -> Tensor:
@@ -958,25 +969,25 @@ class Tensor:
     def max(self, dim: _int, keepdim: _bool = False) -> return_types.max: ...
     @overload
     def max(self, other: Tensor) -> Tensor:
-        """The largest element of all; with `dim` a named tuple (values, indices) along it; with another tensor elementwise."""
+        """The largest element of all, or along a dimension; or elementwise, of two tensors."""
     def maximum(self, other: _Operand) -> Tensor:
         """Elementwise the larger of two; NaN where either is."""
     def mean(
         self, dim: _Sizes | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None
     ) -> Tensor:
-        """The mean of all elements, or along dimensions; RuntimeError for integers without dtype=."""
+        """The mean of all elements, or along dimensions."""
     @overload
     def median(self) -> Tensor: ...
     @overload
     def median(self, dim: _int, keepdim: _bool = False) -> return_types.median:
-        """The median, of two middle elements the lower; with `dim` a named tuple (values, indices)."""
+        """The median, of two middle ones the lower."""
     @overload
     def min(self) -> Tensor: ...
     @overload
     def min(self, dim: _int, keepdim: _bool = False) -> return_types.min: ...
     @overload
     def min(self, other: Tensor) -> Tensor:
-        """The smallest element of all; with `dim` a named tuple (values, indices) along it; with another tensor elementwise."""
+        """The smallest element of all, or along a dimension; or elementwise, of two tensors."""
     def minimum(self, other: _Operand) -> Tensor:
         """Elementwise the smaller of two; NaN where either is."""
     def mm(self, mat2: Tensor) -> Tensor:
@@ -1037,7 +1048,7 @@ class Tensor:
     def nanmedian(self) -> Tensor: ...
     @overload
     def nanmedian(self, dim: _int, keepdim: _bool = False) -> return_types.nanmedian:
-        """The median, of two middle elements the lower; with `dim` a named tuple (values, indices)."""
+        """The median of the elements that are not NaN, of two middle ones the lower."""
     def nanquantile(
         self,
         q: Tensor | _float,
@@ -1046,7 +1057,7 @@ class Tensor:
         *,
         interpolation: _str = 'linear',
     ) -> Tensor:
-        """The elements of rank q * (n - 1), interpolated; q from 0 to 1."""
+        """Those of n elements that are not NaN whose rank is q * (n - 1), interpolated; q from 0 to 1."""
     def nansum(
         self, dim: _Sizes | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None
     ) -> Tensor:
@@ -1056,9 +1067,11 @@ class Tensor:
     def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
         """A copy of what `narrow` returns a view of."""
     @property
-    def nbytes(self) -> _int: ...
+    def nbytes(self) -> _int:
+        """Bytes of all elements."""
     @property
-    def ndim(self) -> _int: ...
+    def ndim(self) -> _int:
+        """The number of dimensions."""
     def ndimension(self) -> _int:
         """The number of dimensions."""
     def ne(self, other: _Operand) -> Tensor:
@@ -1171,17 +1184,20 @@ class Tensor:
     def ormqr(
         self, tau: Tensor, other: _Operand, left: _bool = True, transpose: _bool = False
     ) -> Tensor:
-        """Q @ other, or other @ Q if not left, for the square Q of reflections; Q.mH if transpose."""
+        """`Q @ other`, or `other @ Q` if not left, for the square Q of reflections."""
     def outer(self, vec2: Tensor) -> Tensor:
         """The products of every element of one vector with every element of another."""
     @property
-    def output_nr(self) -> _int: ...
+    def output_nr(self) -> _int:
+        """Which of the results of its operation this tensor is."""
     def permute(self, *dims: _Sizes, **words: Any) -> Tensor:
         """The dimensions in another order."""
-    def pin_memory(self, device: _Device | None = None) -> Tensor: ...
+    def pin_memory(self, device: _Device | None = None) -> Tensor:
+        """The tensor itself: there is no other device to copy to."""
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """The pseudo-inverse: the older name of `linalg.pinv`."""
-    def polygamma(self, n: Any) -> Tensor: ...
+    def polygamma(self, n: _int) -> Tensor:
+        """The n-th derivative of digamma."""
     def polygamma_(self, n: _int) -> Tensor:
         """`polygamma`, written into this tensor's own memory."""
     def positive(self) -> Tensor:
@@ -1191,7 +1207,7 @@ class Tensor:
     def pow_(self, exponent: _Operand) -> Tensor:
         """`pow`, written into this tensor's own memory."""
     def prelu(self, weight: _Operand) -> Tensor:
-        """x, and weight * x below 0: one weight, or one a channel (dimension 1)."""
+        """`x`, and `weight * x` below 0: one weight, or one a channel (dimension 1)."""
     def prod(
         self, dim: _Sizes | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None
     ) -> Tensor:
@@ -1210,7 +1226,7 @@ class Tensor:
         *,
         interpolation: _str = 'linear',
     ) -> Tensor:
-        """The elements of rank q * (n - 1), interpolated; q from 0 to 1."""
+        """Those of n elements whose rank is q * (n - 1), interpolated; q from 0 to 1."""
     def rad2deg(self) -> Tensor:
         """Radians as degrees."""
     def rad2deg_(self) -> Tensor:
@@ -1243,7 +1259,7 @@ class Tensor:
     def reinforce(self, reward: Any = None) -> None:
         """RuntimeError, as in PyTorch: use `torch.distributions`."""
     def relu(self) -> Tensor:
-        """max(x, 0); the gradient at 0 is 0."""
+        """`max(x, 0)`; the gradient at 0 is 0."""
     def relu_(self) -> Tensor:
         """`relu`, written into this tensor's own memory."""
     def remainder(self, other: _Operand) -> Tensor:
@@ -1265,7 +1281,8 @@ class Tensor:
     ) -> Tensor:
         """Each element (of the flat tensor), or each part along `dim`, so many times in a row."""
     @property
-    def requires_grad(self) -> _bool: ...
+    def requires_grad(self) -> _bool:
+        """Whether operations on this tensor are logged, so that they can be differentiated."""
     @requires_grad.setter
     def requires_grad(self, value: _bool) -> None: ...
     def requires_grad_(self, requires_grad: _bool = True) -> Tensor:
@@ -1282,12 +1299,15 @@ class Tensor:
         """The tensor in another shape of as many elements."""
     def resize_as_(self, other: Tensor, memory_format: Any = None) -> Tensor:
         """`resize_` to the sizes of another tensor."""
-    def resolve_conj(self) -> Tensor: ...
-    def resolve_neg(self) -> Tensor: ...
+    def resolve_conj(self) -> Tensor:
+        """The tensor itself: conjugates are computed at once."""
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself: negatives are computed at once."""
     def retain_grad(self) -> None:
         """Let backward passes fill `grad` of this tensor although it is not a leaf."""
     @property
-    def retains_grad(self) -> _bool: ...
+    def retains_grad(self) -> _bool:
+        """Whether backward passes fill `grad` although this tensor is no leaf."""
     def roll(self, shifts: _Sizes, dims: _Sizes | None = None) -> Tensor:
         """The elements shifted along dimensions; those beyond one end come back at the other."""
     def rot90(self, k: _int = 1, dims: _Sizes = (0, 1)) -> Tensor:
@@ -1331,7 +1351,7 @@ class Tensor:
     def scatter_reduce(
         self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = True
     ) -> Tensor:
-        """Elements of src combined at the positions in `index`: sum, prod, mean, amax or amin."""
+        """Elements of src combined at the positions in `index`; those at no position are unchanged."""
     def scatter_reduce_(
         self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = True
     ) -> Tensor:
@@ -1349,8 +1369,10 @@ class Tensor:
     def sgn_(self) -> Tensor:
         """`sgn`, written into this tensor's own memory."""
     @property
-    def shape(self) -> Size: ...
-    def share_memory_(self) -> Tensor: ...
+    def shape(self) -> Size:
+        """The sizes of the dimensions."""
+    def share_memory_(self) -> Tensor:
+        """The tensor itself: threads share memory as it is."""
     def short(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int16."""
     def sigmoid(self) -> Tensor:
@@ -1362,13 +1384,13 @@ class Tensor:
     def sign_(self) -> Tensor:
         """`sign`, written into this tensor's own memory."""
     def signbit(self) -> Tensor:
-        """Elementwise signbit."""
+        """Where the sign is a minus, that of -0.0 too."""
     def sin(self) -> Tensor:
         """The sine of each element, in radians."""
     def sin_(self) -> Tensor:
         """`sin`, written into this tensor's own memory."""
     def sinc(self) -> Tensor:
-        """sin(pi x) / (pi x) of each element, and 1 at 0."""
+        """`sin(pi x) / (pi x)` of each element, and 1 at 0."""
     def sinc_(self) -> Tensor:
         """`sinc`, written into this tensor's own memory."""
     def sinh(self) -> Tensor:
@@ -1401,9 +1423,9 @@ class Tensor:
     def slogdet(self) -> return_types.slogdet:
         """The sign of the determinant, and the logarithm of its absolute value."""
     def softmax(self, dim: _Sizes, dtype: _dtype | None = None) -> Tensor:
-        """exp(x) over its sum along a dimension."""
+        """`exp(x)` over its sum along a dimension."""
     def solve(self, **_kwargs: Any) -> Tensor:
-        """RuntimeError, as in PyTorch, which has removed it: see `linalg.solve`."""
+        """RuntimeError, as in PyTorch, which has removed it: see `linalg`."""
     def sort(
         self, dim: _int = -1, descending: _bool = False, stable: _bool | None = None
     ) -> return_types.sort:
@@ -1419,7 +1441,7 @@ class Tensor:
     def sqrt_(self) -> Tensor:
         """`sqrt`, written into this tensor's own memory."""
     def square(self) -> Tensor:
-        """x * x."""
+        """`x * x` of each element."""
     def square_(self) -> Tensor:
         """`square`, written into this tensor's own memory."""
     def squeeze(self, dim: _Sizes | None = None) -> Tensor:
@@ -1483,7 +1505,7 @@ class Tensor:
     def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
         """`transpose` of this tensor itself."""
     def symeig(self, **_kwargs: Any) -> Tensor:
-        """RuntimeError, as in PyTorch, which has removed it: see `linalg.symeig`."""
+        """RuntimeError, as in PyTorch, which has removed it: see `linalg`."""
     def t(self) -> Tensor:
         """A matrix transposed; a vector or a single element as it is."""
     def t_(self) -> Tensor:
@@ -1715,10 +1737,11 @@ class Tensor:
     def vsplit(
         self, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
     ) -> tuple[Tensor, ...]:
-        """`tensor_split` along a fixed dimension, evenly."""
-    def where(self, condition: Tensor, other: _Operand) -> Tensor: ...
+        """`tensor_split` along dimension 0, evenly where a number of parts is given."""
+    def where(self, condition: Tensor, other: _Operand) -> Tensor:
+        """This tensor where the condition holds, else `other`."""
     def xlogy(self, other: _Operand) -> Tensor:
-        """x * log(y), and 0 where x is 0."""
+        """`x * log(y)`, and 0 where x is 0."""
     def xlogy_(self, other: _Operand) -> Tensor:
         """`xlogy`, written into this tensor's own memory."""
     def zero_(self) -> Tensor:

@@ -25,7 +25,36 @@ def say_once(name: str, what: str) -> None:
 
 
 class autocast:
-    """Context manager and decorator that changes nothing: operations keep their dtypes."""
+    """Context manager and decorator that changes nothing: operations keep their dtypes.
+
+    Parameters
+    ----------
+    device_type : str, default 'cpu'
+        The kind of device.
+    dtype : dtype, optional
+        PyTorch's parameter, which changes nothing.
+    enabled : bool, default True
+        Whether it says that it changes nothing.
+    cache_enabled : bool, optional
+        PyTorch's parameter, which changes nothing.
+
+    Raises
+    ------
+    ValueError
+        If `device_type` is no str.
+
+    Warns
+    -----
+    UserWarning
+        The first time that it is enabled.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> with torch.autocast("cpu", enabled=False):
+    ...     (torch.ones(2) * 2).dtype
+    torch.float32
+    """
 
     def __init__(
         self,
@@ -60,7 +89,35 @@ class autocast:
 
 
 class GradScaler:
-    """Scales nothing: gradients of single precision do not vanish as those of half do."""
+    """Scales nothing: gradients of single precision do not vanish as those of half do.
+
+    Parameters
+    ----------
+    device : str, default 'cuda'
+        PyTorch's parameter, which changes nothing.
+    init_scale : float, default 65536.0
+        The same.
+    growth_factor : float, default 2.0
+        The same.
+    backoff_factor : float, default 0.5
+        The same.
+    growth_interval : int, default 2000
+        The same.
+    enabled : bool, default True
+        Whether it says that it changes nothing.
+
+    Warns
+    -----
+    UserWarning
+        The first time that it is enabled.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> scaler = torch.amp.GradScaler(enabled=False)
+    >>> scaler.scale(torch.tensor(2.0))
+    tensor(2.)
+    """
 
     def __init__(
         self,
@@ -75,33 +132,95 @@ class GradScaler:
             say_once("torch.amp.GradScaler", "losses and gradients are not scaled.")
 
     def is_enabled(self) -> bool:
-        """False."""
+        """False.
+
+        Returns
+        -------
+        bool
+            False.
+        """
         return False
 
     def scale(self, outputs: Any) -> Any:
-        """The outputs themselves."""
+        """The outputs themselves.
+
+        Parameters
+        ----------
+        outputs : Tensor or iterable of Tensors
+            The losses.
+
+        Returns
+        -------
+        Tensor or iterable of Tensors
+            The same object.
+        """
         return outputs
 
     def unscale_(self, optimizer: Optimizer) -> None:
-        """Do nothing."""
+        """Do nothing.
+
+        Parameters
+        ----------
+        optimizer : Optimizer
+            PyTorch's parameter.
+        """
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        """`optimizer.step(*args, **kwargs)`."""
+        """`optimizer.step(*args, **kwargs)`.
+
+        Parameters
+        ----------
+        optimizer : Optimizer
+            The optimizer.
+        *args : object
+            What its `step` takes.
+        **kwargs : object
+            The same by name.
+
+        Returns
+        -------
+        object
+            What `step` returned.
+        """
         return optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """Do nothing."""
+        """Do nothing.
+
+        Parameters
+        ----------
+        new_scale : float or Tensor, optional
+            PyTorch's parameter.
+        """
 
     def get_scale(self) -> float:
-        """1."""
+        """1.
+
+        Returns
+        -------
+        float
+            The factor of `scale`.
+        """
         return 1.0
 
     def state_dict(self) -> dict[str, Any]:
-        """An empty dict."""
+        """An empty dict.
+
+        Returns
+        -------
+        dict
+            There is no state.
+        """
         return {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Do nothing."""
+        """Do nothing.
+
+        Parameters
+        ----------
+        state_dict : dict
+            PyTorch's parameter.
+        """
 
 
 def custom_fwd(fwd: Function | None = None, **_: Any) -> Any:

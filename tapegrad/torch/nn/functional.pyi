@@ -140,7 +140,7 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """`binary_cross_entropy` of `sigmoid(input)`, computed without the rounding of sigmoid."""
 def celu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
-    """x, and alpha * (e**(x / alpha) - 1) below 0."""
+    """`x`, and `alpha * (e**(x / alpha) - 1)` below 0."""
 def celu_(input: Tensor, alpha: _float = 1.0) -> Tensor:
     """`celu`, written into this tensor's own memory."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -> Tensor:
@@ -260,7 +260,7 @@ def dropout3d(
 ) -> Tensor:
     """Each channel of (n, channels, depth, height, width) or of one example 0 with probability p."""
 def elu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
-    """x, and alpha * (e**x - 1) below 0."""
+    """`x`, and `alpha * (e**x - 1)` below 0."""
 def elu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """`elu`, written into its argument."""
 def embedding(
@@ -314,7 +314,7 @@ def gaussian_nll_loss(
 ) -> Tensor:
     """The negative logarithm of the normal density of target: mean input, variance var."""
 def gelu(input: Tensor, approximate: _str = 'none', *, out: Tensor | None = None) -> Tensor:
-    """x times the normal distribution function of x; "tanh": approximately."""
+    """`x` times the normal distribution function of x; "tanh": approximately."""
 def glu(input: Tensor, dim: _int = -1, *, out: Tensor | None = None) -> Tensor:
     """The first half along a dimension times the sigmoid of the second half."""
 def grid_sample(
@@ -338,15 +338,15 @@ def gumbel_softmax(
 ) -> Tensor:
     """Softmax of logits plus Gumbel noise: a relaxed draw of a class along a dimension."""
 def hardshrink(input: Tensor, lambd: _float = 0.5, *, out: Tensor | None = None) -> Tensor:
-    """x, but 0 where |x| is at most lambd."""
+    """`x`, but 0 where |x| is at most lambd."""
 def hardsigmoid(input: Tensor, inplace: _bool = False) -> Tensor:
-    """x / 6 + 1 / 2, clamped to [0, 1]."""
+    """`x / 6 + 1 / 2`, clamped to [0, 1]."""
 def hardswish(input: Tensor, inplace: _bool = False) -> Tensor:
-    """x * hardsigmoid(x)."""
+    """`x * hardsigmoid(x)`."""
 def hardtanh(
     input: Tensor, min_val: _float = -1.0, max_val: _float = 1.0, inplace: _bool = False
 ) -> Tensor:
-    """x clamped to [min_val, max_val]; the gradient at the bounds is 0."""
+    """`x` clamped to [min_val, max_val]; the gradient at the bounds is 0."""
 def hardtanh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """`hardtanh`, written into its argument."""
 def hinge_embedding_loss(
@@ -416,7 +416,7 @@ def layer_norm(
 def leaky_relu(
     input: Tensor, negative_slope: _float = 0.01, inplace: _bool = False
 ) -> Tensor:
-    """x, and negative_slope * x below 0."""
+    """`x`, and `negative_slope * x` below 0."""
 def leaky_relu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """`leaky_relu`, written into its argument."""
 def linear(input: Tensor, weight: _Operand, bias: Tensor | None = None) -> Tensor:
@@ -430,7 +430,7 @@ def log_softmax(
 ) -> Tensor:
     """log_softmax along a dimension."""
 def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log(sigmoid(x)), without overflow."""
+    """`log(sigmoid(x))`, without overflow."""
 def lp_pool1d(
     input: Tensor,
     norm_type: _float,
@@ -589,7 +589,7 @@ def max_unpool3d(
 ) -> Tensor:
     """Zeros but for the maxima that `max_pool3d` found: as `max_unpool2d`."""
 def mish(input: Tensor, inplace: _bool = False) -> Tensor:
-    """x * tanh(softplus(x))."""
+    """`x * tanh(softplus(x))`."""
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -709,11 +709,11 @@ def poisson_nll_loss(
 ) -> Tensor:
     """The negative logarithm of Poisson's probability of target, up to a constant."""
 def prelu(input: Tensor, weight: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """x, and weight * x below 0: one weight, or one a channel (dimension 1)."""
+    """`x`, and `weight * x` below 0: one weight, or one a channel (dimension 1)."""
 def relu(input: Tensor, *args: Any, inplace: _bool = False, **kwargs: Any) -> Tensor:
     """`torch.relu`; with inplace, written into its argument."""
 def relu6(input: Tensor, inplace: _bool = False) -> Tensor:
-    """x clamped to [0, 6]."""
+    """`x` clamped to [0, 6]."""
 def relu_(input: Tensor) -> Tensor:
     """`relu`, written into this tensor's own memory."""
 def rms_norm(
@@ -730,7 +730,7 @@ def rrelu(
     training: _bool = False,
     inplace: _bool = False,
 ) -> Tensor:
-    """leaky_relu with slopes drawn between two numbers; without training their mean."""
+    """Leaky relu with slopes drawn between two numbers; without training their mean."""
 def rrelu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """`rrelu`, written into its argument."""
 def scaled_dot_product_attention(
@@ -745,13 +745,13 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(scale * query @ key.T + mask) @ value."""
 def selu(input: Tensor, inplace: _bool = False) -> Tensor:
-    """elu, scaled so that it keeps mean 0 and variance 1."""
+    """`elu`, scaled so that it keeps mean 0 and variance 1."""
 def selu_(input: Tensor) -> Tensor:
     """`selu`, written into this tensor's own memory."""
 def sigmoid(input: Tensor, *args: Any, inplace: _bool = False, **kwargs: Any) -> Tensor:
     """`torch.sigmoid`; with inplace, written into its argument."""
 def silu(input: Tensor, inplace: _bool = False) -> Tensor:
-    """x * sigmoid(x)."""
+    """`x * sigmoid(x)`."""
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -780,19 +780,19 @@ def softmin(
 def softplus(
     input: Tensor, beta: _float = 1.0, threshold: _float = 20.0, *, out: Tensor | None = None
 ) -> Tensor:
-    """log(1 + e**(beta x)) / beta; x itself where beta x is above a threshold."""
+    """`log(1 + e**(beta x)) / beta`; x itself where beta x is above a threshold."""
 def softshrink(input: Tensor, lambd: _float = 0.5, *, out: Tensor | None = None) -> Tensor:
-    """x moved towards 0 by lambd; 0 where |x| is at most lambd."""
+    """`x` moved towards 0 by lambd; 0 where |x| is at most lambd."""
 def softsign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """x / (1 + |x|)."""
+    """`x / (1 + |x|)`."""
 def tanh(input: Tensor, *args: Any, inplace: _bool = False, **kwargs: Any) -> Tensor:
     """`torch.tanh`; with inplace, written into its argument."""
 def tanhshrink(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """x - tanh(x)."""
+    """`x - tanh(x)`."""
 def threshold(
     input: Tensor, threshold: _float, value: _float, inplace: _bool = False
 ) -> Tensor:
-    """x above a threshold, else a value."""
+    """`x` above a threshold, else a value."""
 def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
     """`threshold`, written into this tensor's own memory."""
 def triplet_margin_loss(

@@ -222,12 +222,39 @@ def assert_close(
 ) -> None:
     """Raise AssertionError unless `|actual - expected| <= atol + rtol * |expected|` everywhere.
 
-    actual, expected: tensors, arrays, numbers, None, or sequences and mappings of them. rtol,
-    atol: both or none; otherwise they follow from the dtypes, and are 0 for whole numbers.
-    equal_nan: NaN is equal to NaN. check_dtype, check_stride: whether these have to be equal; the
-    device and the layout always are. msg: the text of the error, or a function of the usual one.
-    TypeError for values that cannot be compared.
+    Parameters
+    ----------
+    actual, expected : object
+        Tensors, arrays, numbers, None, or sequences and mappings of them.
+    allow_subclasses : bool, default True
+        Whether the types may differ, one a subclass of the other.
+    rtol, atol : float, optional
+        The tolerances, both or none; otherwise they follow from the dtypes, and are 0 for whole
+        numbers.
+    equal_nan : bool, default False
+        Whether a NaN equals a NaN.
+    check_device : bool, default True
+        Changes nothing: the device is always the same.
+    check_dtype : bool, default True
+        Whether the dtypes have to be equal.
+    check_layout : bool, default True
+        Changes nothing: the layout is always the same.
+    check_stride : bool, default False
+        Whether the strides have to be equal.
+    msg : str or callable, optional
+        The text of the error, or a function of the usual one.
 
+    Raises
+    ------
+    AssertionError
+        If they are not close.
+    TypeError
+        If values cannot be compared.
+    ValueError
+        If only one of the tolerances is given.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-6]))
     """

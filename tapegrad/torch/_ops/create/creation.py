@@ -127,25 +127,70 @@ def sized(call: str, sizes: tuple[Sizes, ...], size: Sizes) -> tuple[int, ...]:
 
 @creation
 def zeros(*sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None) -> Value:
-    """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
+    """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`.
+
+    Parameters
+    ----------
+    *sizes : int or sequence of ints
+        The shape.
+    size : sequence of ints, optional
+        The shape by its name.
+
+    Examples
+    --------
+    >>> torch.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
     return np.zeros(sized("zeros", sizes, size), dtype or _dtypes.default_float())
 
 
 @creation
 def ones(*sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None) -> Value:
-    """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
+    """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`.
+
+    Parameters
+    ----------
+    *sizes : int or sequence of ints
+        The shape.
+    size : sequence of ints, optional
+        The shape by its name.
+
+    Examples
+    --------
+    >>> torch.ones(2, 3)
+    tensor([[1., 1., 1.],
+            [1., 1., 1.]])
+    """
     return np.ones(sized("ones", sizes, size), dtype or _dtypes.default_float())
 
 
 @creation
 def empty(*sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None) -> Value:
-    """A tensor of a shape whose elements are whatever the memory holds."""
+    """A tensor of a shape whose elements are whatever the memory holds.
+
+    Parameters
+    ----------
+    *sizes : int or sequence of ints
+        The shape.
+    size : sequence of ints, optional
+        The shape by its name.
+
+    Examples
+    --------
+    >>> torch.empty(2, 3).shape
+    torch.Size([2, 3])
+    """
     return np.empty(sized("empty", sizes, size), dtype or _dtypes.default_float())
 
 
 @creation
 def empty_strided(size: Sizes, stride: Sizes, *, dtype: np.dtype[Any] | None) -> Value:
-    """An empty tensor whose neighbours along each dimension lie `stride` elements apart."""
+    """An empty tensor whose neighbours along each dimension lie `stride` elements apart.
+
+    >>> torch.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
     shape, steps = shape_of("empty_strided", (size,)), tuple(stride)
     given = dtype or _dtypes.default_float()
     count = 1 + sum((side - 1) * step for side, step in zip(shape, steps, strict=True))
@@ -186,7 +231,21 @@ def _filled(
 
 @creation
 def full(size: Sizes, fill_value: TensorLike, *, dtype: np.dtype[Any] | None) -> Value:
-    """A tensor of a shape, filled with a number, which decides on the dtype."""
+    """A tensor of a shape, filled with a number, which decides on the dtype.
+
+    Parameters
+    ----------
+    fill_value : number or Tensor
+        The number, or a tensor of no dimensions.
+    dtype : dtype, optional
+        The dtype; that of the number unless given.
+
+    Examples
+    --------
+    >>> torch.full((2, 2), 7)
+    tensor([[7, 7],
+            [7, 7]])
+    """
     if not _dtypes.is_sizes(size):
         raise TypeError(
             "full(): argument 'size' (position 1) must be tuple of ints, not "
@@ -199,13 +258,38 @@ def full(size: Sizes, fill_value: TensorLike, *, dtype: np.dtype[Any] | None) ->
 
 @creation
 def scalar_tensor(s: Number, *, dtype: np.dtype[Any] | None) -> Value:
-    """A tensor of no dimensions."""
+    """A tensor of no dimensions.
+
+    Parameters
+    ----------
+    s : number
+        The element.
+
+    Examples
+    --------
+    >>> torch.scalar_tensor(3.0)
+    tensor(3.)
+    """
     return filled_as(s, dtype or _dtypes.default_float())
 
 
 @creation
 def eye(n: int, m: int | None = None, *, dtype: np.dtype[Any] | None) -> Value:
-    """A matrix with ones on the diagonal, zeros elsewhere."""
+    """A matrix with ones on the diagonal, zeros elsewhere.
+
+    Parameters
+    ----------
+    n : int
+        The number of rows.
+    m : int, optional
+        The number of columns; n unless given.
+
+    Examples
+    --------
+    >>> torch.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     for word, side in (("n", n), ("m", m)):
         if side is not None and side < 0:
             raise RuntimeError(f"{word} must be greater or equal to 0, got {side}")
@@ -226,25 +310,71 @@ def template(call: str, input: TensorLike) -> Value:
 
 @creation
 def zeros_like(input: Tensor, *, dtype: np.dtype[Any] | None) -> Value:
-    """Zeros in the shape and dtype of a tensor."""
+    """Zeros in the shape and dtype of a tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor whose shape and dtype it has.
+
+    Examples
+    --------
+    >>> torch.zeros_like(torch.ones(2))
+    tensor([0., 0.])
+    """
     return np.zeros_like(template("zeros_like", input), dtype)
 
 
 @creation
 def ones_like(input: Tensor, *, dtype: np.dtype[Any] | None) -> Value:
-    """Ones in the shape and dtype of a tensor."""
+    """Ones in the shape and dtype of a tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor whose shape and dtype it has.
+
+    Examples
+    --------
+    >>> torch.ones_like(torch.zeros(2))
+    tensor([1., 1.])
+    """
     return np.ones_like(template("ones_like", input), dtype)
 
 
 @creation
 def empty_like(input: Tensor, *, dtype: np.dtype[Any] | None) -> Value:
-    """A tensor in the shape and dtype of another one, holding whatever the memory does."""
+    """A tensor in the shape and dtype of another one, holding whatever the memory does.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor whose shape and dtype it has.
+
+    Examples
+    --------
+    >>> torch.empty_like(torch.zeros(2, 3)).shape
+    torch.Size([2, 3])
+    """
     return np.empty_like(template("empty_like", input), dtype)
 
 
 @creation
 def full_like(input: Tensor, fill_value: TensorLike, *, dtype: np.dtype[Any] | None) -> Value:
-    """A tensor in the shape and dtype of another one, filled with a number."""
+    """A tensor in the shape and dtype of another one, filled with a number.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor whose shape and dtype it has.
+    fill_value : number or Tensor
+        The number, or a tensor of no dimensions.
+
+    Examples
+    --------
+    >>> torch.full_like(torch.zeros(2), 7.0)
+    tensor([7., 7.])
+    """
     array = template("full_like", input)
     number = _fill_number("full_like", fill_value)
     return _filled(array.shape, number, np.dtype(dtype or array.dtype), array)

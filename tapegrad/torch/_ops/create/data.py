@@ -32,12 +32,30 @@ def tensor(
 ) -> Tensor:
     """A tensor with a copy of data, without history.
 
-    data: a number, nested sequences of numbers, a NumPy array, or a tensor (with a UserWarning).
-    dtype: found from the data unless given: the default float (float32) for Python's floats, int64
-    for ints; arrays keep theirs. ValueError for lists of unlike lengths, TypeError for strings,
-    RuntimeError for other objects.
+    Parameters
+    ----------
+    data : Tensor, array, number or nested sequences
+        The data; a tensor is copied with a UserWarning.
+    dtype : dtype, optional
+        The dtype; found from the data unless given: the default one (float32) for Python's floats,
+        int64 for ints, that of an array.
 
-    >>> import tapegrad.torch as torch
+    Returns
+    -------
+    Tensor
+        A leaf with memory of its own.
+
+    Raises
+    ------
+    ValueError
+        For lists of unlike lengths.
+    TypeError
+        For strings.
+    RuntimeError
+        For other objects.
+
+    Examples
+    --------
     >>> torch.tensor([[1, 2], [3, 4.5]])
     tensor([[1.0000, 2.0000],
             [3.0000, 4.5000]])
@@ -269,10 +287,31 @@ def check_array(array: Value) -> None:
 def from_numpy(ndarray: Value) -> Tensor:
     """A tensor over the memory of a NumPy array: writes to one are seen in the other.
 
-    TypeError for what is no array or has a dtype that tensors do not; ValueError for negative
-    strides; UserWarning for an array that cannot be written to.
+    Parameters
+    ----------
+    ndarray : ndarray
+        The array.
 
-    >>> import numpy as np, tapegrad.torch as torch
+    Returns
+    -------
+    Tensor
+        A tensor over the same memory.
+
+    Raises
+    ------
+    TypeError
+        For what is no array, or has a dtype that tensors do not.
+    ValueError
+        If a stride is negative.
+
+    Warns
+    -----
+    UserWarning
+        If the array cannot be written to.
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> a = np.zeros(2)
     >>> torch.from_numpy(a)[0] = 1.0
     >>> a
@@ -292,7 +331,25 @@ def from_numpy(ndarray: Value) -> Tensor:
 
 @register(method=False)
 def as_tensor(data: Tree, dtype: DType = None, device: Device = None) -> Tensor:
-    """Data as a tensor: without a copy, and with its history, where it has the dtype already."""
+    """Data as a tensor: without a copy, and with its history, where it has the dtype already.
+
+    Parameters
+    ----------
+    data : Tensor, array, number or nested sequences
+        The data.
+    dtype : dtype, optional
+        The dtype of the result; that of the data unless given.
+
+    Returns
+    -------
+    Tensor
+        A tensor, which shares the memory of a tensor or an array of that dtype.
+
+    Examples
+    --------
+    >>> torch.as_tensor([1, 2])
+    tensor([1, 2])
+    """
     if device is not None:
         _dtypes.device(device)
     if isinstance(data, Tensor):
@@ -314,7 +371,34 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
-    """As `as_tensor`; copy: True for a copy always, False for a ValueError where one is needed."""
+    """As `as_tensor`, with a say in whether it is copied.
+
+    Parameters
+    ----------
+    obj : Tensor, array, number or nested sequences
+        The data.
+    dtype : dtype, optional
+        The dtype of the result; that of the data unless given.
+    copy : bool, optional
+        True for a copy always, False for none, None for one where it is needed.
+    requires_grad : bool, optional
+        Whether the result requires grad.
+
+    Returns
+    -------
+    Tensor
+        A tensor, which shares the memory of a tensor or an array of that dtype unless `copy`.
+
+    Raises
+    ------
+    ValueError
+        If `copy` is False and a copy is needed.
+
+    Examples
+    --------
+    >>> torch.asarray([1, 2])
+    tensor([1, 2])
+    """
     made = as_tensor(obj, dtype, device)
     known = obj._value if isinstance(obj, Tensor) else obj
     shared = isinstance(known, np.ndarray) and np.may_share_memory(known, plain_of(made))
@@ -336,14 +420,53 @@ def frombuffer(
     offset: int = 0,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of one dimension over the memory of a buffer."""
+    """A tensor of one dimension over the memory of a buffer.
+
+    Parameters
+    ----------
+    buffer : object
+        An object with the buffer protocol, as bytearray.
+    dtype : dtype
+        The dtype of the elements.
+    count : int, default -1
+        How many elements; all if negative.
+    offset : int, default 0
+        How many bytes are left out at the start.
+
+    Returns
+    -------
+    Tensor
+        A vector over the same memory.
+
+    Examples
+    --------
+    >>> torch.frombuffer(bytearray([1, 2, 3]), dtype=torch.uint8)
+    tensor([1, 2, 3], dtype=torch.uint8)
+    """
     array = np.frombuffer(buffer, as_numpy(dtype), count, offset)
     return from_numpy(array).requires_grad_(requires_grad)
 
 
 @register(method=False)
 def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor over the memory of an array of another library."""
+    """A tensor over the memory of an array of another library.
+
+    Parameters
+    ----------
+    ext_tensor : object
+        An array with the methods of the DLPack protocol.
+
+    Returns
+    -------
+    Tensor
+        A tensor over the same memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> torch.from_dlpack(np.array([1.0, 2.0]))
+    tensor([1., 2.], dtype=torch.float64)
+    """
     return of_value(np.from_dlpack(ext_tensor))
 
 

@@ -128,7 +128,32 @@ def type_dtype(given: DType | str) -> np.dtype[Any]:
 
 @register(method=False)
 def set_default_tensor_type(t: DType | str) -> None:
-    """Older name of `set_default_dtype`, for a type of tensors."""
+    """Older name of `set_default_dtype`, for a type of tensors.
+
+    Parameters
+    ----------
+    t : type, dtype or str
+        A floating dtype, a type like `torch.DoubleTensor`, or its name.
+
+    Raises
+    ------
+    TypeError
+        If it is not floating.
+
+    Warns
+    -----
+    UserWarning
+        Always.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.set_default_tensor_type(torch.FloatTensor)
+    >>> torch.get_default_dtype()
+    torch.float32
+    """
     warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
         "torch.set_default_dtype() as alternative.",
@@ -138,7 +163,15 @@ def set_default_tensor_type(t: DType | str) -> None:
 
 @register(function=False)
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """A tensor of this one's dtype, of sizes or data: an older form of `new_tensor`."""
+    """A tensor of this one's dtype, of sizes or data: an older form of `new_tensor`.
+
+    Parameters
+    ----------
+    *args : object
+        Sizes, or data.
+    **kwargs : object
+        PyTorch's other parameters.
+    """
     return _made(args, kwargs, self._value.dtype)
 
 

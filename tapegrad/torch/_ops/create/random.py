@@ -39,7 +39,20 @@ def rand(
     generator: Generator | None = None,
     dtype: np.dtype[Any] | None,
 ) -> Value:
-    """Uniform numbers from 0 to before 1: `rand(2, 3)` or `rand((2, 3))`."""
+    """Uniform numbers from 0 to before 1: `rand(2, 3)` or `rand((2, 3))`.
+
+    Parameters
+    ----------
+    *sizes : int or sequence of ints
+        The shape.
+    size : sequence of ints, optional
+        The shape by its name.
+
+    Examples
+    --------
+    >>> torch.rand(2, 3).shape
+    torch.Size([2, 3])
+    """
     shape = sized("rand", sizes, size)
     return draw_uniform(shape, np.dtype(dtype or _dtypes.default_float()), generator)
 
@@ -51,7 +64,20 @@ def randn(
     generator: Generator | None = None,
     dtype: np.dtype[Any] | None,
 ) -> Value:
-    """Normal numbers of mean 0 and variance 1: `randn(2, 3)` or `randn((2, 3))`."""
+    """Normal numbers of mean 0 and variance 1: `randn(2, 3)` or `randn((2, 3))`.
+
+    Parameters
+    ----------
+    *sizes : int or sequence of ints
+        The shape.
+    size : sequence of ints, optional
+        The shape by its name.
+
+    Examples
+    --------
+    >>> torch.randn(2, 3).shape
+    torch.Size([2, 3])
+    """
     shape = sized("randn", sizes, size)
     return draw_normal(shape, np.dtype(dtype or _dtypes.default_float()), generator)
 
@@ -65,7 +91,24 @@ def randint(
     generator: Generator | None = None,
     dtype: np.dtype[Any] | None,
 ) -> Value:
-    """Whole numbers from low to before high: `randint(high, size)`, `randint(low, high, size)`."""
+    """Whole numbers from low to before high: `randint(high, size)`, `randint(low, high, size)`.
+
+    Parameters
+    ----------
+    *args : int or sequence of ints
+        The bounds, or the upper one, and the shape.
+    low : int, optional
+        The lower bound, included; 0 unless given.
+    high : int, optional
+        The upper bound, not included.
+    size : sequence of ints, optional
+        The shape by its name.
+
+    Examples
+    --------
+    >>> torch.randint(0, 1, (3,))
+    tensor([0, 0, 0])
+    """
     low, high, rest = bounds_of("randint", args, low, high, 1 if size is None else 0)
     size = rest[0] if rest else size
     if not _dtypes.is_sizes(size):
@@ -79,7 +122,18 @@ def randint(
 
 @creation
 def randperm(n: int, *, generator: Generator | None = None, dtype: np.dtype[Any] | None) -> Value:
-    """The whole numbers from 0 to before n, in a random order."""
+    """The whole numbers from 0 to before n, in a random order.
+
+    Parameters
+    ----------
+    n : int
+        How many numbers.
+
+    Examples
+    --------
+    >>> torch.randperm(4).sort().values
+    tensor([0, 1, 2, 3])
+    """
     (count,) = shape_of("randperm", (n,))
     return source(generator).permutation(count).astype(dtype or np.int64)
 
@@ -88,7 +142,18 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: np.dtype[Any]
 def rand_like(
     input: Tensor, *, generator: Generator | None = None, dtype: np.dtype[Any] | None
 ) -> Value:
-    """Uniform numbers from 0 to before 1, in the shape and dtype of a tensor."""
+    """Uniform numbers from 0 to before 1, in the shape and dtype of a tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor whose shape and dtype it has.
+
+    Examples
+    --------
+    >>> torch.rand_like(torch.zeros(2, 3)).shape
+    torch.Size([2, 3])
+    """
     array = template("rand_like", input)
     drawn = draw_uniform(array.shape, np.dtype(dtype or array.dtype), generator)
     return arranged_like(drawn, array)
@@ -98,7 +163,18 @@ def rand_like(
 def randn_like(
     input: Tensor, *, generator: Generator | None = None, dtype: np.dtype[Any] | None
 ) -> Value:
-    """Normal numbers of mean 0 and variance 1, in the shape and dtype of a tensor."""
+    """Normal numbers of mean 0 and variance 1, in the shape and dtype of a tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor whose shape and dtype it has.
+
+    Examples
+    --------
+    >>> torch.randn_like(torch.zeros(2, 3)).shape
+    torch.Size([2, 3])
+    """
     array = template("randn_like", input)
     drawn = draw_normal(array.shape, np.dtype(dtype or array.dtype), generator)
     return arranged_like(drawn, array)
@@ -113,7 +189,24 @@ def randint_like(
     generator: Generator | None = None,
     dtype: np.dtype[Any] | None,
 ) -> Value:
-    """Whole numbers from low to before high, in the shape and dtype of a tensor."""
+    """Whole numbers from low to before high, in the shape and dtype of a tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+        The tensor whose shape and dtype it has.
+    *args : int
+        The bounds, or the upper one.
+    low : int, optional
+        The lower bound, included; 0 unless given.
+    high : int, optional
+        The upper bound, not included.
+
+    Examples
+    --------
+    >>> torch.randint_like(torch.zeros(2), 1)
+    tensor([0., 0.])
+    """
     array = template("randint_like", input)
     low, high, _ = bounds_of("randint_like", args, low, high, 0)
     drawn = draw_whole(low, high, array.shape, np.dtype(dtype or array.dtype), generator)
@@ -179,7 +272,22 @@ def normal(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normal numbers of a mean and a standard deviation: numbers with a size, or tensors."""
+    """Normal numbers of a mean and a standard deviation: numbers with a size, or tensors.
+
+    Parameters
+    ----------
+    mean : float or Tensor, default 0.0
+        The mean.
+    std : float or Tensor, default 1.0
+        The standard deviation, not negative.
+    size : sequence of ints, optional
+        The shape, where both are numbers.
+
+    Examples
+    --------
+    >>> torch.normal(torch.tensor([1.0, 2.0]), 0.0)
+    tensor([1., 2.])
+    """
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
         made = _normal_of_tensors(mean, std, generator)
         return made if out is None else deliver(out, made)
@@ -203,7 +311,25 @@ def _require_floats(call: str, given: np.dtype[Any]) -> None:
 
 @operation("BernoulliBackward0")
 def bernoulli(input: Value, p: Value = None, *, generator: Generator | None = None) -> Value:
-    """Zeros and ones; each element (or `p`) is the probability of a one."""
+    """Zeros and ones; each element (or `p`) is the probability of a one.
+
+    Parameters
+    ----------
+    input : Tensor
+        The probabilities, of a floating dtype.
+    p : float, optional
+        One probability for all elements.
+
+    Returns
+    -------
+    Tensor
+        Zeros and ones, in the shape and dtype of `input`.
+
+    Examples
+    --------
+    >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
+    tensor([0., 1.])
+    """
     _require_floats("bernoulli_tensor_cpu_p_", input.dtype)
     chance = _value(input) if p is None else p
     if any_true(np.less(chance, 0) | np.greater(chance, 1) | np.isnan(chance)):
@@ -214,7 +340,23 @@ def bernoulli(input: Value, p: Value = None, *, generator: Generator | None = No
 
 @operation("PoissonBackward0", method=False)
 def poisson(input: Value, generator: Generator | None = None) -> Value:
-    """Poisson numbers; each element is the rate of one."""
+    """Poisson numbers; each element is the rate of one.
+
+    Parameters
+    ----------
+    input : Tensor
+        The rates, not negative.
+
+    Returns
+    -------
+    Tensor
+        Whole numbers, in the shape and dtype of `input`.
+
+    Examples
+    --------
+    >>> torch.poisson(torch.zeros(2))
+    tensor([0., 0.])
+    """
     _require_floats("poisson_cpu", input.dtype)
     rate = _value(input)
     if any_true(np.less(rate, 0)):
@@ -232,7 +374,25 @@ def multinomial(
     generator: Generator | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Indices drawn with the probabilities in each row of `input`, which need not sum to 1."""
+    """Indices drawn with the probabilities in each row of `input`, which need not sum to 1.
+
+    Parameters
+    ----------
+    input : Tensor
+        Weights (n,) or (rows, n), not negative.
+    num_samples : int
+        How many indices are drawn from each row.
+
+    Returns
+    -------
+    Tensor
+        Indices (num_samples,) or (rows, num_samples), int64.
+
+    Examples
+    --------
+    >>> torch.multinomial(torch.tensor([0.0, 1.0, 0.0]), 2, replacement=True)
+    tensor([1, 1])
+    """
     weights = plain_of(input)
     if weights.dtype.kind == "V":
         weights = weights.astype(np.float32)

@@ -47,7 +47,22 @@ def uniform_(
     generator: Generator | None = None,
     **words: Any,
 ) -> Tensor:
-    """Write uniform numbers from `from` to before `to`."""
+    """Write uniform numbers from `from` to before `to`.
+
+    Parameters
+    ----------
+    from_ : float, default 0.0
+        The lower bound, included.
+    to : float, default 1.0
+        The upper bound, not included.
+    **words : object
+        `from` by its name.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     low = words.pop("from", from_)
     if words:
         raise TypeError(f"uniform_() got an unexpected keyword argument {next(iter(words))!r}")
@@ -71,7 +86,20 @@ def _require_scale(call: str, word: str, scale: float) -> None:
 def normal_(
     self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
-    """Write normal numbers."""
+    """Write normal numbers.
+
+    Parameters
+    ----------
+    mean : float, default 0.0
+        The mean.
+    std : float, default 1.0
+        The standard deviation.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     return _into(
@@ -85,7 +113,20 @@ def normal_(
 def log_normal_(
     self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
 ) -> Tensor:
-    """Write numbers whose logarithms are normal."""
+    """Write numbers whose logarithms are normal.
+
+    Parameters
+    ----------
+    mean : float, default 1.0
+        The mean of the logarithms.
+    std : float, default 2.0
+        Their standard deviation.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     _require_scale("log_normal_", "std", std)
     return _into(
         self,
@@ -106,7 +147,18 @@ def _require_continuous(self: Tensor, name: str) -> None:
 def exponential_(
     self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
-    """Write exponential numbers of rate `lambd`, which are never 0."""
+    """Write exponential numbers of rate `lambd`, which are never 0.
+
+    Parameters
+    ----------
+    lambd : float, default 1.0
+        The rate.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     _require_continuous(self, "Exponential")
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
@@ -122,7 +174,20 @@ def exponential_(
 def cauchy_(
     self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
-    """Write Cauchy numbers."""
+    """Write Cauchy numbers.
+
+    Parameters
+    ----------
+    median : float, default 0.0
+        The median.
+    sigma : float, default 1.0
+        The half width at half of the height.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     _require_continuous(self, "Cauchy")
     _require_scale("cauchy_", "sigma", sigma)
     return _into(
@@ -134,7 +199,18 @@ def cauchy_(
 
 @register()
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """Write geometric numbers: how many trials of probability `p` it takes to succeed."""
+    """Write geometric numbers: how many trials of probability `p` it takes to succeed.
+
+    Parameters
+    ----------
+    p : float
+        The probability of success.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     return _into(
@@ -144,7 +220,18 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
 
 @register()
 def bernoulli_(self: Tensor, p: TensorLike = 0.5, *, generator: Generator | None = None) -> Tensor:
-    """Write ones with the probability `p`, a number or a tensor, else zeros."""
+    """Write ones with the probability `p`, a number or a tensor, else zeros.
+
+    Parameters
+    ----------
+    p : float or Tensor, default 0.5
+        The probability of a one.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     of_tensor = isinstance(p, Tensor)
     chance = plain_of(p) if of_tensor else p
     if not np.all((chance >= 0) & (chance <= 1)):
@@ -160,7 +247,22 @@ def bernoulli_(self: Tensor, p: TensorLike = 0.5, *, generator: Generator | None
 def random_(
     self: Tensor, *args: Any, generator: Generator | None = None, to: Number = None, **words: Any
 ) -> Tensor:
-    """Write whole numbers: `random_(to)`, `random_(from, to)`, or all that the dtype holds."""
+    """Write whole numbers: `random_(to)`, `random_(from, to)`, or all that the dtype holds.
+
+    Parameters
+    ----------
+    *args : int
+        `to`, or `from` and `to`.
+    to : int, optional
+        The upper bound, not included.
+    **words : object
+        `from` by its name.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     if len(args) == 2 and args[1] is None:
         args = args[0], _end_of(self._value.dtype)
     low, high, _ = (

@@ -26,7 +26,24 @@ def _number(value: Number) -> Number:
 def arange(
     start: Number = 0, end: Number = None, step: Number = 1, *, dtype: np.dtype[Any] | None
 ) -> Value:
-    """Numbers from start to before end: `arange(5)`, `arange(1, 2, 0.25)`; ints give ints."""
+    """Numbers from start to before end: `arange(5)`, `arange(1, 2, 0.25)`; ints give ints.
+
+    Parameters
+    ----------
+    start : number, default 0
+        The first number, or with one argument the end.
+    end : number, optional
+        Where to stop; not included.
+    step : number, default 1
+        The distance of neighbours.
+
+    Examples
+    --------
+    >>> torch.arange(5)
+    tensor([0, 1, 2, 3, 4])
+    >>> torch.arange(1, 2, 0.25)
+    tensor([1.0000, 1.2500, 1.5000, 1.7500])
+    """
     start, end, step = (_number(bound) for bound in (start, end, step))
     if end is None:
         start, end = 0, start
@@ -63,7 +80,22 @@ def _steps_between(start: Number, end: Number, steps: int | None, given: np.dtyp
 
 @creation
 def linspace(start: Number, end: Number, steps: int, *, dtype: np.dtype[Any] | None) -> Value:
-    """`steps` numbers evenly from start to end, both included."""
+    """`steps` numbers evenly from start to end, both included.
+
+    Parameters
+    ----------
+    start : number
+        The first number.
+    end : number
+        The last number, included.
+    steps : int
+        How many numbers.
+
+    Examples
+    --------
+    >>> torch.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     start, end = _number(start), _number(end)
     given = np.dtype(dtype or _range_dtype(start, end))
     return _steps_between(start, end, steps, given).astype(given)
@@ -73,7 +105,24 @@ def linspace(start: Number, end: Number, steps: int, *, dtype: np.dtype[Any] | N
 def logspace(
     start: Number, end: Number, steps: int, base: float = 10.0, *, dtype: np.dtype[Any] | None
 ) -> Value:
-    """Powers of `base` whose exponents go evenly from start to end."""
+    """Powers of `base` whose exponents go evenly from start to end.
+
+    Parameters
+    ----------
+    start : number
+        The first exponent.
+    end : number
+        The last exponent, included.
+    steps : int
+        How many numbers.
+    base : float, default 10.0
+        The base.
+
+    Examples
+    --------
+    >>> torch.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
     start, end = _number(start), _number(end)
     given = np.dtype(dtype or _range_dtype(start, end))
     kind = given if given.kind in "fc" else np.dtype(np.float64)
@@ -90,11 +139,49 @@ def _range_dtype(start: Number, end: Number) -> np.dtype[Any]:
 
 @creation
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: np.dtype[Any] | None) -> Value:
-    """The indices of the lower triangle of a matrix, as a tensor of two rows."""
+    """The indices of the lower triangle of a matrix, as a tensor of two rows.
+
+    Parameters
+    ----------
+    row : int
+        The number of rows.
+    col : int
+        The number of columns.
+
+    Returns
+    -------
+    Tensor
+        Whole numbers (2, count), int64 unless another dtype is given.
+
+    Examples
+    --------
+    >>> torch.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
     return np.stack(np.tril_indices(row, offset, col)).astype(dtype or np.int64)
 
 
 @creation
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: np.dtype[Any] | None) -> Value:
-    """The indices of the upper triangle of a matrix, as a tensor of two rows."""
+    """The indices of the upper triangle of a matrix, as a tensor of two rows.
+
+    Parameters
+    ----------
+    row : int
+        The number of rows.
+    col : int
+        The number of columns.
+
+    Returns
+    -------
+    Tensor
+        Whole numbers (2, count), int64 unless another dtype is given.
+
+    Examples
+    --------
+    >>> torch.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
     return np.stack(np.triu_indices(row, offset, col)).astype(dtype or np.int64)

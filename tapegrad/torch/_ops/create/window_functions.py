@@ -54,7 +54,25 @@ def _made(
 def hann_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
 ) -> Tensor:
-    """sin(pi k / n) ** 2. periodic: n is the length, else one less."""
+    """`sin(pi k / n) ** 2`.
+
+    Parameters
+    ----------
+    dtype : dtype, optional
+        A floating dtype; the default one unless given.
+    **options : object
+        As of `zeros`: device, layout, pin_memory, requires_grad.
+
+    Returns
+    -------
+    Tensor
+        A vector of `window_length` elements.
+
+    Examples
+    --------
+    >>> torch.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
     return _made("hann_window", window_length, periodic, _cosines(0.5, 0.5), dtype, options)
 
 
@@ -68,7 +86,29 @@ def hamming_window(
     dtype: Any = None,
     **options: Any,
 ) -> Tensor:
-    """alpha - beta cos(2 pi k / n)."""
+    """`alpha - beta cos(2 pi k / n)`.
+
+    Parameters
+    ----------
+    alpha : float, default 0.54
+        The mean.
+    beta : float, default 0.46
+        The height of the cosine.
+    dtype : dtype, optional
+        A floating dtype; the default one unless given.
+    **options : object
+        As of `zeros`: device, layout, pin_memory, requires_grad.
+
+    Returns
+    -------
+    Tensor
+        A vector of `window_length` elements.
+
+    Examples
+    --------
+    >>> torch.hamming_window(4)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
     shape = _cosines(alpha, beta)
     return _made("hamming_window", window_length, periodic, shape, dtype, options)
 
@@ -77,7 +117,25 @@ def hamming_window(
 def blackman_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
 ) -> Tensor:
-    """0.42 - 0.5 cos(2 pi k / n) + 0.08 cos(4 pi k / n)."""
+    """`0.42 - 0.5 cos(2 pi k / n) + 0.08 cos(4 pi k / n)`.
+
+    Parameters
+    ----------
+    dtype : dtype, optional
+        A floating dtype; the default one unless given.
+    **options : object
+        As of `zeros`: device, layout, pin_memory, requires_grad.
+
+    Returns
+    -------
+    Tensor
+        A vector of `window_length` elements.
+
+    Examples
+    --------
+    >>> torch.blackman_window(5).shape
+    torch.Size([5])
+    """
     shape = _cosines(0.42, 0.5, 0.08)
     return _made("blackman_window", window_length, periodic, shape, dtype, options)
 
@@ -86,7 +144,25 @@ def blackman_window(
 def bartlett_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
 ) -> Tensor:
-    """A triangle from 0 to 1 and back."""
+    """A triangle from 0 to 1 and back.
+
+    Parameters
+    ----------
+    dtype : dtype, optional
+        A floating dtype; the default one unless given.
+    **options : object
+        As of `zeros`: device, layout, pin_memory, requires_grad.
+
+    Returns
+    -------
+    Tensor
+        A vector of `window_length` elements.
+
+    Examples
+    --------
+    >>> torch.bartlett_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
 
     def shape(places: Value, last: int) -> Value:
         return 1 - np.abs(2 * places / last - 1)
@@ -103,7 +179,27 @@ def kaiser_window(
     dtype: Any = None,
     **options: Any,
 ) -> Tensor:
-    """i0(beta sqrt(1 - (2 k / n - 1) ** 2)) / i0(beta)."""
+    """`i0(beta sqrt(1 - (2 k / n - 1) ** 2)) / i0(beta)`.
+
+    Parameters
+    ----------
+    beta : float, default 12.0
+        How narrow it is.
+    dtype : dtype, optional
+        A floating dtype; the default one unless given.
+    **options : object
+        As of `zeros`: device, layout, pin_memory, requires_grad.
+
+    Returns
+    -------
+    Tensor
+        A vector of `window_length` elements.
+
+    Examples
+    --------
+    >>> torch.kaiser_window(4)
+    tensor([5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01])
+    """
 
     def shape(places: Value, last: int) -> Value:
         middle = np.maximum(0, 1 - (2 * places / last - 1) ** 2)

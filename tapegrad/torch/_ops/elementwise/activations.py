@@ -37,6 +37,7 @@ from tapegrad.torch._ops.elementwise.activation_checks import bounds_for, check_
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, refuse_truth
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import is_short, logged, quiet, short_single
+from tapegrad.torch._ops.sections import completed, told
 from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules import special, unit_passes, unit_ways
 from tapegrad.torch._rules.declare import Declared, elementwise, general
@@ -167,6 +168,7 @@ def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
     within.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[*signature.parameters.values(), last]
     )
+    within.__doc__ = completed(within)
     return within
 
 
@@ -195,7 +197,11 @@ def relu_of(x: Value) -> Value:
 
 @operation("ReluBackward0", inplace=True, settles=True)
 def relu(input: Value) -> Value:
-    """max(x, 0); the gradient at 0 is 0."""
+    """`max(x, 0)`; the gradient at 0 is 0.
+
+    >>> torch.relu(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
     check_dtype("relu", input)
     return relu_of(input)
 
@@ -221,16 +227,32 @@ def _between(x: Value, low: Value, high: Value) -> Value:
     numbers=lambda low, high: (low, high) if low <= high else None,
 )
 def hardtanh(input: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value:
-    """x clamped to [min_val, max_val]; the gradient at the bounds is 0.
+    """`x` clamped to [min_val, max_val]; the gradient at the bounds is 0.
 
     The bounds of integers are integers. ValueError for bounds in the wrong order.
+
+    Parameters
+    ----------
+    min_val : float, default -1.0
+        The lower bound.
+    max_val : float, default 1.0
+        The upper bound.
+
+    Examples
+    --------
+    >>> torch.nn.functional.hardtanh(torch.tensor([-2.0, 0.5]))
+    tensor([-1.0000,  0.5000])
     """
     return _between(input, *bounds_for(input, min_val, max_val))
 
 
 @activation("HardtanhBackward0", short=_between, numbers=lambda: (0, 6))
 def relu6(input: Value) -> Value:
-    """x clamped to [0, 6]."""
+    """`x` clamped to [0, 6].
+
+    >>> torch.nn.functional.relu6(torch.tensor([-1.0, 2.0, 7.0]))
+    tensor([0., 2., 6.])
+    """
     return _between(input, *kinds.bounds_of(input, 0, 6))
 
 
@@ -262,7 +284,18 @@ def _leaky(x: Value, slope: Value) -> Value:
 @activation("LeakyReluBackward0", by_result=True, short=_leaky)
 @kinds.of_kind("leaky_relu_cpu")
 def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
-    """x, and negative_slope * x below 0."""
+    """`x`, and `negative_slope * x` below 0.
+
+    Parameters
+    ----------
+    negative_slope : float, default 0.01
+        The slope below 0.
+
+    Examples
+    --------
+    >>> torch.nn.functional.leaky_relu(torch.tensor([-2.0, 0.5]), 0.25)
+    tensor([-0.5000,  0.5000])
+    """
     return _leaky(input, negative_slope)
 
 
@@ -277,7 +310,23 @@ def _prelu(x: Value, weight: Value) -> Value:
 
 @activation("PreluKernelBackward0", everywhere=True, method=True, inplace=False)
 def prelu(input: Value, weight: Value) -> Value:
-    """x, and weight * x below 0: one weight, or one a channel (dimension 1)."""
+    """`x`, and `weight * x` below 0: one weight, or one a channel (dimension 1).
+
+    Parameters
+    ----------
+    weight : Tensor
+        One slope, or a vector of one a channel.
+
+    Returns
+    -------
+    Tensor
+        A value for each element, in the shape of `input`.
+
+    Examples
+    --------
+    >>> torch.prelu(torch.tensor([-2.0, 3.0]), torch.tensor(0.25))
+    tensor([-0.5000,  3.0000])
+    """
     kinds.require_one_dtype(input, weight, "prelu")
     if weight.size != 1:
         channels = input.shape[1] if input.ndim > 1 else 1
@@ -306,7 +355,20 @@ def _threshold(x: Value, limit: Number, value: Number) -> Value:
 
 @activation("ThresholdBackward0", everywhere=True, by_result=True)
 def threshold(input: Value, threshold: float, value: float) -> Value:
-    """x above a threshold, else a value."""
+    """`x` above a threshold, else a value.
+
+    Parameters
+    ----------
+    threshold : float
+        What an element has to be greater than.
+    value : float
+        What stands for the others.
+
+    Examples
+    --------
+    >>> torch.threshold(torch.tensor([0.5, 2.0]), 1.0, -1.0)
+    tensor([-1.,  2.])
+    """
     return _threshold(input, threshold, value)
 
 
@@ -353,14 +415,36 @@ def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
 @activation("EluBackward0", by_result=True, short=_elu, numbers=lambda alpha: (alpha, 1.0, 1.0))
 @kinds.of_kind("elu_cpu")
 def elu(input: Value, alpha: float = 1.0) -> Value:
-    """x, and alpha * (e**x - 1) below 0."""
+    """`x`, and `alpha * (e**x - 1)` below 0.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        How far down the result goes.
+
+    Examples
+    --------
+    >>> torch.nn.functional.elu(torch.tensor([-1.0, 0.5]))
+    tensor([-0.6321,  0.5000])
+    """
     return _elu(input, alpha, 1.0, 1.0)
 
 
 @activation("CeluBackward0", everywhere=True, by_result=True)
 @kinds.of_kind("elu_cpu")
 def celu(input: Value, alpha: float = 1.0) -> Value:
-    """x, and alpha * (e**(x / alpha) - 1) below 0."""
+    """`x`, and `alpha * (e**(x / alpha) - 1)` below 0.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        How far down the result goes; not 0.
+
+    Examples
+    --------
+    >>> torch.celu(torch.tensor([-1.0, 0.5]))
+    tensor([-0.6321,  0.5000])
+    """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return _elu(input, alpha, 1.0, 1.0 / alpha)
@@ -373,7 +457,11 @@ _SELU = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 @activation("EluBackward0", everywhere=True, by_result=True)
 @kinds.of_kind("elu_cpu")
 def selu(input: Value) -> Value:
-    """elu, scaled so that it keeps mean 0 and variance 1."""
+    """`elu`, scaled so that it keeps mean 0 and variance 1.
+
+    >>> torch.selu(torch.tensor([-1.0, 1.0]))
+    tensor([-1.1113,  1.0507])
+    """
     return _elu(input, *_SELU, 1.0)
 
 
@@ -390,7 +478,22 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """leaky_relu with slopes drawn between two numbers; without training their mean."""
+    """Leaky relu with slopes drawn between two numbers; without training their mean.
+
+    Parameters
+    ----------
+    lower : float, default 0.125
+        The least slope below 0.
+    upper : float, default 0.3333333333333333
+        The greatest slope below 0.
+    training : bool, default False
+        Whether the slopes are drawn, one an element.
+
+    Examples
+    --------
+    >>> torch.rrelu(torch.tensor([-1.0, 2.0]), 0.1, 0.3)
+    tensor([-0.2000,  2.0000])
+    """
     check_dtype("leaky_relu", input._value)
     slope: Any = (lower + upper) / 2
     if training:
@@ -406,7 +509,15 @@ def _written(word: str, call: Operation) -> Operation:
         return call(input, *args, **kwargs, inplace=True)
 
     within.__name__ = within.__qualname__ = word
-    within.__doc__ = f"`{word[:-1]}`, written into its argument."
+    within.__doc__ = told(
+        f"`{word[:-1]}`, written into its argument.",
+        f"nn.functional.{word}(torch.tensor([2.0]))",
+        f"tensor([{'1' if word == 'hardtanh_' else '2'}.])",
+        returns="Tensor\n    The argument itself.",
+        parameters=f"*args : object\n    The other arguments of `{word[:-1]}`.\n"
+        "**kwargs : object\n    The same by name.",
+    )
+    within.__doc__ = completed(within)
     return within
 
 
@@ -466,7 +577,18 @@ def _gelu_tanh(x: Value) -> Value:
 @activation("GeluBackward0", inplace=False)
 @kinds.of_kind("GeluKernelImpl")
 def gelu(input: Value, approximate: str = "none") -> Value:
-    """x times the normal distribution function of x; "tanh": approximately."""
+    """`x` times the normal distribution function of x; "tanh": approximately.
+
+    Parameters
+    ----------
+    approximate : str, default 'none'
+        "none", or "tanh" for a formula without the error function.
+
+    Examples
+    --------
+    >>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.5]))
+    tensor([-0.1587,  0.3457])
+    """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     return _gelu(input) if approximate == "none" else _gelu_tanh(input)
@@ -514,7 +636,11 @@ def _silu(x: Value) -> Value:
 @activation("SiluBackward0", short=_silu)
 @kinds.of_kind("silu_cpu", "fVc")
 def silu(input: Value) -> Value:
-    """x * sigmoid(x)."""
+    """`x * sigmoid(x)`.
+
+    >>> torch.nn.functional.silu(torch.tensor([-1.0, 0.5]))
+    tensor([-0.2689,  0.3112])
+    """
     return _silu(input)
 
 
@@ -552,7 +678,20 @@ def _softplus(x: Value, beta: Number, limit: Number) -> Value:
 @activation("SoftplusBackward0", inplace=False, short=_softplus)
 @kinds.of_kind("softplus_cpu")
 def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
-    """log(1 + e**(beta x)) / beta; x itself where beta x is above a threshold."""
+    """`log(1 + e**(beta x)) / beta`; x itself where beta x is above a threshold.
+
+    Parameters
+    ----------
+    beta : float, default 1.0
+        How sharp the bend is.
+    threshold : float, default 20.0
+        Where `beta * x` is above it, the result is x.
+
+    Examples
+    --------
+    >>> torch.nn.functional.softplus(torch.tensor([0.0, 2.0]))
+    tensor([0.6931, 2.1269])
+    """
     return _softplus(input, beta, threshold)
 
 
@@ -575,7 +714,11 @@ def _mish(x: Value) -> Value:
 @activation("MishBackward0", short=_mish)
 @kinds.of_kind("mish_cpu")
 def mish(input: Value) -> Value:
-    """x * tanh(softplus(x))."""
+    """`x * tanh(softplus(x))`.
+
+    >>> torch.nn.functional.mish(torch.tensor([-1.0, 0.5]))
+    tensor([-0.3034,  0.3752])
+    """
     return _mish(input)
 
 
@@ -597,20 +740,32 @@ def _logsigmoid(x: Value) -> Value:
 @activation("LogSigmoidBackward0", inplace=False, short=_logsigmoid)
 @kinds.of_kind("log_sigmoid_cpu")
 def logsigmoid(input: Value) -> Value:
-    """log(sigmoid(x)), without overflow."""
+    """`log(sigmoid(x))`, without overflow.
+
+    >>> torch.nn.functional.logsigmoid(torch.tensor([0.0, 2.0]))
+    tensor([-0.6931, -0.1269])
+    """
     return _logsigmoid(input)
 
 
 @activation("DivBackward0", inplace=False)
 def softsign(input: Value) -> Value:
-    """x / (1 + |x|)."""
+    """`x / (1 + |x|)`.
+
+    >>> torch.nn.functional.softsign(torch.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
     x = floating(input)
     return x / (np.absolute(x) + 1)
 
 
 @activation("SubBackward0", inplace=False)
 def tanhshrink(input: Value) -> Value:
-    """x - tanh(x)."""
+    """`x - tanh(x)`.
+
+    >>> torch.nn.functional.tanhshrink(torch.tensor([-1.0, 0.5]))
+    tensor([-0.2384,  0.0379])
+    """
     refuse_truth(input, 0.0)
     x = floating(input)
     return x - np.tanh(x)
@@ -633,7 +788,11 @@ def _hardsigmoid(x: Value) -> Value:
 @activation("HardsigmoidBackward0", short=_hardsigmoid)
 @kinds.of_kind("hardsigmoid_cpu")
 def hardsigmoid(input: Value) -> Value:
-    """x / 6 + 1 / 2, clamped to [0, 1]."""
+    """`x / 6 + 1 / 2`, clamped to [0, 1].
+
+    >>> torch.nn.functional.hardsigmoid(torch.tensor([-4.0, 0.0, 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
     return _hardsigmoid(input)
 
 
@@ -661,7 +820,11 @@ def _hardswish(x: Value) -> Value:
 @activation("HardswishBackward0", short=_hardswish)
 @kinds.of_kind("hardswish_cpu")
 def hardswish(input: Value) -> Value:
-    """x * hardsigmoid(x)."""
+    """`x * hardsigmoid(x)`.
+
+    >>> torch.nn.functional.hardswish(torch.tensor([-4.0, 1.0, 4.0]))
+    tensor([-0.0000, 0.6667, 4.0000])
+    """
     return _hardswish(input)
 
 
@@ -685,7 +848,18 @@ def _softshrink(x: Value, limit: Number) -> Value:
 )
 @kinds.of_kind("softshrink_check")
 def softshrink(input: Value, lambd: float = 0.5) -> Value:
-    """x moved towards 0 by lambd; 0 where |x| is at most lambd."""
+    """`x` moved towards 0 by lambd; 0 where |x| is at most lambd.
+
+    Parameters
+    ----------
+    lambd : float, default 0.5
+        The threshold, not negative.
+
+    Examples
+    --------
+    >>> torch.nn.functional.softshrink(torch.tensor([-1.0, 0.25, 1.0]))
+    tensor([-0.5000,  0.0000,  0.5000])
+    """
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return _softshrink(input, lambd)
@@ -701,14 +875,36 @@ def _hardshrink(x: Value, limit: Number) -> Value:
 @activation("HardshrinkBackward0", everywhere=True, method=True, inplace=False)
 @kinds.of_kind("hardshrink_cpu")
 def hardshrink(input: Value, lambd: float = 0.5) -> Value:
-    """x, but 0 where |x| is at most lambd."""
+    """`x`, but 0 where |x| is at most lambd.
+
+    >>> torch.hardshrink(torch.tensor([-1.0, 0.3, 0.7]))
+    tensor([-1.0000,  0.0000,  0.7000])
+    """
     return _hardshrink(input, lambd)
 
 
 @activation("GluBackward0", inplace=False)
 @kinds.of_kind("glu_cpu")
 def glu(input: Value, dim: int = -1) -> Value:
-    """The first half along a dimension times the sigmoid of the second half."""
+    """The first half along a dimension times the sigmoid of the second half.
+
+    Parameters
+    ----------
+    input : Tensor
+        Floating numbers, of an even size along `dim`.
+    dim : int, default -1
+        The dimension that is halved.
+
+    Returns
+    -------
+    Tensor
+        The products, of half the size along `dim`.
+
+    Examples
+    --------
+    >>> torch.nn.functional.glu(torch.tensor([1.0, 2.0, 0.0, 0.0]))
+    tensor([0.5000, 1.0000])
+    """
     if not input.ndim:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     axis = wrapped(dim, input.ndim)
@@ -847,7 +1043,7 @@ def log_softmax_of(x: Value, axis: int) -> Value:
     return shifted
 
 
-def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> None:
+def _declare_softmax(word: str, function: Declared, label: str, doc: str, result: str) -> None:
     node_type, rule, evaluate = node_class(label), function.rule, quiet(function.function)
 
     def compute(input: Value, dim: Dim, dtype: DType = None) -> Value:
@@ -860,7 +1056,14 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> Non
         array, axis = along_one(array, dim)
         return shaped(function(array, axis=axis), input.shape)
 
-    compute.__doc__, compute.__name__ = doc, word
+    compute.__name__ = word
+    compute.__doc__ = told(
+        doc,
+        f"{word}(torch.tensor([1.0, 2.0, 3.0]), 0)",
+        f"tensor({result})",
+        parameters="dim : int\n    The dimension along which the exponentials are added.",
+        returns="Tensor\n    A tensor in the shape of `input`.",
+    )
     usual = operation(label, name=word, settles=True)(compute)
 
     def call(input: TensorLike, dim: Dim = None, dtype: DType = None, **words: Any) -> Any:
@@ -878,8 +1081,16 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> Non
 
 
 _declare_softmax(
-    "softmax", softmax_of, "SoftmaxBackward0", "exp(x) over its sum along a dimension."
+    "softmax",
+    softmax_of,
+    "SoftmaxBackward0",
+    "`exp(x)` over its sum along a dimension.",
+    "[0.0900, 0.2447, 0.6652]",
 )
 _declare_softmax(
-    "log_softmax", log_softmax_of, "LogSoftmaxBackward0", "log(softmax(x)), without overflow."
+    "log_softmax",
+    log_softmax_of,
+    "LogSoftmaxBackward0",
+    "`log(softmax(x))`, without overflow.",
+    "[-2.4076, -1.4076, -0.4076]",
 )

@@ -87,14 +87,40 @@ def copied_like(given: Value, old: Value) -> Value:
 
 @operation("AddBackward0", inplace=True, settles=True)
 def add(input: Value, other: Value, *, alpha: Number = 1) -> Value:
-    """`input + alpha * other`."""
+    """`input + alpha * other`.
+
+    Parameters
+    ----------
+    other : Tensor or number
+        The second operand; the shapes broadcast.
+    alpha : number, default 1
+        The factor of `other`; RuntimeError where it does not fit the dtypes.
+
+    Examples
+    --------
+    >>> torch.add(torch.tensor([1.0, 2.0]), torch.tensor([0.5, 0.5]), alpha=2)
+    tensor([2., 3.])
+    """
     x, y = wrapping(input, other)
     return np.add(x, scaled(y, alpha))
 
 
 @operation("SubBackward0", inplace=True, settles=True)
 def sub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
-    """`input - alpha * other`."""
+    """`input - alpha * other`.
+
+    Parameters
+    ----------
+    other : Tensor or number
+        What is subtracted; the shapes broadcast.
+    alpha : number, default 1
+        The factor of `other`.
+
+    Examples
+    --------
+    >>> torch.sub(torch.tensor([5.0, 6.0]), torch.tensor([1.0, 2.0]), alpha=2)
+    tensor([3., 2.])
+    """
     refuse_truth(input, other)
     x, y = wrapping(input, other)
     return np.subtract(x, scaled(y, alpha))
@@ -145,7 +171,20 @@ def _rsub_name(_input: TensorLike, other: TensorLike, **_kwargs: Any) -> str:
 
 @operation(_rsub_name, settles=True)
 def rsub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
-    """`other - alpha * input`."""
+    """`other - alpha * input`.
+
+    Parameters
+    ----------
+    other : Tensor or number
+        What is subtracted from; the shapes broadcast.
+    alpha : number, default 1
+        The factor of `input`.
+
+    Examples
+    --------
+    >>> torch.rsub(torch.tensor([1.0, 2.0]), 10)
+    tensor([9., 8.])
+    """
     refuse_truth(input, other)
     x, y = wrapping(input, other)
     return _difference_from(scaled(x, alpha), y)
@@ -153,7 +192,18 @@ def rsub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
 
 @operation("MulBackward0", inplace=True, settles=True)
 def mul(input: Value, other: Value) -> Value:
-    """`input * other`."""
+    """`input * other`.
+
+    Parameters
+    ----------
+    other : Tensor or number
+        The second factors; the shapes broadcast.
+
+    Examples
+    --------
+    >>> torch.mul(torch.tensor([1.0, 2.0]), 3)
+    tensor([3., 6.])
+    """
     return np.multiply(*wrapping(input, other))
 
 
@@ -183,7 +233,20 @@ def _div_name(_input: TensorLike, _other: TensorLike, *, rounding_mode: str | No
 
 @operation(_div_name, inplace=True, settles=True)
 def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> Value:
-    """`input / other`; rounding_mode: "trunc" towards zero, "floor" downwards."""
+    """`input / other`; rounding_mode: "trunc" towards zero, "floor" downwards.
+
+    Parameters
+    ----------
+    other : Tensor or number
+        The divisors; the shapes broadcast.
+
+    Examples
+    --------
+    >>> torch.div(torch.tensor([7.0, -7.0]), 2)
+    tensor([ 3.5000, -3.5000])
+    >>> torch.div(torch.tensor([7.0, -7.0]), 2, rounding_mode="floor")
+    tensor([ 3., -4.])
+    """
     if rounding_mode is None:
         target = _dtypes.result_of((input, other))
         kind = target if target.kind in "fc" else default_float()
@@ -208,7 +271,13 @@ def _pow_name(_input: TensorLike, exponent: TensorLike) -> str:
 
 @operation(_pow_name, inplace=True, settles=True)
 def pow(input: Value, exponent: Value) -> Value:  # noqa: A001
-    """`input ** exponent`."""
+    """`input ** exponent`.
+
+    >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)
+    tensor([1., 4., 9.])
+    >>> torch.pow(2, torch.tensor([1.0, 2.0]))
+    tensor([2., 4.])
+    """
     if isinstance(exponent, (int, float)) and not hasattr(input, "astype"):
         raise TypeError("pow(): expected a Tensor as one of its arguments")
     x, y = promoted(input, exponent)
@@ -276,13 +345,13 @@ def _single(ufunc: np.ufunc, word: str, label: str, doc: str, *, warns: bool) ->
 # NumPy's name, the node's, whether NumPy may warn, PyTorch's name, the value at 0.5 (of acosh at
 # 1.5), and what it is.
 _SINGLE = """\
-exp|Exp|1|exp|1.6487|e to the power of each element
+exp|Exp|1|exp|1.6487|`e` to the power of each element
 exp2|Exp2|1|exp2|1.4142|2 to the power of each element
-expm1|Expm1|1|expm1|0.6487|exp(x) - 1 of each element, exact to rounding near 0
+expm1|Expm1|1|expm1|0.6487|`exp(x) - 1` of each element, exact to rounding near 0
 log|Log|1|log|-0.6931|The natural logarithm of each element
 log2|Log2|1|log2|-1.|The logarithm of each element to base 2
 log10|Log10|1|log10|-0.3010|The logarithm of each element to base 10
-log1p|Log1P|1|log1p|0.4055|log(1 + x) of each element, exact to rounding near 0
+log1p|Log1P|1|log1p|0.4055|`log(1 + x)` of each element, exact to rounding near 0
 sqrt|Sqrt|1|sqrt|0.7071|The square root of each element
 sin|Sin|0|sin|0.4794|The sine of each element, in radians
 cos|Cos|0|cos|0.8776|The cosine of each element, in radians
@@ -310,7 +379,11 @@ for _line in _SINGLE.splitlines():
 
 @operation("NegBackward0", inplace=True, settles=True)
 def neg(input: Value) -> Value:
-    """`-input`."""
+    """`-input`.
+
+    >>> torch.neg(torch.tensor([1.0, -2.0]))
+    tensor([-1.,  2.])
+    """
     if input.dtype.kind == "b":
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
@@ -326,7 +399,11 @@ _of_tensor("__pos__")(lambda self: self)
 
 @operation("AbsBackward0", inplace=True, settles=True)
 def abs(input: Value) -> Value:  # noqa: A001
-    """The absolute value."""
+    """The absolute value.
+
+    >>> torch.abs(torch.tensor([-1.5, 2.0]))
+    tensor([1.5000, 2.0000])
+    """
     return np.absolute(input)
 
 
@@ -339,7 +416,24 @@ PI = math.pi
 
 @operation("CloneBackward0", settles=True)
 def clone(input: Value, *, memory_format: MemoryFormat = None) -> Value:
-    """A copy that passes the gradient on; in the memory order of the tensor by default."""
+    """A copy that passes the gradient on; in the memory order of the tensor by default.
+
+    Parameters
+    ----------
+    memory_format : memory_format, optional
+        The order of the elements in memory; that of `input` unless given.
+
+    Returns
+    -------
+    Tensor
+        A copy with memory of its own.
+
+    Examples
+    --------
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> torch.clone(x)
+    tensor([1., 2.], grad_fn=<CloneBackward0>)
+    """
     # The copy of an expanded tensor is contiguous: NumPy would put the expanded axis last.
     if rank_of(memory_format) is not None:
         check_rank(input, memory_format)

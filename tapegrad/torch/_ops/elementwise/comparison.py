@@ -64,7 +64,18 @@ for _line in (
 
 @operation("EqualBackward0")
 def equal(input: Value, other: Value) -> bool:
-    """Whether two tensors have the same shape and elements."""
+    """Whether two tensors have the same shape and elements.
+
+    Parameters
+    ----------
+    other : Tensor
+        The other tensor.
+
+    Examples
+    --------
+    >>> torch.equal(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0]))
+    True
+    """
     x, y = untraced(input), untraced(other)
     return x.shape == y.shape and bool(np.all(np.equal(x, y)))
 
@@ -90,7 +101,18 @@ def _close(input: Value, other: Value, rtol: float, atol: float, equal_nan: bool
 def isclose(
     input: Value, other: Value, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Value:
-    """Where `|input - other| <= atol + rtol * |other|`."""
+    """Where `|input - other| <= atol + rtol * |other|`.
+
+    Returns
+    -------
+    Tensor
+        Truth values, in the shape to which the shapes broadcast.
+
+    Examples
+    --------
+    >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0 + 1e-6, 3.0]))
+    tensor([ True, False])
+    """
     return _close(input, other, rtol, atol, equal_nan)
 
 
@@ -98,18 +120,34 @@ def isclose(
 def allclose(
     input: Value, other: Value, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """Whether `|input - other| <= atol + rtol * |other|` everywhere."""
+    """Whether `|input - other| <= atol + rtol * |other|` everywhere.
+
+    Returns
+    -------
+    bool
+        Whether it is so.
+
+    Examples
+    --------
+    >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-6]))
+    True
+    """
     return bool(np.all(_close(input, other, rtol, atol, equal_nan)))
 
 
 # --- Tests of each element ----------------------------------------------------------------------
 
 
-def _declare_test(word: str, function: Function) -> None:
+def _declare_test(word: str, function: Function, doc: str, argument: str, result: str) -> None:
     def compute(input: Value) -> Value:
         return function(untraced(input))
 
-    compute.__doc__ = f"Elementwise {word}."
+    compute.__doc__ = sections.told(
+        doc,
+        f"{word}(torch.tensor({argument}))",
+        f"tensor({result})",
+        returns="Tensor\n    Bools, in the shape of `input`.",
+    )
     operation(f"{word.capitalize()}Backward0", name=word)(compute)
 
 
@@ -132,26 +170,66 @@ def _signbit(x: Value) -> Value:
     return np.signbit(x) if x.dtype.kind == "f" else x < 0
 
 
-for _word, _function in (
-    ("isnan", np.isnan),
-    ("isinf", np.isinf),
-    ("isfinite", np.isfinite),
-    ("isposinf", _is_infinite(1)),
-    ("isneginf", _is_infinite(-1)),
-    ("isreal", _is_real),
-    ("signbit", _signbit),
+_ODD = "[1.0, -torch.inf, torch.nan]"
+for _word, _function, _doc, _argument, _result in (
+    ("isnan", np.isnan, "Where the elements are NaN.", _ODD, "[False, False,  True]"),
+    ("isinf", np.isinf, "Where the elements are infinite.", _ODD, "[False,  True, False]"),
+    (
+        "isfinite",
+        np.isfinite,
+        "Where the elements are neither infinite nor NaN.",
+        _ODD,
+        "[ True, False, False]",
+    ),
+    (
+        "isposinf",
+        _is_infinite(1),
+        "Where the elements are plus infinity.",
+        _ODD,
+        "[False, False, False]",
+    ),
+    (
+        "isneginf",
+        _is_infinite(-1),
+        "Where the elements are minus infinity.",
+        _ODD,
+        "[False,  True, False]",
+    ),
+    (
+        "isreal",
+        _is_real,
+        "Where the elements have no imaginary part.",
+        "[1 + 0j, 1j]",
+        "[ True, False]",
+    ),
+    (
+        "signbit",
+        _signbit,
+        "Where the sign is a minus, that of -0.0 too.",
+        "[-1.0, 2.0, -0.0]",
+        "[ True, False,  True]",
+    ),
 ):
-    _declare_test(_word, _function)
+    _declare_test(_word, _function, _doc, _argument, _result)
 
 
 # --- Logic and bits -----------------------------------------------------------------------------
+
+
+_OPERAND = "other : Tensor or number\n    The second operands{}; the shapes broadcast."
 
 
 def _declare_logic(word: str, ufunc: np.ufunc) -> None:
     def compute(input: Value, other: Value) -> Value:
         return ufunc(untraced(input), untraced(other))
 
-    compute.__doc__ = f"Elementwise {word[8:]} of truth values; numbers but 0 are true."
+    compute.__doc__ = sections.told(
+        f"Elementwise {word[8:]} of truth values; numbers but 0 are true.",
+        f"{word}(torch.tensor([True, True, False]), torch.tensor([True, False, False]))",
+        f"tensor([{ufunc(True, True)!s:>5}, {ufunc(True, False)!s:>5}, False])",
+        parameters=_OPERAND.format(""),
+        returns="Tensor\n    Bools, in the shape to which the shapes broadcast.",
+    )
     general = operation("LogicalBackward0", inplace=True, name=word)(compute)
     register(replaces=general)(short_logic(ufunc, general))
 
@@ -162,7 +240,11 @@ for _word in ("logical_and", "logical_or", "logical_xor"):
 
 @operation("LogicalBackward0", inplace=True)
 def logical_not(input: Value) -> Value:
-    """Where the elements are 0."""
+    """Where the elements are 0.
+
+    >>> torch.logical_not(torch.tensor([True, False]))
+    tensor([False,  True])
+    """
     return np.logical_not(untraced(input))
 
 
@@ -184,7 +266,12 @@ def _declare_bits(word: str, ufunc: np.ufunc, sign: str, *, bools: bool = True) 
     def compute(input: Value, other: Value) -> Value:
         return ufunc(*_whole(word, input, other, bools=bools))
 
-    compute.__doc__ = f"Elementwise {word.replace('_', ' ')} of integers."
+    compute.__doc__ = sections.told(
+        f"Elementwise {word.replace('_', ' ')} of integers{' and bools' * bools}.",
+        f"{word}(torch.tensor([5, 6]), torch.tensor([3, 1]))",
+        f"tensor({[int(ufunc(5, 3)), int(ufunc(6, 1))]})",
+        parameters=_OPERAND.format(", whole numbers or bools" if bools else ", whole numbers"),
+    )
     call = operation("BitwiseBackward0", inplace=True, name=word)(compute)
     if bools:
         call = register(replaces=call)(short_logic(ufunc, call))
@@ -208,7 +295,11 @@ _declare_bits("bitwise_right_shift", np.right_shift, "rshift", bools=False)
 
 @operation("BitwiseBackward0", inplace=True)
 def bitwise_not(input: Value) -> Value:
-    """All bits inverted; of booleans, `not`."""
+    """All bits inverted; of booleans, `not`.
+
+    >>> torch.bitwise_not(torch.tensor([0, 1, 5]))
+    tensor([-1, -2, -6])
+    """
     return np.invert(*_whole("bitwise_not", input))
 
 
@@ -245,7 +336,28 @@ def _chosen(condition: Value, x: Value, y: Value) -> Value:
 
 @operation("WhereBackward0", method=False, settles=True)
 def where(condition: Value, input: Value = None, other: Value = None) -> Value:
-    """`input` where the condition holds, else `other`; of a condition alone its positions."""
+    """`input` where the condition holds, else `other`; of a condition alone its positions.
+
+    Parameters
+    ----------
+    condition : Tensor
+        Truth values; the shapes broadcast.
+    input : Tensor or number, optional
+        What is taken where the condition holds.
+    other : Tensor or number, optional
+        What is taken elsewhere.
+
+    Returns
+    -------
+    Tensor
+        The elements that were chosen; for a condition alone `nonzero(condition, as_tuple=True)`.
+
+    Examples
+    --------
+    >>> x = torch.tensor([-1.0, 2.0, -3.0])
+    >>> torch.where(x > 0, x, 0.0)
+    tensor([0., 2., 0.])
+    """
     if input is None and other is None:
         return _positions(untraced(condition))
     if input is None or other is None:
@@ -257,9 +369,20 @@ def where(condition: Value, input: Value = None, other: Value = None) -> Value:
 
 
 register(method=False, replaces=where)(settling(short_where(where), where.trace))  # type: ignore[attr-defined]
-operation("WhereBackward0", function=False, name="where", settles=True)(
-    lambda input, condition, other: _chosen(condition, input, other)
-)
+
+
+@operation("WhereBackward0", function=False, name="where", settles=True)
+def _where_of(input: Value, condition: Value, other: Value) -> Value:
+    """This tensor where the condition holds, else `other`.
+
+    Parameters
+    ----------
+    condition : Tensor
+        Truth values; the shapes broadcast.
+    other : Tensor or number
+        What is taken elsewhere.
+    """
+    return _chosen(condition, input, other)
 
 
 def _positions(x: Value) -> Value:
@@ -268,7 +391,19 @@ def _positions(x: Value) -> Value:
 
 @operation("NonzeroBackward0")
 def nonzero(input: Value, *, as_tuple: bool = False) -> Value:
-    """The positions of what is not 0, a row for each; as_tuple: a tensor for each dimension."""
+    """The positions of what is not 0, a row for each; as_tuple: a tensor for each dimension.
+
+    Returns
+    -------
+    Tensor or tuple of Tensors
+        Whole numbers (count, input.ndim); with `as_tuple` a vector a dimension.
+
+    Examples
+    --------
+    >>> torch.nonzero(torch.tensor([0, 3, 0, 4]))
+    tensor([[1],
+            [3]])
+    """
     x = untraced(input)
     found = _positions(x)
     if as_tuple:
@@ -278,7 +413,19 @@ def nonzero(input: Value, *, as_tuple: bool = False) -> Value:
 
 @operation("ArgwhereBackward0")
 def argwhere(input: Value) -> Value:
-    """The positions of what is not 0, a row for each."""
+    """The positions of what is not 0, a row for each.
+
+    Returns
+    -------
+    Tensor
+        Whole numbers (count, input.ndim).
+
+    Examples
+    --------
+    >>> torch.argwhere(torch.tensor([[0, 1], [2, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
     return nonzero.compute(input)  # type: ignore[attr-defined]
 
 
@@ -286,7 +433,29 @@ def argwhere(input: Value) -> Value:
 def isin(
     elements: Value, test_elements: Value, *, assume_unique: bool = False, invert: bool = False
 ) -> Value:
-    """Where an element is among the test elements."""
+    """Where an element is among the test elements.
+
+    Parameters
+    ----------
+    elements : Tensor or number
+        What is looked for, of any shape.
+    test_elements : Tensor or number
+        What is looked through, of any shape.
+    assume_unique : bool, default False
+        Changes nothing: a promise that no element comes twice.
+    invert : bool, default False
+        Whether the answers are inverted.
+
+    Returns
+    -------
+    Tensor
+        Truth values, in the shape of `elements`.
+
+    Examples
+    --------
+    >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 5]))
+    tensor([False,  True, False])
+    """
     x, others = promoted(untraced(elements), untraced(test_elements))
     return np.asarray(np.isin(x, others, assume_unique=assume_unique, invert=invert))
 
@@ -340,21 +509,26 @@ def _fmin(x: Value, y: Value) -> Value:
     return np.fmin(x, y)
 
 
-for _word, _choose, _what in (
-    ("maximum", _maximum, "larger of two; NaN where either is"),
-    ("minimum", _minimum, "smaller of two; NaN where either is"),
-    ("fmax", _fmax, "larger of two; the other one where one is NaN"),
-    ("fmin", _fmin, "smaller of two; the other one where one is NaN"),
+for _word, _choose, _what, _result in (
+    ("maximum", _maximum, "larger of two; NaN where either is", "[3., nan]"),
+    ("minimum", _minimum, "smaller of two; NaN where either is", "[1., nan]"),
+    ("fmax", _fmax, "larger of two; the other one where one is NaN", "[3., 2.]"),
+    ("fmin", _fmin, "smaller of two; the other one where one is NaN", "[1., 2.]"),
 ):
 
-    def _declare_choice(word: str, choose: Function, what: str) -> None:
+    def _declare_choice(word: str, choose: Function, what: str, result: str) -> None:
         def compute(input: Value, other: Value) -> Value:
             x, y = promoted(input, other)
             if x.dtype.kind == "c":
                 raise RuntimeError(f"{word} not implemented for complex tensors.")
             return choose(x, y)
 
-        compute.__doc__, compute.__name__ = f"Elementwise the {what}.", word
+        compute.__name__ = word
+        compute.__doc__ = sections.told(
+            f"Elementwise the {what}.",
+            f"{word}(torch.tensor([1.0, torch.nan]), torch.tensor([3.0, 2.0]))",
+            f"tensor({result})",
+        )
         operation(f"{word.capitalize()}Backward0", name=word, settles=True)(compute)
 
-    _declare_choice(_word, _choose, _what)
+    _declare_choice(_word, _choose, _what, _result)

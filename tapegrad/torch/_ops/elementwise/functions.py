@@ -57,7 +57,7 @@ def require_real(array: Value, word: str) -> None:
 # --- Rounding: the derivative is 0, but a node is there as in PyTorch ---------------------------
 
 
-def _declare_rounding(word: str, ufunc: np.ufunc) -> None:
+def _declare_rounding(word: str, ufunc: np.ufunc, result: str) -> None:
     label = f"{word.capitalize()}Backward0"
     rounded = elementwise(label, 0)(lambda x: ufunc(x))
 
@@ -65,12 +65,20 @@ def _declare_rounding(word: str, ufunc: np.ufunc) -> None:
         require_real(input, word)
         return rounded(input) if input.dtype.kind == "f" else np.copy(input)
 
-    compute.__doc__ = f"Elementwise {word}; a derivative of 0."
+    compute.__doc__ = sections.told(
+        f"Elementwise {word}; a derivative of 0.",
+        f"{word}(torch.tensor([1.2, -1.2]))",
+        f"tensor({result})",
+    )
     operation(label, name=word, inplace=True)(compute)
 
 
-for _word, _ufunc in (("floor", np.floor), ("ceil", np.ceil), ("trunc", np.trunc)):
-    _declare_rounding(_word, _ufunc)
+for _word, _ufunc, _result in (
+    ("floor", np.floor, "[ 1., -2.]"),
+    ("ceil", np.ceil, "[ 2., -1.]"),
+    ("trunc", np.trunc, "[ 1., -1.]"),
+):
+    _declare_rounding(_word, _ufunc, _result)
 alias("trunc", "fix")
 
 
@@ -83,7 +91,13 @@ def _rounded(x: Value, decimals: int) -> Value:
     lambda input, *, decimals=0: f"RoundBackward{1 if decimals else 0}", name="round", inplace=True
 )
 def _round(input: Value, *, decimals: int = 0) -> Value:
-    """The nearest number with so many decimals, halves to even; a derivative of 0."""
+    """The nearest number with so many decimals, halves to even; a derivative of 0.
+
+    >>> torch.round(torch.tensor([0.5, 1.5, -2.7]))
+    tensor([ 0.,  2., -3.])
+    >>> torch.round(torch.tensor([1.234]), decimals=1)
+    tensor([1.2000])
+    """
     require_real(input, "round")
     return _rounded(input, decimals) if input.dtype.kind == "f" else np.copy(input)
 
@@ -95,7 +109,18 @@ def _fraction(x: Value) -> Value:
 
 @operation("FracBackward0", inplace=True)
 def frac(input: Value) -> Value:
-    """The fractional part, with the sign of the element."""
+    """The fractional part, with the sign of the element.
+
+    Raises
+    ------
+    NotImplementedError
+        For whole numbers, bools and complex numbers.
+
+    Examples
+    --------
+    >>> torch.frac(torch.tensor([1.5, -2.25]))
+    tensor([ 0.5000, -0.2500])
+    """
     if input.dtype.kind != "f":
         raise NotImplementedError(f"\"frac_cpu\" not implemented for '{word_of(input.dtype)}'")
     return _fraction(input)
@@ -112,7 +137,23 @@ def require_divisor(x: Value, y: Value) -> None:
 
 @operation(_label_by_tensor("Fmod"), inplace=True, settles=True)
 def fmod(input: Value, other: Value) -> Value:
-    """The remainder with the sign of the dividend."""
+    """The remainder with the sign of the dividend.
+
+    Parameters
+    ----------
+    other : Tensor or number
+        The divisors; the shapes broadcast.
+
+    Raises
+    ------
+    RuntimeError
+        If whole numbers are divided by 0.
+
+    Examples
+    --------
+    >>> torch.fmod(torch.tensor([7.0, -7.0]), 3.0)
+    tensor([ 1., -1.])
+    """
     x, y = wrapping(input, other)
     require_divisor(x, y)
     return np.fmod(x, y)
@@ -120,7 +161,23 @@ def fmod(input: Value, other: Value) -> Value:
 
 @operation(_label_by_tensor("Remainder"), inplace=True, settles=True)
 def remainder(input: Value, other: Value) -> Value:
-    """The remainder with the sign of the divisor, as Python's %."""
+    """The remainder with the sign of the divisor, as Python's %.
+
+    Parameters
+    ----------
+    other : Tensor or number
+        The divisors; the shapes broadcast.
+
+    Raises
+    ------
+    RuntimeError
+        If whole numbers are divided by 0.
+
+    Examples
+    --------
+    >>> torch.remainder(torch.tensor([7.0, -7.0]), 3.0)
+    tensor([1., 2.])
+    """
     x, y = wrapping(input, other)
     _require_division("remainder_cpu", x)
     require_divisor(x, y)
@@ -135,7 +192,23 @@ def _require_division(kernel: str, x: Value) -> None:
 
 @operation("FloorDivideBackward0", inplace=True)
 def floor_divide(input: Value, other: Value) -> Value:
-    """The quotient rounded down; a derivative of 0."""
+    """The quotient rounded down; a derivative of 0.
+
+    Parameters
+    ----------
+    other : Tensor or number
+        The divisors; the shapes broadcast.
+
+    Raises
+    ------
+    RuntimeError
+        If whole numbers are divided by 0.
+
+    Examples
+    --------
+    >>> torch.floor_divide(torch.tensor([7.0, -7.0]), 2.0)
+    tensor([ 3., -4.])
+    """
     x, y = wrapping(input, other)
     _require_division("div_floor_cpu", x)
     require_divisor(x, y)
@@ -225,7 +298,23 @@ def _label_of_clamp(input: TensorLike, min: TensorLike = None, max: TensorLike =
 
 @operation(_label_of_clamp, inplace=True, settles=True)
 def clamp(input: Value, min: Value = None, max: Value = None) -> Value:
-    """The elements clamped to bounds: numbers or tensors, of which one may be None."""
+    """The elements clamped to bounds: numbers or tensors, of which one may be None.
+
+    Parameters
+    ----------
+    min, max : Tensor or number, optional
+        The bounds, which broadcast with `input`; not both may be None.
+
+    Raises
+    ------
+    RuntimeError
+        If both bounds are None, or for complex numbers.
+
+    Examples
+    --------
+    >>> torch.clamp(torch.tensor([-2.0, 0.5, 3.0]), min=-1.0, max=1.0)
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     given = [bound for bound in (min, max) if bound is not None]
@@ -261,7 +350,11 @@ alias("clamp", "clip")
     settles=True,
 )
 def clamp_min(input: Value, min: Value) -> Value:
-    """The elements clamped to a lower bound."""
+    """The elements clamped to a lower bound.
+
+    >>> torch.clamp_min(torch.tensor([1.0, 5.0]), 2.0)
+    tensor([2., 5.])
+    """
     return _at_least(*promoted(input, min))
 
 
@@ -271,7 +364,11 @@ def clamp_min(input: Value, min: Value) -> Value:
     settles=True,
 )
 def clamp_max(input: Value, max: Value) -> Value:
-    """The elements clamped to an upper bound."""
+    """The elements clamped to an upper bound.
+
+    >>> torch.clamp_max(torch.tensor([1.0, 5.0]), 2.0)
+    tensor([1., 2.])
+    """
     return _at_most(*promoted(input, max))
 
 
@@ -345,7 +442,7 @@ for _function, _word, _label, _value, _doc in (
     ),
     (np.deg2rad, "deg2rad", "Deg2Rad", "0.0087", "Degrees as radians."),
     (np.rad2deg, "rad2deg", "Rad2Deg", "28.6479", "Radians as degrees."),
-    (np.sinc, "sinc", "Sinc", "0.6366", "sin(pi x) / (pi x) of each element, and 1 at 0."),
+    (np.sinc, "sinc", "Sinc", "0.6366", "`sin(pi x) / (pi x)` of each element, and 1 at 0."),
 ):
     _real = _word in ("erf", "erfc", "erfinv", "lgamma", "digamma", "deg2rad", "rad2deg")
     declare_single(_function, _word, f"{_label}Backward0", _doc, _value, real_only=_real)
@@ -353,7 +450,11 @@ for _function, _word, _label, _value, _doc in (
 
 @operation("PowBackward0", inplace=True, settles=True)
 def square(input: Value) -> Value:
-    """x * x."""
+    """`x * x` of each element.
+
+    >>> torch.square(torch.tensor([3.0, -2.0]))
+    tensor([9., 4.])
+    """
     return np.square(input if input.dtype.kind != "b" else input.astype(np.int64))
 
 
@@ -362,7 +463,18 @@ register(replaces=square)(short_single(np.square, "PowBackward0", square, warns=
 
 @operation("LogitBackward0", inplace=True)
 def logit(input: Value, eps: float | None = None) -> Value:
-    """log(x / (1 - x)); with eps, of x clamped to [eps, 1 - eps]."""
+    """`log(x / (1 - x))`; with eps, of x clamped to [eps, 1 - eps].
+
+    Parameters
+    ----------
+    eps : float, optional
+        How far from 0 and 1 the elements are kept.
+
+    Examples
+    --------
+    >>> torch.logit(torch.tensor([0.25, 0.5]))
+    tensor([-1.0986,  0.0000])
+    """
     require_real(input, "logit")
     x = floating(input)
     return _logit(x if eps is None else _clamped(x, eps, 1 - eps))
@@ -370,16 +482,50 @@ def logit(input: Value, eps: float | None = None) -> Value:
 
 @operation("PolygammaBackward0", method=False)
 def polygamma(n: int, input: Value) -> Value:
-    """The n-th derivative of digamma."""
+    """The n-th derivative of digamma.
+
+    Parameters
+    ----------
+    n : int
+        The order of the derivative, from 0 on.
+    input : Tensor
+        The points, of any shape.
+
+    Examples
+    --------
+    >>> torch.polygamma(1, torch.tensor([1.0, 2.0]))
+    tensor([1.6449, 0.6449])
+    """
     return special.polygamma(floating(input), n)
 
 
-register("polygamma", function=False)(lambda self, n: polygamma(n, self))
+@register("polygamma", function=False)
+def _polygamma_of(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of digamma.
+
+    Parameters
+    ----------
+    n : int
+        The order of the derivative, from 0 on.
+
+    Returns
+    -------
+    Tensor
+        A value for each element.
+    """
+    made: Tensor = polygamma(n, self)
+    return made
 
 
 @register(function=False)
 def polygamma_(self: Tensor, n: int) -> Tensor:
-    """`polygamma`, written into this tensor's own memory."""
+    """`polygamma`, written into this tensor's own memory.
+
+    Parameters
+    ----------
+    n : int
+        The order of the derivative, from 0 on.
+    """
     return self.copy_(polygamma(n, self))
 
 
@@ -395,19 +541,44 @@ def igamma(input: Value, other: Value) -> Value:
     """The regularized lower incomplete gamma function of a = input and x = other.
 
     Differentiable by `other`; NotImplementedError by `input`.
+
+    Parameters
+    ----------
+    other : Tensor or number
+        The points x, which are not negative.
+
+    Examples
+    --------
+    >>> torch.igamma(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
+    tensor([0.6321, 0.2642])
     """
     return incomplete_gamma.lower(*_pair("igamma_cpu", input, other))
 
 
 @operation("IgammacBackward0", inplace=True)
 def igammac(input: Value, other: Value) -> Value:
-    """The regularized upper incomplete gamma function of a = input and x = other."""
+    """The regularized upper incomplete gamma function of a = input and x = other.
+
+    Parameters
+    ----------
+    other : Tensor or number
+        The points x, which are not negative.
+
+    Examples
+    --------
+    >>> torch.igammac(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
+    tensor([0.3679, 0.7358])
+    """
     return incomplete_gamma.upper(*_pair("igammac_cpu", input, other))
 
 
 @operation("SignBackward0", inplace=True)
 def sign(input: Value) -> Value:
-    """-1, 0 or 1; a derivative of 0."""
+    """-1, 0 or 1; a derivative of 0.
+
+    >>> torch.sign(torch.tensor([-2.0, 0.0, 3.0]))
+    tensor([-1.,  0.,  1.])
+    """
     if input.dtype.kind == "c":
         raise NotImplementedError(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
@@ -432,7 +603,13 @@ def _sign(x: Value) -> Value:
 
 @operation("SgnBackward0", inplace=True)
 def sgn(input: Value) -> Value:
-    """The sign; of complex numbers x / |x|."""
+    """The sign; of complex numbers x / |x|.
+
+    >>> torch.sgn(torch.tensor([-2.0, 0.0, 3.0]))
+    tensor([-1.,  0.,  1.])
+    >>> torch.sgn(torch.tensor(3 + 4j))
+    tensor(0.6000+0.8000j)
+    """
     return _sign(input)
 
 
@@ -443,7 +620,22 @@ def nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> Value:
-    """NaN and infinities replaced; by default by 0 and the largest finite numbers."""
+    """NaN and infinities replaced; by default by 0 and the largest finite numbers.
+
+    Parameters
+    ----------
+    nan : float, optional
+        What stands for NaN; 0 unless given.
+    posinf : float, optional
+        What stands for infinity; the largest finite number unless given.
+    neginf : float, optional
+        What stands for minus infinity; the least finite number unless given.
+
+    Examples
+    --------
+    >>> torch.nan_to_num(torch.tensor([torch.nan, torch.inf, 1.0]), posinf=9.0)
+    tensor([0., 9., 1.])
+    """
     if input.dtype.kind not in "fc":
         return np.copy(input)
     return np.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
@@ -451,7 +643,23 @@ def nan_to_num(
 
 @operation("PositiveBackward0")
 def positive(input: Value) -> Value:
-    """The tensor itself; RuntimeError for booleans."""
+    """The tensor itself; RuntimeError for booleans.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    RuntimeError
+        For bools.
+
+    Examples
+    --------
+    >>> torch.positive(torch.tensor([1.0, -2.0]))
+    tensor([ 1., -2.])
+    """
     if input.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
@@ -462,19 +670,40 @@ def positive(input: Value) -> Value:
 
 @operation("ConjBackward0")
 def conj(input: Value) -> Value:
-    """The complex conjugate; of real tensors the tensor itself."""
+    """The complex conjugate; of real tensors the tensor itself.
+
+    Returns
+    -------
+    Tensor
+        A new tensor; `input` itself if it is real.
+
+    Examples
+    --------
+    >>> torch.conj(torch.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
     return np.conj(input) if input.dtype.kind == "c" else input
 
 
 @operation("ConjPhysicalBackward0", inplace=True)
 def conj_physical(input: Value) -> Value:
-    """The complex conjugate."""
+    """The complex conjugate.
+
+    >>> torch.conj_physical(torch.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
     return np.conj(input) if input.dtype.kind == "c" else np.copy(input)
 
 
 @operation("AngleBackward0")
 def angle(input: Value) -> Value:
-    """The angle of complex numbers in radians; of real ones 0 or pi."""
+    """The angle of complex numbers in radians; of real ones 0 or pi.
+
+    >>> torch.angle(torch.tensor([1.0, -1.0]))
+    tensor([0.0000, 3.1416])
+    >>> torch.angle(torch.tensor([1j, 1 + 1j]))
+    tensor([1.5708, 0.7854])
+    """
     x = floating(input)
     if x.dtype.kind == "c":
         return np.angle(x)
@@ -547,12 +776,12 @@ def _logaddexp(x: Value, y: Value) -> Value:
 
 
 _declare_pair("atan2", np.arctan2, "Atan2", "The angle of the point (other, input).", "0.5880")
-_declare_pair("hypot", np.hypot, "Hypot", "sqrt(input**2 + other**2).", "7.2111")
-_declare_pair("logaddexp", _logaddexp, "Logaddexp", "log(e**x + e**y).", "6.1269", inplace=False)
+_declare_pair("hypot", np.hypot, "Hypot", "`sqrt(input**2 + other**2)`.", "7.2111")
+_declare_pair("logaddexp", _logaddexp, "Logaddexp", "`log(e**x + e**y)`.", "6.1269", inplace=False)
 _declare_pair(
-    "logaddexp2", np.logaddexp2, "Logaddexp2", "log2(2**x + 2**y).", "6.3219", inplace=False
+    "logaddexp2", np.logaddexp2, "Logaddexp2", "`log2(2**x + 2**y)`.", "6.3219", inplace=False
 )
-_declare_pair("xlogy", _xlogy, "Xlogy", "x * log(y), and 0 where x is 0.", "7.1670")
+_declare_pair("xlogy", _xlogy, "Xlogy", "`x * log(y)`, and 0 where x is 0.", "7.1670")
 _declare_pair(
     "copysign", _copysign, "Copysign", "The size of one and the sign of the other.", "4."
 )
@@ -577,7 +806,18 @@ _declare_whole("lcm", np.lcm, "The least common multiple.", "12")
 
 @operation("HeavisideBackward0", inplace=True)
 def heaviside(input: Value, values: Value) -> Value:
-    """0 below zero, 1 above, `values` at it; a derivative of 0."""
+    """0 below zero, 1 above, `values` at it; a derivative of 0.
+
+    Parameters
+    ----------
+    values : Tensor
+        What the result is where `input` is 0, of its dtype; the shapes broadcast.
+
+    Examples
+    --------
+    >>> torch.heaviside(torch.tensor([-1.0, 0.0, 2.0]), torch.tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     if input.dtype != values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     if input.dtype.kind in "bui":
@@ -587,14 +827,29 @@ def heaviside(input: Value, values: Value) -> Value:
 
 @operation("LdexpBackward0", inplace=True)
 def ldexp(input: Value, other: Value) -> Value:
-    """input * 2**other."""
+    """`input * 2**other`.
+
+    >>> torch.ldexp(torch.tensor([1.0, 1.5]), torch.tensor([3, -1]))
+    tensor([8.0000, 0.7500])
+    """
     x, power = promoted(input, np.power(2.0, floating(other)).astype(floating(other).dtype))
     return np.multiply(x, power)
 
 
 @operation("PowBackward0", inplace=True)
 def float_power(input: Value, exponent: Value) -> Value:
-    """`input ** exponent` in double precision."""
+    """`input ** exponent` in double precision.
+
+    Returns
+    -------
+    Tensor
+        The powers, of torch.float64 or torch.complex128.
+
+    Examples
+    --------
+    >>> torch.float_power(torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), 2)
+    tensor([1., 4., 9.], dtype=torch.float64)
+    """
     kinds = [
         x.dtype.kind if hasattr(x, "dtype") else np.asarray(x).dtype.kind
         for x in (input, exponent)
@@ -624,7 +879,20 @@ def _lerp(x: Value, y: Value, w: Value) -> Value:
     settles=True,
 )
 def lerp(input: Value, end: Value, weight: Value) -> Value:
-    """input + weight * (end - input)."""
+    """`input + weight * (end - input)`.
+
+    Parameters
+    ----------
+    end : Tensor
+        What a weight of 1 gives, of the dtype of `input`; the shapes broadcast.
+    weight : Tensor or number
+        How far to go from `input` to `end`; its shape broadcasts.
+
+    Examples
+    --------
+    >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([1.0, 20.0]), 0.25)
+    tensor([ 0.2500, 12.5000])
+    """
     if input.dtype != end.dtype:
         raise RuntimeError(
             f"expected dtype {word_of(input.dtype)} for `end` but got dtype {word_of(end.dtype)}"
@@ -634,7 +902,11 @@ def lerp(input: Value, end: Value, weight: Value) -> Value:
 
 @operation("AddcmulBackward0", inplace=True, settles=True)
 def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Value:
-    """input + value * tensor1 * tensor2."""
+    """`input + value * tensor1 * tensor2`.
+
+    >>> torch.addcmul(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=2)
+    tensor([ 7., 17.])
+    """
     x, y, z = promoted(input, tensor1, tensor2)
     product = np.multiply(y, z)
     return np.add(x, product if value == 1 else product * value)
@@ -642,7 +914,11 @@ def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) 
 
 @operation("AddcdivBackward0", inplace=True, settles=True)
 def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Value:
-    """input + value * tensor1 / tensor2."""
+    """`input + value * tensor1 / tensor2`.
+
+    >>> torch.addcdiv(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([2.0, 8.0]), value=2)
+    tensor([2.0000, 1.5000])
+    """
     x, y, z = promoted(input, tensor1, tensor2)
     if x.dtype.kind not in "fc":
         raise RuntimeError(

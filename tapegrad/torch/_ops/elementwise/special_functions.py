@@ -16,6 +16,7 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._ops.declare import operation, private
 from tapegrad.torch._ops.elementwise.arithmetic import floating, promoted
+from tapegrad.torch._ops.sections import told
 from tapegrad.torch._rules import distribution_tails as tails
 from tapegrad.torch._rules import special
 from tapegrad.torch._rules.declare import elementwise
@@ -25,28 +26,46 @@ from tapegrad.torch._tensor.tensor import Tensor
 FUNCTIONS: dict[str, Any] = {}
 
 
-def _special(label: Any, word: str, compute: Callable[..., Any], doc: str) -> None:
-    compute.__doc__ = doc
+def _special(label: Any, word: str, compute: Callable[..., Any], doc: str, value: str) -> None:
+    """Declare a function; value: what it gives at 0.25, or at 1.5 and 2.0."""
+    two = compute.__code__.co_argcount == 2
+    at = "torch.tensor(1.5), torch.tensor(2.0)" if two else "torch.tensor(0.25)"
+    compute.__doc__ = told(doc, f"special.{word}({at})", f"tensor({value})")
     FUNCTIONS[word] = private(label, name=f"special_{word}")(compute)
 
 
 # --- Differentiable functions of one variable ---------------------------------------------------
 
 
-def _declare_single(word: str, function: Any, label: str, doc: str) -> None:
-    _special(f"{label}Backward0", word, lambda input: function(floating(input)), doc)
+def _declare_single(word: str, function: Any, label: str, doc: str, value: str) -> None:
+    def compute(input: Value) -> Value:
+        return function(floating(input))
+
+    _special(f"{label}Backward0", word, compute, doc, value)
 
 
-for _word, _function, _label, _doc in (
-    ("entr", tails.entr, "SpecialEntr", "-x log(x), 0 at 0, and minus infinity below."),
-    ("erfcx", tails.erfcx, "SpecialErfcx", "exp(x**2) erfc(x)."),
-    ("i0e", tails.i0e, "SpecialI0E", "exp(-|x|) i0(x)."),
-    ("i1", tails.i1, "SpecialI1", "The modified Bessel function of the first kind, of order 1."),
-    ("i1e", tails.i1e, "SpecialI1E", "exp(-|x|) i1(x)."),
-    ("log_ndtr", tails.log_ndtr, "SpecialLogNdtr", "The logarithm of ndtr(x)."),
-    ("ndtri", tails.ndtri, "SpecialNdtri", "The inverse of ndtr."),
+for _word, _function, _label, _doc, _value in (
+    (
+        "entr",
+        tails.entr,
+        "SpecialEntr",
+        "`-x log(x)`, 0 at 0, and minus infinity below.",
+        "0.3466",
+    ),
+    ("erfcx", tails.erfcx, "SpecialErfcx", "`exp(x**2) erfc(x)`.", "0.7703"),
+    ("i0e", tails.i0e, "SpecialI0E", "`exp(-|x|) i0(x)`.", "0.7910"),
+    (
+        "i1",
+        tails.i1,
+        "SpecialI1",
+        "The modified Bessel function of the first kind, of order 1.",
+        "0.1260",
+    ),
+    ("i1e", tails.i1e, "SpecialI1E", "`exp(-|x|) i1(x)`.", "0.0981"),
+    ("log_ndtr", tails.log_ndtr, "SpecialLogNdtr", "The logarithm of ndtr(x).", "-0.5130"),
+    ("ndtri", tails.ndtri, "SpecialNdtri", "The inverse of ndtr.", "-0.6745"),
 ):
-    _declare_single(_word, _function, _label, _doc)
+    _declare_single(_word, _function, _label, _doc, _value)
 
 
 def _ndtr(input: Value) -> Value:
@@ -54,7 +73,9 @@ def _ndtr(input: Value) -> Value:
     return 0.5 * special.erfc(x * (-1 / math.sqrt(2)))
 
 
-_special("MulBackward1", "ndtr", _ndtr, "The normal distribution's probability of at most x.")
+_special(
+    "MulBackward1", "ndtr", _ndtr, "The normal distribution's probability of at most x.", "0.5987"
+)
 
 
 def _numbered(word: str) -> Callable[..., str]:
@@ -75,11 +96,16 @@ def _floats(input: Value, other: Value) -> list[Value]:
     ]
 
 
+def _xlog1py(input: Value, other: Value) -> Value:
+    return tails.xlog1py(*_floats(input, other))
+
+
 _special(
     _numbered("SpecialXlog1Py"),
     "xlog1py",
-    lambda input, other: tails.xlog1py(*_floats(input, other)),
-    "x log(1 + y), and 0 where x is 0.",
+    _xlog1py,
+    "`x log(1 + y)`, and 0 where x is 0.",
+    "1.6479",
 )
 
 
@@ -96,17 +122,38 @@ def _zeta(x: Value, q: Value) -> Value:
     return tails.needs_scipy("zeta", "zeta", x, q)
 
 
+def _zeta_of(input: Value, other: Value) -> Value:
+    return _zeta(*_floats(input, other))
+
+
 _special(
     _numbered("SpecialZeta"),
     "zeta",
-    lambda input, other: _zeta(*_floats(input, other)),
+    _zeta_of,
     "The Hurwitz zeta function: the sum of (k + q) ** -x over k >= 0.",
+    "1.6124",
 )
 
 
 @operation("MvlgammaBackward0", inplace=True)
 def mvlgamma(input: Value, p: int) -> Value:
-    """The logarithm of the gamma function of dimension p; RuntimeError at most (p - 1) / 2."""
+    """The logarithm of the gamma function of dimension p; RuntimeError at most (p - 1) / 2.
+
+    Parameters
+    ----------
+    p : int
+        The dimension, at least 1.
+
+    Raises
+    ------
+    RuntimeError
+        If p is less than 1.
+
+    Examples
+    --------
+    >>> torch.mvlgamma(torch.tensor([3.0, 4.0]), 2)
+    tensor([1.5502, 3.5651])
+    """
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     x = floating(input)
@@ -120,29 +167,34 @@ FUNCTIONS["multigammaln"] = mvlgamma
 # --- Functions that PyTorch does not differentiate ----------------------------------------------
 
 
-def _fixed(word: str, name: str, doc: str, take: Callable[[Any], Any] | None = None) -> None:
+def _fixed(word: str, name: str, doc: str, value: str) -> None:
     """A function of one variable by SciPy's, whose result is a constant."""
 
     @elementwise("NotDifferentiable", 0)
     def evaluate(x: Value) -> Value:
         return tails.needs_scipy(word, name, x)
 
-    _special("NotDifferentiable", word, lambda input: evaluate(floating(untraced(input))), doc)
+    def compute(input: Value) -> Value:
+        return evaluate(floating(untraced(input)))
+
+    _special("NotDifferentiable", word, compute, doc, value)
 
 
-for _word, _name, _doc in (
-    ("bessel_j0", "j0", "The Bessel function of the first kind, of order 0."),
-    ("bessel_j1", "j1", "The Bessel function of the first kind, of order 1."),
-    ("bessel_y0", "y0", "The Bessel function of the second kind, of order 0."),
-    ("bessel_y1", "y1", "The Bessel function of the second kind, of order 1."),
-    ("modified_bessel_i0", "i0", "The modified Bessel function of the first kind, of order 0."),
-    ("modified_bessel_i1", "i1", "The modified Bessel function of the first kind, of order 1."),
-    ("modified_bessel_k0", "k0", "The modified Bessel function of the second kind, of order 0."),
-    ("modified_bessel_k1", "k1", "The modified Bessel function of the second kind, of order 1."),
-    ("scaled_modified_bessel_k0", "k0e", "exp(x) modified_bessel_k0(x)."),
-    ("scaled_modified_bessel_k1", "k1e", "exp(x) modified_bessel_k1(x)."),
+_KINDS = "The {} function of the {} kind, of order {}."
+_MODIFIED = _KINDS.replace("The", "The modified")
+for _word, _name, _doc, _value in (
+    ("bessel_j0", "j0", _KINDS.format("Bessel", "first", 0), "0.9844"),
+    ("bessel_j1", "j1", _KINDS.format("Bessel", "first", 1), "0.1240"),
+    ("bessel_y0", "y0", _KINDS.format("Bessel", "second", 0), "-0.9316"),
+    ("bessel_y1", "y1", _KINDS.format("Bessel", "second", 1), "-2.7041"),
+    ("modified_bessel_i0", "i0", _MODIFIED.format("Bessel", "first", 0), "1.0157"),
+    ("modified_bessel_i1", "i1", _MODIFIED.format("Bessel", "first", 1), "0.1260"),
+    ("modified_bessel_k0", "k0", _MODIFIED.format("Bessel", "second", 0), "1.5415"),
+    ("modified_bessel_k1", "k1", _MODIFIED.format("Bessel", "second", 1), "3.7470"),
+    ("scaled_modified_bessel_k0", "k0e", "`exp(x) modified_bessel_k0(x)`.", "1.9793"),
+    ("scaled_modified_bessel_k1", "k1e", "`exp(x) modified_bessel_k1(x)`.", "4.8113"),
 ):
-    _fixed(_word, _name, _doc)
+    _fixed(_word, _name, _doc, _value)
 
 
 @elementwise("NotDifferentiable", 0)
@@ -158,17 +210,21 @@ def _spherical(x: Value) -> Value:
     return np.where(np.isinf(x), np.zeros_like(x), np.sinc(x / math.pi)).astype(x.dtype)
 
 
-_special(
-    "NotDifferentiable",
-    "airy_ai",
-    lambda input: _airy(floating(untraced(input))),
-    "The Airy function Ai.",
-)
+def _airy_of(input: Value) -> Value:
+    return _airy(floating(untraced(input)))
+
+
+def _spherical_of(input: Value) -> Value:
+    return _spherical(floating(untraced(input)))
+
+
+_special("NotDifferentiable", "airy_ai", _airy_of, "The Airy function Ai.", "0.2912")
 _special(
     "NotDifferentiable",
     "spherical_bessel_j0",
-    lambda input: _spherical(floating(untraced(input))),
-    "sin(x) / x, and 1 at 0.",
+    _spherical_of,
+    "`sin(x) / x`, and 1 at 0.",
+    "0.9896",
 )
 
 # --- Polynomials --------------------------------------------------------------------------------
@@ -211,8 +267,14 @@ def _polynomial(word: str) -> Callable[..., Any]:
     return compute
 
 
-for _word in (*_RECURRENCES, *(f"shifted_chebyshev_polynomial_{kind}" for kind in "tuvw")):
+# Those of degree 2 at 1.5.
+_VALUES = "3.5000 8. 5. 11. 7. 1.2500 -0.8750 2.8750 7. 15. 11. 19."
+for _word, _value in zip(
+    (*_RECURRENCES, *(f"shifted_chebyshev_polynomial_{kind}" for kind in "tuvw")),
+    _VALUES.split(),
+    strict=True,
+):
     _title = _word.replace("_polynomial_", " polynomial ").replace("_", " ").capitalize()
-    _special("NotDifferentiable", _word, _polynomial(_word), f"{_title} of degree n.")
+    _special("NotDifferentiable", _word, _polynomial(_word), f"{_title} of degree n.", _value)
 
 __all__ = ["FUNCTIONS", "mvlgamma"]

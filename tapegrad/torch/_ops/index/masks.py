@@ -38,7 +38,18 @@ def _mask(mask: Value, word: str) -> Value:
 
 @operation("MaskedSelectBackward0")
 def masked_select(input: Value, mask: Value) -> Value:
-    """The elements where a mask is true, as a vector."""
+    """The elements where a mask is true, as a vector.
+
+    Returns
+    -------
+    Tensor
+        A vector.
+
+    Examples
+    --------
+    >>> torch.masked_select(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([True, False, True]))
+    tensor([1., 3.])
+    """
     given = _mask(mask, "masked_select")
     shape = np.broadcast_shapes(input.shape, given.shape)
     x = input if input.shape == shape else np.broadcast_to(input, shape)
@@ -53,14 +64,47 @@ def masked_select(input: Value, mask: Value) -> Value:
     settles=True,
 )
 def masked_fill(input: Value, mask: Value, value: Value) -> Value:
-    """The tensor with one value where a mask is true."""
+    """The tensor with one value where a mask is true.
+
+    Parameters
+    ----------
+    value : number or Tensor
+        The number, or a tensor of no dimensions.
+
+    Returns
+    -------
+    Tensor
+        A copy of `input` with those elements.
+
+    Examples
+    --------
+    >>> torch.masked_fill(torch.tensor([1.0, 2.0]), torch.tensor([True, False]), 0.0)
+    tensor([0., 2.])
+    """
     given = _mask(mask, "masked_fill_")
     return np.where(given, filler(value, input.dtype, "masked_fill_"), input)
 
 
 @operation("MaskedScatterBackward0", inplace=True)
 def masked_scatter(input: Value, mask: Value, source: Value) -> Value:
-    """The elements of source, in order, where a mask is true."""
+    """The elements of source, in order, where a mask is true.
+
+    Parameters
+    ----------
+    source : Tensor
+        At least as many elements as places, of the dtype of `input`.
+
+    Returns
+    -------
+    Tensor
+        A copy of `input` with those elements.
+
+    Examples
+    --------
+    >>> mask = torch.tensor([True, False, True])
+    >>> torch.masked_scatter(torch.zeros(3), mask, torch.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
     given = _mask(mask, "masked_scatter_")
     require_dtype(input, source, "masked_scatter_")
     shape = np.broadcast_shapes(input.shape, given.shape)
@@ -91,7 +135,26 @@ def _replaced(x: Value, part: Function, source: Value, word: str) -> Value:
 
 @operation("SelectScatterBackward0")
 def select_scatter(input: Value, src: Value, dim: int, index: int) -> Value:
-    """The tensor with src at one place of a dimension."""
+    """The tensor with src at one place of a dimension.
+
+    Parameters
+    ----------
+    src : Tensor
+        The part that is written, of the shape that `select` returns.
+    index : int
+        The position, counted from either end.
+
+    Returns
+    -------
+    Tensor
+        A copy of `input` with those elements.
+
+    Examples
+    --------
+    >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1)
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
     axis = wrapped(dim, input.ndim)
     size = input.shape[axis]
     if not -size <= index < size:
@@ -108,7 +171,27 @@ def slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Value:
-    """The tensor with src at a slice of a dimension."""
+    """The tensor with src at a slice of a dimension.
+
+    Parameters
+    ----------
+    src : Tensor
+        The part that is written, of the shape of the slice.
+    start : int, optional
+        The first position; the first of all unless given.
+    end : int, optional
+        Where to stop, not included; after the last position unless given.
+
+    Returns
+    -------
+    Tensor
+        A copy of `input` with those elements.
+
+    Examples
+    --------
+    >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=2)
+    tensor([0., 0., 1., 1.])
+    """
     axis = wrapped(dim, input.ndim)
     part = (*(ALL,) * axis, slice(start, end, step))
     return _replaced(input, lambda x: x[part], src, "slice_scatter")
@@ -118,14 +201,46 @@ def slice_scatter(
 def diagonal_scatter(
     input: Value, src: Value, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Value:
-    """The tensor with src on a diagonal."""
+    """The tensor with src on a diagonal.
+
+    Parameters
+    ----------
+    src : Tensor
+        The diagonals that are written.
+    dim1 : int, default 0
+        The first of the two dimensions.
+
+    Returns
+    -------
+    Tensor
+        A copy of `input` with those elements.
+
+    Examples
+    --------
+    >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2.0]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
     axes = wrapped(dim1, input.ndim), wrapped(dim2, input.ndim)
     return _replaced(input, lambda x: np.diagonal(x, offset, *axes), src, "diagonal_scatter")
 
 
 @register("fill_diagonal_")
 def _fill_diagonal(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
-    """Write a number on the main diagonal; wrap: it starts again further down a tall matrix."""
+    """Write a number on the main diagonal.
+
+    Parameters
+    ----------
+    fill_value : number
+        The number.
+    wrap : bool, default False
+        Whether it starts again further down a tall matrix.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     shape = self._value.shape
     if len(shape) < 2:
         raise RuntimeError("dimensions must larger than 1")

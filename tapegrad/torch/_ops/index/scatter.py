@@ -38,7 +38,26 @@ from tapegrad.torch._types import Dim, TensorLike
 
 @operation("GatherBackward0")
 def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -> Value:
-    """`out[i, j] = input[index[i, j], j]` for dim 0, and so on: one element for each index."""
+    """`out[i, j] = input[index[i, j], j]` for dim 0, and so on: one element for each index.
+
+    Parameters
+    ----------
+    index : Tensor
+        Positions along the dimension, of as many dimensions as `input`.
+    sparse_grad : bool, default False
+        Changes nothing: gradients are dense.
+
+    Returns
+    -------
+    Tensor
+        The elements, in the shape of `index`.
+
+    Examples
+    --------
+    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0], [1]]))
+    tensor([[1],
+            [4]])
+    """
     shape = index.shape
     given = positions(index, "gather", narrow=False)
     if not given.size and given.ndim != input.ndim:
@@ -80,7 +99,26 @@ register(replaces=gather)(short_lookup(gather, _gather_index, "GatherBackward0")
 
 @operation("GatherBackward0")
 def take_along_dim(input: Value, indices: Value, dim: int | None = None) -> Value:
-    """One element for each index, along a dimension; the other dimensions broadcast."""
+    """One element for each index, along a dimension; the other dimensions broadcast.
+
+    Parameters
+    ----------
+    indices : Tensor
+        Positions along the dimension.
+    dim : int, optional
+        The dimension, counted from either end; the flat tensor unless given.
+
+    Returns
+    -------
+    Tensor
+        The elements.
+
+    Examples
+    --------
+    >>> torch.take_along_dim(torch.tensor([[1, 2], [3, 4]]), torch.tensor([[0], [1]]), 1)
+    tensor([[1],
+            [4]])
+    """
     given = untraced(indices)
     if not hasattr(given, "dtype") or given.dtype != np.int64:
         kind = word_of(given.dtype) if hasattr(given, "dtype") else type(given).__name__
@@ -153,7 +191,26 @@ def scatter(
 ) -> Value:
     """The inverse of gather: elements of src (or one number) written to the positions in `index`.
 
-    reduce: "add" or "multiply" what is there instead of replacing it.
+    Parameters
+    ----------
+    index : Tensor
+        Positions along the dimension, of as many dimensions as `input`.
+    src : Tensor or number, optional
+        The elements, at least as many as positions along each dimension.
+    value : number, optional
+        One number instead.
+    reduce : str, optional
+        "add" or "multiply" what is there, instead of replacing it.
+
+    Returns
+    -------
+    Tensor
+        A copy of `input` with those elements.
+
+    Examples
+    --------
+    >>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 5.0]))
+    tensor([5., 0., 1.])
     """
     source = value if src is None else src
     if hasattr(source, "dtype") and source.ndim == 0 and index.ndim:
@@ -168,7 +225,25 @@ def scatter(
 
 @operation("ScatterAddBackward0", inplace=True)
 def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
-    """Elements of src added at the positions in `index`."""
+    """Elements of src added at the positions in `index`.
+
+    Parameters
+    ----------
+    index : Tensor
+        Positions along the dimension, of as many dimensions as `input`.
+    src : Tensor
+        The elements, at least as many as positions along each dimension.
+
+    Returns
+    -------
+    Tensor
+        A copy of `input` with those sums.
+
+    Examples
+    --------
+    >>> torch.scatter_add(torch.zeros(2), 0, torch.tensor([0, 0]), torch.tensor([1.0, 5.0]))
+    tensor([6., 0.])
+    """
     require_dtype(input, src, "scatter")
     return _scatter(input, dim, index, src, added)
 
@@ -177,9 +252,29 @@ def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
 def scatter_reduce(
     input: Value, dim: int, index: Value, src: Value, reduce: str, *, include_self: bool = True
 ) -> Value:
-    """Elements of src combined at the positions in `index`: sum, prod, mean, amax or amin.
+    """Elements of src combined at the positions in `index`; those at no position are unchanged.
 
-    include_self: also with the elements there; those at no position in `index` are unchanged.
+    Parameters
+    ----------
+    index : Tensor
+        Positions along the dimension, of as many dimensions as `input`.
+    src : Tensor
+        The elements, at least as many as positions along each dimension.
+    reduce : str
+        "sum", "prod", "mean", "amax" or "amin".
+    include_self : bool, default True
+        Whether the elements of `input` at these positions take part.
+
+    Returns
+    -------
+    Tensor
+        A copy of `input` with those results.
+
+    Examples
+    --------
+    >>> index = torch.tensor([0, 0])
+    >>> torch.scatter_reduce(torch.ones(2), 0, index, torch.tensor([3.0, 5.0]), "amax")
+    tensor([5., 1.])
     """
     require_reduction(reduce, "scatter_reduce")
     require_dtype(input, src, "scatter")

@@ -53,7 +53,28 @@ def _rows_of(
 
 @operation("IndexSelectBackward0")
 def index_select(input: Value, dim: int, index: Value) -> Value:
-    """The parts at these positions of a dimension."""
+    """The parts at these positions of a dimension.
+
+    Parameters
+    ----------
+    index : Tensor
+        Positions along the dimension: a vector of whole numbers.
+
+    Returns
+    -------
+    Tensor
+        The parts, in the order of `index`.
+
+    Raises
+    ------
+    IndexError
+        If there is no such position.
+
+    Examples
+    --------
+    >>> torch.index_select(torch.tensor([5, 6, 7]), 0, torch.tensor([2, 0]))
+    tensor([7, 5])
+    """
     axis, given = _rows_of(input, dim, index, "index_select")
     if not input.ndim:
         return input.copy()
@@ -111,7 +132,27 @@ def _require_parts(
 
 @operation("IndexAddBackward0", inplace=True)
 def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: Number = 1) -> Value:
-    """The parts of source added at these positions of a dimension."""
+    """The parts of source added at these positions of a dimension.
+
+    Parameters
+    ----------
+    index : Tensor
+        Positions along the dimension: a vector of whole numbers.
+    source : Tensor
+        The parts, one for each position, of the dtype of `input`.
+    alpha : number, default 1
+        The factor of `source`.
+
+    Returns
+    -------
+    Tensor
+        A copy of `input` with those sums.
+
+    Examples
+    --------
+    >>> torch.index_add(torch.zeros(3), 0, torch.tensor([0, 2, 0]), torch.tensor([1.0, 2.0, 3.0]))
+    tensor([4., 0., 2.])
+    """
     axis, given = _rows_of(input, dim, index, "index_add", error=RuntimeError)
     _require_parts(input, axis, given, source, "index_add")
     shape = input.shape
@@ -122,7 +163,25 @@ def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: Num
 
 @operation("IndexCopyBackward0", inplace=True)
 def index_copy(input: Value, dim: int, index: Value, source: Value) -> Value:
-    """The parts of source in place of those at these positions of a dimension."""
+    """The parts of source in place of those at these positions of a dimension.
+
+    Parameters
+    ----------
+    index : Tensor
+        Positions along the dimension: a vector of whole numbers.
+    source : Tensor
+        The parts, one for each position, of the dtype of `input`.
+
+    Returns
+    -------
+    Tensor
+        A copy of `input` with those parts.
+
+    Examples
+    --------
+    >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([0, 2]), torch.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
     axis, given = _rows_of(input, dim, index, "index_copy")
     if input.ndim and input.ndim == source.ndim:
         _check_copied(input, axis, given, source)
@@ -139,7 +198,25 @@ def index_copy(input: Value, dim: int, index: Value, source: Value) -> Value:
     inplace=True,
 )
 def index_fill(input: Value, dim: int, index: Value, value: Value) -> Value:
-    """One value at these positions of a dimension."""
+    """One value at these positions of a dimension.
+
+    Parameters
+    ----------
+    index : Tensor
+        Positions along the dimension: a vector of whole numbers.
+    value : number or Tensor
+        The number, or a tensor of no dimensions.
+
+    Returns
+    -------
+    Tensor
+        A copy of `input` with those elements.
+
+    Examples
+    --------
+    >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), 5.0)
+    tensor([5., 0., 5.])
+    """
     axis, given = _rows_of(input, dim, index, "index_fill", negative=True)
     shape = input.shape
     (x,) = lines(input)
@@ -150,7 +227,28 @@ def index_fill(input: Value, dim: int, index: Value, value: Value) -> Value:
 def index_reduce(
     input: Value, dim: int, index: Value, source: Value, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """The parts of source combined at these positions: prod, mean, amax or amin."""
+    """The parts of source combined at these positions: prod, mean, amax or amin.
+
+    Parameters
+    ----------
+    index : Tensor
+        Positions along the dimension: a vector of whole numbers.
+    source : Tensor
+        The parts, one for each position, of the dtype of `input`.
+    reduce : str
+        "prod", "mean", "amax" or "amin".
+
+    Returns
+    -------
+    Tensor
+        A copy of `input` with those results.
+
+    Examples
+    --------
+    >>> index = torch.tensor([0, 0])
+    >>> torch.index_reduce(torch.ones(2), 0, index, torch.tensor([2.0, 3.0]), "prod")
+    tensor([6., 1.])
+    """
     require_reduction(reduce, "index_reduce")
     axis, given = _rows_of(input, dim, index, "index_reduce")
     _require_parts(input, axis, given, source, "index_reduce")
@@ -182,7 +280,25 @@ def _of_each(indices: Sequence[Value]) -> tuple[Index, ...]:
 def index_put(
     input: Value, indices: Sequence[Value], values: Value, accumulate: bool = False
 ) -> Value:
-    """`input[indices] = values`; accumulate: add them, also where a position occurs twice."""
+    """The tensor after `input[indices] = values`.
+
+    Parameters
+    ----------
+    indices : sequence of Tensors
+        Positions, a tensor for each of the first dimensions, or bools.
+    values : Tensor
+        The elements, of the dtype of `input`; the shapes broadcast.
+
+    Returns
+    -------
+    Tensor
+        A copy of `input` with those elements.
+
+    Examples
+    --------
+    >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 2]),), torch.tensor(5.0))
+    tensor([5., 0., 5.])
+    """
     index = _of_each(indices)
     masks = [part.dtype.kind == "b" for part in index if hasattr(part, "dtype")]
     if masks == [True] and not accumulate and np.shape(values) == () and hasattr(values, "dtype"):
@@ -208,14 +324,49 @@ def _flat_positions(input: Value, index: Value, word: str) -> Value:
 
 @operation("TakeBackward0")
 def take(input: Value, index: Value) -> Value:
-    """The elements of the flat tensor at these positions."""
+    """The elements of the flat tensor at these positions.
+
+    Parameters
+    ----------
+    index : Tensor
+        Positions in the flat tensor, counted from either end.
+
+    Returns
+    -------
+    Tensor
+        The elements, in the shape of `index`.
+
+    Examples
+    --------
+    >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]))
+    tensor([1, 4])
+    """
     given = _flat_positions(input, index, "take")
     return getitem(input.reshape((-1,)), given.reshape(-1)).reshape(given.shape)
 
 
 @operation("PutBackward0", inplace=True)
 def put(input: Value, index: Value, source: Value, accumulate: bool = False) -> Value:
-    """The elements of source at these positions of the flat tensor."""
+    """The elements of source at these positions of the flat tensor.
+
+    Parameters
+    ----------
+    index : Tensor
+        Positions in the flat tensor.
+    source : Tensor
+        As many elements, of the dtype of `input`.
+
+    Returns
+    -------
+    Tensor
+        A copy of `input` with those elements.
+
+    Examples
+    --------
+    >>> torch.put(torch.zeros(2, 2), torch.tensor([1, 2]), torch.tensor([5.0, 6.0]))
+    tensor([[0., 5.],
+            [6., 0.]])
+    """
     given = _flat_positions(input, index, "put_").reshape(-1)
     require_dtype(input, source, "put_")
     if source.size != given.size:

@@ -51,7 +51,23 @@ def _scales(beta: Number, alpha: Number) -> Params:
 
 @operation("AddmmBackward0", inplace=True, settles=True)
 def addmm(input: Value, mat1: Value, mat2: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
-    """`beta * input + alpha * (mat1 @ mat2)` of matrices; input broadcasts."""
+    """`beta * input + alpha * (mat1 @ mat2)` of matrices; input broadcasts.
+
+    Parameters
+    ----------
+    input : Tensor
+        What is added to (n, p); its shape broadcasts.
+
+    Returns
+    -------
+    Tensor
+        A matrix (n, p).
+
+    Examples
+    --------
+    >>> torch.addmm(torch.ones(1, 1), torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))
+    tensor([[12.]])
+    """
     if len(mat1.shape) == len(mat2.shape) == 2 and mat1.shape[1] != mat2.shape[0]:
         check_factors(mat1, mat2)
     check_matrices(mat1, mat2)
@@ -60,14 +76,47 @@ def addmm(input: Value, mat1: Value, mat2: Value, *, beta: Number = 1, alpha: Nu
 
 @operation("AddmvBackward0", inplace=True, settles=True)
 def addmv(input: Value, mat: Value, vec: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
-    """`beta * input + alpha * (mat @ vec)`."""
+    """`beta * input + alpha * (mat @ vec)`.
+
+    Parameters
+    ----------
+    input : Tensor
+        What is added to (n); its shape broadcasts.
+
+    Returns
+    -------
+    Tensor
+        A vector (n).
+
+    Examples
+    --------
+    >>> torch.addmv(torch.ones(1), torch.tensor([[1.0, 2.0]]), torch.tensor([3.0, 4.0]))
+    tensor([12.])
+    """
     check_vector(mat, vec)
     return _added(input, mat, vec, beta, alpha)
 
 
 @operation("AddrBackward0", inplace=True, settles=True)
 def addr(input: Value, vec1: Value, vec2: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
-    """`beta * input + alpha * outer(vec1, vec2)`."""
+    """`beta * input + alpha * outer(vec1, vec2)`.
+
+    Parameters
+    ----------
+    input : Tensor
+        What is added to (n, m); its shape broadcasts.
+
+    Returns
+    -------
+    Tensor
+        A matrix (n, m).
+
+    Examples
+    --------
+    >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
     column, row = np.reshape(vec1, (-1, 1)), np.reshape(vec2, (1, -1))
     return _added(input, column, row, beta, alpha)
 
@@ -76,7 +125,23 @@ def addr(input: Value, vec1: Value, vec2: Value, *, beta: Number = 1, alpha: Num
 def baddbmm(
     input: Value, batch1: Value, batch2: Value, *, beta: Number = 1, alpha: Number = 1
 ) -> Value:
-    """`beta * input + alpha * bmm(batch1, batch2)`."""
+    """`beta * input + alpha * bmm(batch1, batch2)`.
+
+    Parameters
+    ----------
+    input : Tensor
+        What is added to (b, n, p); its shape broadcasts.
+
+    Returns
+    -------
+    Tensor
+        Matrices (b, n, p).
+
+    Examples
+    --------
+    >>> torch.baddbmm(torch.zeros(1, 1, 1), torch.ones(1, 1, 3), torch.ones(1, 3, 1))
+    tensor([[[3.]]])
+    """
     check_batches(batch1, batch2)
     return _added(input, batch1, batch2, beta, alpha)
 
@@ -85,7 +150,23 @@ def baddbmm(
 def addbmm(
     input: Value, batch1: Value, batch2: Value, *, beta: Number = 1, alpha: Number = 1
 ) -> Value:
-    """`beta * input + alpha *` the sum of the products of two stacks of matrices."""
+    """`beta * input + alpha *` the sum of the products of two stacks of matrices.
+
+    Parameters
+    ----------
+    input : Tensor
+        What is added to (n, p); its shape broadcasts.
+
+    Returns
+    -------
+    Tensor
+        A matrix (n, p).
+
+    Examples
+    --------
+    >>> torch.addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1))
+    tensor([[6.]])
+    """
     check_batches(batch1, batch2)
     count, rows, inner = batch1.shape
     left = np.reshape(np.swapaxes(batch1, 0, 1), (rows, count * inner))
@@ -138,10 +219,25 @@ def linear(input: TensorLike, weight: TensorLike, bias: TensorLike = None) -> Te
     input: (..., n). weight: (m, n), or (n). bias: (m), or None. Returns (..., m). RuntimeError
     where shapes or dtypes do not fit.
 
+    Parameters
+    ----------
+    input : Tensor
+        (..., n).
+    weight : Tensor
+        A matrix (m, n), or a vector (n).
+    bias : Tensor, optional
+        What is added (m).
+
+    Returns
+    -------
+    Tensor
+        (..., m).
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
-    >>> torch.nn.functional.linear(torch.ones(2, 3), torch.ones(1, 3), torch.ones(1))
-    tensor([[4.],
-            [4.]])
+    >>> torch.nn.functional.linear(torch.tensor([1.0, 2.0]), torch.tensor([[3.0, 4.0]]))
+    tensor([11.])
     """
     if type(input) is Tensor and isinstance(bias, Tensor) and isinstance(weight, Tensor):
         x, w, b = input._value, weight._value, bias._value

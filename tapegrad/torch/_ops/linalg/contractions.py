@@ -29,7 +29,19 @@ def einsum(*args: Any) -> Tensor:
 
     Also `einsum(x, [0, 1], y, [1, 2], [0, 2])`, and a list of tensors after the equation.
 
-    >>> import tapegrad.torch as torch
+    Parameters
+    ----------
+    *args : object
+        The equation and the tensors, or each tensor with the numbers of its dimensions, and at the
+        end those of the result.
+
+    Returns
+    -------
+    Tensor
+        The sums.
+
+    Examples
+    --------
     >>> torch.einsum("ij,j->i", torch.ones(2, 3), torch.ones(3))
     tensor([3., 3.])
     """
@@ -76,7 +88,28 @@ def _einsum(equation: str, *operands: Value) -> Value:
 
 @operation("ViewBackward0", method=False, settles=True)
 def tensordot(a: Value, b: Value, dims: Any = 2) -> Value:
-    """Sums of products over pairs of dimensions: the last of a with the first of b, or lists."""
+    """Sums of products over pairs of dimensions: the last of `a` with the first of `b`, or lists.
+
+    Parameters
+    ----------
+    a : Tensor
+        The first factor.
+    b : Tensor
+        The second factor, of the same dtype.
+    dims : int or sequence of sequences of ints, default 2
+        How many dimensions, or which ones of `a` and which of `b`.
+
+    Returns
+    -------
+    Tensor
+        The sums, of the other dimensions of both.
+
+    Examples
+    --------
+    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 2), dims=1)
+    tensor([[3., 3.],
+            [3., 3.]])
+    """
     if hasattr(dims, "shape"):
         dims = untraced(dims).tolist()
     _check_contracted(a, b, dims)
@@ -107,7 +140,23 @@ def _check_contracted(a: Value, b: Value, dims: Any) -> None:
 
 @operation("UnsafeViewBackward0", settles=True)
 def kron(input: Value, other: Value) -> Value:
-    """The Kronecker product: every element of `input` times the whole of `other`."""
+    """The Kronecker product: every element of `input` times the whole of `other`.
+
+    Parameters
+    ----------
+    other : Tensor
+        The second factor.
+
+    Returns
+    -------
+    Tensor
+        The product, whose sizes are the products of the sizes.
+
+    Examples
+    --------
+    >>> torch.kron(torch.tensor([1, 2]), torch.tensor([1, 10]))
+    tensor([ 1, 10,  2, 20])
+    """
     return np.kron(*promoted(input, other))
 
 
@@ -125,7 +174,25 @@ def cross_along(input: Value, other: Value, dim: int) -> Value:
 
 @operation("LinalgCrossBackward0", settles=True)
 def cross(input: Value, other: Value, dim: int | None = None) -> Value:
-    """The cross products of vectors of three elements along `dim`: the first of length 3."""
+    """The cross products of vectors of three elements along `dim`: the first of length 3.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The dimension of length 3; the first such one unless given, with a UserWarning.
+    other : Tensor
+        The second vectors; the shapes broadcast.
+
+    Returns
+    -------
+    Tensor
+        Vectors, of the shape to which the shapes broadcast.
+
+    Examples
+    --------
+    >>> torch.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]), dim=0)
+    tensor([0., 0., 1.])
+    """
     if dim is None:
         warn(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass "
@@ -139,7 +206,32 @@ def cross(input: Value, other: Value, dim: int | None = None) -> Value:
 
 
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The product of matrices, in the order that costs least; the ends may be vectors."""
+    """The product of matrices, in the order that costs least; the ends may be vectors.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensors
+        Matrices, each with as many rows as the one before has columns; the first and the last may
+        be vectors.
+    out : Tensor, optional
+        Where the result is written; it must not require grad.
+
+    Returns
+    -------
+    Tensor
+        The product.
+
+    Raises
+    ------
+    RuntimeError
+        If there are fewer than two tensors, or the shapes do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
+    tensor([12., 12.])
+    """
     tensors = list(tensors)
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
@@ -159,7 +251,31 @@ def _multi_dot(tensors: Sequence[Value]) -> Value:
 
 @register(method=False)
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
-    """`linalg.multi_dot` of matrices, its old name."""
+    """`linalg.multi_dot` of matrices, its old name.
+
+    Parameters
+    ----------
+    *matrices : Tensor
+        Matrices, each with as many rows as the one before has columns.
+
+    Returns
+    -------
+    Tensor
+        A matrix.
+
+    Warns
+    -----
+    UserWarning
+        Always.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4)).shape
+    torch.Size([2, 4])
+    """
     warn(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
         "torch.linalg.multi_dot instead, which accepts a list of two or more parameters."
@@ -176,7 +292,31 @@ _POWER_LABELS = {-1: "LinalgInvExBackward0", 0: "CopyBackwards", 1: "CloneBackwa
 
 @operation(lambda input, n: _POWER_LABELS.get(n, "MmBackward0"))
 def matrix_power(input: Value, n: int) -> Value:
-    """A square matrix multiplied n times; of its inverse where n is negative."""
+    """A square matrix multiplied n times; of its inverse where n is negative.
+
+    Parameters
+    ----------
+    input : Tensor
+        Matrices (..., m, m).
+    n : int
+        The exponent.
+
+    Returns
+    -------
+    Tensor
+        Matrices (..., m, m).
+
+    Raises
+    ------
+    RuntimeError
+        If the matrix is not square.
+
+    Examples
+    --------
+    >>> torch.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+    tensor([[1., 3.],
+            [0., 1.]])
+    """
     if len(input.shape) < 2 or input.shape[-1] != input.shape[-2]:
         sides = " by ".join(map(str, input.shape[-2:]))
         raise RuntimeError(
@@ -191,7 +331,23 @@ def matrix_power(input: Value, n: int) -> Value:
 
 @operation("TraceBackward0", settles=True)
 def trace(input: Value) -> Value:
-    """The sum of the diagonal of a matrix."""
+    """The sum of the diagonal of a matrix.
+
+    Parameters
+    ----------
+    input : Tensor
+        A matrix (n, m).
+
+    Returns
+    -------
+    Tensor
+        One number.
+
+    Examples
+    --------
+    >>> torch.trace(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor(5.)
+    """
     if len(input.shape) != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(input.shape)}")
     return np.trace(input, dtype=np.int64 if input.dtype.kind in "bui" else None)
@@ -201,7 +357,29 @@ def trace(input: Value) -> Value:
 def cdist(
     x1: Value, x2: Value, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
 ) -> Value:
-    """The distances, by the p-norm, of every row of one matrix to every row of another."""
+    """The distances, by the p-norm, of every row of one matrix to every row of another.
+
+    Parameters
+    ----------
+    x1 : Tensor
+        Rows (..., n, d).
+    x2 : Tensor
+        Rows (..., m, d).
+    p : float, default 2.0
+        The order of the norm, from 0 on.
+    compute_mode : str, default 'use_mm_for_euclid_dist_if_necessary'
+        Changes nothing.
+
+    Returns
+    -------
+    Tensor
+        Distances (..., n, m).
+
+    Examples
+    --------
+    >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
+    """
     for name, given in (("X1", x1), ("X2", x2)):
         if len(given.shape) < 2:
             raise RuntimeError(

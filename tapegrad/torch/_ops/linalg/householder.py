@@ -39,6 +39,24 @@ def geqrf(input: Value) -> Any:
     """QR as LAPACK packs it: R above, the vectors of reflections below, and their factors tau.
 
     It has no derivative: a backward pass is a NotImplementedError. `linalg.qr` has one.
+
+    Parameters
+    ----------
+    input : Tensor
+        Matrices (..., n, m).
+
+    Returns
+    -------
+    named tuple
+        The matrices `a` (..., n, m), and the factors `tau` (..., min(n, m)).
+
+    Examples
+    --------
+    >>> torch.geqrf(torch.tensor([[3.0], [4.0]]))
+    torch.return_types.geqrf(
+    a=tensor([[-5.0000],
+            [ 0.5000]]),
+    tau=tensor([1.6000]))
     """
     require_matrices("geqrf", input)
     return return_types.geqrf(*_raw_factors(input))
@@ -84,15 +102,51 @@ def _product(A: Value, tau: Value) -> Value:
     return made
 
 
-householder_product = private(
-    "LinalgHouseholderProductBackward0", name="linalg_householder_product"
-)(lambda A, tau: _product(A, tau))
-householder_product.__doc__ = "The first columns of the product of reflections that geqrf packs."
+@private("LinalgHouseholderProductBackward0", name="linalg_householder_product")
+def householder_product(A: Value, tau: Value) -> Value:
+    """The first columns of the product of reflections that geqrf packs.
+
+    Parameters
+    ----------
+    A : Tensor
+        Vectors of reflections (..., n, m), as `geqrf` packs them.
+
+    Returns
+    -------
+    Tensor
+        Matrices (..., n, m) of orthonormal columns.
+
+    Examples
+    --------
+    >>> torch.linalg.householder_product(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
+    tensor([[-0.6000],
+            [-0.8000]])
+    """
+    return _product(A, tau)
 
 
 @operation("LinalgHouseholderProductBackward0")
 def orgqr(input: Value, input2: Value) -> Value:
-    """The older name of `linalg.householder_product`."""
+    """The older name of `linalg.householder_product`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Vectors of reflections (..., n, m), as `geqrf` packs them.
+    input2 : Tensor
+        The factors (..., k) of the reflections.
+
+    Returns
+    -------
+    Tensor
+        Matrices (..., n, m) of orthonormal columns.
+
+    Examples
+    --------
+    >>> torch.orgqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
+    tensor([[-0.6000],
+            [-0.8000]])
+    """
     return _product(input, input2)
 
 
@@ -100,7 +154,30 @@ def orgqr(input: Value, input2: Value) -> Value:
 def ormqr(
     input: Value, tau: Value, other: Value, left: bool = True, transpose: bool = False
 ) -> Value:
-    """Q @ other, or other @ Q if not left, for the square Q of reflections; Q.mH if transpose."""
+    """`Q @ other`, or `other @ Q` if not left, for the square Q of reflections.
+
+    Parameters
+    ----------
+    input : Tensor
+        Vectors of reflections (..., n, k), as `geqrf` packs them.
+    other : Tensor
+        The matrices (..., n, m) that Q multiplies.
+    left : bool, default True
+        Whether Q stands on the left.
+    transpose : bool, default False
+        Whether Q.mH is meant.
+
+    Returns
+    -------
+    Tensor
+        Matrices in the shape of `other`.
+
+    Examples
+    --------
+    >>> torch.ormqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])), torch.ones(2, 1))
+    tensor([[-1.4000],
+            [-0.2000]])
+    """
     if len(input.shape) < 2:
         raise RuntimeError("torch.ormqr: input must have at least 2 dimensions.")
     if len(other.shape) < 2:

@@ -32,7 +32,27 @@ def svd_lowrank(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """U, S and V of a matrix of rank q or nearly so: A is U @ diag(S) @ V.mH.
 
-    niter: steps of subspace iteration. M: what is subtracted from A first.
+    Parameters
+    ----------
+    A : Tensor
+        Matrices (..., n, m).
+    q : int, default 6
+        The rank.
+    niter : int, default 2
+        Steps of subspace iteration.
+    M : Tensor, optional
+        What is subtracted from A first.
+
+    Returns
+    -------
+    tuple of Tensors
+        U (..., n, q), S (..., q) and V (..., m, q).
+
+    Examples
+    --------
+    >>> U, S, V = torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 0.0])), 2)
+    >>> S.round(decimals=3)
+    tensor([3., 2.])
     """
     q = 6 if q is None else q
     x = A if M is None else A - M
@@ -48,7 +68,28 @@ def svd_lowrank(
 def pca_lowrank(
     A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """U, S and V of a matrix whose columns are centred unless told otherwise; q: at most 6."""
+    """U, S and V of a matrix whose columns are centred unless told otherwise; q: at most 6.
+
+    Parameters
+    ----------
+    A : Tensor
+        Matrices (..., n, m), of rows that are observations.
+    q : int, optional
+        The number of directions; min(6, n, m) unless given.
+    niter : int, default 2
+        Steps of subspace iteration.
+
+    Returns
+    -------
+    tuple of Tensors
+        U (..., n, q), S (..., q) and V (..., m, q).
+
+    Examples
+    --------
+    >>> U, S, V = torch.pca_lowrank(torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), 1)
+    >>> S.round(decimals=3)
+    tensor([4.])
+    """
     rows, columns = A.shape[-2:]
     q = min(6, rows, columns) if q is None else q
     if not 0 <= q <= min(rows, columns):
@@ -63,21 +104,63 @@ def pca_lowrank(
 
 @register(method=False)
 def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
-    """The root of the sum of squares over one or two dimensions."""
+    """The root of the sum of squares over one or two dimensions.
+
+    Parameters
+    ----------
+    dim : int or sequence of ints
+        One or two dimensions.
+
+    Examples
+    --------
+    >>> torch.frobenius_norm(torch.tensor([[3.0, 4.0]]), (0, 1))
+    tensor(5.)
+    """
     made: Tensor = vector_norm(input, 2, dim, keepdim)
     return made
 
 
 @register(method=False)
 def nuclear_norm(input: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
-    """The sum of the singular values of matrices in two dimensions, the last unless given."""
+    """The sum of the singular values of matrices in two dimensions, the last unless given.
+
+    Parameters
+    ----------
+    input : Tensor
+        Matrices, of a floating or complex dtype.
+    dim : sequence of ints, optional
+        The two dimensions of the matrices; the last ones unless given.
+
+    Examples
+    --------
+    >>> torch.nuclear_norm(torch.diag(torch.tensor([3.0, 4.5])))
+    tensor(7.5000)
+    """
     made: Tensor = matrix_norm(input, "nuc", (-2, -1) if dim is None else tuple(dim), keepdim)
     return made
 
 
 @register(method=False)
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """Numbers of successes in `count` trials of probability `prob`: constants."""
+    """Numbers of successes in `count` trials of probability `prob`: constants.
+
+    Parameters
+    ----------
+    count : Tensor
+        The numbers of trials, of a floating dtype.
+    prob : Tensor
+        The probabilities; the shapes broadcast.
+
+    Returns
+    -------
+    Tensor
+        Whole numbers, in the dtype of `count`.
+
+    Examples
+    --------
+    >>> torch.binomial(torch.tensor([3.0, 5.0]), torch.tensor([1.0, 0.0]))
+    tensor([3., 0.])
+    """
     trials, chance = np.broadcast_arrays(plain_of(count), plain_of(prob))
     if trials.dtype.kind != "f" or np.any(trials < 0):
         raise RuntimeError("binomial: expected counts that are floating and not negative")

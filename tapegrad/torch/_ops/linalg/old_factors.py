@@ -44,7 +44,25 @@ def require_pivots(word: str, factors: Value) -> None:
 
 @private("LinalgLuFactorExBackward0", name="linalg_lu_factor_ex")
 def lu_factor_ex(A: Value, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """`lu_factor`, and the place of the first zero on the diagonal of U, 0 for none."""
+    """`lu_factor`, and the place of the first zero on the diagonal of U, 0 for none.
+
+    Parameters
+    ----------
+    A : Tensor
+        Matrices (..., n, m).
+    check_errors : bool, default False
+        Whether a zero on the diagonal of U is an error.
+
+    Returns
+    -------
+    named tuple
+        The matrices `LU`, the swaps `pivots`, and the places `info` (...).
+
+    Examples
+    --------
+    >>> torch.linalg.lu_factor_ex(torch.tensor([[0.0, 2.0], [4.0, 0.0]])).info
+    tensor(0, dtype=torch.int32)
+    """
     factors, swaps = packed("torch.linalg.lu_factor_ex", A, pivot)
     if check_errors:
         require_pivots("torch.linalg.lu_factor_ex", factors)
@@ -59,7 +77,28 @@ def _lu(input: Value, pivot: bool) -> Any:
 
 @register()
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """The older form of `linalg.lu_factor`: LU and the swaps of rows, and codes if get_infos."""
+    """The older form of `linalg.lu_factor`: LU and the swaps of rows, and codes if get_infos.
+
+    Parameters
+    ----------
+    A : Tensor
+        Matrices (..., n, m).
+    get_infos : bool, default False
+        Whether to return LAPACK's codes too.
+    out : tuple of Tensors, optional
+        Where the results are written.
+
+    Returns
+    -------
+    tuple of Tensors
+        LU, the swaps, and the codes if asked for.
+
+    Examples
+    --------
+    >>> LU, pivots = torch.lu(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
+    >>> pivots
+    tensor([2, 2], dtype=torch.int32)
+    """
     made = _lu(A, pivot)
     return made if get_infos else (made[0], made[1])
 
@@ -68,7 +107,26 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
 def lu_unpack(
     LU_data: Value, LU_pivots: Value, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    """P, L and U of what `linalg.lu_factor` returned; empty ones for what is not asked for."""
+    """P, L and U of what `linalg.lu_factor` returned; empty ones for what is not asked for.
+
+    Parameters
+    ----------
+    unpack_data : bool, default True
+        Whether L and U are wanted.
+    unpack_pivots : bool, default True
+        Whether P is wanted.
+
+    Returns
+    -------
+    named tuple
+        The matrices `P`, `L` and `U`.
+
+    Examples
+    --------
+    >>> torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))).P
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
     swaps = untraced(LU_pivots)
     if swaps.dtype != np.int32:
         raise RuntimeError(
@@ -120,7 +178,24 @@ def _ldl(word: str, A: Value, hermitian: bool) -> tuple[Value, Value, Value]:
 
 @private("NotImplemented", name="linalg_ldl_factor")
 def ldl_factor(A: Value, *, hermitian: bool = False) -> Any:
-    """The factors of a symmetric matrix L @ D @ L.mT as LAPACK packs them, and their pivots."""
+    """The factors of a symmetric matrix L @ D @ L.mT as LAPACK packs them, and their pivots.
+
+    Parameters
+    ----------
+    A : Tensor
+        Symmetric matrices (..., n, n).
+
+    Returns
+    -------
+    named tuple
+        The matrices `LD` (..., n, n), and the pivots `pivots` (..., n).
+
+    Examples
+    --------
+    >>> torch.linalg.ldl_factor(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).LD
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
     factors, pivots, infos = _ldl("ldl_factor", A, hermitian)
     if np.any(infos > 0):
         raise RuntimeError("torch.linalg.ldl_factor: the matrix is singular")
@@ -129,13 +204,49 @@ def ldl_factor(A: Value, *, hermitian: bool = False) -> Any:
 
 @private("NotImplemented", name="linalg_ldl_factor_ex")
 def ldl_factor_ex(A: Value, *, hermitian: bool = False, check_errors: bool = False) -> Any:
-    """`ldl_factor`, and LAPACK's code of success."""
+    """`ldl_factor`, and LAPACK's code of success.
+
+    Parameters
+    ----------
+    A : Tensor
+        Symmetric matrices (..., n, n).
+    check_errors : bool, default False
+        Changes nothing: the codes tell.
+
+    Returns
+    -------
+    named tuple
+        The matrices `LD` (..., n, n), the pivots `pivots` (..., n), and the codes `info` (...).
+
+    Examples
+    --------
+    >>> torch.linalg.ldl_factor_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).info
+    tensor(0, dtype=torch.int32)
+    """
     return return_types.linalg_ldl_factor_ex(*_ldl("ldl_factor_ex", A, hermitian))
 
 
 @private("NotImplemented", name="linalg_ldl_solve")
 def ldl_solve(LD: Value, pivots: Value, B: Value, *, hermitian: bool = False) -> Value:
-    """X with `A @ X == B`, from what `ldl_factor(A)` returned."""
+    """X with `A @ X == B`, from what `ldl_factor(A)` returned.
+
+    Parameters
+    ----------
+    B : Tensor
+        The right-hand sides (..., n, m).
+
+    Returns
+    -------
+    Tensor
+        The solutions (..., n, m).
+
+    Examples
+    --------
+    >>> LD, pivots = torch.linalg.ldl_factor(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    >>> torch.linalg.ldl_solve(LD, pivots, torch.tensor([[2.0], [4.0]]))
+    tensor([[1.],
+            [1.]])
+    """
     if untraced(LD) is not LD or untraced(B) is not B:
         raise NotImplementedError("the derivative for 'linalg_ldl_solve' is not implemented.")
     call = _lapack("ldl_solve", LD.dtype, hermitian, "trs")
@@ -164,17 +275,46 @@ _REMOVED = {
 }
 
 
+_NOT_HERE = """RuntimeError, as in PyTorch, which has removed it: see `linalg`.
+
+Parameters
+----------
+*_args : object
+    Anything.
+**_kwargs : object
+    Anything.
+
+Returns
+-------
+object
+    Nothing is ever returned.
+
+Raises
+------
+RuntimeError
+    Always.
+
+Examples
+--------
+>>> torch.{word}(torch.eye(2))
+Traceback (most recent call last):
+    ...
+RuntimeError: {message}
+"""
+
+
 def _remove(word: str) -> None:
     between = "\n" if word == "matrix_rank" else " "
+    message = (
+        f"This function was deprecated since version 1.9 and is now removed.{between}"
+        f"{_REMOVED[word]}"
+    )
 
     def removed(*_args: Any, **_kwargs: Any) -> Any:
-        raise RuntimeError(
-            "This function was deprecated since version 1.9 and is now removed."
-            f"{between}{_REMOVED[word]}"
-        )
+        raise RuntimeError(message)
 
     removed.__name__ = removed.__qualname__ = word
-    removed.__doc__ = f"RuntimeError, as in PyTorch, which has removed it: see `linalg.{word}`."
+    removed.__doc__ = _NOT_HERE.format(word=word, message=message)
     register(word, method=word != "matrix_rank")(removed)
 
 

@@ -60,10 +60,25 @@ def _matmul(input: Value, other: Value) -> Value:
 def matmul(input: TensorLike, other: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """`input @ other`: of vectors, matrices, and stacks of matrices that broadcast.
 
-    input: (..., n, k) or (k); other: (..., k, m) or (k), of the same dtype. Returns (..., n, m),
-    without the dimensions that a vector lacks. RuntimeError where shapes or dtypes do not fit.
+    Parameters
+    ----------
+    input : Tensor
+        (..., n, k) or (k).
+    other : Tensor
+        (..., k, m) or (k), of the same dtype.
 
-    >>> import tapegrad.torch as torch
+    Returns
+    -------
+    Tensor
+        (..., n, m), without the dimensions that a vector lacks.
+
+    Raises
+    ------
+    RuntimeError
+        If shapes or dtypes do not fit.
+
+    Examples
+    --------
     >>> torch.ones(2, 3) @ torch.ones(3)
     tensor([3., 3.])
     """
@@ -99,7 +114,28 @@ def _matmul_inplace(self: Tensor, other: TensorLike) -> Any:
 
 @operation("MmBackward0", settles=True)
 def mm(input: Value, mat2: Value) -> Value:
-    """The product of two matrices."""
+    """The product of two matrices.
+
+    Parameters
+    ----------
+    input : Tensor
+        A matrix (n, m).
+
+    Returns
+    -------
+    Tensor
+        A matrix (n, p).
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes or dtypes do not fit.
+
+    Examples
+    --------
+    >>> torch.mm(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))
+    tensor([[11.]])
+    """
     check_matrices(input, mat2)
     check_dtypes(input, mat2)
     return np.matmul(input, mat2)
@@ -107,7 +143,28 @@ def mm(input: Value, mat2: Value) -> Value:
 
 @operation("MvBackward0", settles=True)
 def mv(input: Value, vec: Value) -> Value:
-    """The product of a matrix and a vector."""
+    """The product of a matrix and a vector.
+
+    Parameters
+    ----------
+    input : Tensor
+        A matrix (n, m).
+
+    Returns
+    -------
+    Tensor
+        A vector (n).
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes or dtypes do not fit.
+
+    Examples
+    --------
+    >>> torch.mv(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
+    tensor([3., 7.])
+    """
     if len(input.shape) != 2 or len(vec.shape) != 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {len(vec.shape)}, {len(input.shape)}, "
@@ -119,28 +176,110 @@ def mv(input: Value, vec: Value) -> Value:
 
 @operation("BmmBackward0", settles=True)
 def bmm(input: Value, mat2: Value) -> Value:
-    """The products of two stacks of matrices, pair by pair."""
+    """The products of two stacks of matrices, pair by pair.
+
+    Parameters
+    ----------
+    input : Tensor
+        Matrices (b, n, m).
+    mat2 : Tensor
+        Matrices (b, m, p).
+
+    Returns
+    -------
+    Tensor
+        Matrices (b, n, p).
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes or dtypes do not fit.
+
+    Examples
+    --------
+    >>> torch.bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape
+    torch.Size([2, 1, 1])
+    """
     check_batches(input, mat2)
     return np.matmul(input, mat2)
 
 
 @operation("DotBackward0", settles=True)
 def dot(input: Value, tensor: Value) -> Value:
-    """The sum of the products of two vectors' elements, without a conjugate."""
+    """The sum of the products of two vectors' elements, without a conjugate.
+
+    Parameters
+    ----------
+    input : Tensor
+        A vector (n).
+    tensor : Tensor
+        A vector (n) of the same dtype.
+
+    Returns
+    -------
+    Tensor
+        One number.
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes or dtypes do not fit.
+
+    Examples
+    --------
+    >>> torch.dot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
     check_vectors(input, tensor)
     return np.dot(input, tensor)
 
 
 @operation("VdotBackward0")
 def vdot(input: Value, other: Value) -> Value:
-    """`dot` of the conjugate of `input` and `other`."""
+    """`dot` of the conjugate of `input` and `other`.
+
+    Parameters
+    ----------
+    input : Tensor
+        A vector (n).
+    other : Tensor
+        A vector (n) of the same dtype.
+
+    Returns
+    -------
+    Tensor
+        One number.
+
+    Examples
+    --------
+    >>> torch.vdot(torch.tensor([1j, 2.0]), torch.tensor([1j, 3.0]))
+    tensor(7.+0.j)
+    """
     check_vectors(input, other)
     return np.vdot(input, other)
 
 
 @operation("ViewBackward0", settles=True)
 def inner(input: Value, other: Value) -> Value:
-    """Sums of products over the last dimensions of both; of a number, the product."""
+    """Sums of products over the last dimensions of both; of a number, the product.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor (..., n).
+    other : Tensor
+        A tensor (..., n).
+
+    Returns
+    -------
+    Tensor
+        The sums, of the other dimensions of both.
+
+    Examples
+    --------
+    >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
     if not input.shape or not other.shape:
         return input * other
     if input.shape[-1] != other.shape[-1]:
@@ -152,7 +291,24 @@ def inner(input: Value, other: Value) -> Value:
 
 
 def _outer(input: Value, vec2: Value) -> Value:
-    """The products of every element of one vector with every element of another."""
+    """The products of every element of one vector with every element of another.
+
+    Parameters
+    ----------
+    input : Tensor
+        A vector (n).
+
+    Returns
+    -------
+    Tensor
+        A matrix (n, m).
+
+    Examples
+    --------
+    >>> torch.outer(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
     for name, given in (("self", input), ("vec2", vec2)):
         if len(given.shape) != 1:
             raise RuntimeError(

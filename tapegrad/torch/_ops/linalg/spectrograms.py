@@ -78,11 +78,47 @@ def stft(
 ) -> Tensor:
     """The Fourier transforms of overlapping windows: frequencies along -2, windows along -1.
 
-    input: one signal or a batch of them. hop_length: from one window to the next, n_fft // 4
-    unless given. center: the signal is padded by n_fft // 2 at both ends, so that windows are
-    centred at multiples of hop_length. onesided: without the frequencies that follow from the
-    others, as for real signals unless given. return_complex: has to be given for real signals;
-    False for pairs of real numbers along a last dimension.
+    Parameters
+    ----------
+    input : Tensor
+        One signal (n,) or a batch of them (b, n).
+    n_fft : int
+        The length of the transforms.
+    hop_length : int, optional
+        From one window to the next; n_fft // 4 unless given.
+    win_length : int, optional
+        The length of `window`; n_fft unless given.
+    window : Tensor, optional
+        The weights (win_length,); ones unless given.
+    center : bool, default True
+        Whether the signal is padded by n_fft // 2 at both ends, so that windows are centred at
+        multiples of `hop_length`.
+    pad_mode : str, default 'reflect'
+        How it is padded, as of `nn.functional.pad`.
+    normalized : bool, default False
+        Whether the transforms are divided by the root of n_fft.
+    onesided : bool, optional
+        Whether frequencies that follow from the others are left out; for real signals unless
+        given.
+    return_complex : bool, optional
+        Has to be given for real signals; False for pairs of real numbers along a last dimension.
+    align_to_window : bool, optional
+        Whether the first window begins at the start of the signal, where it is not centred.
+
+    Returns
+    -------
+    Tensor
+        Complex numbers (..., frequencies, windows).
+
+    Raises
+    ------
+    RuntimeError
+        If a length does not fit, or `return_complex` is missing.
+
+    Examples
+    --------
+    >>> torch.stft(torch.ones(8), 4, return_complex=True).shape
+    torch.Size([3, 9])
     """
     is_complex = input.is_complex() or (window is not None and window.is_complex())
     hop = n_fft // 4 if hop_length is None else hop_length
@@ -215,8 +251,46 @@ def istft(
 ) -> Tensor:
     """The signal of which `stft` with the same parameters gives `input`.
 
-    length: of the signal; what the windows do not reach is 0. RuntimeError where the windows leave
-    a gap.
+    Parameters
+    ----------
+    input : Tensor
+        Transforms (..., frequencies, windows), complex.
+    n_fft : int
+        The length of the transforms.
+    hop_length : int, optional
+        From one window to the next; n_fft // 4 unless given.
+    win_length : int, optional
+        The length of `window`; n_fft unless given.
+    window : Tensor, optional
+        The weights (win_length,); ones unless given.
+    center : bool, default True
+        Whether the signal was padded at both ends.
+    normalized : bool, default False
+        Whether the transforms were divided by the root of n_fft.
+    onesided : bool, optional
+        Whether frequencies that follow from the others are absent.
+    length : int, optional
+        The length of the signal; what the windows do not reach is 0.
+    return_complex : bool, default False
+        Whether the signal is complex.
+
+    Returns
+    -------
+    Tensor
+        Signals (..., length).
+
+    Raises
+    ------
+    RuntimeError
+        If the windows leave a gap.
+
+    Examples
+    --------
+    >>> window = torch.hann_window(4)
+    >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    >>> transforms = torch.stft(x, 4, window=window, return_complex=True)
+    >>> torch.istft(transforms, 4, window=window).round(decimals=3)
+    tensor([1., 2., 3., 4.])
     """
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length

@@ -62,13 +62,18 @@ def _batched_order(rest: Value, pivot: bool) -> tuple[Value, Value]:
 
 
 def eliminated(A: Value, order: Any) -> tuple[Value, Value]:
-    """L with ones on its diagonal, and U, for the rows of A in this order."""
+    """L with ones on its diagonal, and U, for the rows of A in this order.
+
+    A pivot of 0 above zeros alone divides nothing. Above other numbers, as may be without swaps,
+    it makes infinities: there is no such L.
+    """
     rest = np.take_along_axis(A, order[..., None], axis=-2)
     count = min(A.shape[-2:])
     columns, rows = [], []
     for k in range(count):
         head = rest[..., k : k + 1, k : k + 1]
-        row, safe = rest[..., k : k + 1, :], np.where(head == 0, np.ones_like(head), head)
+        empty = np.all(rest[..., k:, k : k + 1] == 0, axis=-2, keepdims=True)
+        row, safe = rest[..., k : k + 1, :], np.where(empty, np.ones_like(head), head)
         column = rest[..., :, k : k + 1] / safe
         columns.append(column)
         rows.append(row)

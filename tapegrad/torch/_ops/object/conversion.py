@@ -31,7 +31,20 @@ from tapegrad.torch._types import Device, DType, MemoryFormat, Number, TensorLik
 def numpy(self: Tensor, *, force: bool = False) -> Value:
     """A NumPy array over the same memory: writes to one are seen in the other.
 
-    RuntimeError for a tensor that requires grad, unless `force=True` or grad mode is off.
+    Parameters
+    ----------
+    force : bool, default False
+        Whether a tensor that requires grad is detached first.
+
+    Returns
+    -------
+    ndarray
+        The array.
+
+    Raises
+    ------
+    RuntimeError
+        For a tensor that requires grad, unless `force` or grad mode is off.
     """
     if self.node is not None and not force and modes.is_grad_enabled():
         raise RuntimeError(
@@ -70,7 +83,18 @@ def _dlpack_device(_: Tensor) -> tuple[int, int]:
 
 @register(function=False)
 def item(self: Tensor) -> Number:
-    """The one element, as a Python number without history; RuntimeError for more elements."""
+    """The one element, as a Python number without history.
+
+    Returns
+    -------
+    number
+        A bool, an int, a float or a complex number.
+
+    Raises
+    ------
+    RuntimeError
+        If there are more elements, or none.
+    """
     value = self._value
     if value.size != 1:
         raise RuntimeError(f"a Tensor with {value.size} elements cannot be converted to Scalar")
@@ -90,7 +114,13 @@ def _read(value: Value, call: str) -> Value:
 
 @register(function=False)
 def tolist(self: Tensor) -> Tree:
-    """The elements as nested lists of Python numbers."""
+    """The elements as nested lists of Python numbers.
+
+    Returns
+    -------
+    list or number
+        The lists; of no dimensions the one number.
+    """
     return _read(self._value, "tolist()").tolist()
 
 
@@ -206,6 +236,24 @@ def to(
     """The tensor with another dtype; itself where it has it already, unless `copy=True`.
 
     As `to(dtype)`, `to(device, dtype)` or `to(other)`; the only device is "cpu".
+
+    Parameters
+    ----------
+    *args : object
+        A dtype, a device, both, or another tensor whose dtype is meant.
+    dtype : dtype, optional
+        The dtype.
+    device : device or str, optional
+        The device, "cpu".
+    other : Tensor, optional
+        A tensor whose dtype is meant.
+    copy : bool, default False
+        Whether a copy is made also where none is needed.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself, or a new one.
     """
     flags = [given for given in args if isinstance(given, bool)]
     copy = flags[1] if len(flags) > 1 else copy
@@ -230,13 +278,35 @@ def _in_format(tensor: Tensor, given: np.dtype[Any], memory_format: Any, copy: b
 
 @register(function=False)
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor with the dtype of another one."""
+    """The tensor with the dtype of another one.
+
+    Parameters
+    ----------
+    other : Tensor
+        The tensor whose dtype is meant.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself if it has that dtype, else a new one.
+    """
     return to_dtype(self, other._value.dtype)
 
 
 @register("type", function=False)
 def type_of(self: Tensor, dtype: DType | str = None, non_blocking: bool = False) -> Any:
-    """`torch.FloatTensor` as a string; with a dtype, a type or its name, the tensor converted."""
+    """`torch.FloatTensor` as a string; with a dtype, a type or its name, the tensor converted.
+
+    Parameters
+    ----------
+    dtype : dtype, type or str, optional
+        What to convert to.
+
+    Returns
+    -------
+    str or Tensor
+        The name, or the tensor.
+    """
     if dtype is None:
         return f"torch.{_dtypes.word_of(self._value.dtype)}Tensor"
     return to_dtype(self, type_dtype(dtype))
@@ -249,7 +319,10 @@ def _conversion(word: str, name: str) -> None:
         return to(self, given, memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = word
-    convert.__doc__ = f"The tensor as torch.{name}."
+    convert.__doc__ = (
+        f"The tensor as torch.{name}.\n\nReturns\n-------\nTensor\n"
+        "    The tensor itself if it has that dtype, else a new one."
+    )
     register(function=False)(convert)
 
 
@@ -266,13 +339,37 @@ for _word, _name in CONVERSIONS.items():
 
 @register(function=False)
 def cpu(self: Tensor, memory_format: MemoryFormat = None) -> Tensor:
-    """The tensor itself: it is in the CPU's memory."""
+    """The tensor itself: it is in the CPU's memory.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
     return self
 
 
 @register(function=False)
 def cuda(self: Tensor, device: Device = None, **_: Any) -> Tensor:
-    """RuntimeError: tensors are in the CPU's memory."""
+    """RuntimeError: tensors are in the CPU's memory.
+
+    Parameters
+    ----------
+    device : device or str, optional
+        PyTorch's parameter.
+    **_ : object
+        PyTorch's other parameters.
+
+    Returns
+    -------
+    Tensor
+        Nothing is ever returned.
+
+    Raises
+    ------
+    RuntimeError
+        Always.
+    """
     _dtypes.device("cuda" if device is None else device)
     return self
 
@@ -283,15 +380,61 @@ _SHORT: dict[str, Callable[..., Any]] = {
     "__int__": lambda self: int(_as_real(self, "int64_t")),
     "__float__": lambda self: float(_as_real(self, "double")),
     "__complex__": lambda self: complex(_as_number(self)),
-    "pin_memory": lambda self, device=None: self,
-    "share_memory_": lambda self: self,
-    "is_pinned": lambda self, device=None: False,
-    "is_shared": lambda self: False,
-    "resolve_conj": lambda self: self,
-    "resolve_neg": lambda self: self,
 }
 for _word, _method in _SHORT.items():
     register(_word, function=False)(_method)
+
+_ITSELF = "\n\nReturns\n-------\nTensor\n    This tensor itself."
+
+
+def _declare_itself(word: str, why: str) -> None:
+    def itself(self: Tensor) -> Tensor:
+        return self
+
+    itself.__name__ = itself.__qualname__ = word
+    itself.__doc__ = f"The tensor itself: {why}.{_ITSELF}"
+    register(function=False)(itself)
+
+
+_declare_itself("share_memory_", "threads share memory as it is")
+_declare_itself("resolve_conj", "conjugates are computed at once")
+_declare_itself("resolve_neg", "negatives are computed at once")
+
+
+@register(function=False)
+def pin_memory(self: Tensor, device: Device = None) -> Tensor:
+    """The tensor itself: there is no other device to copy to.
+
+    Parameters
+    ----------
+    device : device or str, optional
+        Changes nothing.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
+    return self
+
+
+@register(function=False)
+def is_pinned(self: Tensor, device: Device = None) -> bool:
+    """False: there is no other device to copy to.
+
+    Parameters
+    ----------
+    device : device or str, optional
+        Changes nothing.
+    """
+    return False
+
+
+@register(function=False)
+def is_shared(self: Tensor) -> bool:
+    """False: memory belongs to this process."""
+    return False
+
 
 # Kinds of tensors that PyTorch has and this layer has not.
 for _word in ("cuda", "sparse", "quantized", "meta", "mkldnn", "mps", "nested"):

@@ -33,8 +33,21 @@ def _in_order(input: Value) -> Value:
 def contiguous(self: Tensor, memory_format: MemoryFormat = None) -> Tensor:
     """The tensor with its elements in order in memory: itself where they are.
 
-    memory_format: `torch.channels_last` for images whose channels lie side by side, and
-    `torch.channels_last_3d`. RuntimeError for another number of dimensions.
+    Parameters
+    ----------
+    memory_format : memory_format, optional
+        `torch.channels_last` for images whose channels lie side by side, `torch.channels_last_3d`
+        for volumes.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself, or a copy.
+
+    Raises
+    ------
+    RuntimeError
+        If the format is for another number of dimensions.
     """
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
@@ -56,7 +69,18 @@ def is_contiguous(self: Tensor, memory_format: MemoryFormat = None) -> bool:
 
 @register(function=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """How many elements apart neighbours lie in memory, along each dimension or one of them."""
+    """How many elements apart neighbours lie in memory, along each dimension or one of them.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The dimension, counted from either end.
+
+    Returns
+    -------
+    tuple of ints or int
+        The strides, or that of the dimension.
+    """
     value = plain_of(self)
     steps = tuple(step // value.itemsize for step in value.strides)
     if not value.size and not any(steps):  # NumPy has zeros in new arrays
@@ -79,13 +103,25 @@ def _address(array: Value) -> int:
 
 @register(function=False)
 def data_ptr(self: Tensor) -> int:
-    """The address of the first element."""
+    """The address of the first element.
+
+    Returns
+    -------
+    int
+        The address, in bytes.
+    """
     return _address(plain_of(self))
 
 
 @register(function=False)
 def storage_offset(self: Tensor) -> int:
-    """How many elements after the start of its memory a tensor begins."""
+    """How many elements after the start of its memory a tensor begins.
+
+    Returns
+    -------
+    int
+        The number of elements.
+    """
     value = plain_of(self)
     return (_address(value) - _address(owner_of(value))) // int(value.itemsize)
 
@@ -178,7 +214,13 @@ class TypedStorage:
 
 @register(function=False)
 def storage(self: Tensor) -> TypedStorage:
-    """The memory of this tensor as elements of its dtype; `untyped_storage` in newer programs."""
+    """The memory of this tensor as elements of its dtype; `untyped_storage` in newer programs.
+
+    Returns
+    -------
+    TypedStorage
+        The storage.
+    """
     warn(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be "
         "the only storage class. This should only matter to you if you are using storages "
@@ -190,7 +232,13 @@ def storage(self: Tensor) -> TypedStorage:
 
 @register(function=False)
 def untyped_storage(self: Tensor) -> Storage:
-    """The memory of this tensor, which its views share."""
+    """The memory of this tensor, which its views share.
+
+    Returns
+    -------
+    Storage
+        The storage, in bytes.
+    """
     return Storage(self)
 
 
@@ -206,7 +254,20 @@ def _check_free(self: Tensor, what: str) -> None:
 def resize_(self: Tensor, *sizes: Any, memory_format: MemoryFormat = None) -> Tensor:
     """Give this tensor other sizes: its first elements stay, further ones are not initialised.
 
-    RuntimeError for a tensor that requires grad.
+    Parameters
+    ----------
+    *sizes : int or sequence of ints
+        The sizes.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+
+    Raises
+    ------
+    RuntimeError
+        For a tensor that requires grad.
     """
     given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
     shape = tuple(map(int, given))
@@ -234,7 +295,18 @@ def resize_(self: Tensor, *sizes: Any, memory_format: MemoryFormat = None) -> Te
 
 @register(function=False)
 def resize_as_(self: Tensor, other: Tensor, memory_format: MemoryFormat = None) -> Tensor:
-    """`resize_` to the sizes of another tensor."""
+    """`resize_` to the sizes of another tensor.
+
+    Parameters
+    ----------
+    other : Tensor
+        The tensor whose sizes are meant.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     return resize_(self, *other.shape)
 
 
@@ -246,7 +318,24 @@ def set_(
     size: Any = None,
     stride: Any = None,
 ) -> Tensor:
-    """Let this tensor have the memory of another one, or of its storage; without any, none."""
+    """Let this tensor have the memory of another one, or of its storage; without any, none.
+
+    Parameters
+    ----------
+    source : Tensor or Storage, optional
+        Whose memory it is to have.
+    storage_offset : int, default 0
+        Where it begins, in elements.
+    size : sequence of ints, optional
+        The shape.
+    stride : sequence of ints, optional
+        The strides.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     if self.node is not None and self.node is not LEAF:
         raise RuntimeError("set_ of a tensor that was computed: take the other tensor itself.")
     _check_free(self, "set_")
@@ -287,7 +376,13 @@ def set_(
 
 @register(function=False)
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether two tensors are the same elements of the same memory, with the same strides."""
+    """Whether two tensors are the same elements of the same memory, with the same strides.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        The other tensor.
+    """
     one, two = plain_of(self), plain_of(tensor)
     if type(one) is not ndarray or type(two) is not ndarray:
         return False

@@ -13,86 +13,219 @@ from tapegrad.torch._types import TensorLike
 
 @register(method=False)
 def is_tensor(obj: object) -> bool:
-    """Whether an object is a tensor."""
+    """Whether an object is a tensor.
+
+    Parameters
+    ----------
+    obj : object
+        Any object.
+
+    Examples
+    --------
+    >>> torch.is_tensor([1.0])
+    False
+    """
     return isinstance(obj, Tensor)
 
 
 @register(method=False)
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the elements are real floats."""
+    """Whether the elements are real floats.
+
+    >>> torch.is_floating_point(torch.tensor([1.0]))
+    True
+    """
     return input.is_floating_point()
 
 
 @register(method=False)
 def is_complex(input: Tensor) -> bool:
-    """Whether the elements are complex."""
+    """Whether the elements are complex.
+
+    >>> torch.is_complex(torch.tensor(1j))
+    True
+    """
     return input.is_complex()
 
 
 @register(method=False)
 def numel(input: Tensor) -> int:
-    """The number of elements."""
+    """The number of elements.
+
+    Returns
+    -------
+    int
+        Their number.
+
+    Examples
+    --------
+    >>> torch.numel(torch.zeros(2, 3))
+    6
+    """
     return input.numel()
 
 
 @register()
 def is_nonzero(self: Tensor) -> bool:
-    """Whether the one element of a tensor is not zero; RuntimeError for more elements."""
+    """Whether the one element of a tensor is not zero.
+
+    Raises
+    ------
+    RuntimeError
+        If there are more elements, or none.
+
+    Examples
+    --------
+    >>> torch.is_nonzero(torch.tensor([2.0]))
+    True
+    """
     return bool(self)
 
 
 @register()
 def is_same_size(self: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape."""
+    """Whether two tensors have the same shape.
+
+    Parameters
+    ----------
+    other : Tensor
+        The other tensor.
+
+    Examples
+    --------
+    >>> torch.is_same_size(torch.zeros(2), torch.ones(2))
+    True
+    """
     return self.shape == other.shape
 
 
 @register(method=False)
 def result_type(tensor1: TensorLike, tensor2: TensorLike) -> _dtypes.dtype:
-    """The dtype that two tensors or numbers come to have in an operation together."""
+    """The dtype that two tensors or numbers come to have in an operation together.
+
+    Parameters
+    ----------
+    tensor1 : Tensor or number
+        One operand.
+    tensor2 : Tensor or number
+        The other one.
+
+    Returns
+    -------
+    dtype
+        The common one.
+
+    Examples
+    --------
+    >>> torch.result_type(torch.tensor([1, 2]), 1.0)
+    torch.float32
+    """
     operands = [x._value if isinstance(x, Tensor) else x for x in (tensor1, tensor2)]
     return _dtypes.of_numpy(_dtypes.result_of(operands))
 
 
 @register(method=False)
 def promote_types(type1: _dtypes.dtype, type2: _dtypes.dtype) -> _dtypes.dtype:
-    """The smallest dtype that two are safely converted to."""
+    """The smallest dtype that two are safely converted to.
+
+    Parameters
+    ----------
+    type1 : dtype
+        One dtype.
+    type2 : dtype
+        The other one.
+
+    Returns
+    -------
+    dtype
+        The common one.
+
+    Examples
+    --------
+    >>> torch.promote_types(torch.int64, torch.float32)
+    torch.float32
+    """
     return _dtypes.of_numpy(_dtypes.join(type1.numpy, type2.numpy))
 
 
 @register(method=False)
 def can_cast(from_: _dtypes.dtype, to: _dtypes.dtype) -> bool:
-    """Whether an operation in place may convert one dtype to another."""
+    """Whether an operation in place may convert one dtype to another.
+
+    Parameters
+    ----------
+    from_ : dtype
+        The dtype of the values.
+    to : dtype
+        The dtype of the memory.
+
+    Examples
+    --------
+    >>> torch.can_cast(torch.float32, torch.int64)
+    False
+    """
     return _dtypes.can_store(from_.numpy, to.numpy)
 
 
 @register(method=False)
 def is_inference(input: Tensor) -> bool:
-    """Whether a tensor was made in inference mode."""
+    """Whether a tensor was made in inference mode.
+
+    >>> torch.is_inference(torch.tensor([1.0]))
+    False
+    """
     return input.is_inference()
 
 
 @register()
 def is_signed(self: Tensor) -> bool:
-    """Whether the elements may be negative."""
+    """Whether the elements may be negative.
+
+    >>> torch.is_signed(torch.tensor([1], dtype=torch.uint8))
+    False
+    """
     return self.dtype.is_signed
 
 
 @register()
 def is_conj(self: Tensor) -> bool:
-    """False: conjugates are computed at once."""
+    """False: conjugates are computed at once.
+
+    >>> torch.is_conj(torch.tensor(1j).conj())
+    False
+    """
     return False
 
 
 @register()
 def is_neg(self: Tensor) -> bool:
-    """False: negatives are computed at once."""
+    """False: negatives are computed at once.
+
+    >>> torch.is_neg(torch.tensor([-1.0]))
+    False
+    """
     return False
 
 
 @register(method=False)
 def typename(obj: object) -> str:
-    """`torch.FloatTensor` for a tensor; for other objects the name of their type."""
+    """`torch.FloatTensor` for a tensor; for other objects the name of their type.
+
+    Parameters
+    ----------
+    obj : object
+        Any object.
+
+    Returns
+    -------
+    str
+        The name.
+
+    Examples
+    --------
+    >>> torch.typename(torch.tensor([1.0]))
+    'torch.FloatTensor'
+    """
     if isinstance(obj, Tensor):
         return str(obj.type())
     kind = type(obj)

@@ -38,10 +38,27 @@ def set_printoptions(
 ) -> None:
     """Set how tensors print.
 
-    precision: digits after the point. threshold: more elements are summarised. edgeitems: how many
-    of these are shown at each end. linewidth: in characters. profile: "default", "short" or "full"
-    (no summaries), which the others then change. sci_mode: whether numbers are printed in
-    scientific notation; None for where PyTorch finds it useful.
+    Parameters
+    ----------
+    precision : int, optional
+        Digits after the point.
+    threshold : float, optional
+        More elements than this are summarised.
+    edgeitems : int, optional
+        How many are shown at each end of a summary.
+    linewidth : int, optional
+        Characters a line.
+    profile : str, optional
+        "default", "short", or "full" (no summaries), which the others then change.
+    sci_mode : bool, optional
+        Whether numbers are in scientific notation; where PyTorch finds it useful unless given.
+
+    Examples
+    --------
+    >>> torch.set_printoptions(precision=2)
+    >>> torch.tensor([1.0, 1 / 3])
+    tensor([1.00, 0.33])
+    >>> torch.set_printoptions(profile="default")
     """
     if profile is not None:
         if profile not in PROFILES:

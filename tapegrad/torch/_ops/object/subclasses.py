@@ -14,6 +14,7 @@ from tapegrad._core.types import Function, Tree, Value
 from tapegrad.torch._graph.versions import count_write, share_version
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating
+from tapegrad.torch._ops.sections import told
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch._tensor.writes import check_writable
 from tapegrad.torch._types import Dim, Sizes
@@ -21,29 +22,89 @@ from tapegrad.torch._types import Dim, Sizes
 
 @register("detach", method=False)
 def _detach(input: Tensor) -> Tensor:
-    """The same memory without history."""
+    """The same memory without history.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of `input`, and requires no grad.
+
+    Examples
+    --------
+    >>> torch.detach(torch.ones(2, requires_grad=True)).requires_grad
+    False
+    """
     return input.detach()
 
 
 @register("detach_", method=False)
 def _detach_(input: Tensor) -> Tensor:
-    """Cut a tensor from the graph that made it."""
+    """Cut a tensor from the graph that made it.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+
+    Examples
+    --------
+    >>> torch.detach_(torch.ones(2, requires_grad=True) * 2).requires_grad
+    False
+    """
     return input.detach_()
 
 
-for _word in ("resolve_conj", "resolve_neg"):  # nothing is conjugated or negated later
-    register(_word, method=False)(lambda input: input)
+def _declare_itself(word: str, what: str) -> None:
+    def itself(input: Tensor) -> Tensor:
+        return input
+
+    itself.__name__ = itself.__qualname__ = word
+    itself.__doc__ = told(
+        f"The tensor itself: {what} are computed at once.",
+        f"{word}(torch.tensor([1.0]))",
+        "tensor([1.])",
+        returns="Tensor\n    `input` itself.",
+    )
+    register(method=False)(itself)
+
+
+_declare_itself("resolve_conj", "conjugates")
+_declare_itself("resolve_neg", "negatives")
 
 
 @register(function=False)
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace each element by what a function of Python's makes of it; slow, and not logged."""
+    """Replace each element by what a function of Python's makes of it; slow, and not logged.
+
+    Parameters
+    ----------
+    callable : callable
+        A function of one number.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     return _by_python(self, "apply_", callable, self)
 
 
 @register(function=False)
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each element by a function of it and of that of another tensor."""
+    """Replace each element by a function of it and of that of another tensor.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        The other tensor.
+    callable : callable
+        A function of two numbers.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     return _by_python(self, "map_", callable, self, tensor)
 
 
@@ -64,7 +125,18 @@ def _by_python(target: Tensor, word: str, function: Function, *sources: Tensor) 
 
 @register(function=False)
 def as_subclass(self: Tensor, cls: object) -> Tensor:
-    """The same memory and history as a tensor of a subclass."""
+    """The same memory and history as a tensor of a subclass.
+
+    Parameters
+    ----------
+    cls : type
+        The subclass of Tensor.
+
+    Returns
+    -------
+    Tensor
+        A tensor of that class.
+    """
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError("cls must be a type that inherits from Tensor")
     made = of_value(self._value, self.view_as(self).node if self.requires_grad else None)
@@ -75,13 +147,35 @@ def as_subclass(self: Tensor, cls: object) -> Tensor:
 
 @register()
 def get_device(self: Tensor) -> int:
-    """-1: tensors are in the CPU's memory."""
+    """-1: tensors are in the CPU's memory.
+
+    Returns
+    -------
+    int
+        -1.
+
+    Examples
+    --------
+    >>> torch.get_device(torch.ones(2))
+    -1
+    """
     return -1
 
 
 @operation("SumBackward1", function=False)
 def sum_to_size(input: Value, *size: Sizes) -> Value:
-    """The sum over the dimensions that broadcasting would add or stretch."""
+    """The sum over the dimensions that broadcasting would add or stretch.
+
+    Parameters
+    ----------
+    *size : int or sequence of ints
+        The shape, which has to broadcast to that of this tensor.
+
+    Returns
+    -------
+    Tensor
+        The sums.
+    """
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     extra = input.ndim - len(shape)
     fits = extra >= 0 and all(
@@ -101,7 +195,29 @@ def sum_to_size(input: Value, *size: Sizes) -> Value:
 
 @operation("FlipBackward0", method=False)
 def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
-    """Rows of the powers of each element, the highest first."""
+    """Rows of the powers of each element, the highest first.
+
+    Parameters
+    ----------
+    x : Tensor
+        A vector.
+    N : int, optional
+        The number of columns; the length of `x` unless given.
+    increasing : bool, default False
+        Whether the lowest power comes first.
+
+    Returns
+    -------
+    Tensor
+        A matrix (len(x), N).
+
+    Examples
+    --------
+    >>> torch.vander(torch.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]])
+    """
     if N is not None and N < 0:
         raise RuntimeError("N must be non-negative.")
     if x.dtype.kind in "biu":
@@ -115,6 +231,25 @@ def gradient(input: Value, *, spacing: Tree = 1, dim: Dim = None, edge_order: An
     """Central differences along each dimension, or those of `dim`.
 
     spacing: the distance of neighbours, one for each dimension, or where they lie.
+
+    Parameters
+    ----------
+    spacing : number, sequence of numbers or sequence of Tensors, default 1
+        The distance of neighbours, one for all or one a dimension, or the coordinates along each.
+    dim : int or sequence of ints, optional
+        The dimensions; all unless given.
+    edge_order : int, default 1
+        The order of the differences at the edges: 1 or 2.
+
+    Returns
+    -------
+    tuple of Tensors
+        The differences, a tensor for each dimension.
+
+    Examples
+    --------
+    >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))
+    (tensor([3., 4., 6., 7.]),)
     """
     x = floating(input)
     axes = range(x.ndim) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
@@ -132,14 +267,43 @@ def gradient(input: Value, *, spacing: Tree = 1, dim: Dim = None, edge_order: An
 
 @operation("I0Backward0", inplace=True)
 def i0(input: Value) -> Value:
-    """The modified Bessel function of the first kind, of order 0."""
+    """The modified Bessel function of the first kind, of order 0.
+
+    Returns
+    -------
+    Tensor
+        A value for each element, in the shape of `input`.
+
+    Examples
+    --------
+    >>> torch.i0(torch.tensor([0.0, 1.0]))
+    tensor([1.0000, 1.2661])
+    """
     x = floating(input)
     return cast(np.i0(x), x.dtype).reshape(x.shape)
 
 
 @register(method=False)
 def unravel_index(indices: Tensor, shape: Sizes) -> tuple[Tensor, ...]:
-    """The coordinates of flat positions in an array of a shape."""
+    """The coordinates of flat positions in an array of a shape.
+
+    Parameters
+    ----------
+    indices : Tensor
+        Whole numbers: positions in the flat array.
+    shape : int or sequence of ints
+        The shape of the array.
+
+    Returns
+    -------
+    tuple of Tensors
+        The coordinates, a tensor for each dimension.
+
+    Examples
+    --------
+    >>> torch.unravel_index(torch.tensor([3, 5]), (2, 3))
+    (tensor([1, 1]), tensor([0, 2]))
+    """
     sides = (shape,) if isinstance(shape, int) else tuple(shape)
     try:
         found = np.unravel_index(indices._value, sides)

@@ -10,6 +10,7 @@ from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
 from tapegrad.torch._ops.reduce.sums import counted
+from tapegrad.torch._ops.sections import told
 from tapegrad.torch._types import Dim, DType, Number
 
 
@@ -18,7 +19,13 @@ def _declare_running(word: str, function: Function, noun: str) -> None:
         array, axis = along_one(counted(input, dtype), dim)
         return shaped(cast(function(array, axis=axis), array.dtype), input.shape)
 
-    compute.__doc__ = f"The {noun} of the elements so far along a dimension."
+    compute.__doc__ = told(
+        f"The {noun} of the elements so far along a dimension.",
+        f"{word}(torch.tensor([1.0, 2.0, 4.0]), 0)",
+        f"tensor({'[1., 3., 7.]' if noun == 'sum' else '[1., 2., 8.]'})",
+        parameters="dim : int\n    The dimension, counted from either end.",
+        returns=f"Tensor\n    The {noun}s, in the shape of `input`; int64 of whole numbers.",
+    )
     operation(f"{word.capitalize()}Backward0", name=word, inplace=True, settles=True)(compute)
 
 
@@ -28,7 +35,23 @@ _declare_running("cumprod", np.cumprod, "product")
 
 @operation("LogcumsumexpBackward0", settles=True)
 def logcumsumexp(input: Value, dim: Dim) -> Value:
-    """log(cumsum(exp(x))) along a dimension, without overflow."""
+    """`log(cumsum(exp(x)))` along a dimension, without overflow.
+
+    Parameters
+    ----------
+    dim : int
+        The dimension, counted from either end.
+
+    Returns
+    -------
+    Tensor
+        The logarithms, in the shape of `input`.
+
+    Examples
+    --------
+    >>> torch.logcumsumexp(torch.tensor([0.0, 0.0, 0.0]), 0)
+    tensor([0.0000, 0.6931, 1.0986])
+    """
     array, axis = along_one(input, dim)
     if array.dtype.kind not in "fc":
         raise NotImplementedError(
@@ -43,7 +66,27 @@ def logcumsumexp(input: Value, dim: Dim) -> Value:
 def diff(
     input: Value, n: int = 1, dim: int = -1, prepend: Value = None, append: Value = None
 ) -> Value:
-    """Differences of neighbours along a dimension, n times."""
+    """Differences of neighbours along a dimension, n times.
+
+    Parameters
+    ----------
+    n : int, default 1
+        How many times.
+    prepend : Tensor, optional
+        What is put before along the dimension.
+    append : Tensor, optional
+        What is put behind along the dimension.
+
+    Returns
+    -------
+    Tensor
+        The differences; of bools whether the neighbours differ.
+
+    Examples
+    --------
+    >>> torch.diff(torch.tensor([1.0, 4.0, 9.0]))
+    tensor([3., 5.])
+    """
     if not input.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     axis = wrapped(dim, input.ndim)
@@ -92,14 +135,46 @@ def _areas(y: Value, x: Value, dx: Number, dim: int) -> tuple[Value, int]:
 
 @operation("MulBackward0", method=False)
 def trapezoid(y: Value, x: Value = None, *, dx: Number = None, dim: int = -1) -> Value:
-    """The integral of samples along a dimension by the trapezoidal rule."""
+    """The integral of samples along a dimension by the trapezoidal rule.
+
+    Parameters
+    ----------
+    x : Tensor, optional
+        The positions of the samples; `dx` apart unless given.
+
+    Returns
+    -------
+    Tensor
+        The integrals, without the dimension.
+
+    Examples
+    --------
+    >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
+    tensor(4.)
+    """
     areas, axis = _areas(y, x, dx, dim)
     return np.sum(areas, axis)
 
 
 @operation("CumsumBackward0", method=False)
 def cumulative_trapezoid(y: Value, x: Value = None, *, dx: Number = None, dim: int = -1) -> Value:
-    """The integral so far of samples along a dimension by the trapezoidal rule."""
+    """The integral so far of samples along a dimension by the trapezoidal rule.
+
+    Parameters
+    ----------
+    x : Tensor, optional
+        The positions of the samples; `dx` apart unless given.
+
+    Returns
+    -------
+    Tensor
+        The integrals, one less along the dimension.
+
+    Examples
+    --------
+    >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
+    tensor([1.5000, 4.0000])
+    """
     areas, axis = _areas(y, x, dx, dim)
     return np.cumsum(areas, axis)
 

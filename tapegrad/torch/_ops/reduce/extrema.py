@@ -19,6 +19,7 @@ from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.fast import short_reading
 from tapegrad.torch._ops.index.checks import sparse_grid
+from tapegrad.torch._ops.sections import told
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import Dim, TensorLike
 from tapegrad.torch.return_types import aminmax as aminmax_type
@@ -69,10 +70,17 @@ def _declare_extreme(word: str, reduce: Function) -> None:
         require_elements(input, None if whole else dim, word)
         return reduce(input, axis=axes_of(dim, input.ndim), keepdims=keepdim)
 
-    compute.__doc__ = f"The {_WORDS[word]} element; elements that tie share the gradient."
+    compute.__doc__ = told(
+        f"The {_WORDS[word]} element; elements that tie share the gradient.",
+        f"{word}({_MATRIX}, 1)",
+        f"tensor({'[5., 4.]' if word == 'amax' else '[1., 2.]'})",
+        parameters="dim : int or sequence of ints, default ()\n"
+        "    The dimensions that are reduced; all if empty.",
+    )
     operation(f"{word.capitalize()}Backward0", name=word, settles=True)(compute)
 
 
+_MATRIX = "torch.tensor([[1.0, 5.0], [4.0, 2.0]])"
 _WORDS = {"amax": "largest", "amin": "smallest", "max": "largest", "min": "smallest"}
 _declare_extreme("amax", np.max)
 _declare_extreme("amin", np.min)
@@ -80,7 +88,25 @@ _declare_extreme("amin", np.min)
 
 @operation("AminmaxBackward0", settles=True)
 def aminmax(input: Value, *, dim: Dim = None, keepdim: bool = False) -> Any:
-    """The smallest and the largest element, as a named tuple (min, max)."""
+    """The smallest and the largest element, as a named tuple (min, max).
+
+    Parameters
+    ----------
+    dim : int, optional
+        The dimension that is reduced; all unless given.
+
+    Returns
+    -------
+    named tuple
+        The smallest elements `min`, and the largest `max`.
+
+    Examples
+    --------
+    >>> torch.aminmax(torch.tensor([3.0, 1.0, 2.0]))
+    torch.return_types.aminmax(
+    min=tensor(1.),
+    max=tensor(3.))
+    """
     require_ordered(input, "aminmax")
     require_elements(input, dim, "aminmax")
     axis = axes_of(dim, input.ndim)
@@ -137,9 +163,17 @@ def _declare_extremum(word: str, reduce: Function, locate: Function, pairwise: F
         keepdim = words.pop("keepdims", keepdim) if words else keepdim
         return of_dim(input, dim, keepdim, **words)
 
-    choose.__doc__ = (
-        f"The {_WORDS[word]} element of all; with `dim` a named tuple (values, indices) along it; "
-        "with another tensor elementwise."
+    largest = _WORDS[word]
+    choose.__doc__ = told(
+        f"The {largest} element of all, or along a dimension; or elementwise, of two tensors.",
+        f"{word}({_MATRIX}, 1).values",
+        f"tensor({'[5., 4.]' if word == 'max' else '[1., 2.]'})",
+        parameters="input : Tensor\n    The tensor.\n"
+        "dim : int or Tensor, optional\n"
+        "    The dimension that is reduced; or the other tensor, whose shape broadcasts.\n"
+        "**words : object\n    `other` by its name, `out`, and NumPy's words.",
+        returns=f"Tensor or named tuple\n    The {largest} element; with `dim` the elements "
+        "`values` and their positions `indices`.",
     )
     choose.__name__ = choose.__qualname__ = word
     register()(choose)
@@ -169,8 +203,13 @@ def _declare_place(word: str, locate: Function) -> None:
         places = locate(x, axis=axis)
         return np.expand_dims(places, axis) if keepdim else places
 
-    compute.__doc__ = (
-        f"Where the {_WORDS['a' + word[3:]]} element is, the first of those that tie."
+    compute.__doc__ = told(
+        f"Where the {_WORDS['a' + word[3:]]} element is, the first of those that tie.",
+        f"{word}({_MATRIX}, 1)",
+        f"tensor({'[1, 0]' if word == 'argmax' else '[0, 1]'})",
+        parameters="dim : int, optional\n"
+        "    The dimension that is reduced; the flat tensor unless given.",
+        returns="Tensor\n    Positions (int64), without the dimension that is reduced.",
     )
     operation(f"{word.capitalize()}Backward0", name=word)(compute)
 
@@ -198,7 +237,14 @@ def _declare_running(word: str, ufunc: np.ufunc) -> None:
         values = taken(array, places, axis)
         return pair(word, shaped(values, input.shape), shaped(places, input.shape))
 
-    compute.__doc__ = f"The {_WORDS[word[3:]]} element so far, and where it is."
+    compute.__doc__ = told(
+        f"The {_WORDS[word[3:]]} element so far, and where it is.",
+        f"{word}(torch.tensor([2.0, 1.0, 3.0]), 0).values",
+        f"tensor({'[2., 2., 3.]' if word == 'cummax' else '[2., 1., 1.]'})",
+        parameters="dim : int\n    The dimension, counted from either end.",
+        returns="named tuple\n    The elements `values`, and their positions `indices`, in the "
+        "shape of `input`.",
+    )
     label = f"{word.capitalize()}Backward0"
     general = operation(label, name=word)(compute)
     register(replaces=general)(short_reading(general, label, 0))

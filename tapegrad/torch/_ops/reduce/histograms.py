@@ -74,8 +74,30 @@ def histogram(
 ) -> Any:
     """Counts, or sums of weights, of the elements in bins, and the edges of these.
 
-    bins: their number, from the least to the greatest element or over `range`; or their edges.
-    density: divided by the sum and the widths. It has no derivative.
+    It has no derivative.
+
+    Parameters
+    ----------
+    input : Tensor
+        Floating numbers, of any shape.
+    bins : int or Tensor
+        The number of bins, or their edges in ascending order.
+    range : sequence of floats, optional
+        The outermost edges; the least and the greatest element unless given.
+    weight : Tensor, optional
+        The weight of each element, in the shape of `input`.
+
+    Returns
+    -------
+    named tuple
+        The counts or sums `hist` (n,), and the edges `bin_edges` (n + 1,).
+
+    Examples
+    --------
+    >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=2)
+    torch.return_types.histogram(
+    hist=tensor([2., 1.]),
+    bin_edges=tensor([1.0000, 1.5000, 2.0000]))
     """
     bounds = None if range is None else (float(range[0]), float(range[1]))
     given = None if weight is None else untraced(weight)
@@ -92,7 +114,30 @@ def histogramdd(
     weight: Value = None,
     density: bool = False,
 ) -> Any:
-    """Counts of points, with coordinates along the last dimension, in boxes; and the edges."""
+    """Counts of points, with coordinates along the last dimension, in boxes; and the edges.
+
+    Parameters
+    ----------
+    input : Tensor
+        Points (..., d), of a floating dtype.
+    bins : int, sequence of ints or sequence of Tensors
+        The number of bins, one for all or one a coordinate; or their edges.
+    range : sequence of floats, optional
+        The outermost edges of each coordinate, one after the other.
+    weight : Tensor, optional
+        The weight of each point.
+
+    Returns
+    -------
+    named tuple
+        The counts or sums `hist`, and the edges `bin_edges`, a tensor for each coordinate.
+
+    Examples
+    --------
+    >>> torch.histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
     x = untraced(input).reshape(-1, input.shape[-1])
     count = x.shape[1]
     sides = [bins] * count if isinstance(bins, int) else list(bins)
@@ -126,8 +171,34 @@ def segment_reduce(
 ) -> Value:
     """Consecutive segments along an axis reduced: "sum", "mean", "max", "min" or "prod".
 
-    lengths, offsets: of the segments; of several dimensions, the leading ones are those of data.
-    initial: what each reduction begins with; what an empty segment gives.
+    Parameters
+    ----------
+    data : Tensor
+        The elements, of a floating dtype.
+    reduce : str
+        How a segment becomes one element.
+    lengths : Tensor, optional
+        How long the segments are; several dimensions are the leading ones of `data`.
+    indices : Tensor, optional
+        PyTorch's parameter, which changes nothing.
+    offsets : Tensor, optional
+        Where the segments begin, and the last one ends.
+    axis : int, default 0
+        The axis.
+    unsafe : bool, default False
+        Whether the lengths are not checked.
+    initial : float, optional
+        What each reduction begins with; what an empty segment gives.
+
+    Returns
+    -------
+    Tensor
+        The reductions, one a segment along the axis.
+
+    Examples
+    --------
+    >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 3.0]), "sum", lengths=torch.tensor([2, 1]))
+    tensor([3., 3.])
     """
     if reduce not in _EMPTY:
         raise RuntimeError(f"segment_reduce(): unsupported reduction {reduce!r}")
@@ -219,7 +290,13 @@ def unique_dim(
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> Any:
-    """The distinct slices along a dimension, their places and their counts."""
+    """The distinct slices along a dimension, their places and their counts.
+
+    Returns
+    -------
+    tuple of Tensors
+        The slices, the positions in them, and the counts.
+    """
     values, inverse, counts = _unique(input, sorted, True, True, dim)
     return (
         values,
@@ -230,7 +307,27 @@ def unique_dim(
 
 @operation("NonzeroStaticBackward0")
 def nonzero_static(input: Value, *, size: int, fill_value: int = -1) -> Value:
-    """The coordinates of the first `size` elements that are not 0, then rows of `fill_value`."""
+    """The coordinates of the first `size` elements that are not 0, then rows of `fill_value`.
+
+    Parameters
+    ----------
+    size : int
+        The number of rows.
+    fill_value : int, default -1
+        What stands in rows that no element has.
+
+    Returns
+    -------
+    Tensor
+        Whole numbers (size, input.ndim).
+
+    Examples
+    --------
+    >>> torch.nonzero_static(torch.tensor([0, 3, 4]), size=3)
+    tensor([[ 1],
+            [ 2],
+            [-1]])
+    """
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     found = np.argwhere(untraced(input))[:size]
@@ -251,7 +348,25 @@ def _frexp(x: Value) -> Any:
 
 @operation("FrexpBackward0")
 def frexp(input: Value) -> Any:
-    """Mantissas from 0.5 to before 1, and exponents of 2."""
+    """Mantissas from 0.5 to before 1, and exponents of 2.
+
+    Parameters
+    ----------
+    input : Tensor
+        Floating numbers, of any shape.
+
+    Returns
+    -------
+    named tuple
+        The mantissas `mantissa`, and the exponents `exponent` (int32).
+
+    Examples
+    --------
+    >>> torch.frexp(torch.tensor([6.0, 0.5]))
+    torch.return_types.frexp(
+    mantissa=tensor([0.7500, 0.5000]),
+    exponent=tensor([3, 0], dtype=torch.int32))
+    """
     if input.dtype.kind != "f":
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     return return_types.frexp(*_frexp(input))

@@ -47,7 +47,23 @@ def vector_norm(
 ) -> Value:
     """The norm of all elements, or along dimensions: (sum of abs(x)**ord) ** (1/ord).
 
-    ord: inf and -inf give the largest and smallest absolute value, 0 counts what is not zero.
+    Parameters
+    ----------
+    x : Tensor
+        The elements, of a floating or complex dtype.
+    ord : number, default 2
+        The order; inf and -inf give the largest and smallest absolute value, 0 counts what is not
+        zero.
+
+    Returns
+    -------
+    Tensor
+        The norms, real, without the dimensions that are reduced.
+
+    Examples
+    --------
+    >>> torch.linalg.vector_norm(torch.tensor([3.0, -4.0]), 1)
+    tensor(7.)
     """
     return _vector_norm(_typed("linalg.vector_norm", x, dtype), ord, dim, keepdim)
 
@@ -77,7 +93,22 @@ def _matrix_norm(A: Value, ord: Any, dim: Dim, keepdim: bool) -> Value:
 def matrix_norm(
     A: Value, ord: Any = "fro", dim: Dim = (-2, -1), keepdim: bool = False, *, dtype: DType = None
 ) -> Value:
-    """The norm of matrices: ord "fro", "nuc", inf, -inf, 1, -1, 2 or -2."""
+    """The norm of matrices: ord "fro", "nuc", inf, -inf, 1, -1, 2 or -2.
+
+    Parameters
+    ----------
+    A : Tensor
+        Matrices, of a floating or complex dtype.
+    ord : number or str, default 'fro'
+        The norm: of all elements, of singular values, of sums of columns or rows.
+    dim : sequence of ints, default (-2, -1)
+        The two dimensions of the matrices.
+
+    Examples
+    --------
+    >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(5.)
+    """
     return _matrix_norm(_typed("linalg.matrix_norm", A, dtype), ord, dim, keepdim)
 
 
@@ -110,13 +141,42 @@ def _any_norm(x: Value, ord: Any, dim: Dim, keepdim: bool) -> Value:
 def norm(
     A: Value, ord: Any = None, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None
 ) -> Value:
-    """The norm of matrices where ord is given for two dimensions, else of vectors."""
+    """The norm of matrices where ord is given for two dimensions, else of vectors.
+
+    Parameters
+    ----------
+    A : Tensor
+        The elements, of a floating or complex dtype.
+    ord : number or str, optional
+        The order; the root of the sum of squares of all elements unless given.
+
+    Examples
+    --------
+    >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
     return _any_norm(_typed("linalg.vector_norm", A, dtype), ord, dim, keepdim)
 
 
 @private("SqueezeBackward1", name="linalg_cond")
 def cond(A: Value, p: Number = None) -> Value:
-    """The condition number: a norm of a matrix times that of its inverse."""
+    """The condition number: a norm of a matrix times that of its inverse.
+
+    Parameters
+    ----------
+    p : number or str, optional
+        The order of the norm, as of `matrix_norm`; 2 unless given.
+
+    Returns
+    -------
+    Tensor
+        A number for each matrix.
+
+    Examples
+    --------
+    >>> torch.linalg.cond(torch.diag(torch.tensor([1.0, 4.0])))
+    tensor(4.)
+    """
     require_two_dimensions(A, "linalg.cond: The input tensor must have at least 2 dimensions.")
     require_inexact("linalg.svd", A)
     return np.linalg.cond(A, p)
@@ -126,7 +186,29 @@ def cond(A: Value, p: Number = None) -> Value:
 def matrix_rank(
     A: Value, tol: Value = None, hermitian: bool = False, *, atol: Value = None, rtol: Value = None
 ) -> Value:
-    """How many singular values are above max(atol, rtol times the largest)."""
+    """How many singular values are above max(atol, rtol times the largest).
+
+    Parameters
+    ----------
+    A : Tensor
+        Matrices (..., n, m).
+    tol : float or Tensor, optional
+        The older name of `atol`.
+    atol : float or Tensor, optional
+        The absolute threshold; 0 unless given.
+    rtol : float or Tensor, optional
+        The relative threshold; without `atol` max(n, m) times the machine epsilon unless given.
+
+    Returns
+    -------
+    Tensor
+        Whole numbers (...).
+
+    Examples
+    --------
+    >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 2.0], [2.0, 4.0]]))
+    tensor(1)
+    """
     require_two_dimensions(
         A,
         "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.",

@@ -83,7 +83,25 @@ def _label_of_sort(input: TensorLike, *rest: Any, **words: Any) -> str:
 
 @operation(_label_of_sort)
 def sort(input: Value, dim: int = -1, descending: bool = False, stable: bool | None = None) -> Any:
-    """The elements in order along a dimension, and where they were: (values, indices)."""
+    """The elements in order along a dimension, and where they were: (values, indices).
+
+    Parameters
+    ----------
+    stable : bool, optional
+        Whether equal elements keep their order; they always do.
+
+    Returns
+    -------
+    named tuple
+        The elements `values`, and their positions `indices`, in the shape of `input`.
+
+    Examples
+    --------
+    >>> torch.sort(torch.tensor([3.0, 1.0, 2.0]))
+    torch.return_types.sort(
+    values=tensor([1., 2., 3.]),
+    indices=tensor([1, 2, 0]))
+    """
     return _sorted("sort", input, dim, descending)
 
 
@@ -98,19 +116,61 @@ def _sort(input: Tensor, *args: Any, **words: Any) -> Any:
 
 @operation("SortBackward0")
 def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """Where the elements in order along a dimension are."""
+    """Where the elements in order along a dimension are.
+
+    Returns
+    -------
+    Tensor
+        Positions (int64), in the shape of `input`.
+
+    Examples
+    --------
+    >>> torch.argsort(torch.tensor([3.0, 1.0, 2.0]))
+    tensor([1, 2, 0])
+    """
     return _sorted("sort", untraced(input), dim, descending).indices
 
 
 @operation("SortBackward0")
 def msort(input: Value) -> Any:
-    """The elements in order along the first dimension."""
+    """The elements in order along the first dimension.
+
+    Returns
+    -------
+    Tensor
+        The elements, in the shape of `input`.
+
+    Examples
+    --------
+    >>> torch.msort(torch.tensor([3.0, 1.0, 2.0]))
+    tensor([1., 2., 3.])
+    """
     return _sorted("sort", input, 0, False).values
 
 
 @operation("TopkBackward0")
 def topk(input: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest (or smallest) elements along a dimension in order, and where they are."""
+    """The k largest (or smallest) elements along a dimension in order, and where they are.
+
+    Parameters
+    ----------
+    k : int
+        How many.
+    largest : bool, default True
+        Whether the largest are meant, else the smallest.
+
+    Returns
+    -------
+    named tuple
+        The elements `values`, and their positions `indices`, with k along the dimension.
+
+    Examples
+    --------
+    >>> torch.topk(torch.tensor([3.0, 1.0, 2.0]), 2)
+    torch.return_types.topk(
+    values=tensor([3., 2.]),
+    indices=tensor([0, 2]))
+    """
     if isinstance(dim, bool):
         raise TypeError("topk(): argument 'dim' must be int, not bool")
     array, axis = along_one(input, dim)
@@ -151,7 +211,31 @@ def searchsorted(
     side: str | None = None,
     sorter: Value = None,
 ) -> Value:
-    """Where values would have to be put into a sorted sequence, row by row."""
+    """Where values would have to be put into a sorted sequence, row by row.
+
+    Parameters
+    ----------
+    sorted_sequence : Tensor
+        The sequences (..., n), each in ascending order along the last dimension.
+    input : Tensor or number
+        The values (..., m).
+    right : bool, default False
+        Whether a value goes behind those that equal it.
+    side : str, optional
+        "left" or "right", another word for `right`.
+    sorter : Tensor, optional
+        Positions that bring each sequence into ascending order.
+
+    Returns
+    -------
+    Tensor
+        Whole numbers, in the shape of `input`.
+
+    Examples
+    --------
+    >>> torch.searchsorted(torch.tensor([1.0, 3.0, 5.0]), torch.tensor([2.0, 5.0]))
+    tensor([1, 2])
+    """
     if side not in (None, "left", "right"):
         raise RuntimeError(
             f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
@@ -172,7 +256,25 @@ def searchsorted(
 def bucketize(
     input: Value, boundaries: Value, *, out_int32: bool = False, right: bool = False
 ) -> Value:
-    """The number of the bucket between sorted boundaries in which each value is."""
+    """The number of the bucket between sorted boundaries in which each value is.
+
+    Parameters
+    ----------
+    input : Tensor or number
+        The values.
+    boundaries : Tensor
+        The boundaries, in ascending order.
+
+    Returns
+    -------
+    Tensor
+        Whole numbers, in the shape of `input`.
+
+    Examples
+    --------
+    >>> torch.bucketize(torch.tensor([0.5, 2.0, 9.0]), torch.tensor([1.0, 2.0, 3.0]))
+    tensor([0, 1, 3])
+    """
     values, sequence = promoted(untraced(input), untraced(boundaries))
     found = np.asarray(np.searchsorted(sequence, values, "right" if right else "left"))
     return found.astype(np.int32 if out_int32 else np.int64)

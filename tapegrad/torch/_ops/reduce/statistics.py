@@ -20,6 +20,7 @@ from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating
 from tapegrad.torch._ops.fast import short_reading
 from tapegrad.torch._ops.reduce.extrema import taken, taken_one
+from tapegrad.torch._ops.sections import told
 from tapegrad.torch._rules.declare import Declared, general
 from tapegrad.torch._types import Dim, TensorLike
 from tapegrad.torch.return_types import pair
@@ -77,8 +78,14 @@ def _declare_median(word: str, skip_nan: bool) -> None:
         places = _middle(np.moveaxis(untraced(array), axis, -1), skip_nan)
         return pair(word, *taken_one(array, places, axis, keepdim and input.ndim > 0))
 
-    compute.__doc__ = (
-        "The median, of two middle elements the lower; with `dim` a named tuple (values, indices)."
+    which = " of the elements that are not NaN" if skip_nan else ""
+    compute.__doc__ = told(
+        f"The median{which}, of two middle ones the lower.",
+        f"{word}(torch.tensor([3.0, torch.nan, 2.0]))",
+        f"tensor({'2.' if skip_nan else 'nan'})",
+        parameters="dim : int, optional\n    The dimension that is reduced; all unless given.",
+        returns="Tensor or named tuple\n"
+        "    The median; with `dim` the elements `values` and their positions `indices`.",
     )
     general = operation(name_of, name=word)(compute)
     register(replaces=general)(short_reading(general, f"{label}Backward1", 0, None))
@@ -90,7 +97,25 @@ _declare_median("nanmedian", skip_nan=True)
 
 @operation("KthvalueBackward0")
 def kthvalue(input: Value, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The k-th smallest element along a dimension, and where it is."""
+    """The k-th smallest element along a dimension, and where it is.
+
+    Parameters
+    ----------
+    k : int
+        The rank, counted from 1.
+
+    Returns
+    -------
+    named tuple
+        The elements `values`, and their positions `indices`.
+
+    Examples
+    --------
+    >>> torch.kthvalue(torch.tensor([3.0, 1.0, 2.0]), 2)
+    torch.return_types.kthvalue(
+    values=tensor(2.),
+    indices=tensor(2))
+    """
     array, axis = along_one(input, dim)
     if not 1 <= k <= array.shape[axis]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
@@ -104,7 +129,20 @@ register(replaces=kthvalue)(short_reading(kthvalue, "KthvalueBackward0", 1))
 
 @operation("ModeBackward0")
 def mode(input: Value, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent element along a dimension, the smallest of such, and its last place."""
+    """The most frequent element along a dimension, the smallest of such, and its last place.
+
+    Returns
+    -------
+    named tuple
+        The elements `values`, and their positions `indices`.
+
+    Examples
+    --------
+    >>> torch.mode(torch.tensor([1, 2, 2, 3]))
+    torch.return_types.mode(
+    values=tensor(2),
+    indices=tensor(2))
+    """
     array, axis = along_one(input, dim)
     rows = np.moveaxis(untraced(array), axis, -1)
     if not rows.shape[-1]:
@@ -208,7 +246,18 @@ def _declare_quantile(word: str, skip_nan: bool) -> None:
     ) -> Value:
         return _quantile(input, q, dim, keepdim, interpolation, word, skip_nan)
 
-    compute.__doc__ = "The elements of rank q * (n - 1), interpolated; q from 0 to 1."
+    which = "n elements that are not NaN" if skip_nan else "n elements"
+    compute.__doc__ = told(
+        f"Those of {which} whose rank is q * (n - 1), interpolated; q from 0 to 1.",
+        f"{word}(torch.tensor([1.0, 2.0, 4.0, torch.nan]), 0.5)",
+        f"tensor({'2.' if skip_nan else 'nan'})",
+        parameters="q : float or Tensor\n    One rank, or a vector of them.\n"
+        "dim : int, optional\n"
+        "    The dimension that is reduced; the flat tensor unless given.\n"
+        "interpolation : str, default 'linear'\n"
+        '    Between two elements: "linear", "lower", "higher", "midpoint" or "nearest".',
+        returns="Tensor\n    The elements; of a vector `q` along a first dimension.",
+    )
     operation("SqueezeBackward4", name=word)(compute)
 
 
@@ -221,7 +270,29 @@ _declare_quantile("nanquantile", skip_nan=True)
 
 @operation("HistcBackward0")
 def histc(input: Value, bins: int = 100, min: float = 0, max: float = 0) -> Value:
-    """Counts in bins of equal width from min to max; where these are equal, of the data."""
+    """Counts in bins of equal width from min to max; where these are equal, of the data.
+
+    Parameters
+    ----------
+    input : Tensor
+        Real numbers, of any shape.
+    bins : int, default 100
+        The number of bins.
+    min : float, default 0
+        The lower end.
+    max : float, default 0
+        The upper end.
+
+    Returns
+    -------
+    Tensor
+        The counts (bins,), in the dtype of `input`.
+
+    Examples
+    --------
+    >>> torch.histc(torch.tensor([1.0, 2.0, 2.5, 4.0]), 3)
+    tensor([1., 2., 1.])
+    """
     x = untraced(input)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
@@ -238,7 +309,27 @@ def histc(input: Value, bins: int = 100, min: float = 0, max: float = 0) -> Valu
 
 @operation("BincountBackward0")
 def bincount(input: Value, weights: Value = None, minlength: int = 0) -> Value:
-    """How often each number from 0 on occurs, or the sum of its weights."""
+    """How often each number from 0 on occurs, or the sum of its weights.
+
+    Parameters
+    ----------
+    input : Tensor
+        A vector of whole numbers, none negative.
+    weights : Tensor, optional
+        The weight of each number.
+    minlength : int, default 0
+        The least length of the result.
+
+    Returns
+    -------
+    Tensor
+        A vector: int64, or with weights in their dtype or float64.
+
+    Examples
+    --------
+    >>> torch.bincount(torch.tensor([0, 2, 2]))
+    tensor([1, 0, 2])
+    """
     x = untraced(input)
     if x.ndim != 1 or x.dtype.kind not in "ui" or (x.size and x.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
@@ -255,7 +346,23 @@ def _unique(
     return_counts: bool = False,
     dim: Dim = None,
 ) -> Value:
-    """The distinct elements in order, or slices along `dim`; their places; their counts."""
+    """The distinct elements in order, or slices along `dim`; their places; their counts.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The dimension whose slices are compared; the flat tensor unless given.
+
+    Returns
+    -------
+    Tensor or tuple of Tensors
+        The elements; then the positions in them, and the counts, where asked for.
+
+    Examples
+    --------
+    >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
     axis = None if dim is None else wrapped(dim, input.ndim)
     x = untraced(input)
     _, first, inverse, counts = np.unique(
@@ -281,7 +388,23 @@ def _with_asked(
 def _unique_consecutive(
     input: Value, return_inverse: bool = False, return_counts: bool = False, dim: Dim = None
 ) -> Value:
-    """The elements, or slices along `dim`, that differ from the one before."""
+    """The elements, or slices along `dim`, that differ from the one before.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The dimension whose slices are compared; the flat tensor unless given.
+
+    Returns
+    -------
+    Tensor or tuple of Tensors
+        The elements; then the positions in them, and the counts, where asked for.
+
+    Examples
+    --------
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
     flat = np.reshape(input, -1) if dim is None else input
     axis = 0 if dim is None else wrapped(dim, input.ndim)
     x = np.moveaxis(untraced(flat), axis, 0)
@@ -310,7 +433,30 @@ unique_consecutive = operation("UniqueConsecutiveBackward0", name="unique_consec
 def cov(
     input: Value, *, correction: int = 1, fweights: Value = None, aweights: Value = None
 ) -> Value:
-    """The covariances of variables in rows over observations in columns."""
+    """The covariances of variables in rows over observations in columns.
+
+    Parameters
+    ----------
+    input : Tensor
+        A matrix (variables, observations), or a vector of observations.
+    correction : int, default 1
+        What the divisor is less than the number of observations.
+    fweights : Tensor, optional
+        How often each observation counts: whole numbers.
+    aweights : Tensor, optional
+        The weight of each observation: not negative.
+
+    Returns
+    -------
+    Tensor
+        (variables, variables), of a vector one number.
+
+    Examples
+    --------
+    >>> torch.cov(torch.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
     if input.ndim > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with "
@@ -322,7 +468,24 @@ def cov(
 
 @operation("ClampBackward1")
 def corrcoef(input: Value) -> Value:
-    """The correlation coefficients of variables in rows over observations in columns."""
+    """The correlation coefficients of variables in rows over observations in columns.
+
+    Parameters
+    ----------
+    input : Tensor
+        A matrix (variables, observations), or a vector of observations.
+
+    Returns
+    -------
+    Tensor
+        (variables, variables), of a vector one number.
+
+    Examples
+    --------
+    >>> torch.corrcoef(torch.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
     if input.ndim > 2:
         raise RuntimeError("corrcoef(): expected input to have two or fewer dimensions")
     x = floating(input)

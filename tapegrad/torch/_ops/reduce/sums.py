@@ -22,6 +22,7 @@ from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
 from tapegrad.torch._ops.fast import is_short, logged
+from tapegrad.torch._ops.sections import told
 from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.declare import elementwise, general
 from tapegrad.torch._rules.parts import add_up, highest
@@ -64,7 +65,11 @@ def counted(array: Value, dtype: DType) -> Value:
 
 @operation(_label_by_dim("Sum"), name="sum", settles=True)
 def _sum(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
-    """The sum of all elements, or along dimensions; of integers and booleans as int64."""
+    """The sum of all elements, or along dimensions; of integers and booleans as int64.
+
+    >>> torch.sum(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 1)
+    tensor([3., 7.])
+    """
     axis = axes_of(dim, input.ndim)
     if dtype is None and input.dtype == np.float16:  # its sums soon overflow
         return np.sum(input, axis, np.float32, keepdims=keepdim).astype(np.float16)
@@ -100,7 +105,11 @@ sum = register(replaces=_sum)(settling(_short_sum, _sum.trace))  # type: ignore[
 
 @operation("NansumBackward0")
 def nansum(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
-    """The sum of the elements that are not NaN."""
+    """The sum of the elements that are not NaN.
+
+    >>> torch.nansum(torch.tensor([1.0, torch.nan, 3.0]))
+    tensor(4.)
+    """
     array = counted(input, dtype)
     axis = axes_of(dim, input.ndim)
     if array.dtype.kind != "f":
@@ -125,7 +134,18 @@ def _count(array: Value, axis: Axis) -> int:
 
 @operation(_label_by_dim("Mean"), name="mean", settles=True)
 def _mean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
-    """The mean of all elements, or along dimensions; RuntimeError for integers without dtype=."""
+    """The mean of all elements, or along dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        For whole numbers and bools, unless a dtype is given.
+
+    Examples
+    --------
+    >>> torch.mean(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 0)
+    tensor([2., 3.])
+    """
     array = input if dtype is None else cast(input, as_numpy(dtype))
     require_inexact(array, "mean")
     axis = axes_of(dim, array.ndim)
@@ -161,7 +181,11 @@ mean = register(replaces=_mean)(settling(_short_mean, _mean.trace))  # type: ign
 
 @operation("DivBackward0")
 def nanmean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
-    """The mean of the elements that are not NaN."""
+    """The mean of the elements that are not NaN.
+
+    >>> torch.nanmean(torch.tensor([1.0, torch.nan, 3.0]))
+    tensor(2.)
+    """
     array = input if dtype is None else cast(input, as_numpy(dtype))
     require_inexact(array, "nanmean")
     axis = axes_of(dim, array.ndim)
@@ -171,7 +195,18 @@ def nanmean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DTyp
 
 @operation(_label_by_dim("Prod"), name="prod", settles=True)
 def _prod(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
-    """The product of all elements, or along a dimension."""
+    """The product of all elements, or along a dimension.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The dimension that is reduced; all unless given.
+
+    Examples
+    --------
+    >>> torch.prod(torch.tensor([2.0, 3.0, 4.0]))
+    tensor(24.)
+    """
     array = counted(input, dtype)
     return np.prod(array, axis=axes_of(dim, array.ndim), keepdims=keepdim)
 
@@ -206,7 +241,8 @@ def _corrected(dim: Dim, unbiased: bool | None, correction: Number) -> tuple[Dim
     return dim, correction
 
 
-_SPREAD = """The {0} of all elements, or along dimensions; correction=1 divides by n - 1."""
+_SPREAD = "The {} of all elements, or along dimensions; correction=1 divides by n - 1."
+_ONE_TO_FIVE = "(torch.tensor([1.0, 3.0, 5.0]))"
 
 
 def _declare_spread(word: str, label: str, root: bool) -> None:
@@ -236,8 +272,14 @@ def _declare_spread(word: str, label: str, root: bool) -> None:
         center = np.sum(input, axis, keepdims=keepdim) / input.dtype.type(count)
         return found, center
 
-    compute.__doc__ = _SPREAD.format("standard deviation" if root else "variance")
-    compute_both.__doc__ = f"`{word}` and the mean, as a tuple."
+    what, result = ("standard deviation", "2.") if root else ("variance", "4.")
+    compute.__doc__ = told(_SPREAD.format(what), f"{word}{_ONE_TO_FIVE}", f"tensor({result})")
+    compute_both.__doc__ = told(
+        f"`{word}` and the mean, as a tuple.",
+        f"{word}_mean{_ONE_TO_FIVE}",
+        f"(tensor({result}), tensor(3.))",
+        returns=f"tuple of Tensors\n    The {what}s and the means.",
+    )
     operation(f"{label}Backward0", name=word, settles=True)(compute)
     operation(f"{label}MeanBackward0", name=f"{word}_mean", method=False)(compute_both)
 
@@ -261,21 +303,54 @@ def _exact_axes(dim: Dim, ndim: int) -> Axis:
 
 @operation("AllBackward0", name="all")
 def _all(input: Value, dim: Dim = None, keepdim: bool = False) -> Value:
-    """Whether all elements are true, of everything or along dimensions."""
+    """Whether all elements are true, of everything or along dimensions.
+
+    Returns
+    -------
+    Tensor
+        Truth values (uint8 for uint8), without the dimensions that are reduced.
+
+    Examples
+    --------
+    >>> torch.all(torch.tensor([[True, False], [True, True]]), dim=1)
+    tensor([False,  True])
+    """
     x = untraced(input)
     return _truth(x, np.all(x, axis=_exact_axes(dim, x.ndim), keepdims=keepdim))
 
 
 @operation("AnyBackward0", name="any")
 def _any(input: Value, dim: Dim = None, keepdim: bool = False) -> Value:
-    """Whether any element is true, of everything or along dimensions."""
+    """Whether any element is true, of everything or along dimensions.
+
+    Returns
+    -------
+    Tensor
+        Truth values (uint8 for uint8), without the dimensions that are reduced.
+
+    Examples
+    --------
+    >>> torch.any(torch.tensor([[True, False], [False, False]]), dim=1)
+    tensor([ True, False])
+    """
     x = untraced(input)
     return _truth(x, np.any(x, axis=_exact_axes(dim, x.ndim), keepdims=keepdim))
 
 
 @operation("CountNonzeroBackward0")
 def count_nonzero(input: Value, dim: Dim = None) -> Value:
-    """How many elements are not zero."""
+    """How many elements are not zero.
+
+    Returns
+    -------
+    Tensor
+        Whole numbers (int64), without the dimensions that are reduced.
+
+    Examples
+    --------
+    >>> torch.count_nonzero(torch.tensor([[0, 1], [2, 3]]), 1)
+    tensor([1, 2])
+    """
     x = untraced(input)
     return np.sum(x != 0, axis=axes_of(dim, x.ndim))
 
@@ -386,7 +461,18 @@ def norm(
     keepdim: bool = False,
     dtype: DType = None,
 ) -> Value:
-    """The p-norm of all elements or along dimensions; p="nuc": of matrices' singular values."""
+    """The p-norm of all elements or along dimensions; p="nuc": of matrices' singular values.
+
+    Parameters
+    ----------
+    p : number or str, default 'fro'
+        The order: a number, "fro" (as 2) or "nuc".
+
+    Examples
+    --------
+    >>> torch.norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
     array = input if dtype is None else _widened(input, as_numpy(dtype))
     if array.dtype.kind not in "fc":
         raise RuntimeError(
@@ -401,14 +487,51 @@ def norm(
 
 @operation("DistBackward0", settles=True)
 def dist(input: Value, other: Value, p: Number = 2) -> Value:
-    """The p-norm of a difference."""
+    """The p-norm of a difference.
+
+    Parameters
+    ----------
+    other : Tensor or number
+        What is subtracted; the shapes broadcast.
+
+    Returns
+    -------
+    Tensor
+        One number.
+
+    Examples
+    --------
+    >>> torch.dist(torch.tensor([0.0, 0.0]), torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
     x, y = promoted(input, other)
     return vector_norm(np.subtract(x, y), p, None, False)
 
 
 @operation("RenormBackward0", inplace=True)
 def renorm(input: Value, p: float, dim: int, maxnorm: float) -> Value:
-    """Each slice along a dimension, made smaller where its p-norm is larger than maxnorm."""
+    """Each slice along a dimension, made smaller where its p-norm is larger than maxnorm.
+
+    Parameters
+    ----------
+    p : float
+        The order of the norm, greater than 0.
+    dim : int
+        The dimension whose slices are looked at.
+    maxnorm : float
+        The largest norm that a slice may have.
+
+    Returns
+    -------
+    Tensor
+        A tensor in the shape of `input`.
+
+    Examples
+    --------
+    >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
     kept = wrapped(dim, input.ndim)
     axes = tuple(i for i in range(input.ndim) if i != kept)
     norms = vector_norm(input, p, axes, True)
@@ -477,7 +600,18 @@ def _logsumexp(x: Value, axis: Axis, keepdims: bool) -> Value:
 
 @operation("LogsumexpBackward0", settles=True)
 def logsumexp(input: Value, dim: Dim, keepdim: bool = False) -> Value:
-    """log(sum(exp(x))) along dimensions, without overflow."""
+    """`log(sum(exp(x)))` along dimensions, without overflow.
+
+    Parameters
+    ----------
+    dim : int or sequence of ints
+        The dimensions that are reduced.
+
+    Examples
+    --------
+    >>> torch.logsumexp(torch.tensor([1.0, 2.0, 3.0]), 0)
+    tensor(3.4076)
+    """
     array = floating(input)
     if not array.ndim:
         wrapped = axes_of(dim, 0)

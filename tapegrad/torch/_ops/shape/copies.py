@@ -34,6 +34,53 @@ _VIEWS = {
 }
 
 
+_COPY = """\
+A copy of what `{view}` returns a view of.
+
+Parameters
+----------
+input : Tensor
+    The tensor.
+*args : object
+    The arguments of `{view}` after the first.
+out : Tensor or tuple of Tensors, optional
+    Where the result is written; it must not require grad.
+**words : object
+    Arguments of `{view}` by name.
+
+Returns
+-------
+Tensor or tuple of Tensors
+    Memory of its own.
+
+Examples
+--------
+>>> torch.{word}({example}
+"""
+_MATRIX = "torch.tensor([[1, 2], [3, 4]])"
+_FLAT = "torch.arange(4)"
+# The arguments of an example of each, and what it prints.
+_EXAMPLES = {
+    "as_strided": f"{_FLAT}, (2,), (2,))\ntensor([0, 2])",
+    "diagonal": f"{_MATRIX})\ntensor([1, 4])",
+    "expand": "torch.tensor([1, 2]), (2, 2))\ntensor([[1, 2],\n        [1, 2]])",
+    "permute": f"{_MATRIX}, (1, 0))\ntensor([[1, 3],\n        [2, 4]])",
+    "select": f"{_MATRIX}, 0, 1)\ntensor([3, 4])",
+    "split": f"{_FLAT}, 2)\n(tensor([0, 1]), tensor([2, 3]))",
+    "split_with_sizes": f"{_FLAT}, (1, 3))\n(tensor([0]), tensor([1, 2, 3]))",
+    "squeeze": "torch.tensor([[1, 2]]))\ntensor([1, 2])",
+    "t": f"{_MATRIX})\ntensor([[1, 3],\n        [2, 4]])",
+    "transpose": f"{_MATRIX}, 0, 1)\ntensor([[1, 3],\n        [2, 4]])",
+    "unbind": f"{_MATRIX})\n(tensor([1, 2]), tensor([3, 4]))",
+    "unfold": f"{_FLAT}, 0, 2, 2)\ntensor([[0, 1],\n        [2, 3]])",
+    "unsqueeze": "torch.tensor([1, 2]), 0)\ntensor([[1, 2]])",
+    "view_as_complex": "torch.tensor([1.0, 2.0]))\ntensor(1.+2.j)",
+    "view_as_real": "torch.tensor(1 + 2j))\ntensor([1., 2.])",
+    "view": f"{_FLAT}, (2, 2))\ntensor([[0, 1],\n        [2, 3]])",
+    "detach": "torch.tensor([1, 2]))\ntensor([1, 2])",
+}
+
+
 def _declare_copy(word: str, view: str) -> None:
     def call(input: Tensor, *args: Any, out: Any = None, **words: Any) -> Any:
         taken = (
@@ -48,7 +95,7 @@ def _declare_copy(word: str, view: str) -> None:
         return made if out is None else deliver(out, made)
 
     call.__name__ = call.__qualname__ = word
-    call.__doc__ = f"A copy of what `{view}` returns a view of."
+    call.__doc__ = _COPY.format(view=view, word=word, example=_EXAMPLES[view])
     register(word, method=False)(call)
 
 
@@ -66,7 +113,11 @@ for _word, _view in _VIEWS.items():
 
 @register(method=False)
 def alias_copy(input: Tensor) -> Tensor:
-    """A copy of a tensor."""
+    """A copy of a tensor.
+
+    >>> torch.alias_copy(torch.tensor([1, 2]))
+    tensor([1, 2])
+    """
     made = input.clone()
     if made.node is not None:
         made.node.__class__ = node_class("AliasBackward0_copy")
@@ -77,14 +128,45 @@ def alias_copy(input: Tensor) -> Tensor:
 def slice_copy(
     input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """A copy of the elements from start to before end along a dimension."""
+    """A copy of the elements from start to before end along a dimension.
+
+    Parameters
+    ----------
+    start : int, optional
+        The first position; the first of all unless given.
+    end : int, optional
+        Where to stop, not included; after the last position unless given.
+
+    Examples
+    --------
+    >>> torch.slice_copy(torch.arange(6), 0, 1, 5, 2)
+    tensor([1, 3])
+    """
     lead = (slice(None),) * (dim % input.ndim)
     return _named(input[(*lead, slice(start, end, step))], "slice")
 
 
 @register()
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """A copy of what `narrow` returns a view of."""
+    """A copy of what `narrow` returns a view of.
+
+    Parameters
+    ----------
+    dim : int
+        The dimension, counted from either end.
+    start : int
+        The first position.
+
+    Returns
+    -------
+    Tensor
+        A copy.
+
+    Examples
+    --------
+    >>> torch.narrow_copy(torch.arange(5), 0, 1, 3)
+    tensor([1, 2, 3])
+    """
     made: Tensor = OPERATIONS["narrow"](input, dim, start, length).clone()
     if made.node is not None:
         made.node.__class__ = node_class("NarrowCopyBackward0")
@@ -98,7 +180,24 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 def as_strided_(
     input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None
 ) -> Tensor:
-    """Give this tensor other sizes, strides and offset over its memory, if it has no grad."""
+    """Give this tensor other sizes, strides and offset over its memory, if it has no grad.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor requires grad.
+
+    Examples
+    --------
+    >>> torch.arange(6).as_strided_((2, 2), (3, 1))
+    tensor([[0, 1],
+            [3, 4]])
+    """
     if input.node is not None:
         raise RuntimeError(
             "as_strided_: expected a tensor that does not require grad; as_strided has gradients"
@@ -111,7 +210,18 @@ def as_strided_(
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None
 ) -> Tensor:
-    """A copy of the tensor, in which `src` is written to what `as_strided` would show."""
+    """A copy of the tensor, in which `src` is written to what `as_strided` would show.
+
+    Parameters
+    ----------
+    src : Tensor
+        What is written, of the shape `size`.
+
+    Examples
+    --------
+    >>> torch.as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (2,))
+    tensor([1., 0., 1., 0.])
+    """
     made = input.clone()
     shown = as_strided(made, size, stride, storage_offset)
     if shown.shape != src.shape:
@@ -127,7 +237,20 @@ def as_strided_scatter(
 
 @creation
 def empty_permuted(size: Sizes, physical_layout: Sizes, *, dtype: np.dtype[Any] | None) -> Value:
-    """An empty tensor whose dimensions lie in memory in the order of `physical_layout`."""
+    """An empty tensor whose dimensions lie in memory in the order of `physical_layout`.
+
+    Parameters
+    ----------
+    size : sequence of ints
+        The shape.
+    physical_layout : sequence of ints
+        The dimensions in the order in which they lie in memory, the outermost first.
+
+    Examples
+    --------
+    >>> torch.empty_permuted((2, 3), (1, 0)).stride()
+    (1, 2)
+    """
     shape: tuple[int, ...] = shape_of("empty_permuted", (size,))
     order = [int(place) for place in physical_layout]
     if sorted(order) != list(range(len(shape))):
@@ -143,7 +266,17 @@ def empty_permuted(size: Sizes, physical_layout: Sizes, *, dtype: np.dtype[Any] 
 def new_empty_strided(
     self: Tensor, size: Sizes, stride: Sizes, *, dtype: Any = None, **options: Any
 ) -> Tensor:
-    """`empty_strided` with this tensor's dtype."""
+    """`empty_strided` with this tensor's dtype.
+
+    Parameters
+    ----------
+    size : sequence of ints
+        The shape.
+    dtype : dtype, optional
+        The dtype; that of this tensor unless given.
+    **options : object
+        As of `zeros`: device, layout, pin_memory, requires_grad.
+    """
     made: Tensor = OPERATIONS["empty_strided"](
         size, stride, dtype=self.dtype if dtype is None else dtype, **options
     )
@@ -153,7 +286,23 @@ def new_empty_strided(
 def _range(
     start: Number = 0, end: Number = None, step: Number = 1, *, dtype: np.dtype[Any] | None
 ) -> Value:
-    """Numbers from start to end, both included: an older form of `arange`."""
+    """Numbers from start to end, both included: an older form of `arange`.
+
+    Parameters
+    ----------
+    start : number, default 0
+        The first number.
+    end : number, optional
+        The last number, included if a step reaches it.
+    step : number, default 1
+        The distance of neighbours.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.range(0, 2, 0.5)
+    tensor([0.0000, 0.5000, 1.0000, 1.5000, 2.0000])
+    """
     if end is None:
         start, end = 0, start
     if step == 0:
@@ -178,7 +327,18 @@ def _filled(x: Value, value: Value) -> Value:
 
 @operation(lambda input, value: f"FillBackward{int(isinstance(value, Tensor))}", method=False)
 def fill(input: Value, value: Value) -> Value:
-    """A tensor of the same shape and dtype with one value."""
+    """A tensor of the same shape and dtype with one value.
+
+    Parameters
+    ----------
+    value : Tensor or number
+        The number, or a tensor of no dimensions.
+
+    Examples
+    --------
+    >>> torch.fill(torch.zeros(2), 3.0)
+    tensor([3., 3.])
+    """
     if hasattr(value, "shape") and value.shape:
         raise RuntimeError(
             "fill_ only supports 0-dimension value tensor but got tensor with "
@@ -197,8 +357,52 @@ def slice_inverse(
     end: int | None = None,
     step: int = 1,
 ) -> Tensor:
-    """The tensor of which `input` is a slice: `src`."""
+    """The tensor of which `input` is a slice: `src`.
+
+    Parameters
+    ----------
+    input : Tensor
+        The slice, of which nothing but the shape is looked at.
+    src : Tensor
+        The tensor that it is a slice of.
+    start : int, optional
+        Where the slice begins.
+    end : int, optional
+        Where it stops.
+    step : int, default 1
+        Its steps.
+
+    Returns
+    -------
+    Tensor
+        A view of `src`.
+
+    Examples
+    --------
+    >>> torch.slice_inverse(torch.zeros(2), torch.arange(4), 0, 0, 2)
+    tensor([0, 1, 2, 3])
+    """
     return src.clone()
+
+
+_RESIZED = """\
+The tensor in another shape of as many elements.
+
+Parameters
+----------
+*sizes : object
+    {}
+
+Returns
+-------
+Tensor
+    A view where memory allows it, else a copy.
+
+Raises
+------
+RuntimeError
+    If the number of elements differs.
+"""
 
 
 def _resizing(word: str) -> Callable[..., Tensor]:
@@ -216,7 +420,9 @@ def _resizing(word: str) -> Callable[..., Tensor]:
         return made
 
     resize.__name__ = resize.__qualname__ = word
-    resize.__doc__ = "The tensor in another shape of as many elements."
+    resize.__doc__ = _RESIZED.format(
+        "The tensor whose shape it gets." if word == "resize_as" else "The sizes."
+    )
     return resize
 
 

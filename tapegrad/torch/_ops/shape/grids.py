@@ -42,14 +42,40 @@ def _check_parts(first: Value, second: Value) -> None:
 
 @operation("ComplexBackward0", method=False)
 def complex(real: Value, imag: Value) -> Value:  # noqa: A001
-    """A complex tensor of a real and an imaginary part."""
+    """A complex tensor of a real and an imaginary part.
+
+    Parameters
+    ----------
+    real : Tensor
+        The real parts, of a floating dtype.
+    imag : Tensor
+        The imaginary parts, of the same dtype; the shapes broadcast.
+
+    Examples
+    --------
+    >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
+    tensor([1.+2.j])
+    """
     _check_parts(real, imag)
     return _complex(real, imag)
 
 
 @operation("PolarBackward0", method=False)
 def polar(abs: Value, angle: Value) -> Value:
-    """A complex tensor of absolute values and angles."""
+    """A complex tensor of absolute values and angles.
+
+    Parameters
+    ----------
+    abs : Tensor
+        The absolute values, of a floating dtype.
+    angle : Tensor
+        The angles in radians, of the same dtype; the shapes broadcast.
+
+    Examples
+    --------
+    >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
+    tensor([2.+0.j])
+    """
     _check_parts(abs, angle)
     return _complex(abs * np.cos(angle), abs * np.sin(angle))
 
@@ -70,6 +96,25 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
     """Tensors that each vary along a dimension of their own, all of one shape.
 
     indexing: "ij", or "xy" for the first two dimensions in the other order.
+
+    Parameters
+    ----------
+    *tensors : Tensor
+        Vectors, or single elements.
+    indexing : str, optional
+        "ij", which is meant unless given, or "xy".
+
+    Returns
+    -------
+    tuple of Tensors
+        Views, one for each vector.
+
+    Examples
+    --------
+    >>> x, y = torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")
+    >>> x
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
     """
     parts: Any = tensors[0] if len(tensors) == 1 and type(tensors[0]) in (list, tuple) else tensors
     if indexing is None:
@@ -108,7 +153,26 @@ def _all_pairs(*arrays: Value) -> Value:
 
 @register(method=False)
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All ways to take one element of each tensor, one way a row."""
+    """All ways to take one element of each tensor, one way a row.
+
+    Parameters
+    ----------
+    *tensors : Tensor
+        Vectors.
+
+    Returns
+    -------
+    Tensor
+        (count, number of tensors), of a single vector itself.
+
+    Examples
+    --------
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
     parts: Any = tensors[0] if len(tensors) == 1 and type(tensors[0]) in (list, tuple) else tensors
     for part in parts:
         if part.dim() != 1:
@@ -120,7 +184,29 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 @operation("StackBackward0", method=False)
 def combinations(input: Value, r: int = 2, with_replacement: bool = False) -> Value:
-    """All ways to choose `r` elements of a tensor of one dimension, one way a row."""
+    """All ways to choose `r` elements of a tensor of one dimension, one way a row.
+
+    Parameters
+    ----------
+    input : Tensor
+        A vector.
+    r : int, default 2
+        How many are chosen.
+    with_replacement : bool, default False
+        Whether an element may be chosen again.
+
+    Returns
+    -------
+    Tensor
+        (count, r).
+
+    Examples
+    --------
+    >>> torch.combinations(torch.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
     if len(input.shape) != 1:
         raise RuntimeError(
             f"Expect a 1D vector, but got shape {list(input.shape)} of {of_numpy(input.dtype)}"

@@ -74,18 +74,46 @@ def _joined(arrays: Sequence[Value], dim: int) -> Value:
 
 @operation("CatBackward0", method=False, settles=True)
 def cat(tensors: Sequence[Value], dim: int = 0) -> Value:
-    """Tensors joined along one of their dimensions. RuntimeError where other sizes differ.
+    """Tensors joined along one of their dimensions.
 
-    >>> import tapegrad.torch as torch
-    >>> torch.cat([torch.tensor([1.0]), torch.tensor([2.0, 3.0])]).shape
-    torch.Size([3])
+    Parameters
+    ----------
+    tensors : sequence of Tensors
+        The tensors, which differ in size along `dim` at most; their dtypes are promoted to one.
+
+    Raises
+    ------
+    RuntimeError
+        If other sizes differ.
+
+    Examples
+    --------
+    >>> torch.cat([torch.tensor([1.0]), torch.tensor([2.0, 3.0])])
+    tensor([1., 2., 3.])
     """
     return _joined(_require_list(tensors, "cat"), dim)
 
 
 @operation("StackBackward0", method=False, settles=True)
 def stack(tensors: Sequence[Value], dim: int = 0) -> Value:
-    """Tensors of one shape joined along a new dimension."""
+    """Tensors of one shape joined along a new dimension.
+
+    Parameters
+    ----------
+    dim : int, default 0
+        The place of the new dimension, counted from either end of the result.
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
     arrays = _require_some(tensors, "stack")
     first = arrays[0].shape
     for number, array in enumerate(arrays):
@@ -116,14 +144,23 @@ def _at_least(array: Value, count: int) -> Value:
 
 @operation("CatBackward0", method=False, settles=True)
 def hstack(tensors: Sequence[Value]) -> Value:
-    """Tensors joined along dimension 1, vectors along 0."""
+    """Tensors joined along dimension 1, vectors along 0.
+
+    >>> torch.hstack([torch.tensor([1, 2]), torch.tensor([3])])
+    tensor([1, 2, 3])
+    """
     arrays = [_at_least(array, 1) for array in _require_some(tensors, "hstack")]
     return _joined(arrays, 0 if arrays[0].ndim == 1 else 1)
 
 
 @operation("CatBackward0", method=False, settles=True)
 def vstack(tensors: Sequence[Value]) -> Value:
-    """Tensors joined along dimension 0, vectors as rows."""
+    """Tensors joined along dimension 0, vectors as rows.
+
+    >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
     arrays = [_at_least(array, 2) for array in _require_some(tensors, "vstack")]
     return _joined(arrays, 0)
 
@@ -133,14 +170,24 @@ register("row_stack", method=False)(vstack)
 
 @operation("CatBackward0", method=False)
 def dstack(tensors: Sequence[Value]) -> Value:
-    """Tensors joined along dimension 2."""
+    """Tensors joined along dimension 2.
+
+    >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[[1, 3],
+             [2, 4]]])
+    """
     arrays = [_at_least(array, 3) for array in _require_some(tensors, "dstack")]
     return _joined(arrays, 2)
 
 
 @operation("CatBackward0", method=False)
 def column_stack(tensors: Sequence[Value]) -> Value:
-    """Tensors joined along dimension 1, vectors as columns."""
+    """Tensors joined along dimension 1, vectors as columns.
+
+    >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
     arrays = [
         array.reshape((array.size, 1)) if array.ndim < 2 else array
         for array in _require_some(tensors, "column_stack")
@@ -149,7 +196,24 @@ def column_stack(tensors: Sequence[Value]) -> Value:
 
 
 def _block_diag(*tensors: Value) -> Value:
-    """Matrices along the diagonal of a matrix that is zero elsewhere."""
+    """Matrices along the diagonal of a matrix that is zero elsewhere.
+
+    Parameters
+    ----------
+    *tensors : Tensor
+        Matrices; vectors are rows, single elements matrices of one.
+
+    Returns
+    -------
+    Tensor
+        The matrix.
+
+    Examples
+    --------
+    >>> torch.block_diag(torch.ones(1, 2), torch.tensor([[5.0]]))
+    tensor([[1., 1., 0.],
+            [0., 0., 5.]])
+    """
     for number, array in enumerate(tensors):
         if array.ndim > 2:
             raise RuntimeError(
@@ -192,19 +256,67 @@ def _pad_all(tensors: tuple[Tensor, ...], count: int) -> Tensor | tuple[Tensor, 
 
 @register(method=False)
 def atleast_1d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
-    """Views with at least one dimension."""
+    """Views with at least one dimension.
+
+    Parameters
+    ----------
+    *tensors : Tensor
+        One tensor or several, also as one sequence.
+
+    Returns
+    -------
+    Tensor or tuple of Tensors
+        A view for each.
+
+    Examples
+    --------
+    >>> torch.atleast_1d(torch.tensor(1.0))
+    tensor([1.])
+    """
     return _pad_all(tensors, 1)
 
 
 @register(method=False)
 def atleast_2d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
-    """Views with at least two dimensions, new ones in front."""
+    """Views with at least two dimensions, new ones in front.
+
+    Parameters
+    ----------
+    *tensors : Tensor
+        One tensor or several, also as one sequence.
+
+    Returns
+    -------
+    Tensor or tuple of Tensors
+        A view for each.
+
+    Examples
+    --------
+    >>> torch.atleast_2d(torch.tensor([1.0, 2.0]))
+    tensor([[1., 2.]])
+    """
     return _pad_all(tensors, 2)
 
 
 @register(method=False)
 def atleast_3d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
-    """Views with at least three dimensions: a vector lies along the middle one."""
+    """Views with at least three dimensions: a vector lies along the middle one.
+
+    Parameters
+    ----------
+    *tensors : Tensor
+        One tensor or several, also as one sequence.
+
+    Returns
+    -------
+    Tensor or tuple of Tensors
+        A view for each.
+
+    Examples
+    --------
+    >>> torch.atleast_3d(torch.tensor([1.0, 2.0])).shape
+    torch.Size([1, 2, 1])
+    """
     return _pad_all(tensors, 3)
 
 
@@ -213,7 +325,18 @@ def atleast_3d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
 
 @operation("RepeatBackward0", function=False, settles=True)
 def repeat(self: Value, *repeats: Sizes) -> Value:
-    """The tensor so many times along each dimension."""
+    """The tensor so many times along each dimension.
+
+    Parameters
+    ----------
+    *repeats : int or sequence of ints
+        The counts, for at least as many dimensions as there are.
+
+    Returns
+    -------
+    Tensor
+        A new tensor.
+    """
     counts = sizes_of(repeats)
     if len(counts) < self.ndim:
         raise RuntimeError(
@@ -236,7 +359,26 @@ def _repeat_method(self: Tensor, *repeats: Sizes, **words: Any) -> Tensor:
 
 @register()
 def tile(input: Tensor, *dims: Sizes, **words: Any) -> Tensor:
-    """The tensor so many times along each dimension; fewer counts are those of the last ones."""
+    """The tensor so many times along each dimension; fewer counts are those of the last ones.
+
+    Parameters
+    ----------
+    *dims : int or sequence of ints
+        The counts.
+    **words : object
+        `dims` by its name.
+
+    Returns
+    -------
+    Tensor
+        A new tensor.
+
+    Examples
+    --------
+    >>> torch.tile(torch.tensor([1, 2]), (2, 2))
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
     counts = sizes_of(by_name("tile", "dims", dims, words))
     lead = (1,) * (len(input._value.shape) - len(counts))
     made: Tensor = repeat(input, *lead, *counts)
@@ -271,6 +413,22 @@ def repeat_interleave(
     """Each element (of the flat tensor), or each part along `dim`, so many times in a row.
 
     With one tensor of counts alone: the position of each, so many times.
+
+    Parameters
+    ----------
+    repeats : int or Tensor, optional
+        How many times, for all or for each.
+    dim : int, optional
+        The dimension, counted from either end; the flat tensor unless given.
+    output_size : int, optional
+        The size that comes out along `dim`; it changes nothing.
+
+    Examples
+    --------
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    >>> torch.repeat_interleave(torch.tensor([0, 3, 1]))
+    tensor([1, 1, 1, 2])
     """
     if repeats is None:
         counts = untraced(input)
@@ -287,7 +445,19 @@ def repeat_interleave(
 
 @operation("FlipBackward0", settles=True)
 def flip(input: Value, *dims: Dim) -> Value:
-    """The elements in reverse order along these dimensions."""
+    """The elements in reverse order along these dimensions.
+
+    Parameters
+    ----------
+    *dims : int or sequence of ints
+        The dimensions, counted from either end.
+
+    Examples
+    --------
+    >>> torch.flip(torch.tensor([[1, 2], [3, 4]]), (0, 1))
+    tensor([[4, 3],
+            [2, 1]])
+    """
     axes = [wrapped(dim, input.ndim) for dim in sizes_of(dims)]
     for axis in axes:
         if axes.count(axis) > 1:
@@ -306,7 +476,19 @@ def _flip_method(self: Tensor, *dims: Dim, **words: Any) -> Tensor:
 
 @operation("FlipBackward0", settles=True)
 def fliplr(input: Value) -> Value:
-    """The columns in reverse order."""
+    """The columns in reverse order.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least two dimensions.
+
+    Examples
+    --------
+    >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return np.flip(input, 1)
@@ -314,7 +496,19 @@ def fliplr(input: Value) -> Value:
 
 @operation("FlipBackward0", settles=True)
 def flipud(input: Value) -> Value:
-    """The rows in reverse order."""
+    """The rows in reverse order.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least one dimension.
+
+    Examples
+    --------
+    >>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[3, 4],
+            [1, 2]])
+    """
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return np.flip(input, 0)
@@ -322,7 +516,20 @@ def flipud(input: Value) -> Value:
 
 @operation("RollBackward0", settles=True)
 def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
-    """The elements shifted along dimensions; those beyond one end come back at the other."""
+    """The elements shifted along dimensions; those beyond one end come back at the other.
+
+    Parameters
+    ----------
+    shifts : int or sequence of ints
+        How far, one for each of `dims`.
+    dims : int or sequence of ints, optional
+        The dimensions; the flat tensor unless given.
+
+    Examples
+    --------
+    >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
     steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
     given = () if dims is None else tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     if not given and len(steps) == 1:
@@ -339,7 +546,21 @@ def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
 
 @operation("Rot90Backward0", settles=True)
 def rot90(input: Value, k: int = 1, dims: Dim = (0, 1)) -> Value:
-    """A rotation by k * 90 degrees in the plane of two dims, from the first to the second."""
+    """A rotation by k * 90 degrees in the plane of two dims, from the first to the second.
+
+    Parameters
+    ----------
+    k : int, default 1
+        How many quarters of a turn.
+    dims : sequence of ints, default (0, 1)
+        The two dimensions of the plane.
+
+    Examples
+    --------
+    >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
@@ -364,13 +585,37 @@ def _triangle(array: Value, diagonal: int, word: str) -> Value:
 
 @operation("TrilBackward0", inplace=True, settles=True)
 def tril(input: Value, diagonal: int = 0) -> Value:
-    """The matrix with zeros above a diagonal."""
+    """The matrix with zeros above a diagonal.
+
+    Parameters
+    ----------
+    input : Tensor
+        Matrices (..., n, m).
+
+    Examples
+    --------
+    >>> torch.tril(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 0],
+            [3, 4]])
+    """
     return _triangle(input, diagonal, "tril")
 
 
 @operation("TriuBackward0", inplace=True, settles=True)
 def triu(input: Value, diagonal: int = 0) -> Value:
-    """The matrix with zeros below a diagonal."""
+    """The matrix with zeros below a diagonal.
+
+    Parameters
+    ----------
+    input : Tensor
+        Matrices (..., n, m).
+
+    Examples
+    --------
+    >>> torch.triu(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 2],
+            [0, 4]])
+    """
     return _triangle(input, diagonal, "triu")
 
 
@@ -394,7 +639,21 @@ def _embedded(array: Value, offset: int, dim1: int, dim2: int) -> Value:
 
 @operation("DiagEmbedBackward0", settles=True)
 def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
-    """Matrices whose diagonals are the last dimension, zero elsewhere."""
+    """Matrices whose diagonals are the last dimension, zero elsewhere.
+
+    Parameters
+    ----------
+    dim1 : int, default -2
+        The first dimension of the matrices, in the result.
+    dim2 : int, default -1
+        The second one.
+
+    Examples
+    --------
+    >>> torch.diag_embed(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
     return _embedded(input, offset, dim1, dim2)
 
 
@@ -404,7 +663,31 @@ def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
     )
 )
 def diag(input: Value, diagonal: int = 0) -> Value:
-    """The diagonal of a matrix, as a copy; the matrix whose diagonal is a vector."""
+    """The diagonal of a matrix, as a copy; the matrix whose diagonal is a vector.
+
+    Parameters
+    ----------
+    input : Tensor
+        A matrix or a vector.
+
+    Returns
+    -------
+    Tensor
+        A vector of a matrix, a matrix of a vector.
+
+    Raises
+    ------
+    RuntimeError
+        For another number of dimensions.
+
+    Examples
+    --------
+    >>> torch.diag(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    >>> torch.diag(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
     if input.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
     if input.ndim == 1:
@@ -414,7 +697,13 @@ def diag(input: Value, diagonal: int = 0) -> Value:
 
 @operation("DiagEmbedBackward0")
 def diagflat(input: Value, offset: int = 0) -> Value:
-    """The matrix whose diagonal is the flat tensor."""
+    """The matrix whose diagonal is the flat tensor.
+
+    >>> torch.diagflat(torch.tensor([1, 2]), 1)
+    tensor([[0, 1, 0],
+            [0, 0, 2],
+            [0, 0, 0]])
+    """
     return _embedded(input.reshape((-1,)), offset, 0, 1)
 
 

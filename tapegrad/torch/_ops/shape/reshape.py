@@ -123,10 +123,25 @@ def _in_copy(copy: Tensor, *shape: int) -> Plan:
 def view(self: Tensor, *size: Sizes, **words: Any) -> Plan:
     """The same memory in another shape, or read as another dtype; never a copy.
 
-    size: the shape, of which one size may be -1, or a dtype. RuntimeError where memory does not
-    allow it: `reshape` copies then.
+    Parameters
+    ----------
+    *size : int, sequence of ints or dtype
+        The shape, of which one size may be -1; or a dtype.
+    **words : object
+        `size` or `dtype` by its name.
 
-    >>> import tapegrad.torch as torch
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of this tensor.
+
+    Raises
+    ------
+    RuntimeError
+        If memory does not allow it: `reshape` copies then.
+
+    Examples
+    --------
     >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])
     >>> x.view(2, -1).shape
     torch.Size([2, 2])
@@ -178,7 +193,18 @@ def _reinterpreted(self: Tensor, given: dtype) -> Tensor:
 
 @register(function=False)
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.view(other.size())`."""
+    """`self.view(other.size())`.
+
+    Parameters
+    ----------
+    other : Tensor
+        The tensor whose shape is meant.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of this tensor.
+    """
     return view(self, other._value.shape)
 
 
@@ -188,6 +214,29 @@ def reshape(input: Tensor, *shape: Sizes, **words: Any) -> Plan:
     """A view in another shape, of which one size may be -1; a copy where memory does not allow it.
 
     RuntimeError where the number of elements differs.
+
+    Parameters
+    ----------
+    *shape : int or sequence of ints
+        The new sizes, one of which may be -1: what remains.
+    **words : object
+        `shape` by its name.
+
+    Returns
+    -------
+    Tensor
+        A view where memory allows it, else a copy.
+
+    Raises
+    ------
+    RuntimeError
+        If the number of elements differs.
+
+    Examples
+    --------
+    >>> torch.reshape(torch.arange(4), (2, -1))
+    tensor([[0, 1],
+            [2, 3]])
     """
     given = by_name("reshape", "shape", shape, words)
     return _reshaping(input, _sized(given, math.prod(input._value.shape)))
@@ -195,14 +244,43 @@ def reshape(input: Tensor, *shape: Sizes, **words: Any) -> Plan:
 
 @register(function=False)
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.reshape(other.size())`."""
+    """`self.reshape(other.size())`.
+
+    Parameters
+    ----------
+    other : Tensor
+        The tensor whose shape is meant.
+
+    Returns
+    -------
+    Tensor
+        A view where memory allows it, else a copy.
+    """
     return reshape(self, other._value.shape)
 
 
 @register()
 @viewing
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Plan:
-    """The dimensions from start_dim to end_dim merged into one."""
+    """The dimensions from start_dim to end_dim merged into one.
+
+    Parameters
+    ----------
+    start_dim : int, default 0
+        The first of the dimensions that are merged.
+    end_dim : int, default -1
+        The last of them, included.
+
+    Returns
+    -------
+    Tensor
+        A view where memory allows it, else a copy.
+
+    Examples
+    --------
+    >>> torch.flatten(torch.zeros(2, 3, 4), 1).shape
+    torch.Size([2, 12])
+    """
     shape = input._value.shape
     if not shape:
         return _reshaping(input, (1,))
@@ -218,7 +296,25 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Plan:
 @register()
 @functools.partial(viewing, numpy_words=True)
 def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Plan:
-    """One dimension split into several, of which one size may be -1."""
+    """One dimension split into several, of which one size may be -1.
+
+    Parameters
+    ----------
+    dim : int
+        The dimension that is split.
+    sizes : sequence of ints
+        What it is split into, one of which may be -1: what remains.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of `input`.
+
+    Examples
+    --------
+    >>> torch.unflatten(torch.zeros(6, 2), 0, (2, -1)).shape
+    torch.Size([2, 3, 2])
+    """
     shape = input._value.shape
     position = wrapped(dim, len(shape))
     asked = list(map(whole, sizes))
@@ -236,14 +332,41 @@ def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Plan:
 @register()
 @viewing
 def ravel(input: Tensor) -> Plan:
-    """The tensor as one dimension."""
+    """The tensor as one dimension.
+
+    Returns
+    -------
+    Tensor
+        A view where memory allows it, else a copy.
+
+    Examples
+    --------
+    >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 2, 3, 4])
+    """
     return _reshaping(input, (math.prod(input._value.shape),))
 
 
 @register()
 @functools.partial(viewing, numpy_words=True)
 def squeeze(input: Tensor, dim: Dim = None) -> Plan:
-    """The tensor without dimensions of size 1: all of them, or those named if they are."""
+    """The tensor without dimensions of size 1: all of them, or those named if they are.
+
+    Parameters
+    ----------
+    dim : int or sequence of ints, optional
+        The dimensions that go, if their size is 1; all of size 1 unless given.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of `input`.
+
+    Examples
+    --------
+    >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
+    torch.Size([2])
+    """
     return _squeeze_path(input, dim)
 
 
@@ -260,7 +383,23 @@ def _squeeze_path(input: Tensor, dim: Dim) -> tuple[Reshape, type[Node]]:
 @register()
 @functools.partial(viewing, numpy_words=True)
 def unsqueeze(input: Tensor, dim: int) -> Plan:
-    """The tensor with a new dimension of size 1, which becomes dimension `dim`."""
+    """The tensor with a new dimension of size 1, which becomes dimension `dim`.
+
+    Parameters
+    ----------
+    dim : int
+        The place of the new dimension, counted from either end of the result.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of `input`.
+
+    Examples
+    --------
+    >>> torch.unsqueeze(torch.zeros(2, 3), 1).shape
+    torch.Size([2, 1, 3])
+    """
     return _unsqueeze_path(input, dim), label_of("Unsqueeze")
 
 
@@ -275,7 +414,24 @@ def _unsqueeze_path(input: Tensor, dim: int) -> Index:
 @register()
 @viewing
 def transpose(input: Tensor, dim0: int, dim1: int) -> Plan:
-    """The tensor with two dimensions swapped."""
+    """The tensor with two dimensions swapped.
+
+    Parameters
+    ----------
+    dim1 : int
+        The other one.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of `input`.
+
+    Examples
+    --------
+    >>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
     return _transpose_path(input, dim0, dim1), TRANSPOSE
 
 
@@ -290,20 +446,69 @@ def _transpose_path(input: Tensor, dim0: int, dim1: int) -> Permute:
 
 @register()
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """NumPy's word for transpose."""
+    """NumPy's word for transpose.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of `input`.
+
+    Examples
+    --------
+    >>> torch.swapaxes(torch.zeros(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
     return transpose(input, axis0, axis1)
 
 
 @register()
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Another word for transpose."""
+    """Another word for transpose.
+
+    Parameters
+    ----------
+    dim1 : int
+        The other one.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of `input`.
+
+    Examples
+    --------
+    >>> torch.swapdims(torch.zeros(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
     return transpose(input, dim0, dim1)
 
 
 @register()
 @viewing
 def t(input: Tensor) -> Plan:
-    """A matrix transposed; a vector or a single element as it is."""
+    """A matrix transposed; a vector or a single element as it is.
+
+    Parameters
+    ----------
+    input : Tensor
+        A matrix, a vector or a single element.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If there are more than two dimensions.
+
+    Examples
+    --------
+    >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 3],
+            [2, 4]])
+    """
     ndim = len(input._value.shape)
     if ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D")
@@ -313,7 +518,25 @@ def t(input: Tensor) -> Plan:
 @register()
 @viewing
 def permute(input: Tensor, *dims: Dim, **words: Any) -> Plan:
-    """The dimensions in another order."""
+    """The dimensions in another order.
+
+    Parameters
+    ----------
+    *dims : int or sequence of ints
+        The dimensions in their new order, each once.
+    **words : object
+        `dims` by its name.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of `input`.
+
+    Examples
+    --------
+    >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
+    torch.Size([4, 2, 3])
+    """
     if not words and not dims:
         raise TypeError('permute() missing 1 required positional arguments: "dims"')
     given = sizes_of(by_name("permute", "dims", dims, words))
@@ -333,7 +556,25 @@ def permute(input: Tensor, *dims: Dim, **words: Any) -> Plan:
 @register("movedim", "moveaxis")
 @viewing
 def movedim(input: Tensor, source: Dim, destination: Dim) -> Plan:
-    """Dimensions moved to other places; the others keep their order."""
+    """Dimensions moved to other places; the others keep their order.
+
+    Parameters
+    ----------
+    source : int or sequence of ints
+        The dimensions that are moved.
+    destination : int or sequence of ints
+        Where they go to, one for each.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of `input`.
+
+    Examples
+    --------
+    >>> torch.moveaxis(torch.zeros(2, 3, 4), 0, -1).shape
+    torch.Size([3, 4, 2])
+    """
     ndim = len(input._value.shape)
     sources, destinations = _as_list(source), _as_list(destination)
     if len(sources) != len(destinations):
@@ -403,7 +644,24 @@ def _require_matrices(self: Tensor, word: str) -> None:
 
 @register()
 def adjoint(input: Tensor) -> Tensor:
-    """The last two dimensions swapped, of the conjugate."""
+    """The last two dimensions swapped, of the conjugate.
+
+    Parameters
+    ----------
+    input : Tensor
+        Matrices (..., n, m).
+
+    Returns
+    -------
+    Tensor
+        Matrices (..., m, n): a view, if `input` is real.
+
+    Examples
+    --------
+    >>> torch.adjoint(torch.tensor([[1 + 1j, 2j]]))
+    tensor([[1.-1.j],
+            [0.-2.j]])
+    """
     _require_matrices(input, "adjoint()")
     swapped = transpose(input, -2, -1)
     return OPERATIONS["conj"](swapped) if input._value.dtype.kind == "c" else swapped
@@ -476,26 +734,89 @@ def _expanding(input: Tensor, given: Sequence[int]) -> tuple[Path, type[Node]]:
 @register(function=False)
 @viewing
 def expand(self: Tensor, *size: Sizes, **words: Any) -> Plan:
-    """A view of a larger shape, in which dimensions of size 1 repeat; -1 keeps a size."""
+    """A view of a larger shape, in which dimensions of size 1 repeat; -1 keeps a size.
+
+    Parameters
+    ----------
+    *size : int or sequence of ints
+        The shape; -1 keeps a size.
+    **words : object
+        `size` by its name.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of this tensor.
+    """
     words.pop("implicit", None)
     return _expanding(self, sizes_of(by_name("expand", "size", size, words)))
 
 
 @register(function=False)
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.expand(other.size())`."""
+    """`self.expand(other.size())`.
+
+    Parameters
+    ----------
+    other : Tensor
+        The tensor whose shape is meant.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of this tensor.
+    """
     return expand(self, other._value.shape)
 
 
 @register()
 def broadcast_to(input: Tensor, size: Sizes) -> Tensor:
-    """`input.expand(size)`."""
+    """`input.expand(size)`.
+
+    Parameters
+    ----------
+    size : sequence of ints
+        The shape to broadcast to.
+
+    Returns
+    -------
+    Tensor
+        A view, in which elements repeat.
+
+    Examples
+    --------
+    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     return expand(input, size)
 
 
 @register(method=False)
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Views of tensors in the shape that they have together."""
+    """Views of tensors in the shape that they have together.
+
+    Parameters
+    ----------
+    *tensors : Tensor
+        The tensors.
+
+    Returns
+    -------
+    tuple of Tensors
+        Views of them, of one shape.
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> x, y = torch.broadcast_tensors(torch.ones(2, 1), torch.ones(3))
+    >>> x.shape
+    torch.Size([2, 3])
+    """
     given = tensors[0] if _is_one_shape(tensors) else tensors
     shape = joined_shape([tensor._value.shape for tensor in given])
     return tuple(expanded(tensor, shape) for tensor in given)
@@ -503,7 +824,28 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 @register(method=False)
 def broadcast_shapes(*shapes: Sizes) -> Size:
-    """The shape that tensors of these shapes have together."""
+    """The shape that tensors of these shapes have together.
+
+    Parameters
+    ----------
+    *shapes : tuple of ints
+        The shapes.
+
+    Returns
+    -------
+    Size
+        The common shape.
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> torch.broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
     return Size(joined_shape([tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes]))
 
 
@@ -552,14 +894,36 @@ def _reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
 
 @register(function=False, numpy_words=True)
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
-    """`unsqueeze` of this tensor itself."""
+    """`unsqueeze` of this tensor itself.
+
+    Parameters
+    ----------
+    dim : int
+        The place of the new dimension.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     path = _unsqueeze_path(self, dim)
     return _reform(self, path, Reshape(self._value.shape), "UnsqueezeBackward1")
 
 
 @register(function=False, numpy_words=True)
 def squeeze_(self: Tensor, dim: Dim = None) -> Tensor:
-    """`squeeze` of this tensor itself."""
+    """`squeeze` of this tensor itself.
+
+    Parameters
+    ----------
+    dim : int or sequence of ints, optional
+        The dimensions that go, if their size is 1; all of size 1 unless given.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     path, label = _squeeze_path(self, dim)
     number = int(label.__name__[-1]) + 3
     return _reform(self, path, Reshape(self._value.shape), f"SqueezeBackward{number}")
@@ -567,7 +931,18 @@ def squeeze_(self: Tensor, dim: Dim = None) -> Tensor:
 
 @register("transpose_", "swapaxes_", "swapdims_", function=False, numpy_words=True)
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """`transpose` of this tensor itself."""
+    """`transpose` of this tensor itself.
+
+    Parameters
+    ----------
+    dim1 : int
+        The other one.
+
+    Returns
+    -------
+    Tensor
+        This tensor itself.
+    """
     path = _transpose_path(self, dim0, dim1)
     return _reform(self, path, path, "TransposeBackward1")
 

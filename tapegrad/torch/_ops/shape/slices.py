@@ -45,7 +45,28 @@ SLICE = label_of("Slice")
 @register()
 @functools.partial(viewing, numpy_words=True)
 def select(input: Tensor, dim: int, index: int) -> Plan:
-    """The part at one index of a dimension; the result lacks that dimension."""
+    """The part at one index of a dimension; the result lacks that dimension.
+
+    Parameters
+    ----------
+    index : int
+        The position, counted from either end.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of `input`.
+
+    Raises
+    ------
+    IndexError
+        If there is no such position.
+
+    Examples
+    --------
+    >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
+    tensor([1, 3])
+    """
     shape = input._value.shape
     place, position = wrapped(dim, len(shape)), whole(index)
     if not shape:
@@ -61,7 +82,32 @@ def select(input: Tensor, dim: int, index: int) -> Plan:
 @register()
 @functools.partial(viewing, numpy_words=True)
 def narrow(input: Tensor, dim: int, start: Number, length: int) -> Plan:
-    """The part of a dimension from index `start` to before `start + length`."""
+    """The part of a dimension from index `start` to before `start + length`.
+
+    Parameters
+    ----------
+    dim : int
+        The dimension, counted from either end.
+    start : int or Tensor
+        The first position; a tensor of one whole number will do.
+    length : int
+        How many positions.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If the part reaches beyond the dimension.
+
+    Examples
+    --------
+    >>> torch.narrow(torch.arange(5), 0, 1, 3)
+    tensor([1, 2, 3])
+    """
     shape = input._value.shape
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -89,7 +135,23 @@ def part_along(place: int, start: int, end: int) -> Index:
 @register()
 @viewing
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Plan:
-    """The diagonal of two dimensions, as the last dimension of the result."""
+    """The diagonal of two dimensions, as the last dimension of the result.
+
+    Parameters
+    ----------
+    dim1 : int, default 0
+        The first of the two dimensions.
+
+    Returns
+    -------
+    Tensor
+        A view, whose last dimension is the diagonal.
+
+    Examples
+    --------
+    >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
     ndim = len(input._value.shape)
     first, second = wrapped(dim1, ndim), wrapped(dim2, ndim)
     if first == second:
@@ -99,7 +161,22 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Pl
 
 @register(function=False)
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows of a dimension, `step` apart, along a new last one."""
+    """Windows of a dimension, `step` apart, along a new last one.
+
+    Parameters
+    ----------
+    dimension : int
+        The dimension, counted from either end.
+    size : int
+        How long a window is.
+    step : int
+        How far from one window to the next.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of this tensor.
+    """
     shape = self._value.shape
     place = wrapped(dimension, len(shape))
     room = shape[place] if shape else 1
@@ -135,6 +212,24 @@ def as_strided(
     """A view of the memory of a tensor with other sizes, strides and offset.
 
     storage_offset: counted from the start of the memory; that of the tensor unless given.
+
+    Parameters
+    ----------
+    size : sequence of ints
+        The shape of the result.
+    storage_offset : int, optional
+        Where it begins, counted from the start of the memory; that of `input` unless given.
+
+    Returns
+    -------
+    Tensor
+        A view: it shares the memory of `input`.
+
+    Examples
+    --------
+    >>> torch.as_strided(torch.arange(6), (2, 2), (3, 1))
+    tensor([[0, 1],
+            [3, 4]])
     """
     value = input._value
     shape: tuple[int, ...] = tuple(map(whole, size))
@@ -166,12 +261,39 @@ def as_strided(
 
 
 def _real(self: Tensor) -> Tensor:
-    """The real parts, in the same memory; a real tensor itself."""
+    """The real parts, in the same memory; a real tensor itself.
+
+    Returns
+    -------
+    Tensor
+        A view of real numbers; the tensor itself if it is real.
+
+    Examples
+    --------
+    >>> torch.real(torch.tensor([1 + 2j, 3 - 1j]))
+    tensor([1., 3.])
+    """
     return view_of(self, RealPart(), SELECT) if self._value.dtype.kind == "c" else self
 
 
 def _imaginary(self: Tensor) -> Tensor:
-    """The imaginary parts, in the same memory."""
+    """The imaginary parts, in the same memory.
+
+    Returns
+    -------
+    Tensor
+        A view of real numbers.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor is real.
+
+    Examples
+    --------
+    >>> torch.imag(torch.tensor([1 + 2j, 3 - 1j]))
+    tensor([ 2., -1.])
+    """
     if self._value.dtype.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     return view_of(self, ImaginaryPart(), SELECT)
@@ -185,15 +307,36 @@ def _set_imaginary(self: Tensor, value: TensorLike) -> None:
     self.imag.copy_(value) if isinstance(value, Tensor) else self.imag.fill_(value)
 
 
-register("real", function=False)(property(_real, _set_real))
-register("imag", function=False)(property(_imaginary, _set_imaginary))
 register("real", method=False)(_real)
 register("imag", method=False)(_imaginary)
+register("real", function=False)(property(_real, _set_real))  # with the docstring from above
+register("imag", function=False)(property(_imaginary, _set_imaginary))
 
 
 @register(method=False)
 def view_as_real(input: Tensor) -> Tensor:
-    """Complex numbers as pairs of real ones, along a new last dimension."""
+    """Complex numbers as pairs of real ones, along a new last dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+        Complex numbers (...).
+
+    Returns
+    -------
+    Tensor
+        A view (..., 2) of real numbers.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor is real.
+
+    Examples
+    --------
+    >>> torch.view_as_real(torch.tensor([1 + 2j]))
+    tensor([[1., 2.]])
+    """
     if input._value.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
     return view_of(input, AsReal(), label_of("ViewAsReal"))
@@ -201,7 +344,28 @@ def view_as_real(input: Tensor) -> Tensor:
 
 @register(method=False)
 def view_as_complex(input: Tensor) -> Tensor:
-    """Pairs of real numbers along the last dimension as complex ones."""
+    """Pairs of real numbers along the last dimension as complex ones.
+
+    Parameters
+    ----------
+    input : Tensor
+        Real numbers (..., 2) of a floating dtype.
+
+    Returns
+    -------
+    Tensor
+        A view (...) of complex numbers.
+
+    Raises
+    ------
+    RuntimeError
+        If the last dimension is not 2, or does not lie in order in memory.
+
+    Examples
+    --------
+    >>> torch.view_as_complex(torch.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j])
+    """
     value = input._value
     if value.dtype.kind != "f" or value.dtype.itemsize == 2:
         raise RuntimeError(
@@ -227,7 +391,18 @@ def view_as_complex(input: Tensor) -> Tensor:
 @register()
 @viewing_apart
 def unbind(input: Tensor, dim: int = 0) -> Cut:
-    """The parts at each index of a dimension; they lack that dimension."""
+    """The parts at each index of a dimension; they lack that dimension.
+
+    Returns
+    -------
+    tuple of Tensors
+        Views, one for each position.
+
+    Examples
+    --------
+    >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
     shape = input._value.shape
     if not shape and dim in (0, -1):
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -248,7 +423,20 @@ def _cut(place: int, ends: Sequence[int], label: type[Node]) -> Cut:
 @register()
 @viewing_apart
 def split(tensor: Tensor, split_size_or_sections: Sizes, dim: int = 0) -> Cut:
-    """Parts along a dimension: of one size, the last maybe smaller, or of these sizes."""
+    """Parts along a dimension: of one size, the last maybe smaller, or of these sizes.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor.
+    split_size_or_sections : int or sequence of ints
+        The size of the parts, or the sizes, which sum to that of the dimension.
+
+    Examples
+    --------
+    >>> torch.split(torch.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     return _split(tensor, split_size_or_sections, dim)
 
 
@@ -273,7 +461,18 @@ def _split(tensor: Tensor, split_size_or_sections: Sizes, dim: int) -> Cut:
 @register()
 @viewing_apart
 def split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> Cut:
-    """Parts along a dimension, of these sizes."""
+    """Parts along a dimension, of these sizes.
+
+    Parameters
+    ----------
+    split_sizes : sequence of ints
+        The sizes, which sum to that of the dimension.
+
+    Examples
+    --------
+    >>> torch.split_with_sizes(torch.arange(5), (1, 4))
+    (tensor([0]), tensor([1, 2, 3, 4]))
+    """
     return _split_with_sizes(input, split_sizes, dim)
 
 
@@ -298,7 +497,18 @@ def _split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int) -> Cut:
 @register()
 @viewing_apart
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> Cut:
-    """At most so many parts along a dimension, of one size but maybe for the last."""
+    """At most so many parts along a dimension, of one size but maybe for the last.
+
+    Returns
+    -------
+    tuple of Tensors
+        Views of equal size along `dim`, of which the last may be smaller.
+
+    Examples
+    --------
+    >>> torch.chunk(torch.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     if not input._value.shape:
@@ -314,7 +524,23 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> Cut:
 def tensor_split(
     input: Tensor, indices_or_sections: TensorLike, dim: int = 0
 ) -> tuple[Tensor, ...]:
-    """Parts along a dimension: so many of nearly one size, or split before these indices."""
+    """Parts along a dimension: so many of nearly one size, or split before these indices.
+
+    Parameters
+    ----------
+    indices_or_sections : int, Tensor or sequence of ints
+        The number of parts, or the indices before which to split.
+
+    Returns
+    -------
+    tuple of Tensors
+        Views: they share the memory of `input`.
+
+    Examples
+    --------
+    >>> torch.tensor_split(torch.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     shape = input._value.shape
     if not shape:
         raise RuntimeError(
@@ -341,7 +567,36 @@ def _from_to(input: Tensor, place: int, start: int, end: int) -> Plan:
     return Index((*(ALL,) * place, slice(start, end))), SLICE
 
 
-def _splitter(word: str, rank: int, dim: Callable[[int], int]) -> None:
+_SPLITTER = """\
+`tensor_split` along dimension {dim}, evenly where a number of parts is given.
+
+Parameters
+----------
+input : Tensor
+    A tensor of at least {rank} dimensions.
+indices_or_sections : int or sequence of ints
+    The number of parts of equal size, or the indices before which to split.
+**words : object
+    Changes nothing.
+
+Returns
+-------
+tuple of Tensors
+    Views: they share the memory of `input`.
+
+Raises
+------
+RuntimeError
+    If there are fewer dimensions, or the size is no multiple of the number of parts.
+
+Examples
+--------
+>>> [part.tolist() for part in torch.{word}({example}, 2)]
+{result}
+"""
+
+
+def _splitter(word: str, rank: int, dim: Callable[[int], int], result: str) -> None:
     def call(input: Tensor, indices_or_sections: TensorLike, **words: Any) -> tuple[Tensor, ...]:
         shape = input._value.shape
         if len(shape) < rank:
@@ -359,13 +614,20 @@ def _splitter(word: str, rank: int, dim: Callable[[int], int]) -> None:
         return tensor_split(input, given, place)
 
     call.__name__ = call.__qualname__ = word
-    call.__doc__ = "`tensor_split` along a fixed dimension, evenly."
+    shape = {"hsplit": "2", "vsplit": "2, 1", "dsplit": "1, 1, 2"}[word]
+    call.__doc__ = _SPLITTER.format(
+        word=word,
+        rank=rank,
+        dim=f"{dim(rank)}, 1 of matrices" if rank == 1 else dim(rank),
+        example=f"torch.arange(2).reshape({shape})",
+        result=result,
+    )
     register(numpy_words=True)(call)
 
 
-_splitter("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1)
-_splitter("vsplit", 2, lambda _: 0)
-_splitter("dsplit", 3, lambda _: 2)
+_splitter("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1, "[[0], [1]]")
+_splitter("vsplit", 2, lambda _: 0, "[[[0]], [[1]]]")
+_splitter("dsplit", 3, lambda _: 2, "[[[[0]]], [[[1]]]]")
 
 
 def _unlinked(parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -380,19 +642,64 @@ def _unlinked(parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 
 @register()
 def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """`split`, of which one part may be written to if no other part is used afterwards."""
+    """`split`, of which one part may be written to if no other part is used afterwards.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor.
+    split_size : int
+        The size of the parts.
+
+    Returns
+    -------
+    tuple of Tensors
+        The parts, which share the memory of `tensor`, and count as tensors of their own.
+
+    Examples
+    --------
+    >>> torch.unsafe_split(torch.arange(4), 2)
+    (tensor([0, 1]), tensor([2, 3]))
+    """
     return _unlinked(split(tensor, split_size, dim))
 
 
 @register()
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> tuple[Tensor, ...]:
-    """`split_with_sizes`, of which one part may be written to if no other is used afterwards."""
+    """`split_with_sizes`, of which one part may be written to if no other is used afterwards.
+
+    Parameters
+    ----------
+    split_sizes : sequence of ints
+        The sizes, which sum to that of the dimension.
+
+    Returns
+    -------
+    tuple of Tensors
+        The parts, which share the memory of `input`, and count as tensors of their own.
+
+    Examples
+    --------
+    >>> torch.unsafe_split_with_sizes(torch.arange(4), (1, 3))
+    (tensor([0]), tensor([1, 2, 3]))
+    """
     return _unlinked(split_with_sizes(input, split_sizes, dim))
 
 
 @register()
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """`chunk`, of which one part may be written to if no other part is used afterwards."""
+    """`chunk`, of which one part may be written to if no other part is used afterwards.
+
+    Returns
+    -------
+    tuple of Tensors
+        The parts, which share the memory of `input`, and count as tensors of their own.
+
+    Examples
+    --------
+    >>> torch.unsafe_chunk(torch.arange(4), 2)
+    (tensor([0, 1]), tensor([2, 3]))
+    """
     return _unlinked(chunk(input, chunks, dim))
 
 

@@ -61,5 +61,29 @@ log_softmax = _along("log_softmax")
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Any:
-    """`softmax(-input)`."""
+    """The softmax of `-input`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Numbers of any shape.
+    dim : int, optional
+        The dimension along which the results sum to 1. Leaving it out warns.
+    _stacklevel : int, default 3
+        Without effect.
+    dtype : dtype, optional
+        What the numbers are converted to first.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.softmin(torch.tensor([0.0, 0.0]), 0)
+    tensor([0.5000, 0.5000])
+    """
     return softmax(-input, dim, dtype=dtype)

@@ -67,10 +67,33 @@ def mse_loss(
     reduction: str = "mean",
     weight: Any = None,
 ) -> Any:
-    """The mean of the squares of `input - target`; reduction: "mean", "sum" or "none".
+    """Squares of `input - target`, and their mean or sum.
 
+    Parameters
+    ----------
+    input : Tensor
+        Numbers of any shape.
+    target : Tensor
+        What they are compared with. Another shape broadcasts, with a warning.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    weight : Tensor, optional
+        Factors of the losses, of their shape; the mean is then divided by their sum.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
-    >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
     tensor(2.5000)
     """
     x = input._value if type(input) is Tensor else None
@@ -120,7 +143,35 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Any:
-    """The mean of the absolute values of `input - target`."""
+    """Absolute values of `input - target`, and their mean or sum.
+
+    Parameters
+    ----------
+    input : Tensor
+        Numbers of any shape.
+    target : Tensor
+        What they are compared with. Another shape broadcasts, with a warning.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    weight : Tensor, optional
+        Factors of the losses, of their shape; the mean is then divided by their sum.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 4.0]))
+    tensor(1.5000)
+    """
     return _l1(input, target, word_for(size_average, reduce, reduction), weight)
 
 
@@ -140,7 +191,42 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Any:
-    """Squares where the two differ by less than beta, else absolute values."""
+    """Squares where input and target differ by less than `beta`, else absolute values.
+
+    A difference d costs `d**2 / (2 * beta)` below `beta`, and `|d| - beta / 2` above it.
+
+    Parameters
+    ----------
+    input : Tensor
+        Numbers of any shape.
+    target : Tensor
+        What they are compared with. Another shape broadcasts, with a warning.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    beta : float, default 1.0
+        Where the one form passes into the other.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        For a `beta` below 0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
+    tensor([0.1250, 2.5000])
+    """
     return _smooth_l1(input, target, word_for(size_average, reduce, reduction), beta)
 
 
@@ -159,7 +245,40 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Any:
-    """Squares where the two differ by at most delta, else delta times absolute values."""
+    """Squares where input and target differ by at most `delta`, else absolute values.
+
+    A difference d costs `d**2 / 2` up to `delta`, and `delta * (|d| - delta / 2)` above it.
+
+    Parameters
+    ----------
+    input : Tensor
+        Numbers of any shape.
+    target : Tensor
+        What they are compared with. Another shape broadcasts, with a warning.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    delta : float, default 1.0
+        Where the one form passes into the other.
+    weight : Tensor, optional
+        Factors of the losses, of their shape; the mean is then divided by their sum.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        For a `delta` of 0 or below.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none", delta=2.0)
+    tensor([0.1250, 4.0000])
+    """
     if weight is None:
         return _huber(input, target, reduction, delta)
     losses = _huber(input, target, "none", delta) * weight

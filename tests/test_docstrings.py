@@ -41,6 +41,7 @@ MODULES = [
     "tapegrad.scipy.interpolate",
     "tapegrad.scipy.sparse",
     "tapegrad.scipy.stats",
+    "tapegrad.torch.optim",
 ]
 
 # What the validator asks for, and nobody here has to give.

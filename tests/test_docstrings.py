@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import tapegrad
+from tapegrad.torch import Tensor
 
 numpydoc = pytest.importorskip("numpydoc.validate", reason="numpydoc is of the extra `docs`")
 
@@ -104,12 +105,15 @@ def methods(name: str, kind: type) -> Iterator[tuple[str, Any]]:
     """The public methods and properties that a class has from us, with their functions.
 
     A traced array has those of `numpy.ndarray`, which NumPy describes; a method that replaces one
-    of a base without words of its own is described there.
+    of a base without words of its own is described there. Those of a tensor are read at `Tensor`.
     """
     known = set(dir(np.ndarray)) if kind is tapegrad.Array else set()
+    of_tensors = {} if kind is Tensor or not issubclass(kind, Tensor) else vars(Tensor)
     for key in dir(kind):
         written = inspect.getattr_static(kind, key)
         if key.startswith("_") or key in known or not is_method(written):
+            continue
+        if of_tensors.get(key) is written:
             continue
         body = getattr(written, "__func__", None) or getattr(written, "fget", None) or written
         body = getattr(body, "func", body)

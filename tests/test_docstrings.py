@@ -42,9 +42,11 @@ MODULES = [
     "tapegrad.scipy.interpolate",
     "tapegrad.scipy.sparse",
     "tapegrad.scipy.stats",
+    "tapegrad.torch.nn",
     "tapegrad.torch.nn.init",
     "tapegrad.torch.optim",
     "tapegrad.torch.optim.lr_scheduler",
+    "tapegrad.torch.optim.swa_utils",
 ]
 
 # What the validator asks for, and nobody here has to give.

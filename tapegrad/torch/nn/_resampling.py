@@ -275,7 +275,7 @@ def upsample(
 
     See Also
     --------
-    interpolate : The same under its present name.
+    tapegrad.torch.nn.functional.interpolate : The same under its present name.
 
     Examples
     --------
@@ -309,7 +309,7 @@ def upsample_nearest(input: Tensor, size: Lengths = None, scale_factor: Factors 
 
     See Also
     --------
-    interpolate : The same under its present name.
+    tapegrad.torch.nn.functional.interpolate : The same under its present name.
 
     Examples
     --------
@@ -343,7 +343,7 @@ def upsample_bilinear(input: Tensor, size: Lengths = None, scale_factor: Factors
 
     See Also
     --------
-    interpolate : The same under its present name.
+    tapegrad.torch.nn.functional.interpolate : The same under its present name.
 
     Examples
     --------

@@ -130,7 +130,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: _Sizes) -> Tensor:
 def adaptive_max_pool1d(
     input: Tensor, output_size: _Sizes, return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool1d` with indices."""
+    """Maxima over `output_size` windows of signals, and where they are."""
 def add(
     input: Tensor, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None
 ) -> Tensor:
@@ -397,7 +397,7 @@ def avg_pool1d(
     ceil_mode: _bool = False,
     count_include_pad: _bool = True,
 ) -> Tensor:
-    """Means over windows of signals (n, channels, length), or (channels, length)."""
+    """Means over windows of signals."""
 def baddbmm(
     input: Tensor,
     batch1: Tensor,
@@ -429,7 +429,7 @@ def bernoulli(
 def bilinear(
     input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:
-    """`input1 @ weight[k] @ input2` for every k, plus bias."""
+    """Products `input1 @ weight[k] @ input2` for every k, plus `bias`."""
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -520,7 +520,7 @@ def celu_(input: Tensor, alpha: _float = 1.0) -> Tensor:
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """`linalg.multi_dot` of matrices, its old name."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -> Tensor:
-    """Channels (dimension 1) in another order: the first of each group, then the second ones."""
+    """Channels in another order: the first of each group, then the second ones."""
 def cholesky(input: Any, upper: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
 def cholesky_inverse(L: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of `L @ L.mH`."""
@@ -589,7 +589,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def conj_physical_(input: Tensor) -> Tensor:
     """`conj_physical`, written into this tensor's own memory."""
 def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _float = 0) -> Tensor:
-    """The tensor padded with a value: `nn.functional.pad` in its usual mode."""
+    """The tensor with one value before and after the elements of its dimensions."""
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -599,7 +599,7 @@ def conv1d(
     dilation: _Sizes = 1,
     groups: _int = 1,
 ) -> Tensor:
-    """Convolution of signals: `conv2d` with one spatial dimension."""
+    """Convolution of signals (cross-correlation): weighted sums over windows."""
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -609,7 +609,7 @@ def conv2d(
     dilation: _Sizes = 1,
     groups: _int = 1,
 ) -> Tensor:
-    """Convolution of images (cross-correlation): sums over windows, weighted."""
+    """Convolution of images (cross-correlation): weighted sums over windows."""
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -619,7 +619,7 @@ def conv3d(
     dilation: _Sizes = 1,
     groups: _int = 1,
 ) -> Tensor:
-    """Convolution of volumes: `conv2d` with three spatial dimensions."""
+    """Convolution of volumes (cross-correlation): weighted sums over windows."""
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
     """A convolution of (time, batch, channels) by (width, channels, channels of the result)."""
 def conv_transpose1d(
@@ -632,7 +632,7 @@ def conv_transpose1d(
     groups: _int = 1,
     dilation: _Sizes = 1,
 ) -> Tensor:
-    """Transposed convolution of signals: `conv_transpose2d` with one spatial dimension."""
+    """Transposed convolution of signals: the derivative of `conv1d` by its input."""
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -654,7 +654,7 @@ def conv_transpose3d(
     groups: _int = 1,
     dilation: _Sizes = 1,
 ) -> Tensor:
-    """Transposed convolution of volumes: `conv_transpose2d` with three spatial dimensions."""
+    """Transposed convolution of volumes: the derivative of `conv3d` by its input."""
 def convolution(
     input: Tensor,
     weight: Tensor,
@@ -838,7 +838,7 @@ def embedding_bag(
 def embedding_renorm_(
     weight: Tensor, indices: Tensor, max_norm: _float, norm_type: _float = 2.0
 ) -> Tensor:
-    """Scale the given rows of a matrix down to a norm of at most max_norm, in place."""
+    """Scale the given rows of a matrix down to a norm of at most `max_norm`, in place."""
 def empty(
     *sizes: _Sizes,
     size: _Sizes | None = None,
@@ -1069,7 +1069,7 @@ def grid_sampler(
     padding_mode: _int,
     align_corners: _bool,
 ) -> Tensor:
-    """`nn.functional.grid_sample` with numbers for the mode and the padding, as listed there."""
+    """As `nn.functional.grid_sample`, with numbers for the mode and the padding."""
 def grid_sampler_2d(
     input: Tensor,
     grid: Tensor,
@@ -1077,7 +1077,7 @@ def grid_sampler_2d(
     padding_mode: _int,
     align_corners: _bool,
 ) -> Tensor:
-    """`nn.functional.grid_sample` with numbers for the mode and the padding, as listed there."""
+    """As `nn.functional.grid_sample`, with numbers for the mode and the padding."""
 def grid_sampler_3d(
     input: Tensor,
     grid: Tensor,
@@ -1085,7 +1085,7 @@ def grid_sampler_3d(
     padding_mode: _int,
     align_corners: _bool,
 ) -> Tensor:
-    """`nn.functional.grid_sample` with numbers for the mode and the padding, as listed there."""
+    """As `nn.functional.grid_sample`, with numbers for the mode and the padding."""
 def group_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
     """Groups of channels of each example with mean 0 and variance 1, times weight plus bias."""
 def gru(
@@ -1520,7 +1520,7 @@ def max_pool1d(
     *,
     return_indices: Literal[True],
 ) -> tuple[Tensor, Tensor]:
-    """Maxima over windows of signals (n, channels, length): as `max_pool2d`."""
+    """Maxima over windows of signals."""
 def max_pool1d_with_indices(
     input: Tensor,
     kernel_size: _Sizes,
@@ -1530,7 +1530,7 @@ def max_pool1d_with_indices(
     ceil_mode: _bool = False,
     return_indices: _bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """`max_pool1d` with indices."""
+    """Maxima over windows of signals, and where they are."""
 def max_pool2d(
     input: Tensor,
     kernel_size: _Sizes,
@@ -1540,7 +1540,7 @@ def max_pool2d(
     ceil_mode: _bool = False,
     return_indices: _bool = False,
 ) -> Tensor:
-    """Maxima over windows of images (n, channels, height, width), or (channels, height, width)."""
+    """Maxima over windows of images."""
 def max_pool3d(
     input: Tensor,
     kernel_size: _Sizes,
@@ -1550,7 +1550,7 @@ def max_pool3d(
     ceil_mode: _bool = False,
     return_indices: _bool = False,
 ) -> Tensor:
-    """Maxima over windows of volumes (n, channels, depth, height, width): as `max_pool2d`."""
+    """Maxima over windows of volumes."""
 def maximum(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise the larger of two; NaN where either is."""
 def mean(
@@ -1677,7 +1677,7 @@ def native_batch_norm(
 def native_channel_shuffle(
     input: Tensor, groups: _int, *, out: Tensor | None = None
 ) -> Tensor:
-    """`channel_shuffle`."""
+    """As `channel_shuffle`."""
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """The tensor with elements replaced by 0 and the others scaled, and which ones were kept."""
 def native_group_norm(
@@ -1801,7 +1801,7 @@ def pca_lowrank(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """U, S and V of a matrix whose columns are centred unless told otherwise; q: at most 6."""
 def pdist(input: Tensor, p: _float = 2.0, *, out: Tensor | None = None) -> Tensor:
-    """The p-norms of the differences of all pairs of rows: (n, d) to (n * (n - 1) / 2)."""
+    """The norms of the differences of all pairs of rows."""
 def permute(input: Tensor, *dims: _Sizes, **words: Any) -> Tensor:
     """The dimensions in another order."""
 def permute_copy(
@@ -1813,11 +1813,11 @@ def pinverse(input: Tensor, rcond: _float = 1e-15, *, out: Tensor | None = None)
 def pixel_shuffle(
     input: Tensor, upscale_factor: _int, *, out: Tensor | None = None
 ) -> Tensor:
-    """Groups of r * r channels become pixels: (..., c r r, h, w) to (..., c, h r, w r)."""
+    """Groups of r * r channels become pixels."""
 def pixel_unshuffle(
     input: Tensor, downscale_factor: _int, *, out: Tensor | None = None
 ) -> Tensor:
-    """The inverse of `pixel_shuffle`: (..., c, h r, w r) to (..., c r r, h, w)."""
+    """Pixels become groups of r * r channels: the inverse of `pixel_shuffle`."""
 def poisson(
     input: Tensor, generator: Generator | None = None, *, out: Tensor | None = None
 ) -> Tensor:

@@ -32,7 +32,7 @@ class Parameter(Tensor, metaclass=_Marked):
 
     Parameters
     ----------
-    data : Tensor
+    data : Tensor, optional
         Whose memory the parameter shares; an empty one unless given.
     requires_grad : bool, default True
         Whether it is trained.
@@ -102,7 +102,7 @@ class Buffer(Tensor, metaclass=_Marked):
 
     Parameters
     ----------
-    data : Tensor
+    data : Tensor, optional
         Whose memory the buffer shares; an empty one unless given.
     persistent : bool, default True
         Whether `state_dict` has it.

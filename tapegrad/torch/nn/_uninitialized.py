@@ -37,6 +37,12 @@ class UninitializedTensorMixin:
     """What tensors without a shape have in common: every operation raises ValueError.
 
     They can be converted to another dtype, asked for it, and given a shape by `materialize`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> isinstance(torch.nn.UninitializedBuffer(), torch.nn.parameter.UninitializedTensorMixin)
+    True
     """
 
     __slots__ = ()
@@ -310,7 +316,24 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
 
 def is_lazy(param: object) -> bool:
-    """Whether a parameter or buffer has no shape yet."""
+    """Whether a parameter or buffer has no shape yet.
+
+    Parameters
+    ----------
+    param : object
+        A parameter or buffer, or anything else.
+
+    Returns
+    -------
+    bool
+        Whether it is one without a shape.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.parameter.is_lazy(torch.nn.UninitializedParameter())
+    True
+    """
     return isinstance(param, UninitializedTensorMixin)
 
 

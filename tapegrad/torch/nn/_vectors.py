@@ -50,7 +50,7 @@ def normalize(
     eps : float, default 1e-12
         The least norm that vectors are divided by.
     out : Tensor, optional
-        Where the result is written to, too.
+        Where the result is written to.
 
     Returns
     -------

@@ -51,6 +51,12 @@ def _pair(
     return rule.of(x, y, reduction, weight, **params)
 
 
+def _check_size(input: Tensor, weight: Tensor | None) -> None:
+    """ValueError for weights of another size than the input."""
+    if weight is not None and tuple(weight.shape) != tuple(input.shape):
+        raise ValueError("Weights and input must have the same size.")
+
+
 @private("MseLossBackward0", name="mse_loss", settles=True)
 def _mse(input: Value, target: Value, reduction: str, weight: Value = None) -> Value:
     return _pair(_losses.MSE, input, target, "mse", reduction, weight)
@@ -82,12 +88,17 @@ def mse_loss(
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
     weight : Tensor, optional
-        Factors of the losses, of their shape; the mean is then divided by their sum.
+        Factors of the losses, in the shape of `input`; the mean is then divided by their sum.
 
     Returns
     -------
     Tensor
         A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For a `weight` of another shape.
 
     Examples
     --------
@@ -118,6 +129,7 @@ def mse_loss(
             if mode is None and (input.node is not None or target.node is not None):
                 return logged_pair(_losses.MSE, MSE_NODE, out, input, target)
             return of_value(out)
+    _check_size(input, weight)
     return _mse(input, target, word_for(size_average, reduce, reduction), weight)
 
 
@@ -158,12 +170,17 @@ def l1_loss(
     reduction : {"mean", "sum", "none"}, default "mean"
         What is returned: the mean of the losses, their sum, or each of them.
     weight : Tensor, optional
-        Factors of the losses, of their shape; the mean is then divided by their sum.
+        Factors of the losses, in the shape of `input`; the mean is then divided by their sum.
 
     Returns
     -------
     Tensor
         A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For a `weight` of another shape.
 
     Examples
     --------
@@ -172,6 +189,7 @@ def l1_loss(
     >>> F.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 4.0]))
     tensor(1.5000)
     """
+    _check_size(input, weight)
     return _l1(input, target, word_for(size_average, reduce, reduction), weight)
 
 
@@ -260,7 +278,7 @@ def huber_loss(
     delta : float, default 1.0
         Where the one form passes into the other.
     weight : Tensor, optional
-        Factors of the losses, of their shape; the mean is then divided by their sum.
+        Factors of the losses, in the shape of `input`; the mean is that of the products.
 
     Returns
     -------
@@ -271,6 +289,8 @@ def huber_loss(
     ------
     RuntimeError
         For a `delta` of 0 or below.
+    ValueError
+        For a `weight` of another shape.
 
     Examples
     --------
@@ -281,7 +301,12 @@ def huber_loss(
     """
     if weight is None:
         return _huber(input, target, reduction, delta)
+    _check_size(input, weight)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(
+            f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'."
+        )
     losses = _huber(input, target, "none", delta) * weight
-    if reduction == "mean":
-        return losses.sum() / weight.sum()
+    if reduction == "mean":  # of the losses, not over the sum of the weights: as PyTorch
+        return losses.mean()
     return losses.sum() if reduction == "sum" else losses

@@ -201,7 +201,8 @@ def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions swapped, of the conjugate."""
 def affine_grid_generator(
     theta: Tensor, size: Sequence[_int], align_corners: _bool, *, out: Tensor | None = None
-) -> Tensor: ...
+) -> Tensor:
+    """A grid of the places that an affine map takes from, without checks of the map."""
 def alias_copy(input: Tensor) -> Tensor:
     """A copy of a tensor."""
 def all(
@@ -221,9 +222,9 @@ def allclose(
 ) -> _bool:
     """Whether `|input - other| <= atol + rtol * |other|` everywhere."""
 def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.alpha_dropout`."""
+    """Dropout that keeps mean 0 and variance 1: `nn.functional.alpha_dropout`."""
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.alpha_dropout`, written into its argument."""
+    """`alpha_dropout`, written into its argument."""
 def amax(
     input: Tensor, dim: _Sizes = (), keepdim: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
@@ -417,7 +418,7 @@ def bartlett_window(
 ) -> Tensor:
     """A triangle from 0 to 1 and back."""
 def batch_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
-    """Each channel with mean 0 and variance 1 over the batch, times weight plus bias."""
+    """`nn.functional.batch_norm`, which here also takes a flag for CUDA's own kernels."""
 def bernoulli(
     input: Tensor,
     p: _Operand | None = None,
@@ -437,7 +438,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
     reduction: _int = 1,
 ) -> Tensor:
-    """The function of `nn.functional`, with its reduction by number: 0 none, 1 mean, 2 sum."""
+    """The function of `nn.functional`, with a number for its reduction."""
 def bincount(
     input: Tensor,
     weights: Tensor | None = None,
@@ -621,7 +622,7 @@ def conv3d(
 ) -> Tensor:
     """Convolution of volumes (cross-correlation): weighted sums over windows."""
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
-    """A convolution of (time, batch, channels) by (width, channels, channels of the result)."""
+    """A convolution of sequences whose time comes first."""
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -680,7 +681,7 @@ def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def cosh_(input: Tensor) -> Tensor:
     """`cosh`, written into this tensor's own memory."""
 def cosine_embedding_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
-    """`nn.functional.cosine_embedding_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    """`nn.functional.cosine_embedding_loss`, with a number for its reduction."""
 def cosine_similarity(
     x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08, *, out: Tensor | None = None
 ) -> Tensor:
@@ -703,7 +704,7 @@ def cross(
 ) -> Tensor:
     """The cross products of vectors of three elements along `dim`: the first of length 3."""
 def ctc_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
-    """`nn.functional.ctc_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    """`nn.functional.ctc_loss`, with a number for its reduction."""
 def cummax(input: Tensor, dim: _Sizes) -> return_types.cummax:
     """The largest element so far, and where it is."""
 def cummin(input: Tensor, dim: _Sizes) -> return_types.cummin:
@@ -802,9 +803,9 @@ def divide(
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of the products of two vectors' elements, without a conjugate."""
 def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.dropout`."""
+    """Each element 0 with probability p, else divided by 1 - p."""
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.dropout`, written into its argument."""
+    """`dropout`, written into its argument."""
 def dsplit(
     input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
 ) -> tuple[Tensor, ...]:
@@ -834,7 +835,7 @@ def embedding_bag(
     include_last_offset: _bool = False,
     padding_idx: _int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Bags of rows reduced by 0 "sum", 1 "mean" or 2 "max", and what PyTorch returns besides."""
+    """Bags of rows of a matrix, reduced, and what PyTorch returns besides."""
 def embedding_renorm_(
     weight: Tensor, indices: Tensor, max_norm: _float, norm_type: _float = 2.0
 ) -> Tensor:
@@ -931,13 +932,13 @@ def eye(
 ) -> Tensor:
     """A matrix with ones on the diagonal, zeros elsewhere."""
 def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.feature_alpha_dropout`."""
+    """As `alpha_dropout`, of whole channels."""
 def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.feature_alpha_dropout`, written into its argument."""
+    """`feature_alpha_dropout`, written into its argument."""
 def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.feature_dropout`."""
+    """Each channel 0 with probability p, else divided by 1 - p."""
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.feature_dropout`, written into its argument."""
+    """`feature_dropout`, written into its argument."""
 def fill(input: Tensor, value: _Operand, *, out: Tensor | None = None) -> Tensor:
     """A tensor of the same shape and dtype with one value."""
 def fill_(self: Tensor, value: _Operand) -> Tensor:
@@ -1087,11 +1088,11 @@ def grid_sampler_3d(
 ) -> Tensor:
     """As `nn.functional.grid_sample`, with numbers for the mode and the padding."""
 def group_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
-    """Groups of channels of each example with mean 0 and variance 1, times weight plus bias."""
+    """`nn.functional.group_norm`, which here also takes a flag for CUDA's own kernels."""
 def gru(
     input: Tensor, hx: Any, params: Any, *options: Any, **words: Any
 ) -> tuple[Tensor, Tensor]:
-    """GRU, all layers of the network: `(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or with packed data `(data, batch_sizes, hx, params, ...)`."""
+    """All layers of a network, a GRU."""
 def gru_cell(
     input: Tensor,
     hx: Any,
@@ -1100,7 +1101,7 @@ def gru_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> Tensor:
-    """One step of GRU: the new state, for an LSTM (h, c)."""
+    """One step of a network, a GRU."""
 def gt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise `input > other`."""
 def hamming_window(
@@ -1130,7 +1131,7 @@ has_spectral: _bool
 def heaviside(input: Tensor, values: _Operand, *, out: Tensor | None = None) -> Tensor:
     """0 below zero, 1 above, `values` at it; a derivative of 0."""
 def hinge_embedding_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
-    """`nn.functional.hinge_embedding_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    """`nn.functional.hinge_embedding_loss`, with a number for its reduction."""
 def histc(
     input: Tensor,
     bins: _int = 100,
@@ -1231,7 +1232,7 @@ def initial_seed() -> _int:
 def inner(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Sums of products over the last dimensions of both; of a number, the product."""
 def instance_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
-    """Each channel of each example with mean 0 and variance 1, times weight plus bias."""
+    """`nn.functional.instance_norm`, which here also takes a flag for CUDA's own kernels."""
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix, or of each of a stack; LinAlgError if it is singular."""
 def is_autocast_cache_enabled() -> _bool:
@@ -1326,7 +1327,7 @@ def kaiser_window(
 ) -> Tensor:
     """i0(beta sqrt(1 - (2 k / n - 1) ** 2)) / i0(beta)."""
 def kl_div(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
-    """`nn.functional.kl_div`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    """`nn.functional.kl_div`, with a number for its reduction."""
 def kron(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: every element of `input` times the whole of `other`."""
 def kthvalue(
@@ -1334,7 +1335,7 @@ def kthvalue(
 ) -> return_types.kthvalue:
     """The k-th smallest element along a dimension, and where it is."""
 def layer_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
-    """The last dimensions with mean 0 and variance 1 together, times weight plus bias."""
+    """`nn.functional.layer_norm`, which here also takes a flag for CUDA's own kernels."""
 def lcm(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The least common multiple."""
 def lcm_(input: Tensor, other: _Operand) -> Tensor:
@@ -1441,7 +1442,7 @@ def logsumexp(
 def lstm(
     input: Tensor, hx: Any, params: Any, *options: Any, **words: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """LSTM, all layers of the network: `(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or with packed data `(data, batch_sizes, hx, params, ...)`."""
+    """All layers of a network, an LSTM."""
 def lstm_cell(
     input: Tensor,
     hx: Any,
@@ -1450,7 +1451,7 @@ def lstm_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """One step of LSTM: the new state, for an LSTM (h, c)."""
+    """One step of a network, an LSTM."""
 def lstsq(*_args: Any, **_kwargs: Any) -> Tensor:
     """RuntimeError, as in PyTorch, which has removed it: see `linalg.lstsq`."""
 def lt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -1473,7 +1474,7 @@ def lu_unpack(
 def manual_seed(seed: _int) -> Generator:
     """Start the default generator anew from a seed, and return it."""
 def margin_ranking_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
-    """`nn.functional.margin_ranking_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    """`nn.functional.margin_ranking_loss`, with a number for its reduction."""
 def masked_fill(
     input: Tensor, mask: Tensor, value: _Operand, *, out: Tensor | None = None
 ) -> Tensor:
@@ -1673,7 +1674,7 @@ def native_batch_norm(
     momentum: _float,
     eps: _float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`batch_norm`; in training the means and one over the deviations, else nothing more."""
+    """The batch norm, and in training the means and one over the standard deviations."""
 def native_channel_shuffle(
     input: Tensor, groups: _int, *, out: Tensor | None = None
 ) -> Tensor:
@@ -1690,7 +1691,7 @@ def native_group_norm(
     group: _int,
     eps: _float,
 ) -> tuple[Tensor, ...]:
-    """`group_norm`, and the means and one over the standard deviations of each group."""
+    """The group norm, and the means and one over the standard deviations of each group."""
 def native_layer_norm(
     input: Tensor,
     normalized_shape: Sequence[_int],
@@ -1698,7 +1699,7 @@ def native_layer_norm(
     bias: Tensor | None,
     eps: _float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`layer_norm`, the means, and one over the standard deviations."""
+    """The layer norm, the means, and one over the standard deviations."""
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise `input != other`."""
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1823,7 +1824,7 @@ def poisson(
 ) -> Tensor:
     """Poisson numbers; each element is the rate of one."""
 def poisson_nll_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
-    """`nn.functional.poisson_nll_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    """`nn.functional.poisson_nll_loss`, with a number for its reduction."""
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A complex tensor of absolute values and angles."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -2039,11 +2040,11 @@ def resolve_neg(input: Any) -> Tensor: ...
 def result_type(tensor1: _Operand, tensor2: _Operand) -> _dtype:
     """The dtype that two tensors or numbers come to have in an operation together."""
 def rms_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
-    """The last dimensions divided by the root of their mean square, times weight."""
+    """`nn.functional.rms_norm`, which here also takes a flag for CUDA's own kernels."""
 def rnn_relu(
     input: Tensor, hx: Any, params: Any, *options: Any, **words: Any
 ) -> tuple[Tensor, Tensor]:
-    """RNN_RELU, all layers of the network: `(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or with packed data `(data, batch_sizes, hx, params, ...)`."""
+    """All layers of a network, an RNN with relu."""
 def rnn_relu_cell(
     input: Tensor,
     hx: Any,
@@ -2052,11 +2053,11 @@ def rnn_relu_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> Tensor:
-    """One step of RNN_RELU: the new state, for an LSTM (h, c)."""
+    """One step of a network, an RNN with relu."""
 def rnn_tanh(
     input: Tensor, hx: Any, params: Any, *options: Any, **words: Any
 ) -> tuple[Tensor, Tensor]:
-    """RNN_TANH, all layers of the network: `(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or with packed data `(data, batch_sizes, hx, params, ...)`."""
+    """All layers of a network, an RNN with tanh."""
 def rnn_tanh_cell(
     input: Tensor,
     hx: Any,
@@ -2065,7 +2066,7 @@ def rnn_tanh_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> Tensor:
-    """One step of RNN_TANH: the new state, for an LSTM (h, c)."""
+    """One step of a network, an RNN with tanh."""
 def roll(
     input: Tensor, shifts: _Sizes, dims: _Sizes | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -2487,7 +2488,7 @@ def tril_indices(
 ) -> Tensor:
     """The indices of the lower triangle of a matrix, as a tensor of two rows."""
 def triplet_margin_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
-    """`nn.functional.triplet_margin_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    """`nn.functional.triplet_margin_loss`, with a number for its reduction."""
 def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrix with zeros below a diagonal."""
 def triu_indices(

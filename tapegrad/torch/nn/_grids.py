@@ -34,6 +34,38 @@ def _coordinates(size: int, align_corners: bool, like: Value) -> Value:
 
 @private("AffineGridGeneratorBackward0", name="affine_grid_generator")
 def _affine_grid(theta: Value, size: Sequence[int], align_corners: bool) -> Value:
+    """A grid of the places that an affine map takes from, without checks of the map.
+
+    Parameters
+    ----------
+    theta : Tensor
+        The maps, (n, 2, 3), or of volumes (n, 3, 4).
+    size : sequence of int
+        The size of the result of `grid_sampler`.
+    align_corners : bool
+        Whether -1 and 1 are the centres of the outermost elements, not their outer edges.
+
+    Returns
+    -------
+    Tensor
+        Places: of shape (n, height, width, 2), or (n, depth, height, width, 3).
+
+    Raises
+    ------
+    RuntimeError
+        For another number of maps.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.affine_grid : The same with checks.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.affine_grid_generator(torch.eye(2, 3).unsqueeze(0), (1, 1, 1, 2), False)
+    tensor([[[[-0.5000,  0.0000],
+              [ 0.5000,  0.0000]]]])
+    """
     spatial = tuple(size[2:])
     if theta.shape[0] != size[0]:
         wanted = [size[0], len(spatial) + 1]

@@ -157,5 +157,13 @@ def _poisson(
     return poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=reduction)
 
 
-numbered("poisson_nll_loss", _poisson, 5)
-numbered("kl_div", kl_div, 2)
+numbered(
+    "poisson_nll_loss",
+    _poisson,
+    5,
+    "torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]), True, False, 1e-8, 1",
+    "0.8591",
+)
+numbered(
+    "kl_div", kl_div, 2, "torch.tensor([0.25, 0.75]).log(), torch.tensor([0.5, 0.5]), 2", "0.1438"
+)

@@ -38,8 +38,36 @@ def reduce_tensor(losses: Tensor, reduction: str) -> Any:
     return losses.sum() if reduction == "sum" else losses
 
 
-def numbered(word: str, call: Callable[..., Any], count: int) -> None:
-    """Register `torch.<word>`: its argument after `count` others, the reduction, is a number."""
+_OF_TORCH = """\
+`nn.functional.{word}`, with a number for its reduction.
+
+Parameters
+----------
+*args : object
+    The arguments of `nn.functional.{word}`, without older forms of the reduction.
+reduction : int, default 1
+    0 for none, 1 for the mean, 2 for the sum.
+**kwargs : object
+    The arguments by their names.
+
+Returns
+-------
+Tensor
+    A number, or without reduction the losses.
+
+Examples
+--------
+>>> import tapegrad.torch as torch
+>>> torch.{word}({arguments})
+tensor({result})
+"""
+
+
+def numbered(word: str, call: Callable[..., Any], count: int, arguments: str, result: str) -> None:
+    """Register `torch.<word>`: its argument after `count` others, the reduction, is a number.
+
+    arguments, result: what the example in its docstring gives, and what that prints.
+    """
 
     def of(*args: Any, reduction: int = 1, **kwargs: Any) -> Any:
         if len(args) > count:
@@ -47,7 +75,7 @@ def numbered(word: str, call: Callable[..., Any], count: int) -> None:
         return call(*args, reduction=_NUMBERED[reduction], **kwargs)
 
     of.__name__ = of.__qualname__ = word
-    of.__doc__ = f"`nn.functional.{word}`; reduction: 0 for none, 1 for the mean, 2 for the sum."
+    of.__doc__ = _OF_TORCH.format(word=word, arguments=arguments, result=result)
     register(method=False)(of)
 
 
@@ -696,7 +724,31 @@ def multilabel_soft_margin_loss(
     return reduce_tensor(losses, word)
 
 
-numbered("margin_ranking_loss", margin_ranking_loss, 4)
-numbered("hinge_embedding_loss", hinge_embedding_loss, 3)
-numbered("cosine_embedding_loss", cosine_embedding_loss, 4)
-numbered("triplet_margin_loss", triplet_margin_loss, 7)
+numbered(
+    "margin_ranking_loss",
+    margin_ranking_loss,
+    4,
+    "torch.tensor([2.0, 1.0]), torch.tensor([1.0, 3.0]), torch.ones(2)",
+    "1.",
+)
+numbered(
+    "hinge_embedding_loss",
+    hinge_embedding_loss,
+    3,
+    "torch.tensor([0.5, 0.5]), torch.tensor([1.0, -1.0])",
+    "0.5000",
+)
+numbered(
+    "cosine_embedding_loss",
+    cosine_embedding_loss,
+    4,
+    "torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]), torch.ones(1)",
+    "0.2929",
+)
+numbered(
+    "triplet_margin_loss",
+    triplet_margin_loss,
+    7,
+    "torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])",
+    "1.0000",
+)

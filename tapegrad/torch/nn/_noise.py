@@ -351,6 +351,42 @@ def feature_alpha_dropout(
 # --- The names in `torch` -----------------------------------------------------------------------
 
 
+_HOW = {
+    "dropout": "Each element 0 with probability p, else divided by 1 - p.",
+    "feature_dropout": "Each channel 0 with probability p, else divided by 1 - p.",
+    "alpha_dropout": "Dropout that keeps mean 0 and variance 1: `nn.functional.alpha_dropout`.",
+    "feature_alpha_dropout": "As `alpha_dropout`, of whole channels.",
+}
+_OF_TORCH = """\
+{how}
+
+Parameters
+----------
+input : Tensor
+    Of any shape, or for features (n, channels, ...).
+p : float
+    The probability of being dropped, between 0 and 1.
+train : bool
+    Whether a model is trained; where it is not, the input is returned as it is.
+
+Returns
+-------
+Tensor
+    Of the shape of `input`.
+
+Raises
+------
+RuntimeError
+    For another `p`.
+
+Examples
+--------
+>>> import tapegrad.torch as torch
+>>> torch.{word}(torch.ones(1, 2), 0.5, False)
+tensor([[1., 1.]])
+"""
+
+
 def _in_namespace(word: str, call: Any, *, whole: bool | None = None) -> None:
     """`torch.<word>(input, p, train)` and, with an underscore, in place."""
 
@@ -366,7 +402,8 @@ def _in_namespace(word: str, call: Any, *, whole: bool | None = None) -> None:
 
     for end, made in (("", of), ("_", within)):
         made.__name__ = made.__qualname__ = f"{word}{end}"
-        made.__doc__ = f"`nn.functional.{word}`{', written into its argument' if end else ''}."
+        how = f"`{word}`, written into its argument." if end else _HOW[word]
+        made.__doc__ = _OF_TORCH.format(how=how, word=f"{word}{end}")
         register(method=False)(made)
 
 

@@ -653,6 +653,29 @@ def local_response_norm(
     return _local_response(input, size, alpha, beta, k)
 
 
+_OF_TORCH = """\
+`nn.functional.{name}`, which here also takes a flag for CUDA's own kernels.
+
+Parameters
+----------
+*args : object
+    The arguments of `nn.functional.{name}`.
+cudnn_enabled : bool, default True
+    Without effect.
+**kwargs : object
+    The arguments by their names.
+
+Returns
+-------
+Tensor
+    Of the shape and dtype of the input.
+
+Examples
+--------
+>>> import tapegrad.torch as torch
+{example}"""
+
+
 def _of_torch(function: Any) -> Any:
     """As `torch.<name>`, which also takes the flag for CUDA's own kernels."""
     count = len(inspect.signature(function).parameters)
@@ -661,7 +684,10 @@ def _of_torch(function: Any) -> Any:
         return function(*args[:count], **kwargs)
 
     call.__name__ = call.__qualname__ = function.__name__
-    call.__doc__, call.__module__ = function.__doc__, function.__module__
+    name, example = function.__name__, (function.__doc__ or "").partition(">>> F.")[2]
+    example = inspect.cleandoc(f">>> torch.{example}")
+    call.__doc__ = _OF_TORCH.format(name=name, example=example + "\n")
+    call.__module__ = function.__module__
     return call
 
 

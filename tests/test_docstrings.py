@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import tapegrad
+from tapegrad.torch import Tensor
 
 numpydoc = pytest.importorskip("numpydoc.validate", reason="numpydoc is of the extra `docs`")
 
@@ -66,6 +67,20 @@ MODULES = [
     "tapegrad.torch.serialization",
     "tapegrad.torch.utils.checkpoint",
     "tapegrad.torch.utils.data",
+    "tapegrad.torch.nn",
+    "tapegrad.torch.nn.init",
+    "tapegrad.torch.nn.parallel",
+    "tapegrad.torch.nn.parameter",
+    "tapegrad.torch.nn.utils",
+    "tapegrad.torch.nn.utils.parametrizations",
+    "tapegrad.torch.nn.utils.parametrize",
+    "tapegrad.torch.nn.utils.prune",
+    "tapegrad.torch.nn.utils.rnn",
+    "tapegrad.torch.nn.utils.stateless",
+    "tapegrad.torch.optim",
+    "tapegrad.torch.optim.lr_scheduler",
+    "tapegrad.torch.optim.swa_utils",
+    "tapegrad.torch.nn.functional",
 ]
 
 # What the validator asks for, and nobody here has to give.
@@ -83,16 +98,6 @@ NOT_REQUIRED_OF_EXCEPTIONS = {
 NOT_REQUIRED_OF_RESULTS = {"PR01": "a class with a section Attributes is what a call returns"}
 
 
-# Packages whose names stand in a namespace above them too, and are read with those of the package.
-BELOW = {
-    "tapegrad.torch": (
-        "tapegrad.torch.autograd",
-        "tapegrad.torch.func",
-        "tapegrad.torch.nn",
-    ),
-}
-
-
 # --- What is public, and ours -------------------------------------------------------------------
 
 
@@ -100,11 +105,10 @@ def public(name: str) -> dict[str, Any]:
     """The callables and classes of a module that are listed or shown, and that we have written."""
     module = importlib.import_module(name)
     names = [found for where, found in LISTED if where == name]
-    if name in BELOW:  # it makes most of its names when they are asked for
+    if name == "tapegrad.torch":  # it makes most of its names when they are asked for
         names = dir(module)
     names = names or getattr(module, "__all__", None) or dir(module)
     found = {key: getattr(module, key) for key in names if not key.startswith("_")}
-    found = {key: value for key, value in found.items() if not written_below(name, value)}
     theirs = namesake(name)
     return {
         f"{name}.{key}": value
@@ -120,15 +124,6 @@ def is_ours(found: Any) -> bool:
     if home(found) != "tapegrad":
         return False
     return home(origin) == "tapegrad" or found.__doc__ != origin.__doc__
-
-
-def written_below(name: str, found: Any) -> bool:
-    """Whether a package below a namespace defines one of its names."""
-    origin = inspect.unwrap(getattr(found, "compute", found))
-    places = {getattr(found, "__module__", None) or ""}
-    if inspect.isfunction(origin):
-        places.add(origin.__globals__["__name__"])
-    return any(place.startswith(BELOW.get(name, ("?",))) for place in places)
 
 
 def home(found: Any) -> str:
@@ -148,12 +143,15 @@ def methods(name: str, kind: type) -> Iterator[tuple[str, Any]]:
     """The public methods and properties that a class has from us, with their functions.
 
     A traced array has those of `numpy.ndarray`, which NumPy describes; a method that replaces one
-    of a base without words of its own is described there.
+    of a base without words of its own is described there. Those of a tensor are read at `Tensor`.
     """
     known = set(dir(np.ndarray)) if kind is tapegrad.Array else set()
+    of_tensors = {} if kind is Tensor or not issubclass(kind, Tensor) else vars(Tensor)
     for key in dir(kind):
         written = inspect.getattr_static(kind, key)
         if key.startswith("_") or key in known or not is_method(written):
+            continue
+        if of_tensors.get(key) is written:
             continue
         body = getattr(written, "__func__", None) or getattr(written, "fget", None) or written
         body = getattr(body, "func", body)

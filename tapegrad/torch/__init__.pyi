@@ -130,7 +130,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: _Sizes) -> Tensor:
 def adaptive_max_pool1d(
     input: Tensor, output_size: _Sizes, return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool1d` with indices."""
+    """Maxima over `output_size` windows of signals, and where they are."""
 def add(
     input: Tensor, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None
 ) -> Tensor:
@@ -201,7 +201,8 @@ def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions swapped, of the conjugate."""
 def affine_grid_generator(
     theta: Tensor, size: Sequence[_int], align_corners: _bool, *, out: Tensor | None = None
-) -> Tensor: ...
+) -> Tensor:
+    """A grid of the places that an affine map takes from, without checks of the map."""
 def alias_copy(input: Tensor) -> Tensor:
     """A copy of a tensor."""
 def all(
@@ -221,9 +222,9 @@ def allclose(
 ) -> _bool:
     """Whether `|input - other| <= atol + rtol * |other|` everywhere."""
 def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.alpha_dropout`."""
+    """Dropout that keeps mean 0 and variance 1: `nn.functional.alpha_dropout`."""
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.alpha_dropout`, written into its argument."""
+    """`alpha_dropout`, written into its argument."""
 def amax(
     input: Tensor, dim: _Sizes = (), keepdim: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
@@ -397,7 +398,7 @@ def avg_pool1d(
     ceil_mode: _bool = False,
     count_include_pad: _bool = True,
 ) -> Tensor:
-    """Means over windows of signals (n, channels, length), or (channels, length)."""
+    """Means over windows of signals."""
 def baddbmm(
     input: Tensor,
     batch1: Tensor,
@@ -417,7 +418,7 @@ def bartlett_window(
 ) -> Tensor:
     """A triangle from 0 to 1 and back."""
 def batch_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
-    """Each channel with mean 0 and variance 1 over the batch, times weight plus bias."""
+    """`nn.functional.batch_norm`, which here also takes a flag for CUDA's own kernels."""
 def bernoulli(
     input: Tensor,
     p: _Operand | None = None,
@@ -429,7 +430,7 @@ def bernoulli(
 def bilinear(
     input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:
-    """`input1 @ weight[k] @ input2` for every k, plus bias."""
+    """Products `input1 @ weight[k] @ input2` for every k, plus `bias`."""
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -437,7 +438,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
     reduction: _int = 1,
 ) -> Tensor:
-    """The function of `nn.functional`, with its reduction by number: 0 none, 1 mean, 2 sum."""
+    """The function of `nn.functional`, with a number for its reduction."""
 def bincount(
     input: Tensor,
     weights: Tensor | None = None,
@@ -520,7 +521,7 @@ def celu_(input: Tensor, alpha: _float = 1.0) -> Tensor:
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """`linalg.multi_dot` of matrices, its old name."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -> Tensor:
-    """Channels (dimension 1) in another order: the first of each group, then the second ones."""
+    """Channels in another order: the first of each group, then the second ones."""
 def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The older name of `linalg.cholesky`."""
 def cholesky_inverse(L: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -590,7 +591,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def conj_physical_(input: Tensor) -> Tensor:
     """`conj_physical`, written into this tensor's own memory."""
 def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _float = 0) -> Tensor:
-    """The tensor padded with a value: `nn.functional.pad` in its usual mode."""
+    """The tensor with one value before and after the elements of its dimensions."""
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -600,7 +601,7 @@ def conv1d(
     dilation: _Sizes = 1,
     groups: _int = 1,
 ) -> Tensor:
-    """Convolution of signals: `conv2d` with one spatial dimension."""
+    """Convolution of signals (cross-correlation): weighted sums over windows."""
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -610,7 +611,7 @@ def conv2d(
     dilation: _Sizes = 1,
     groups: _int = 1,
 ) -> Tensor:
-    """Convolution of images (cross-correlation): sums over windows, weighted."""
+    """Convolution of images (cross-correlation): weighted sums over windows."""
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -620,9 +621,9 @@ def conv3d(
     dilation: _Sizes = 1,
     groups: _int = 1,
 ) -> Tensor:
-    """Convolution of volumes: `conv2d` with three spatial dimensions."""
+    """Convolution of volumes (cross-correlation): weighted sums over windows."""
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
-    """A convolution of (time, batch, channels) by (width, channels, channels of the result)."""
+    """A convolution of sequences whose time comes first."""
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -633,7 +634,7 @@ def conv_transpose1d(
     groups: _int = 1,
     dilation: _Sizes = 1,
 ) -> Tensor:
-    """Transposed convolution of signals: `conv_transpose2d` with one spatial dimension."""
+    """Transposed convolution of signals: the derivative of `conv1d` by its input."""
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -655,7 +656,7 @@ def conv_transpose3d(
     groups: _int = 1,
     dilation: _Sizes = 1,
 ) -> Tensor:
-    """Transposed convolution of volumes: `conv_transpose2d` with three spatial dimensions."""
+    """Transposed convolution of volumes: the derivative of `conv3d` by its input."""
 def convolution(
     input: Tensor,
     weight: Tensor,
@@ -681,7 +682,7 @@ def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def cosh_(input: Tensor) -> Tensor:
     """`cosh`, written into this tensor's own memory."""
 def cosine_embedding_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
-    """`nn.functional.cosine_embedding_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    """`nn.functional.cosine_embedding_loss`, with a number for its reduction."""
 def cosine_similarity(
     x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08, *, out: Tensor | None = None
 ) -> Tensor:
@@ -704,7 +705,7 @@ def cross(
 ) -> Tensor:
     """The cross products of vectors of three elements along `dim`: the first of length 3."""
 def ctc_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
-    """`nn.functional.ctc_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    """`nn.functional.ctc_loss`, with a number for its reduction."""
 def cummax(input: Tensor, dim: _Sizes) -> return_types.cummax:
     """The largest element so far, and where it is."""
 def cummin(input: Tensor, dim: _Sizes) -> return_types.cummin:
@@ -803,9 +804,9 @@ def divide(
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of the products of two vectors' elements, without a conjugate."""
 def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.dropout`."""
+    """Each element 0 with probability p, else divided by 1 - p."""
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.dropout`, written into its argument."""
+    """`dropout`, written into its argument."""
 def dsplit(
     input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
 ) -> tuple[Tensor, ...]:
@@ -835,11 +836,11 @@ def embedding_bag(
     include_last_offset: _bool = False,
     padding_idx: _int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Bags of rows reduced by 0 "sum", 1 "mean" or 2 "max", and what PyTorch returns besides."""
+    """Bags of rows of a matrix, reduced, and what PyTorch returns besides."""
 def embedding_renorm_(
     weight: Tensor, indices: Tensor, max_norm: _float, norm_type: _float = 2.0
 ) -> Tensor:
-    """Scale the given rows of a matrix down to a norm of at most max_norm, in place."""
+    """Scale the given rows of a matrix down to a norm of at most `max_norm`, in place."""
 def empty(
     *sizes: _Sizes,
     size: _Sizes | None = None,
@@ -932,13 +933,13 @@ def eye(
 ) -> Tensor:
     """A matrix with ones on the diagonal, zeros elsewhere."""
 def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.feature_alpha_dropout`."""
+    """As `alpha_dropout`, of whole channels."""
 def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.feature_alpha_dropout`, written into its argument."""
+    """`feature_alpha_dropout`, written into its argument."""
 def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.feature_dropout`."""
+    """Each channel 0 with probability p, else divided by 1 - p."""
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """`nn.functional.feature_dropout`, written into its argument."""
+    """`feature_dropout`, written into its argument."""
 def fill(input: Tensor, value: _Operand, *, out: Tensor | None = None) -> Tensor:
     """A tensor of the same shape and dtype with one value."""
 def fill_(self: Tensor, value: _Operand) -> Tensor:
@@ -1070,7 +1071,7 @@ def grid_sampler(
     padding_mode: _int,
     align_corners: _bool,
 ) -> Tensor:
-    """`nn.functional.grid_sample` with numbers for the mode and the padding, as listed there."""
+    """As `nn.functional.grid_sample`, with numbers for the mode and the padding."""
 def grid_sampler_2d(
     input: Tensor,
     grid: Tensor,
@@ -1078,7 +1079,7 @@ def grid_sampler_2d(
     padding_mode: _int,
     align_corners: _bool,
 ) -> Tensor:
-    """`nn.functional.grid_sample` with numbers for the mode and the padding, as listed there."""
+    """As `nn.functional.grid_sample`, with numbers for the mode and the padding."""
 def grid_sampler_3d(
     input: Tensor,
     grid: Tensor,
@@ -1086,13 +1087,13 @@ def grid_sampler_3d(
     padding_mode: _int,
     align_corners: _bool,
 ) -> Tensor:
-    """`nn.functional.grid_sample` with numbers for the mode and the padding, as listed there."""
+    """As `nn.functional.grid_sample`, with numbers for the mode and the padding."""
 def group_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
-    """Groups of channels of each example with mean 0 and variance 1, times weight plus bias."""
+    """`nn.functional.group_norm`, which here also takes a flag for CUDA's own kernels."""
 def gru(
     input: Tensor, hx: Any, params: Any, *options: Any, **words: Any
 ) -> tuple[Tensor, Tensor]:
-    """GRU, all layers of the network: `(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or with packed data `(data, batch_sizes, hx, params, ...)`."""
+    """All layers of a network, a GRU."""
 def gru_cell(
     input: Tensor,
     hx: Any,
@@ -1101,7 +1102,7 @@ def gru_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> Tensor:
-    """One step of GRU: the new state, for an LSTM (h, c)."""
+    """One step of a network, a GRU."""
 def gt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise `input > other`."""
 def hamming_window(
@@ -1131,7 +1132,7 @@ has_spectral: _bool
 def heaviside(input: Tensor, values: _Operand, *, out: Tensor | None = None) -> Tensor:
     """0 below zero, 1 above, `values` at it; a derivative of 0."""
 def hinge_embedding_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
-    """`nn.functional.hinge_embedding_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    """`nn.functional.hinge_embedding_loss`, with a number for its reduction."""
 def histc(
     input: Tensor,
     bins: _int = 100,
@@ -1232,7 +1233,7 @@ def initial_seed() -> _int:
 def inner(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Sums of products over the last dimensions of both; of a number, the product."""
 def instance_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
-    """Each channel of each example with mean 0 and variance 1, times weight plus bias."""
+    """`nn.functional.instance_norm`, which here also takes a flag for CUDA's own kernels."""
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix, or of each of a stack."""
 def is_autocast_cache_enabled() -> _bool:
@@ -1327,7 +1328,7 @@ def kaiser_window(
 ) -> Tensor:
     """`i0(beta sqrt(1 - (2 k / n - 1) ** 2)) / i0(beta)`."""
 def kl_div(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
-    """`nn.functional.kl_div`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    """`nn.functional.kl_div`, with a number for its reduction."""
 def kron(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: every element of `input` times the whole of `other`."""
 def kthvalue(
@@ -1335,7 +1336,7 @@ def kthvalue(
 ) -> return_types.kthvalue:
     """The k-th smallest element along a dimension, and where it is."""
 def layer_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
-    """The last dimensions with mean 0 and variance 1 together, times weight plus bias."""
+    """`nn.functional.layer_norm`, which here also takes a flag for CUDA's own kernels."""
 def lcm(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The least common multiple."""
 def lcm_(input: Tensor, other: _Operand) -> Tensor:
@@ -1442,7 +1443,7 @@ def logsumexp(
 def lstm(
     input: Tensor, hx: Any, params: Any, *options: Any, **words: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """LSTM, all layers of the network: `(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or with packed data `(data, batch_sizes, hx, params, ...)`."""
+    """All layers of a network, an LSTM."""
 def lstm_cell(
     input: Tensor,
     hx: Any,
@@ -1451,7 +1452,7 @@ def lstm_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """One step of LSTM: the new state, for an LSTM (h, c)."""
+    """One step of a network, an LSTM."""
 def lstsq(*_args: Any, **_kwargs: Any) -> Tensor:
     """RuntimeError, as in PyTorch, which has removed it: see `linalg`."""
 def lt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -1474,7 +1475,7 @@ def lu_unpack(
 def manual_seed(seed: _int) -> Generator:
     """Start the default generator anew from a seed, and return it."""
 def margin_ranking_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
-    """`nn.functional.margin_ranking_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    """`nn.functional.margin_ranking_loss`, with a number for its reduction."""
 def masked_fill(
     input: Tensor, mask: Tensor, value: _Operand, *, out: Tensor | None = None
 ) -> Tensor:
@@ -1521,7 +1522,7 @@ def max_pool1d(
     *,
     return_indices: Literal[True],
 ) -> tuple[Tensor, Tensor]:
-    """Maxima over windows of signals (n, channels, length): as `max_pool2d`."""
+    """Maxima over windows of signals."""
 def max_pool1d_with_indices(
     input: Tensor,
     kernel_size: _Sizes,
@@ -1531,7 +1532,7 @@ def max_pool1d_with_indices(
     ceil_mode: _bool = False,
     return_indices: _bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """`max_pool1d` with indices."""
+    """Maxima over windows of signals, and where they are."""
 def max_pool2d(
     input: Tensor,
     kernel_size: _Sizes,
@@ -1541,7 +1542,7 @@ def max_pool2d(
     ceil_mode: _bool = False,
     return_indices: _bool = False,
 ) -> Tensor:
-    """Maxima over windows of images (n, channels, height, width), or (channels, height, width)."""
+    """Maxima over windows of images."""
 def max_pool3d(
     input: Tensor,
     kernel_size: _Sizes,
@@ -1551,7 +1552,7 @@ def max_pool3d(
     ceil_mode: _bool = False,
     return_indices: _bool = False,
 ) -> Tensor:
-    """Maxima over windows of volumes (n, channels, depth, height, width): as `max_pool2d`."""
+    """Maxima over windows of volumes."""
 def maximum(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise the larger of two; NaN where either is."""
 def mean(
@@ -1674,11 +1675,11 @@ def native_batch_norm(
     momentum: _float,
     eps: _float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`batch_norm`; in training the means and one over the deviations, else nothing more."""
+    """The batch norm, and in training the means and one over the standard deviations."""
 def native_channel_shuffle(
     input: Tensor, groups: _int, *, out: Tensor | None = None
 ) -> Tensor:
-    """`channel_shuffle`."""
+    """As `channel_shuffle`."""
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """The tensor with elements replaced by 0 and the others scaled, and which ones were kept."""
 def native_group_norm(
@@ -1691,7 +1692,7 @@ def native_group_norm(
     group: _int,
     eps: _float,
 ) -> tuple[Tensor, ...]:
-    """`group_norm`, and the means and one over the standard deviations of each group."""
+    """The group norm, and the means and one over the standard deviations of each group."""
 def native_layer_norm(
     input: Tensor,
     normalized_shape: Sequence[_int],
@@ -1699,7 +1700,7 @@ def native_layer_norm(
     bias: Tensor | None,
     eps: _float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`layer_norm`, the means, and one over the standard deviations."""
+    """The layer norm, the means, and one over the standard deviations."""
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise `input != other`."""
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1802,7 +1803,7 @@ def pca_lowrank(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """U, S and V of a matrix whose columns are centred unless told otherwise; q: at most 6."""
 def pdist(input: Tensor, p: _float = 2.0, *, out: Tensor | None = None) -> Tensor:
-    """The p-norms of the differences of all pairs of rows: (n, d) to (n * (n - 1) / 2)."""
+    """The norms of the differences of all pairs of rows."""
 def permute(input: Tensor, *dims: _Sizes, **words: Any) -> Tensor:
     """The dimensions in another order."""
 def permute_copy(
@@ -1814,17 +1815,17 @@ def pinverse(input: Tensor, rcond: _float = 1e-15, *, out: Tensor | None = None)
 def pixel_shuffle(
     input: Tensor, upscale_factor: _int, *, out: Tensor | None = None
 ) -> Tensor:
-    """Groups of r * r channels become pixels: (..., c r r, h, w) to (..., c, h r, w r)."""
+    """Groups of r * r channels become pixels."""
 def pixel_unshuffle(
     input: Tensor, downscale_factor: _int, *, out: Tensor | None = None
 ) -> Tensor:
-    """The inverse of `pixel_shuffle`: (..., c, h r, w r) to (..., c r r, h, w)."""
+    """Pixels become groups of r * r channels: the inverse of `pixel_shuffle`."""
 def poisson(
     input: Tensor, generator: Generator | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """Poisson numbers; each element is the rate of one."""
 def poisson_nll_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
-    """`nn.functional.poisson_nll_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    """`nn.functional.poisson_nll_loss`, with a number for its reduction."""
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A complex tensor of absolute values and angles."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -2042,11 +2043,11 @@ def resolve_neg(input: Tensor) -> Tensor:
 def result_type(tensor1: _Operand, tensor2: _Operand) -> _dtype:
     """The dtype that two tensors or numbers come to have in an operation together."""
 def rms_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
-    """The last dimensions divided by the root of their mean square, times weight."""
+    """`nn.functional.rms_norm`, which here also takes a flag for CUDA's own kernels."""
 def rnn_relu(
     input: Tensor, hx: Any, params: Any, *options: Any, **words: Any
 ) -> tuple[Tensor, Tensor]:
-    """RNN_RELU, all layers of the network: `(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or with packed data `(data, batch_sizes, hx, params, ...)`."""
+    """All layers of a network, an RNN with relu."""
 def rnn_relu_cell(
     input: Tensor,
     hx: Any,
@@ -2055,11 +2056,11 @@ def rnn_relu_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> Tensor:
-    """One step of RNN_RELU: the new state, for an LSTM (h, c)."""
+    """One step of a network, an RNN with relu."""
 def rnn_tanh(
     input: Tensor, hx: Any, params: Any, *options: Any, **words: Any
 ) -> tuple[Tensor, Tensor]:
-    """RNN_TANH, all layers of the network: `(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or with packed data `(data, batch_sizes, hx, params, ...)`."""
+    """All layers of a network, an RNN with tanh."""
 def rnn_tanh_cell(
     input: Tensor,
     hx: Any,
@@ -2068,7 +2069,7 @@ def rnn_tanh_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> Tensor:
-    """One step of RNN_TANH: the new state, for an LSTM (h, c)."""
+    """One step of a network, an RNN with tanh."""
 def roll(
     input: Tensor, shifts: _Sizes, dims: _Sizes | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -2490,7 +2491,7 @@ def tril_indices(
 ) -> Tensor:
     """The indices of the lower triangle of a matrix, as a tensor of two rows."""
 def triplet_margin_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
-    """`nn.functional.triplet_margin_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    """`nn.functional.triplet_margin_loss`, with a number for its reduction."""
 def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrix with zeros below a diagonal."""
 def triu_indices(

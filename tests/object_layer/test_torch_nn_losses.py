@@ -409,3 +409,42 @@ def test_logits_may_be_written_to_after_their_cross_entropy(words, size, create)
     for _ in range(3):  # also where the call comes again
         for one, other in zip(gradients(True), gradients(False), strict=True):
             assert torch.allclose(one, other, rtol=1e-6, atol=1e-9)
+
+
+# --- Weights of the losses of pairs --------------------------------------------------------------
+
+PAIRS = ("mse_loss", "l1_loss", "huber_loss")
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("word", WORDS)
+def test_weights_of_pairs(name, word):
+    """A mean is over the sum of the weights, but for huber_loss, whose is that of the products."""
+    loss = getattr(nn.functional, name)
+    x, y, weight = (torch.tensor(part) for part in (A, B, np.abs(C)))
+    each = loss(x, y, reduction="none") * weight
+    expected = {"none": each, "sum": each.sum(), "mean": each.sum() / weight.sum()}
+    if name == "huber_loss":
+        expected["mean"] = each.mean()
+    assert torch.allclose(loss(x, y, weight=weight, reduction=word), expected[word])
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_weights_of_pairs_have_the_size_of_the_input(name):
+    with pytest.raises(ValueError, match="Weights and input must have the same size"):
+        getattr(nn.functional, name)(torch.ones(2), torch.zeros(2), weight=torch.ones(1))
+
+
+def test_a_weighted_huber_loss_refuses_other_words():
+    with pytest.raises(ValueError, match="Invalid reduction mode: other"):
+        nn.functional.huber_loss(torch.ones(2), torch.zeros(2), "other", weight=torch.ones(2))
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("word", WORDS)
+def test_weights_of_pairs_are_as_pytorchs(name, word):
+    def program(t, x, y, weight):
+        return getattr(t.nn.functional, name)(x, y, weight=weight, reduction=word)
+
+    agree(program, A, B, np.abs(C), order=2, name=False)

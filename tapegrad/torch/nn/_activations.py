@@ -17,22 +17,75 @@ from tapegrad.torch._tensor.tensor import Tensor
 Operation = Callable[..., Any]
 
 
-def _activation(name: str) -> Operation:
+_ELEMENTWISE = """\
+The values of `torch.{name}`, of each element.
+
+Parameters
+----------
+input : Tensor
+    Numbers of any shape.
+*args : object
+    The other arguments of `torch.{name}`.
+inplace : bool, default False
+    Write into the argument, which is returned.
+**kwargs : object
+    The other arguments by their names.
+
+Returns
+-------
+Tensor
+    Of the shape of `input`.
+
+Examples
+--------
+>>> import tapegrad.torch as torch
+>>> torch.nn.functional.{name}(torch.tensor([-1.0, 0.0, 2.0]))
+tensor({result})
+"""
+
+_ALONG = """\
+The {name} along a dimension.
+
+Parameters
+----------
+input : Tensor
+    Numbers of any shape.
+dim : int, optional
+    The dimension. Leaving it out warns.
+_stacklevel : int, default 3
+    Without effect.
+dtype : dtype, optional
+    What the numbers are converted to first.
+
+Returns
+-------
+Tensor
+    Of the shape of `input`{sums}.
+
+Examples
+--------
+>>> import tapegrad.torch as torch
+>>> torch.nn.functional.{name}(torch.tensor([0.0, 0.0]), 0)
+tensor({result})
+"""
+
+
+def _activation(name: str, result: str) -> Operation:
     def call(input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
         found = OPERATIONS[f"{name}_" if inplace else name]
         return found(input, *args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`torch.{name}`; with inplace, written into its argument."
+    call.__doc__ = _ELEMENTWISE.format(name=name, result=result)
     return call
 
 
-relu = _activation("relu")
-tanh = _activation("tanh")
-sigmoid = _activation("sigmoid")
+relu = _activation("relu", "[0., 0., 2.]")
+tanh = _activation("tanh", "[-0.7616,  0.0000,  0.9640]")
+sigmoid = _activation("sigmoid", "[0.2689, 0.5000, 0.8808]")
 
 
-def _along(word: str) -> Operation:
+def _along(word: str, sums: str, result: str) -> Operation:
     def along(
         input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
     ) -> Any:
@@ -41,7 +94,7 @@ def _along(word: str) -> Operation:
         return OPERATIONS[word](input, dim, dtype=dtype)
 
     along.__name__ = along.__qualname__ = word
-    along.__doc__ = f"{word} along a dimension."
+    along.__doc__ = _ALONG.format(name=word, sums=sums, result=result)
     return settled(along)
 
 
@@ -53,13 +106,37 @@ def _implicit_dim(word: str, ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-softmax = _along("softmax")
-log_softmax = _along("log_softmax")
+softmax = _along("softmax", ", with sums of 1 along `dim`", "[0.5000, 0.5000]")
+log_softmax = _along("log_softmax", "", "[-0.6931, -0.6931]")
 
 
 @settled
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Any:
-    """`softmax(-input)`."""
+    """The softmax of `-input`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Numbers of any shape.
+    dim : int, optional
+        The dimension along which the results sum to 1. Leaving it out warns.
+    _stacklevel : int, default 3
+        Without effect.
+    dtype : dtype, optional
+        What the numbers are converted to first.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.softmin(torch.tensor([0.0, 0.0]), 0)
+    tensor([0.5000, 0.5000])
+    """
     return softmax(-input, dim, dtype=dtype)

@@ -21,13 +21,44 @@ _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])  # noqa: PYI024 - as P
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Scores of frequent classes and of clusters of rare ones (Grave et al., 2017).
+    """A softmax over frequent classes and clusters of rare ones.
 
-    cutoffs: where the clusters of classes begin, the classes numbered by falling frequency;
-    ValueError unless they increase from above 0 to below n_classes. div_value: by what the size of
-    each further cluster's projection is divided. Called with input (n, in_features) and targets
-    (n), or (in_features) and a number, it returns the logarithms of the targets' probabilities as
-    `output`, and the mean of their negatives as `loss`.
+    Called with inputs (n, in_features) and targets (n,), or (in_features,) and a number, it
+    returns the logarithms of the targets' probabilities as `output`, and the mean of their
+    negatives as `loss`.
+
+    Parameters
+    ----------
+    in_features : int
+        The size of inputs.
+    n_classes : int
+        The number of classes, which are numbered by falling frequency.
+    cutoffs : sequence of int
+        Where the clusters of classes begin.
+    div_value : float, default 4.0
+        By what the size of each further cluster's projection is divided.
+    head_bias : bool, default False
+        Whether the scores of the frequent classes have a bias.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        Unless `cutoffs` increase from above 0 to below `n_classes`.
+
+    Notes
+    -----
+    E. Grave and others, Efficient softmax approximation for GPUs (2017).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 10, cutoffs=[2, 5])
+    >>> layer(torch.ones(3, 16), torch.tensor([0, 4, 9])).output.shape
+    torch.Size([3])
     """
 
     def __init__(
@@ -105,7 +136,18 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output if target_.dim() else output.squeeze(0), loss)
 
     def log_prob(self, input: Tensor) -> Any:
-        """The logarithms of the probabilities of all classes: (n, n_classes)."""
+        """The logarithms of the probabilities of all classes.
+
+        Parameters
+        ----------
+        input : Tensor
+            Of shape (n, in_features).
+
+        Returns
+        -------
+        Tensor
+            Of shape (n, n_classes).
+        """
         return self._of_all(input, self.head(input))
 
     def _of_all(self, input: Tensor, head: Tensor) -> Any:
@@ -117,9 +159,19 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return OPERATIONS["cat"](parts, 1)
 
     def predict(self, input: Tensor) -> Any:
-        """The most probable classes of (n, in_features): `log_prob(input).argmax(1)`.
+        """The most probable classes: `log_prob(input).argmax(1)`.
 
         The clusters are asked only where the head does not name a frequent class.
+
+        Parameters
+        ----------
+        input : Tensor
+            Of shape (n, in_features).
+
+        Returns
+        -------
+        Tensor
+            Of shape (n,), int64.
         """
         head = self.head(input)
         found = head.argmax(1)

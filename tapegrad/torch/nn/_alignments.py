@@ -105,15 +105,50 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Any:
-    """The connectionist temporal classification loss (Graves et al., 2006).
+    """The connectionist temporal classification loss, of labels without times.
 
-    log_probs: (time, n, classes), or (time, classes): logarithms of probabilities, from
-    log_softmax, whose derivative the loss assumes. targets: (n, longest) padded, or all labels in
-    a row, of length sum(target_lengths). input_lengths, target_lengths: (n). blank: the class of
-    no label. zero_infinity: an infinite loss, of a target too long for its sequence, counts as 0.
-    reduction: "mean" of the losses each divided by the length of its target; "sum" or "none".
+    Parameters
+    ----------
+    log_probs : Tensor
+        Logarithms of probabilities, (time, n, classes) or (time, classes), from log_softmax, whose
+        derivative the loss assumes; float32 or float64.
+    targets : Tensor
+        The labels, (n, longest), padded; or all in a row, of length sum(target_lengths).
+    input_lengths : Tensor or sequence of int
+        The lengths of the sequences, (n,).
+    target_lengths : Tensor or sequence of int
+        The numbers of labels, (n,).
+    blank : int, default 0
+        The class of no label.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, each divided by the length of its target; their
+        sum; or each of them.
+    zero_infinity : bool, default False
+        Count an infinite loss, of a target too long for its sequence, as 0.
 
-    RuntimeError for lengths that do not fit.
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses, (n,).
+
+    Raises
+    ------
+    RuntimeError
+        For lengths that do not fit, and for dimensions.
+    ValueError
+        For another word as `reduction`.
+
+    Notes
+    -----
+    A. Graves and others, Connectionist temporal classification (2006).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> even = torch.zeros(3, 1, 2).log_softmax(-1)
+    >>> F.ctc_loss(even, torch.tensor([[1]]), [3], [1])
+    tensor(0.2877)
     """
     word = check_word(reduction)
     batched = log_probs.dim() == 3
@@ -138,4 +173,10 @@ def ctc_loss(
     return losses if batched else losses.squeeze(0)
 
 
-numbered("ctc_loss", ctc_loss, 5)
+numbered(
+    "ctc_loss",
+    ctc_loss,
+    5,
+    "torch.zeros(3, 1, 2).log_softmax(-1), torch.tensor([[1]]), [3], [1]",
+    "0.2877",
+)

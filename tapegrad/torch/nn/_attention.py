@@ -139,13 +139,46 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """softmax(scale * query @ key.T + mask) @ value.
+    """Attention: means of values, weighted by a softmax of products of queries and keys.
 
-    query: (..., l, e), key: (..., s, e), value: (..., s, v); returns (..., l, v). attn_mask
-    broadcasts to (..., l, s): True where a query sees a key, or numbers that are added. dropout_p:
-    of the weights. is_causal: query i sees the keys up to i. scale: 1 / sqrt(e) unless given.
-    enable_gqa: keys and values may have fewer heads, in the third dimension from the end. A query
-    that sees no key gets zeros. RuntimeError for operands that do not fit.
+    It is `softmax(scale * query @ key.T + mask) @ value`.
+
+    Parameters
+    ----------
+    query : Tensor
+        Of shape (..., l, e).
+    key : Tensor
+        Of shape (..., s, e).
+    value : Tensor
+        Of shape (..., s, v).
+    attn_mask : Tensor, optional
+        Broadcasts to (..., l, s): True where a query sees a key, or numbers that are added.
+    dropout_p : float, default 0.0
+        The probability with which a weight is set to 0.
+    is_causal : bool, default False
+        Let query i see the keys up to i.
+    scale : float, optional
+        The factor of the products; 1 / sqrt(e) unless given.
+    enable_gqa : bool, default False
+        Let keys and values have fewer heads, in the third dimension from the end.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., l, v). A query that sees no key gets zeros.
+
+    Raises
+    ------
+    RuntimeError
+        For operands that do not fit, and for `attn_mask` beside `is_causal`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> queries, keys = torch.ones(1, 2), torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> F.scaled_dot_product_attention(queries, keys, torch.tensor([[2.0], [4.0]]))
+    tensor([[3.]])
     """
     return _attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
 
@@ -303,13 +336,86 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Any, Any]:
-    """Attention with several heads: (l, batch, size), and the weights (batch, l, s) or None.
+    """Attention with several heads, from the weights that project to them.
 
-    query: (l, batch, size), key and value: (s, batch, sizes), or all without batch. attn_mask: (l,
-    s) or (batch * heads, l, s), key_padding_mask: (batch, s); booleans that are True where a key
-    is hidden, or numbers that are added. bias_k, bias_v, add_zero_attn: one key more. static_k,
-    static_v: heads in the place of projected keys and values. average_attn_weights: the mean of
-    the heads' weights, else (batch, heads, l, s). is_causal: a hint that attn_mask is causal.
+    Parameters
+    ----------
+    query : Tensor
+        Of shape (l, batch, size), or (l, size).
+    key : Tensor
+        Of shape (s, batch, size of keys), or (s, size of keys).
+    value : Tensor
+        Of shape (s, batch, size of values), or (s, size of values).
+    embed_dim_to_check : int
+        What `size` has to be.
+    num_heads : int
+        How many heads there are: a divisor of `size`.
+    in_proj_weight : Tensor or None
+        Of shape (3 * size, size): what queries, keys and values are projected by.
+    in_proj_bias : Tensor or None
+        Of shape (3 * size,): what is added to them.
+    bias_k : Tensor or None
+        A key more, (1, 1, size).
+    bias_v : Tensor or None
+        The value of that key, (1, 1, size).
+    add_zero_attn : bool
+        Add a key and a value of zeros.
+    dropout_p : float
+        The probability with which a weight is set to 0.
+    out_proj_weight : Tensor
+        Of shape (size, size): what the heads, side by side, are projected by.
+    out_proj_bias : Tensor or None
+        Of shape (size,): what is added to that.
+    training : bool, default True
+        Whether weights are dropped.
+    key_padding_mask : Tensor, optional
+        Of shape (batch, s), or (s,): True where a key is hidden, or numbers that are added.
+    need_weights : bool, default True
+        Return also the weights of the keys.
+    attn_mask : Tensor, optional
+        Of shape (l, s) or (batch * heads, l, s): True where a key is hidden, or numbers that are
+        added.
+    use_separate_proj_weight : bool, default False
+        Project by the next three weights, in place of `in_proj_weight`.
+    q_proj_weight : Tensor, optional
+        Of shape (size, size).
+    k_proj_weight : Tensor, optional
+        Of shape (size, size of keys).
+    v_proj_weight : Tensor, optional
+        Of shape (size, size of values).
+    static_k : Tensor, optional
+        Heads in place of the projected keys, (batch * heads, s, size / heads).
+    static_v : Tensor, optional
+        Heads in place of the projected values, (batch * heads, s, size / heads).
+    average_attn_weights : bool, default True
+        Return the mean of the heads' weights.
+    is_causal : bool, default False
+        A hint that `attn_mask` is causal.
+
+    Returns
+    -------
+    tuple
+        The result, (l, batch, size) or (l, size), and the weights: (batch, l, s), of each head
+        (batch, heads, l, s), or None. They have no batch where the queries have none.
+
+    Raises
+    ------
+    AssertionError
+        For shapes and dtypes that do not fit.
+    RuntimeError
+        For an `attn_mask` of another shape, and for `is_causal` without it.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> x, eye, three = torch.eye(2), torch.eye(2), torch.cat([torch.eye(2)] * 3)
+    >>> out, weights = F.multi_head_attention_forward(
+    ...     x, x, x, 2, 1, three, None, None, None, False, 0.0, eye, None
+    ... )
+    >>> weights
+    tensor([[0.6698, 0.3302],
+            [0.3302, 0.6698]])
     """
     batched = _is_batched(query, key, value, key_padding_mask, attn_mask)
     if not batched:

@@ -18,11 +18,55 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class MultiheadAttention(Module):
-    """Attention with several heads: `nn.functional.multi_head_attention_forward`.
+    """Attention with several heads, whose projections are parameters.
 
-    Where keys and values have the size of the queries, in_proj_weight is that of all three; else
-    they are q_proj_weight, k_proj_weight and v_proj_weight. batch_first: inputs and output are
-    (batch, time, size) in place of (time, batch, size).
+    Where keys and values have the size of the queries, `in_proj_weight` is that of all three; else
+    they are `q_proj_weight`, `k_proj_weight` and `v_proj_weight`.
+
+    Parameters
+    ----------
+    embed_dim : int
+        The size of queries and outputs.
+    num_heads : int
+        How many heads there are: a divisor of `embed_dim`.
+    dropout : float, default 0.0
+        The probability with which a weight is set to 0 while training.
+    bias : bool, default True
+        Whether projections have biases.
+    add_bias_kv : bool, default False
+        Add a key and a value that are parameters.
+    add_zero_attn : bool, default False
+        Add a key and a value of zeros.
+    kdim : int, optional
+        The size of keys; `embed_dim` unless given.
+    vdim : int, optional
+        The size of values; `embed_dim` unless given.
+    batch_first : bool, default False
+        Take and return (batch, time, size) in place of (time, batch, size).
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        For sizes and numbers of 0 and below.
+    AssertionError
+        For heads that do not divide `embed_dim`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.multi_head_attention_forward : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.MultiheadAttention(4, 2)
+    >>> x = torch.ones(5, 3, 4)
+    >>> out, weights = layer(x, x, x)
+    >>> out.shape, weights.shape
+    (torch.Size([5, 3, 4]), torch.Size([3, 5, 5]))
     """
 
     def __init__(
@@ -100,7 +144,34 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """The output, and the weights (None without need_weights)."""
+        """Attend to keys, and project what comes of it.
+
+        Parameters
+        ----------
+        query : Tensor
+            Of shape (l, batch, embed_dim), or (l, embed_dim).
+        key : Tensor
+            Of shape (s, batch, kdim), or (s, kdim).
+        value : Tensor
+            Of shape (s, batch, vdim), or (s, vdim).
+        key_padding_mask : Tensor, optional
+            Of shape (batch, s), or (s,): True where a key is hidden, or numbers that are added.
+        need_weights : bool, default True
+            Return also the weights of the keys.
+        attn_mask : Tensor, optional
+            Of shape (l, s) or (batch * heads, l, s): True where a key is hidden, or numbers that
+            are added.
+        average_attn_weights : bool, default True
+            Return the mean of the heads' weights.
+        is_causal : bool, default False
+            A hint that `attn_mask` is causal.
+
+        Returns
+        -------
+        tuple
+            The output, (l, batch, embed_dim), and the weights: (batch, l, s), of each head (batch,
+            heads, l, s), or None.
+        """
         turned = self.batch_first and query.ndim == 3
         if turned:
             same, shared = query is key and key is value, key is value

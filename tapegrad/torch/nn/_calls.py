@@ -58,7 +58,23 @@ class Calls(Tables):
     _is_full_backward_hook: bool | None
 
     def _forward_unimplemented(self, *input: Any) -> Any:
-        """What the module computes; a subclass defines it."""
+        """What the module computes; a subclass defines it.
+
+        Parameters
+        ----------
+        *input : object
+            What the module is called with.
+
+        Returns
+        -------
+        object
+            What it computes.
+
+        Raises
+        ------
+        NotImplementedError
+            Where the class does not define it.
+        """
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
@@ -91,10 +107,21 @@ class Calls(Tables):
     def register_forward_pre_hook(
         self, hook: Function, *, prepend: bool = False, with_kwargs: bool = False
     ) -> Handle:
-        """Call `hook(module, args)` before `forward`; it may return other arguments.
+        """Call `hook(module, args)` before `forward`.
 
-        with_kwargs: as `hook(module, args, kwargs)`, which may return both. prepend: before all
-        hooks that are registered on this module.
+        Parameters
+        ----------
+        hook : callable
+            What is called; it may return other arguments.
+        prepend : bool, default False
+            Call it before the other hooks of this kind.
+        with_kwargs : bool, default False
+            Call `hook(module, args, kwargs)`, which may return both.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` ends that.
         """
         flags = (self._forward_pre_hooks_with_kwargs, with_kwargs)
         return Handle.adding(self._forward_pre_hooks, hook, flags, prepend=prepend)
@@ -107,10 +134,23 @@ class Calls(Tables):
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> Handle:
-        """Call `hook(module, args, output)` after `forward`; it may return another output.
+        """Call `hook(module, args, output)` after `forward`.
 
-        with_kwargs: as `hook(module, args, kwargs, output)`. always_call: also where `forward`
-        raises, with None for the output. prepend: before all hooks registered on this module.
+        Parameters
+        ----------
+        hook : callable
+            What is called; it may return another output.
+        prepend : bool, default False
+            Call it before the other hooks of this kind.
+        with_kwargs : bool, default False
+            Call `hook(module, args, kwargs, output)`.
+        always_call : bool, default False
+            Call it also where `forward` raises, with None for the output.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` ends that.
         """
         return Handle.adding(
             self._forward_hooks,
@@ -123,8 +163,22 @@ class Calls(Tables):
     def register_full_backward_hook(self, hook: Function, prepend: bool = False) -> Handle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
 
-        It may return other gradients for the inputs. RuntimeError where the module has a hook of
-        `register_backward_hook`.
+        Parameters
+        ----------
+        hook : callable
+            What is called; it may return other gradients for the inputs.
+        prepend : bool, default False
+            Call it before the other hooks of this kind.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` ends that.
+
+        Raises
+        ------
+        RuntimeError
+            Where the module has a hook of `register_backward_hook`.
         """
         if self._is_full_backward_hook is False:
             raise RuntimeError(MIXED)
@@ -134,8 +188,22 @@ class Calls(Tables):
     def register_backward_hook(self, hook: Function) -> Handle:
         """Call `hook(module, grad_input, grad_output)` of the operation that made the output.
 
-        PyTorch's older form: use `register_full_backward_hook`. RuntimeError where the module has
-        a hook of that.
+        PyTorch's older form: use `register_full_backward_hook`.
+
+        Parameters
+        ----------
+        hook : callable
+            What is called; it may return other gradients for the inputs.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` ends that.
+
+        Raises
+        ------
+        RuntimeError
+            Where the module has a hook of `register_full_backward_hook`.
         """
         if self._is_full_backward_hook is True:
             raise RuntimeError(MIXED)
@@ -145,7 +213,17 @@ class Calls(Tables):
     def register_full_backward_pre_hook(self, hook: Function, prepend: bool = False) -> Handle:
         """Call `hook(module, grad_output)` when the gradients of the outputs are known.
 
-        It may return other gradients of the outputs.
+        Parameters
+        ----------
+        hook : callable
+            What is called; it may return other gradients of the outputs.
+        prepend : bool, default False
+            Call it before the other hooks of this kind.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` ends that.
         """
         return Handle.adding(self._backward_pre_hooks, hook, prepend=prepend)
 

@@ -113,10 +113,43 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """The mean of `-input` at the classes of `target`: input holds logarithms of probabilities.
+    """The negative logarithms of the probabilities of given classes.
 
-    input: (n, classes, ...) or (classes). target: (n, ...) of integers. weight: one number for
-    each class.
+    Parameters
+    ----------
+    input : Tensor
+        Logarithms of probabilities, (n, classes, ...) or (classes,).
+    target : Tensor
+        The classes, (n, ...) or (), of int64 or uint8.
+    weight : Tensor, optional
+        A factor for each class; the mean is then divided by the sum of the factors.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    ignore_index : int, default -100
+        A class whose elements do not count.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `target`.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes and dtypes that do not fit.
+    ValueError
+        For an `input` without dimensions, and for different numbers of examples.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.nll_loss(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))
+    tensor(0.3000)
     """
     word = word_for(size_average, reduce, reduction)
     return _nll(input, target, weight, ignore_index, word)
@@ -205,13 +238,42 @@ def cross_entropy(
 ) -> Any:
     """The cross entropy of logits with classes, or with probabilities of classes.
 
-    input: (n, classes, ...) or (classes). target: (n, ...) of integers, or of the shape of input.
-    weight: one number for each class. ignore_index: a class whose elements do not count. Returns
-    the mean (weighted by the weights), the sum, or with reduction="none" losses of shape (n, ...).
+    Parameters
+    ----------
+    input : Tensor
+        Logits, (n, classes, ...) or (classes,).
+    target : Tensor
+        The classes, (n, ...) or (), of int64 or uint8; or probabilities of them, floating-point
+        numbers of the shape of `input`.
+    weight : Tensor, optional
+        A factor for each class; the mean is then divided by the sum of the factors.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    ignore_index : int, default -100
+        A class whose elements do not count.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    label_smoothing : float, default 0.0
+        How much of the probability, between 0 and 1, is spread evenly over all classes.
 
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses, (n, ...) or ().
+
+    Raises
+    ------
+    RuntimeError
+        For shapes and dtypes that do not fit, and for another `label_smoothing`.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
     >>> logits = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
-    >>> torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1]))
+    >>> F.cross_entropy(logits, torch.tensor([0, 1]))
     tensor(0.4100)
     """
     word = word_for(size_average, reduce, reduction)
@@ -222,7 +284,33 @@ def cross_entropy(
 
 @private("NotDifferentiable")
 def one_hot(tensor: Value, num_classes: int = -1) -> Value:
-    """Rows that are 1 at the given classes, else 0: int64 of shape (..., num_classes)."""
+    """Rows that are 1 at the given classes, else 0.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        The classes, int64, of any shape.
+    num_classes : int, default -1
+        How many there are; with -1, one more than the largest given.
+
+    Returns
+    -------
+    Tensor
+        Of int64, with a dimension of the classes after those of `tensor`.
+
+    Raises
+    ------
+    RuntimeError
+        For another dtype, and for classes below 0 or beyond `num_classes`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.one_hot(torch.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
     if tensor.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     value = shown_value(tensor)

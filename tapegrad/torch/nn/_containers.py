@@ -46,7 +46,18 @@ class _Listed(Module):
         return iter(self._modules.values())
 
     def append(self, module: Any) -> Self:
-        """Add a module at the end."""
+        """Add a module at the end.
+
+        Parameters
+        ----------
+        module : Module
+            The module.
+
+        Returns
+        -------
+        Module
+            Itself.
+        """
         self.add_module(str(len(self)), module)
         return self
 
@@ -57,15 +68,38 @@ class _Listed(Module):
         self._modules[str(index)] = module
 
     def pop(self, key: SupportsIndex | slice) -> Any:
-        """Remove a module, or those of a slice, and return it."""
+        """Remove a module, or those of a slice, and return it.
+
+        Parameters
+        ----------
+        key : int or slice
+            Which.
+
+        Returns
+        -------
+        Module
+            What was removed.
+
+        Raises
+        ------
+        IndexError
+            Beyond the ends.
+        """
         found = self[key]
         del self[key]
         return found
 
 
 class Sequential(_Listed):
-    """Modules called one after another: `Sequential(Linear(2, 3), ReLU())`, or an OrderedDict.
+    """Modules called one after another, each with what the one before returned.
 
+    Parameters
+    ----------
+    *args : Module or OrderedDict
+        The modules, or one OrderedDict of them by name.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     Sequential(
@@ -93,13 +127,44 @@ class Sequential(_Listed):
         return type(self)(OrderedDict(items))
 
     def extend(self, sequential: Iterable[Any]) -> Self:
-        """Add modules at the end."""
+        """Add modules at the end.
+
+        Parameters
+        ----------
+        sequential : iterable
+            The modules.
+
+        Returns
+        -------
+        Sequential
+            Itself.
+        """
         for module in sequential:
             self.append(module)
         return self
 
     def insert(self, index: int, module: Any) -> Self:
-        """Add a module before another one; IndexError beyond the end."""
+        """Add a module before another one.
+
+        Parameters
+        ----------
+        index : int
+            The place.
+        module : Module
+            The module.
+
+        Returns
+        -------
+        Sequential
+            Itself.
+
+        Raises
+        ------
+        IndexError
+            Beyond the end.
+        AssertionError
+            For what is no module.
+        """
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")  # noqa: TRY004 - as PyTorch
         count = len(self)
@@ -141,6 +206,13 @@ def _sequential(other: Any) -> Sequential:
 class ModuleList(_Listed):
     """A list of modules, which are its submodules.
 
+    Parameters
+    ----------
+    modules : iterable, optional
+        The modules.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
     ModuleList(
@@ -160,11 +232,35 @@ class ModuleList(_Listed):
         return type(self)(module for _, module in items)
 
     def insert(self, index: int, module: Any) -> None:
-        """Add a module before another one."""
+        """Add a module before another one.
+
+        Parameters
+        ----------
+        index : int
+            The place.
+        module : Module
+            The module.
+        """
         self._make_place(index, module)
 
     def extend(self, modules: Iterable[Any]) -> Self:
-        """Add modules at the end; TypeError for what is not iterable."""
+        """Add modules at the end.
+
+        Parameters
+        ----------
+        modules : iterable
+            The modules.
+
+        Returns
+        -------
+        ModuleList
+            Itself.
+
+        Raises
+        ------
+        TypeError
+            For what is not iterable.
+        """
         if not isinstance(modules, Iterable):
             raise TypeError(
                 "ModuleList.extend should be called with an iterable, but got "
@@ -195,7 +291,20 @@ class ModuleList(_Listed):
 
 
 class ModuleDict(Module):
-    """A dict of modules, which are its submodules."""
+    """A dict of modules, which are its submodules.
+
+    Parameters
+    ----------
+    modules : mapping or iterable, optional
+        Modules by name, or pairs of a name and one.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layers = torch.nn.ModuleDict({"first": torch.nn.Linear(2, 2)})
+    >>> layers["first"]
+    Linear(in_features=2, out_features=2, bias=True)
+    """
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -203,7 +312,20 @@ class ModuleDict(Module):
             self.update(modules)
 
     def update(self, modules: Any) -> None:
-        """Add modules from a mapping or pairs; TypeError or ValueError for anything else."""
+        """Add modules from a mapping or pairs.
+
+        Parameters
+        ----------
+        modules : mapping or iterable
+            Modules by name, or pairs of a name and one.
+
+        Raises
+        ------
+        TypeError
+            For what is not iterable, or has elements that are not.
+        ValueError
+            For elements that are no pairs.
+        """
         for name, module in pairs_of(modules, ModuleDict, "ModuleDict"):
             self[name] = module
 
@@ -230,21 +352,55 @@ class ModuleDict(Module):
         self._modules.clear()
 
     def pop(self, key: str) -> Any:
-        """Remove a module and return it; KeyError where there is none."""
+        """Remove a module and return it.
+
+        Parameters
+        ----------
+        key : str
+            Its name.
+
+        Returns
+        -------
+        Module
+            The module.
+
+        Raises
+        ------
+        KeyError
+            Where there is none.
+        """
         found = self[key]
         del self[key]
         return found
 
     def keys(self) -> Any:
-        """The names."""
+        """The names.
+
+        Returns
+        -------
+        dict_keys
+            The names, in order.
+        """
         return self._modules.keys()
 
     def values(self) -> Any:
-        """The modules."""
+        """The modules.
+
+        Returns
+        -------
+        dict_values
+            The modules, in order.
+        """
         return self._modules.values()
 
     def items(self) -> Any:
-        """Names and modules."""
+        """Names and modules.
+
+        Returns
+        -------
+        dict_items
+            Pairs, in order.
+        """
         return self._modules.items()
 
 

@@ -206,7 +206,53 @@ class _Conv(_ConvNd):
 
 
 class Conv1d(_Conv):
-    """Convolution of signals (n, channels, length): `nn.functional.conv1d`; else as Conv2d."""
+    """Convolution of signals, (n, channels, length) or (channels, length).
+
+    The weight is `(out_channels, in_channels / groups, kernel_size)`, the bias (out_channels,).
+    Both are drawn uniformly between -k and k, where 1 / k**2 is the number of elements of
+    weight[0].
+
+    Parameters
+    ----------
+    in_channels : int
+        The channels of inputs.
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many elements are put before and after each axis; "valid" for none, "same" for as many
+        as keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
+        What is put there.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide, other words, and "same" with steps.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.conv1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Conv1d(3, 8, 3, padding=1)(torch.ones(2, 3, 5)).shape
+    torch.Size([2, 8, 5])
+    """
 
     _dims = 1
 
@@ -219,12 +265,49 @@ class Conv1d(_Conv):
 
 
 class Conv2d(_Conv):
-    """Convolution of images (n, channels, height, width): `nn.functional.conv2d`.
+    """Convolution of images, (n, channels, height, width) or (channels, height, width).
 
-    weight: (out_channels, in_channels / groups, *kernel_size); bias: (out_channels). Both are
-    drawn uniformly between -k and k, where 1 / k**2 is the number of elements of weight[0].
-    padding_mode: what is put around the images: "zeros", "reflect", "replicate" or "circular".
+    The weight is `(out_channels, in_channels / groups, *kernel_size)`, the bias (out_channels,).
+    Both are drawn uniformly between -k and k, where 1 / k**2 is the number of elements of
+    weight[0].
 
+    Parameters
+    ----------
+    in_channels : int
+        The channels of inputs.
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many elements are put before and after each axis; "valid" for none, "same" for as many
+        as keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
+        What is put there.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide, other words, and "same" with steps.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.conv2d : The same as a function.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> torch.nn.Conv2d(3, 8, 3, padding=1)
     Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))
@@ -241,7 +324,53 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """Convolution of volumes (n, channels, depth, height, width); else as Conv2d."""
+    """Convolution of volumes, (n, channels, depth, height, width) or without n.
+
+    The weight is `(out_channels, in_channels / groups, *kernel_size)`, the bias (out_channels,).
+    Both are drawn uniformly between -k and k, where 1 / k**2 is the number of elements of
+    weight[0].
+
+    Parameters
+    ----------
+    in_channels : int
+        The channels of inputs.
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many elements are put before and after each axis; "valid" for none, "same" for as many
+        as keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
+        What is put there.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide, other words, and "same" with steps.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.conv3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Conv3d(3, 8, 2)(torch.ones(3, 2, 4, 4)).shape
+    torch.Size([8, 1, 3, 3])
+    """
 
     _dims = 3
 
@@ -329,17 +458,108 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """Transposed convolution of signals (n, channels, length); else as ConvTranspose2d."""
+    """Transposed convolution of signals, (n, channels, length) or (channels, length).
+
+    The weight is `(in_channels, out_channels / groups, kernel_size)`, the bias (out_channels,). A
+    call takes `output_size`, one of the sizes whose convolution has the size of the input.
+
+    Parameters
+    ----------
+    in_channels : int
+        The channels of inputs.
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis of the output.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding_mode : {"zeros"}, default "zeros"
+        There is no other.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide, and another `padding_mode`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.conv_transpose1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.ConvTranspose1d(3, 8, 2, stride=2)(torch.ones(3, 5)).shape
+    torch.Size([8, 10])
+    """
 
     _dims = 1
     _function = staticmethod(conv_transpose1d)
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """Transposed convolution of images: `nn.functional.conv_transpose2d`.
+    """Transposed convolution of images, (n, channels, height, width) or without n.
 
-    weight: (in_channels, out_channels / groups, *kernel_size); bias: (out_channels). A call takes
-    output_size, one of the sizes whose convolution has the size of the input.
+    The weight is `(in_channels, out_channels / groups, *kernel_size)`, the bias (out_channels,). A
+    call takes `output_size`, one of the sizes whose convolution has the size of the input.
+
+    Parameters
+    ----------
+    in_channels : int
+        The channels of inputs.
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis of the output.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding_mode : {"zeros"}, default "zeros"
+        There is no other.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide, and another `padding_mode`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.conv_transpose2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.ConvTranspose2d(3, 8, 3, stride=2)
+    >>> layer(torch.ones(3, 2, 2)).shape
+    torch.Size([8, 5, 5])
+    >>> layer(torch.ones(3, 2, 2), output_size=(6, 6)).shape
+    torch.Size([8, 6, 6])
     """
 
     _dims = 2
@@ -347,7 +567,53 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """Transposed convolution of volumes (n, channels, depth, height, width)."""
+    """Transposed convolution of volumes, (n, channels, depth, height, width) or without n.
+
+    The weight is `(in_channels, out_channels / groups, *kernel_size)`, the bias (out_channels,). A
+    call takes `output_size`, one of the sizes whose convolution has the size of the input.
+
+    Parameters
+    ----------
+    in_channels : int
+        The channels of inputs.
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis of the output.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding_mode : {"zeros"}, default "zeros"
+        There is no other.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide, and another `padding_mode`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.conv_transpose3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.ConvTranspose3d(3, 8, 2)(torch.ones(3, 2, 2, 2)).shape
+    torch.Size([8, 3, 3, 3])
+    """
 
     _dims = 3
     _function = staticmethod(conv_transpose3d)
@@ -357,7 +623,29 @@ class ConvTranspose3d(_ConvTransposeNd):
 
 
 class Unfold(Module):
-    """The windows of images as columns: `nn.functional.unfold`."""
+    """Windows of images as columns.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The height and width of a window.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding : int or tuple of int, default 0
+        How many zeros are put before and after each axis.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.unfold : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Unfold(2)(torch.ones(1, 3, 3)).shape
+    torch.Size([4, 4])
+    """
 
     def __init__(
         self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
@@ -380,7 +668,33 @@ class Unfold(Module):
 
 
 class Fold(Module):
-    """Images of the sums of windows given as columns: `nn.functional.fold`."""
+    """Images of the sums of windows given as columns.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int
+        The height and width of the images.
+    kernel_size : int or tuple of int
+        The height and width of a window.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding : int or tuple of int, default 0
+        How many zeros are put before and after each axis.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.fold : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Fold(3, 2)(torch.ones(4, 4))
+    tensor([[[1., 2., 1.],
+             [2., 4., 2.],
+             [1., 2., 1.]]])
+    """
 
     def __init__(
         self,

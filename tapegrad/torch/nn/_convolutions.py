@@ -242,7 +242,43 @@ def conv1d(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Any:
-    """Convolution of signals: `conv2d` with one spatial dimension."""
+    """Convolution of signals (cross-correlation): weighted sums over windows.
+
+    Parameters
+    ----------
+    input : Tensor
+        Signals, (n, channels, length) or (channels, length).
+    weight : Tensor
+        Of shape (out channels, channels / groups, kernel length), and of the dtype of `input`.
+    bias : Tensor, optional
+        A number for each of the output channels, which is added.
+    stride : int or tuple of int, default 1
+        The steps between windows, for all axes or for each.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many zeros are put before and after each axis; "valid" for none, "same" for as many as
+        keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+
+    Returns
+    -------
+    Tensor
+        Signals with the out channels.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes, dtypes and numbers that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.conv1d(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[[1.0, 10.0]]]))
+    tensor([[21., 32.]])
+    """
     return _convolution(input, weight, bias, stride, padding, dilation, groups, 1)
 
 
@@ -257,18 +293,42 @@ def conv2d(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Any:
-    """Convolution of images (cross-correlation): sums over windows, weighted.
+    """Convolution of images (cross-correlation): weighted sums over windows.
 
-    input: (n, channels, height, width), or without n. weight: (out channels, channels / groups,
-    kernel height, kernel width). bias: (out channels). stride, padding, dilation: an int or two.
-    padding: zeros before and after each axis, "valid" for none, or "same" for as many as keep the
-    sizes. groups: into how many parts the channels are split. All of one dtype, which the result
-    has.
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width) or (channels, height, width).
+    weight : Tensor
+        Of shape (out channels, channels / groups, kernel height, kernel width), and of the dtype
+        of `input`.
+    bias : Tensor, optional
+        A number for each of the output channels, which is added.
+    stride : int or tuple of int, default 1
+        The steps between windows, for all axes or for each.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many zeros are put before and after each axis; "valid" for none, "same" for as many as
+        keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
 
-    RuntimeError for shapes and numbers that do not fit.
+    Returns
+    -------
+    Tensor
+        Images with the out channels.
 
+    Raises
+    ------
+    RuntimeError
+        For shapes, dtypes and numbers that do not fit.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
-    >>> torch.nn.functional.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2))
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2))
     tensor([[[[4., 4.],
               [4., 4.]]]])
     """
@@ -286,7 +346,44 @@ def conv3d(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Any:
-    """Convolution of volumes: `conv2d` with three spatial dimensions."""
+    """Convolution of volumes (cross-correlation): weighted sums over windows.
+
+    Parameters
+    ----------
+    input : Tensor
+        Volumes, (n, channels, depth, height, width) or without n.
+    weight : Tensor
+        Of shape (out channels, channels / groups, kernel depth, height, width), and of the dtype
+        of `input`.
+    bias : Tensor, optional
+        A number for each of the output channels, which is added.
+    stride : int or tuple of int, default 1
+        The steps between windows, for all axes or for each.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many zeros are put before and after each axis; "valid" for none, "same" for as many as
+        keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+
+    Returns
+    -------
+    Tensor
+        Volumes with the out channels.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes, dtypes and numbers that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.conv3d(torch.ones(1, 1, 2, 2, 3), torch.ones(1, 1, 2, 2, 2))
+    tensor([[[[[8., 8.]]]]])
+    """
     return _convolution(input, weight, bias, stride, padding, dilation, groups, 3)
 
 
@@ -301,7 +398,44 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Sizes = 1,
 ) -> Any:
-    """Transposed convolution of signals: `conv_transpose2d` with one spatial dimension."""
+    """Transposed convolution of signals: the derivative of `conv1d` by its input.
+
+    Parameters
+    ----------
+    input : Tensor
+        Signals, (n, channels, length) or (channels, length).
+    weight : Tensor
+        Of shape (channels, out channels / groups, kernel length), and of the dtype of `input`.
+    bias : Tensor, optional
+        A number for each of the output channels, which is added.
+    stride : int or tuple of int, default 1
+        The steps of the convolution, for all axes or for each.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis, since several sizes have convolutions of one size.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+
+    Returns
+    -------
+    Tensor
+        Signals with the out channels.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes, dtypes and numbers that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.conv_transpose1d(torch.tensor([[1.0, 2.0]]), torch.tensor([[[1.0, 10.0]]]), stride=2)
+    tensor([[ 1., 10.,  2., 20.]])
+    """
     return _transposed_convolution(
         input, weight, bias, stride, padding, output_padding, groups, dilation, 1
     )
@@ -321,12 +455,44 @@ def conv_transpose2d(
 ) -> Any:
     """Transposed convolution of images: the derivative of `conv2d` by its input.
 
-    input: (n, channels, height, width), or without n. weight: (channels, out channels / groups,
-    kernel height, kernel width). bias: (out channels). stride, padding, dilation: those of the
-    convolution. output_padding: rows and columns more at the end, since several sizes have
-    convolutions of one size.
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width) or (channels, height, width).
+    weight : Tensor
+        Of shape (channels, out channels / groups, kernel height, kernel width), and of the dtype
+        of `input`.
+    bias : Tensor, optional
+        A number for each of the output channels, which is added.
+    stride : int or tuple of int, default 1
+        The steps of the convolution, for all axes or for each.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis, since several sizes have convolutions of one size.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
 
-    RuntimeError for shapes and numbers that do not fit.
+    Returns
+    -------
+    Tensor
+        Images with the out channels.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes, dtypes and numbers that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
     """
     return _transposed_convolution(
         input, weight, bias, stride, padding, output_padding, groups, dilation, 2
@@ -345,7 +511,45 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Sizes = 1,
 ) -> Any:
-    """Transposed convolution of volumes: `conv_transpose2d` with three spatial dimensions."""
+    """Transposed convolution of volumes: the derivative of `conv3d` by its input.
+
+    Parameters
+    ----------
+    input : Tensor
+        Volumes, (n, channels, depth, height, width) or without n.
+    weight : Tensor
+        Of shape (channels, out channels / groups, kernel depth, height, width), and of the dtype
+        of `input`.
+    bias : Tensor, optional
+        A number for each of the output channels, which is added.
+    stride : int or tuple of int, default 1
+        The steps of the convolution, for all axes or for each.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis, since several sizes have convolutions of one size.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+
+    Returns
+    -------
+    Tensor
+        Volumes with the out channels.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes, dtypes and numbers that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.conv_transpose3d(torch.ones(1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2))
+    tensor([[[[[1., 2., 1.]]]]])
+    """
     return _transposed_convolution(
         input, weight, bias, stride, padding, output_padding, groups, dilation, 3
     )
@@ -363,7 +567,46 @@ def convolution(
     output_padding: Sizes,
     groups: int,
 ) -> Any:
-    """The convolution, or transposed one, of as many dimensions as the weight has."""
+    """The convolution, or transposed one, of as many dimensions as the weight has.
+
+    Parameters
+    ----------
+    input : Tensor
+        Of shape (n, channels, ...) or (channels, ...).
+    weight : Tensor
+        As in `nn.functional.conv2d`, or, transposed, as in `nn.functional.conv_transpose2d`.
+    bias : Tensor or None
+        A number for each of the output channels, which is added.
+    stride : int or tuple of int
+        The steps of the convolution, for all axes or for each.
+    padding : int, tuple of int, or {"valid", "same"}
+        As in these functions.
+    dilation : int or tuple of int
+        The steps between the elements of a window.
+    transposed : bool
+        Whether it is a transposed convolution.
+    output_padding : int or tuple of int
+        As in `nn.functional.conv_transpose2d`; else without effect.
+    groups : int
+        Into how many parts the channels are split, which do not see each other.
+
+    Returns
+    -------
+    Tensor
+        Of the same number of dimensions, with the out channels.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes, dtypes and numbers that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x, kernel = torch.ones(1, 1, 3), torch.ones(1, 1, 2)
+    >>> torch.convolution(x, kernel, None, 1, 0, 1, False, 0, 1)
+    tensor([[[2., 2.]]])
+    """
     dims = weight.ndim - 2
     if transposed:
         return _transposed_convolution(

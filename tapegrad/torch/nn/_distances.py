@@ -51,6 +51,12 @@ def _pair(
     return rule.of(x, y, reduction, weight, **params)
 
 
+def _check_size(input: Tensor, weight: Tensor | None) -> None:
+    """ValueError for weights of another size than the input."""
+    if weight is not None and tuple(weight.shape) != tuple(input.shape):
+        raise ValueError("Weights and input must have the same size.")
+
+
 @private("MseLossBackward0", name="mse_loss", settles=True)
 def _mse(input: Value, target: Value, reduction: str, weight: Value = None) -> Value:
     return _pair(_losses.MSE, input, target, "mse", reduction, weight)
@@ -67,10 +73,38 @@ def mse_loss(
     reduction: str = "mean",
     weight: Any = None,
 ) -> Any:
-    """The mean of the squares of `input - target`; reduction: "mean", "sum" or "none".
+    """Squares of `input - target`, and their mean or sum.
 
+    Parameters
+    ----------
+    input : Tensor
+        Numbers of any shape.
+    target : Tensor
+        What they are compared with. Another shape broadcasts, with a warning.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    weight : Tensor, optional
+        Factors of the losses, in the shape of `input`; the mean is then divided by their sum.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For a `weight` of another shape.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
-    >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
     tensor(2.5000)
     """
     x = input._value if type(input) is Tensor else None
@@ -95,6 +129,7 @@ def mse_loss(
             if mode is None and (input.node is not None or target.node is not None):
                 return logged_pair(_losses.MSE, MSE_NODE, out, input, target)
             return of_value(out)
+    _check_size(input, weight)
     return _mse(input, target, word_for(size_average, reduce, reduction), weight)
 
 
@@ -120,7 +155,41 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Any:
-    """The mean of the absolute values of `input - target`."""
+    """Absolute values of `input - target`, and their mean or sum.
+
+    Parameters
+    ----------
+    input : Tensor
+        Numbers of any shape.
+    target : Tensor
+        What they are compared with. Another shape broadcasts, with a warning.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    weight : Tensor, optional
+        Factors of the losses, in the shape of `input`; the mean is then divided by their sum.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For a `weight` of another shape.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 4.0]))
+    tensor(1.5000)
+    """
+    _check_size(input, weight)
     return _l1(input, target, word_for(size_average, reduce, reduction), weight)
 
 
@@ -140,7 +209,42 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Any:
-    """Squares where the two differ by less than beta, else absolute values."""
+    """Squares where input and target differ by less than `beta`, else absolute values.
+
+    A difference d costs `d**2 / (2 * beta)` below `beta`, and `|d| - beta / 2` above it.
+
+    Parameters
+    ----------
+    input : Tensor
+        Numbers of any shape.
+    target : Tensor
+        What they are compared with. Another shape broadcasts, with a warning.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    beta : float, default 1.0
+        Where the one form passes into the other.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        For a `beta` below 0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
+    tensor([0.1250, 2.5000])
+    """
     return _smooth_l1(input, target, word_for(size_average, reduce, reduction), beta)
 
 
@@ -159,10 +263,50 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Any:
-    """Squares where the two differ by at most delta, else delta times absolute values."""
+    """Squares where input and target differ by at most `delta`, else absolute values.
+
+    A difference d costs `d**2 / 2` up to `delta`, and `delta * (|d| - delta / 2)` above it.
+
+    Parameters
+    ----------
+    input : Tensor
+        Numbers of any shape.
+    target : Tensor
+        What they are compared with. Another shape broadcasts, with a warning.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    delta : float, default 1.0
+        Where the one form passes into the other.
+    weight : Tensor, optional
+        Factors of the losses, in the shape of `input`; the mean is that of the products.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        For a `delta` of 0 or below.
+    ValueError
+        For a `weight` of another shape.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none", delta=2.0)
+    tensor([0.1250, 4.0000])
+    """
     if weight is None:
         return _huber(input, target, reduction, delta)
+    _check_size(input, weight)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(
+            f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'."
+        )
     losses = _huber(input, target, "none", delta) * weight
-    if reduction == "mean":
-        return losses.sum() / weight.sum()
+    if reduction == "mean":  # of the losses, not over the sum of the weights: as PyTorch
+        return losses.mean()
     return losses.sum() if reduction == "sum" else losses

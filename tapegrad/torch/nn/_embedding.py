@@ -117,7 +117,36 @@ def _row_of_padding(padding_idx: int | None, rows: int, word: str = "Padding_idx
 def embedding_renorm_(
     weight: Tensor, indices: Tensor, max_norm: float, norm_type: float = 2.0
 ) -> Any:
-    """Scale the given rows of a matrix down to a norm of at most max_norm, in place."""
+    """Scale the given rows of a matrix down to a norm of at most `max_norm`, in place.
+
+    Parameters
+    ----------
+    weight : Tensor
+        The matrix, (rows, size).
+    indices : Tensor
+        The numbers of the rows.
+    max_norm : float
+        The largest norm that these rows are left with.
+    norm_type : float, default 2.0
+        The power of that norm.
+
+    Returns
+    -------
+    Tensor
+        The matrix itself.
+
+    Raises
+    ------
+    TypeError
+        For a `max_norm` that is no number.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.embedding_renorm_(torch.tensor([[3.0, 4.0], [0.6, 0.8]]), torch.tensor([0, 1]), 1.0)
+    tensor([[0.6000, 0.8000],
+            [0.6000, 0.8000]])
+    """
     if not isinstance(max_norm, (int, float, np.generic, Tensor)):
         raise TypeError(
             "embedding_renorm_(): argument 'max_norm' (position 3) must be float, not "
@@ -142,11 +171,46 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """The rows of weight (rows, size) at the places that input, int64 or int32, names.
+    """Rows of a matrix, looked up by whole numbers.
 
-    Returns (*input.shape, size). padding_idx: a row without gradient. max_norm: rows that are used
-    are first scaled down to this norm, in place. scale_grad_by_freq: gradients are divided by how
-    often their row is used. NotImplementedError for sparse; IndexError for a row outside.
+    Parameters
+    ----------
+    input : Tensor
+        The numbers of rows, int64 or int32, of any shape.
+    weight : Tensor
+        The matrix, (rows, size).
+    padding_idx : int, optional
+        A row that gets no gradient.
+    max_norm : float, optional
+        The norm to which rows that are used are scaled down first, in place.
+    norm_type : float, default 2.0
+        The power of that norm.
+    scale_grad_by_freq : bool, default False
+        Divide gradients by how often their row is used.
+    sparse : bool, default False
+        Must be False: there are no sparse tensors.
+
+    Returns
+    -------
+    Tensor
+        Of shape `(*input.shape, size)`.
+
+    Raises
+    ------
+    IndexError
+        For a row outside.
+    RuntimeError
+        For another dtype of `input`, and a `weight` that is no matrix.
+    NotImplementedError
+        For `sparse=True`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.embedding(torch.tensor([2, 0]), torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]))
+    tensor([[4., 5.],
+            [0., 1.]])
     """
     _require_dense(sparse)
     place = -1
@@ -318,11 +382,55 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:
-    """Sums, means or maxima of bags of rows of weight (rows, size): (bags, size).
+    """Means, sums or maxima of bags of rows of a matrix.
 
-    input: (bags, length) of whole numbers; or all bags in one row, each from its place in offsets
-    (include_last_offset: which ends with the end of the last one). per_sample_weights: factors of
-    the rows, for sums alone. padding_idx: a row that no bag counts. The others as in `embedding`.
+    Parameters
+    ----------
+    input : Tensor
+        The numbers of rows, int64 or int32: (bags, length), or all bags in one row.
+    weight : Tensor
+        The matrix, (rows, size).
+    offsets : Tensor, optional
+        Where each bag begins in `input`, if that is one row.
+    max_norm : float, optional
+        The norm to which rows that are used are scaled down first, in place.
+    norm_type : float, default 2
+        The power of that norm.
+    scale_grad_by_freq : bool, default False
+        Divide gradients by how often their row is used.
+    mode : {"mean", "sum", "max"}, default "mean"
+        What becomes of the rows of a bag.
+    sparse : bool, default False
+        Must be False: there are no sparse tensors.
+    per_sample_weights : Tensor, optional
+        Factors of the rows, in the shape of `input`, for sums alone.
+    include_last_offset : bool, default False
+        Whether `offsets` ends with the end of the last bag.
+    padding_idx : int, optional
+        A row that no bag counts.
+
+    Returns
+    -------
+    Tensor
+        Of shape (bags, size); zeros for a bag without rows.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, and another `mode`.
+    RuntimeError
+        For rows outside, and dtypes that do not fit.
+    NotImplementedError
+        For `sparse=True`, and for factors with another mode than "sum".
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> rows = torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
+    >>> F.embedding_bag(torch.tensor([[0, 2], [1, 1]]), rows)
+    tensor([[2., 3.],
+            [2., 3.]])
     """
     _require_dense(sparse)
     if per_sample_weights is not None and input.shape != per_sample_weights.shape:
@@ -380,7 +488,42 @@ def _of_torch(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """As `nn.functional.embedding`, but with the matrix first."""
+    """As `nn.functional.embedding`, but with the matrix first.
+
+    Parameters
+    ----------
+    weight : Tensor
+        The matrix, (rows, size).
+    indices : Tensor
+        The numbers of rows, int64 or int32, of any shape.
+    padding_idx : int, default -1
+        A row that gets no gradient; none if below 0.
+    scale_grad_by_freq : bool, default False
+        Divide gradients by how often their row is used.
+    sparse : bool, default False
+        Must be False: there are no sparse tensors.
+
+    Returns
+    -------
+    Tensor
+        Of shape `(*indices.shape, size)`.
+
+    Raises
+    ------
+    IndexError
+        For a row outside.
+    RuntimeError
+        For another dtype of `indices`, and a `weight` that is no matrix.
+    NotImplementedError
+        For `sparse=True`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.embedding(torch.tensor([[0.0, 1.0], [2.0, 3.0]]), torch.tensor([1, 0]))
+    tensor([[2., 3.],
+            [0., 1.]])
+    """
     place = None if padding_idx < 0 else padding_idx
     return embedding(indices, weight, place, None, 2.0, scale_grad_by_freq, sparse)
 

@@ -57,7 +57,50 @@ def _shape_of(embeddings: Tensor) -> tuple[int, int]:
 
 
 class Embedding(_Table):
-    """A row for each whole number: `nn.functional.embedding`."""
+    """A row for each whole number.
+
+    Parameters
+    ----------
+    num_embeddings : int
+        The number of rows.
+    embedding_dim : int
+        The size of a row.
+    padding_idx : int, optional
+        A row that gets no gradient, and starts as zeros.
+    max_norm : float, optional
+        The norm to which rows that are used are scaled down first, in place.
+    norm_type : float, default 2.0
+        The power of that norm.
+    scale_grad_by_freq : bool, default False
+        Divide gradients by how often their row is used.
+    sparse : bool, default False
+        Must be False: there are no sparse tensors.
+    _weight : Tensor, optional
+        The rows; drawn from a normal distribution unless given.
+    _freeze : bool, default False
+        Whether rows are not trained.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    NotImplementedError
+        For `sparse=True`.
+    AssertionError
+        For a `padding_idx` outside, and a `_weight` of another shape.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.embedding : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Embedding(10, 3)(torch.tensor([2, 0])).shape
+    torch.Size([2, 3])
+    """
 
     def __init__(
         self,
@@ -120,7 +163,35 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Any:
-        """A module with these rows, which are not trained if freeze."""
+        """A module with given rows.
+
+        Parameters
+        ----------
+        embeddings : Tensor
+            The rows, a matrix.
+        freeze : bool, default True
+            Whether they are not trained.
+        padding_idx : int, optional
+            A row that gets no gradient, and starts as zeros.
+        max_norm : float, optional
+            The norm to which rows that are used are scaled down first, in place.
+        norm_type : float, default 2.0
+            The power of that norm.
+        scale_grad_by_freq : bool, default False
+            Divide gradients by how often their row is used.
+        sparse : bool, default False
+            Must be False: there are no sparse tensors.
+
+        Returns
+        -------
+        Embedding
+            The module.
+
+        Raises
+        ------
+        AssertionError
+            For what is no matrix.
+        """
         return cls(
             *_shape_of(embeddings),
             padding_idx=padding_idx,
@@ -134,7 +205,52 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of bags of rows: `nn.functional.embedding_bag`."""
+    """Means, sums or maxima of bags of rows.
+
+    Parameters
+    ----------
+    num_embeddings : int
+        The number of rows.
+    embedding_dim : int
+        The size of a row.
+    max_norm : float, optional
+        The norm to which rows that are used are scaled down first, in place.
+    norm_type : float, default 2.0
+        The power of that norm.
+    scale_grad_by_freq : bool, default False
+        Divide gradients by how often their row is used.
+    mode : {"mean", "sum", "max"}, default "mean"
+        What becomes of the rows of a bag.
+    sparse : bool, default False
+        Must be False: there are no sparse tensors.
+    _weight : Tensor, optional
+        The rows; drawn from a normal distribution unless given.
+    include_last_offset : bool, default False
+        Whether offsets end with the end of the last bag.
+    padding_idx : int, optional
+        A row that no bag counts, and that starts as zeros.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    NotImplementedError
+        For `sparse=True`.
+    AssertionError
+        For a `padding_idx` outside, and a `_weight` of another shape.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.embedding_bag : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.EmbeddingBag(10, 3)(torch.tensor([[2, 0], [1, 1]])).shape
+    torch.Size([2, 3])
+    """
 
     _padding_word = "padding_idx"
 
@@ -211,7 +327,39 @@ class EmbeddingBag(_Table):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Any:
-        """A module with these rows, which are not trained if freeze."""
+        """A module with given rows.
+
+        Parameters
+        ----------
+        embeddings : Tensor
+            The rows, a matrix.
+        freeze : bool, default True
+            Whether they are not trained.
+        max_norm : float, optional
+            The norm to which rows that are used are scaled down first, in place.
+        norm_type : float, default 2.0
+            The power of that norm.
+        scale_grad_by_freq : bool, default False
+            Divide gradients by how often their row is used.
+        mode : {"mean", "sum", "max"}, default "mean"
+            What becomes of the rows of a bag.
+        sparse : bool, default False
+            Must be False: there are no sparse tensors.
+        include_last_offset : bool, default False
+            Whether offsets end with the end of the last bag.
+        padding_idx : int, optional
+            A row that no bag counts, and that starts as zeros.
+
+        Returns
+        -------
+        EmbeddingBag
+            The module.
+
+        Raises
+        ------
+        AssertionError
+            For what is no matrix.
+        """
         made = cls(
             *_shape_of(embeddings),
             _weight=embeddings,

@@ -129,10 +129,40 @@ def unfold(
     padding: Sizes = 0,
     stride: Sizes = 1,
 ) -> Any:
-    """The windows of images as columns.
+    """Windows of images as columns.
 
-    input: (n, channels, height, width), or without n. Returns (n, channels * elements of a window,
-    number of windows). RuntimeError for images that have no window.
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width) or (channels, height, width).
+    kernel_size : int or tuple of int
+        The height and width of a window.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding : int or tuple of int, default 0
+        How many zeros are put before and after each axis.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, channels * elements of a window, number of windows), or without n.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions, and images that have no window.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.unfold(torch.arange(9.0).reshape(1, 3, 3), 2)
+    tensor([[0., 1., 3., 4.],
+            [1., 2., 4., 5.],
+            [3., 4., 6., 7.],
+            [4., 5., 7., 8.]])
     """
     return _unfold(input, kernel_size, dilation, padding, stride)
 
@@ -147,7 +177,38 @@ def fold(
 ) -> Any:
     """Images of the sums of windows given as columns: the transpose of `unfold`.
 
-    input: (n, channels * elements of a window, number of windows), or without n. Returns
-    (n, channels, *output_size). RuntimeError unless there are as many windows as fit.
+    Parameters
+    ----------
+    input : Tensor
+        Of shape (n, channels * elements of a window, number of windows), or without n.
+    output_size : int or tuple of int
+        The height and width of the images.
+    kernel_size : int or tuple of int
+        The height and width of a window.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding : int or tuple of int, default 0
+        How many zeros are put before and after each axis.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, channels, height, width), or without n.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions, and unless there are as many windows as fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.fold(torch.ones(4, 4), 3, 2)
+    tensor([[[1., 2., 1.],
+             [2., 4., 2.],
+             [1., 2., 1.]]])
     """
     return _fold(input, output_size, kernel_size, dilation, padding, stride)

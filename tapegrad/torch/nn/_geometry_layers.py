@@ -21,7 +21,19 @@ from tapegrad.torch.nn._parameter import Parameter
 
 
 class PixelShuffle(Module):
-    """`nn.functional.pixel_shuffle`: groups of channels become pixels."""
+    """Groups of r * r channels become pixels.
+
+    Parameters
+    ----------
+    upscale_factor : int
+        The factor r.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.PixelShuffle(2)(torch.ones(4, 2, 2)).shape
+    torch.Size([1, 4, 4])
+    """
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -35,7 +47,19 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """`nn.functional.pixel_unshuffle`: groups of pixels become channels."""
+    """Pixels become groups of r * r channels.
+
+    Parameters
+    ----------
+    downscale_factor : int
+        The factor r.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.PixelUnshuffle(2)(torch.ones(1, 4, 4)).shape
+    torch.Size([4, 2, 2])
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -49,7 +73,19 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """`nn.functional.channel_shuffle`: channels of all groups alternate."""
+    """Channels of all groups alternate.
+
+    Parameters
+    ----------
+    groups : int
+        Into how many groups the channels are split.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.ChannelShuffle(2)(torch.arange(4).reshape(1, 4, 1)).flatten()
+    tensor([0, 2, 1, 3])
+    """
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -63,7 +99,26 @@ class ChannelShuffle(Module):
 
 
 class Unflatten(Module):
-    """One dimension as several, whose sizes are a tuple or list of ints; TypeError otherwise."""
+    """One dimension as several.
+
+    Parameters
+    ----------
+    dim : int
+        The dimension.
+    unflattened_size : tuple or list of int
+        The sizes.
+
+    Raises
+    ------
+    TypeError
+        For anything else than ints in a tuple or a list.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Unflatten(1, (2, 3))(torch.ones(4, 6)).shape
+    torch.Size([4, 2, 3])
+    """
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
@@ -92,7 +147,31 @@ class Unflatten(Module):
 
 
 class Upsample(Module):
-    """`nn.functional.interpolate`: lines, images and volumes in another size."""
+    """Lines, images and volumes in another size.
+
+    Parameters
+    ----------
+    size : int or tuple of int, optional
+        The size of the result, one number or one for each spatial dimension.
+    scale_factor : float or tuple of float, optional
+        In place of `size`: what the present one is multiplied by.
+    mode : str, default "nearest"
+        How elements are joined: see `nn.functional.interpolate`.
+    align_corners : bool, optional
+        Let the corners stay where they are, in the modes that are no neighbours or means.
+    recompute_scale_factor : bool, optional
+        Place elements by the size that results, not by the factor given.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.interpolate : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
+    tensor([[[1., 1., 2., 2.]]])
+    """
 
     def __init__(
         self,
@@ -133,14 +212,42 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """`Upsample` of images by the nearest elements."""
+    """As `Upsample` of images, by the nearest elements.
+
+    Parameters
+    ----------
+    size : int or tuple of int, optional
+        The size of the result, one number or one for each spatial dimension.
+    scale_factor : float or tuple of float, optional
+        In place of `size`: what the present one is multiplied by.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.UpsamplingNearest2d(size=(1, 4))(torch.tensor([[[[1.0, 2.0]]]]))
+    tensor([[[[1., 1., 2., 2.]]]])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Bilinear `Upsample` of images, with aligned corners."""
+    """Bilinear `Upsample` of images, with aligned corners.
+
+    Parameters
+    ----------
+    size : int or tuple of int, optional
+        The size of the result, one number or one for each spatial dimension.
+    scale_factor : float or tuple of float, optional
+        In place of `size`: what the present one is multiplied by.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.UpsamplingBilinear2d(size=(1, 3))(torch.tensor([[[[1.0, 2.0]]]]))
+    tensor([[[[1.0000, 1.5000, 2.0000]]]])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
@@ -150,7 +257,23 @@ class UpsamplingBilinear2d(Upsample):
 
 
 class PairwiseDistance(Module):
-    """`nn.functional.pairwise_distance`: p-norms of differences along the last dimension."""
+    """The norms of differences along the last dimension.
+
+    Parameters
+    ----------
+    p : float, default 2.0
+        The power of the norm.
+    eps : float, default 1e-06
+        Added to each difference, so that the norm has a derivative.
+    keepdim : bool, default False
+        Let the last dimension stay, with the size 1.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.PairwiseDistance()(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
@@ -163,10 +286,36 @@ class PairwiseDistance(Module):
 
 
 class Bilinear(Module):
-    """`input1 @ weight[k] @ input2` for every k, plus bias.
+    """Products `input1 @ weight[k] @ input2` for every k, plus a bias.
 
-    weight: (out_features, in1_features, in2_features). It and the bias are drawn uniformly between
-    -k and k, where k = 1 / sqrt(in1_features).
+    The weight is (out_features, in1_features, in2_features). It and the bias are drawn uniformly
+    between -k and k, where k = 1 / sqrt(in1_features).
+
+    Parameters
+    ----------
+    in1_features : int
+        The size of the last dimension of first inputs, above 0.
+    in2_features : int
+        The size of the last dimension of second inputs.
+    out_features : int
+        The size of the last dimension of outputs.
+    bias : bool, default True
+        Whether there is a bias.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        For no first features.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Bilinear(2, 3, 4)(torch.ones(5, 2), torch.ones(5, 3)).shape
+    torch.Size([5, 4])
     """
 
     def __init__(
@@ -192,7 +341,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias anew; ValueError without features."""
+        """Draw weight and bias anew."""
         if self.in1_features <= 0:
             raise ValueError(
                 f"in1_features must be > 0, but got (in1_features={self.in1_features})"

@@ -34,6 +34,38 @@ def _coordinates(size: int, align_corners: bool, like: Value) -> Value:
 
 @private("AffineGridGeneratorBackward0", name="affine_grid_generator")
 def _affine_grid(theta: Value, size: Sequence[int], align_corners: bool) -> Value:
+    """A grid of the places that an affine map takes from, without checks of the map.
+
+    Parameters
+    ----------
+    theta : Tensor
+        The maps, (n, 2, 3), or of volumes (n, 3, 4).
+    size : sequence of int
+        The size of the result of `grid_sampler`.
+    align_corners : bool
+        Whether -1 and 1 are the centres of the outermost elements, not their outer edges.
+
+    Returns
+    -------
+    Tensor
+        Places: of shape (n, height, width, 2), or (n, depth, height, width, 3).
+
+    Raises
+    ------
+    RuntimeError
+        For another number of maps.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.affine_grid : The same with checks.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.affine_grid_generator(torch.eye(2, 3).unsqueeze(0), (1, 1, 1, 2), False)
+    tensor([[[[-0.5000,  0.0000],
+              [ 0.5000,  0.0000]]]])
+    """
     spatial = tuple(size[2:])
     if theta.shape[0] != size[0]:
         wanted = [size[0], len(spatial) + 1]
@@ -58,11 +90,40 @@ _CHANGED = (
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Any:
-    """A grid of the places that an affine map takes from: (n, height, width, 2), or of volumes.
+    """A grid of the places that an affine map takes from, for `grid_sample`.
 
-    theta: (n, 2, 3), or (n, 3, 4) for volumes. size: that of the result of `grid_sample`, (n,
-    channels, height, width) or (n, channels, depth, height, width). ValueError for theta of other
-    shapes or dtypes, NotImplementedError for other sizes.
+    Parameters
+    ----------
+    theta : Tensor
+        The maps of (x, y, 1), of shape (n, 2, 3), or of volumes, (n, 3, 4); floating-point
+        numbers.
+    size : sequence of int
+        The size of the result of `grid_sample`: (n, channels, height, width) or, of volumes, (n,
+        channels, depth, height, width).
+    align_corners : bool, optional
+        Whether -1 and 1 are the centres of the outermost elements, not their outer edges. It
+        warns, and is False, unless given.
+
+    Returns
+    -------
+    Tensor
+        Places: of shape (n, height, width, 2), or (n, depth, height, width, 3).
+
+    Raises
+    ------
+    ValueError
+        For `theta` of other shapes or dtypes, and sizes of 0.
+    NotImplementedError
+        For a `size` of another length.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> shifted = torch.tensor([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]]])
+    >>> F.affine_grid(shifted, (1, 1, 1, 2), align_corners=False)
+    tensor([[[[0., 0.],
+              [1., 0.]]]])
     """
     if align_corners is None:
         warn(_CHANGED)
@@ -142,11 +203,40 @@ def grid_sample(
 ) -> Any:
     """Images, or volumes, read at the places of a grid.
 
-    input: (n, channels, height, width); grid: (n, rows, columns, 2) with x and y, which are -1 and
-    1 at the corners. Returns (n, channels, rows, columns). Volumes have a depth before the height,
-    and z after x and y. mode: "bilinear" (of volumes too), "nearest" or "bicubic". padding_mode:
-    what lies beyond the border, "zeros", "border" or "reflection". align_corners: -1 and 1 are the
-    centres of the outermost elements, not their outer edges. ValueError for other words.
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width), or volumes, (n, channels, depth, height, width).
+    grid : Tensor
+        Of shape (n, rows, columns, 2), with x and y, which are -1 and 1 at the corners; of volumes
+        (n, slices, rows, columns, 3), with x, y and z. Of the dtype of `input`.
+    mode : {"bilinear", "nearest", "bicubic"}, default "bilinear"
+        How elements are joined; "bilinear" of volumes too, "bicubic" of images alone.
+    padding_mode : {"zeros", "border", "reflection"}, default "zeros"
+        What lies beyond the border.
+    align_corners : bool, optional
+        Whether -1 and 1 are the centres of the outermost elements, not their outer edges. It
+        warns, and is False, unless given.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, channels, rows, columns), of volumes (n, channels, slices, rows, columns).
+
+    Raises
+    ------
+    ValueError
+        For other words.
+    RuntimeError
+        For shapes and dtypes that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> middle = torch.zeros(1, 1, 1, 2)
+    >>> F.grid_sample(torch.arange(4.0).reshape(1, 1, 2, 2), middle, align_corners=False)
+    tensor([[[[1.5000]]]])
     """
     if mode not in _MODES:
         raise ValueError(
@@ -172,7 +262,38 @@ def _grid_sampler(
     padding_mode: int,
     align_corners: bool,
 ) -> Any:
-    """`nn.functional.grid_sample` with numbers for the mode and the padding, as listed there."""
+    """As `nn.functional.grid_sample`, with numbers for the mode and the padding.
+
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width), or volumes, (n, channels, depth, height, width).
+    grid : Tensor
+        Places, (n, rows, columns, 2), or of volumes (n, slices, rows, columns, 3).
+    interpolation_mode : int
+        The place in "bilinear", "nearest", "bicubic".
+    padding_mode : int
+        The place in "zeros", "border", "reflection".
+    align_corners : bool
+        Whether -1 and 1 are the centres of the outermost elements, not their outer edges.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, channels, rows, columns), of volumes (n, channels, slices, rows, columns).
+
+    Raises
+    ------
+    RuntimeError
+        For shapes and dtypes that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> middle = torch.zeros(1, 1, 1, 2)
+    >>> torch.grid_sampler(torch.arange(4.0).reshape(1, 1, 2, 2), middle, 0, 0, False)
+    tensor([[[[1.5000]]]])
+    """
     return _grid_sample(
         input, grid, _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners
     )

@@ -22,7 +22,21 @@ from tapegrad.torch.nn._parameter import Parameter
 
 
 class Identity(Module):
-    """Returns its argument."""
+    """A layer that returns its argument.
+
+    Parameters
+    ----------
+    *args : object
+        Without effect.
+    **kwargs : object
+        Without effect.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Identity(54)(torch.tensor([1.0]))
+    tensor([1.])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -32,9 +46,29 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """`input @ weight.T + bias`: weight (out_features, in_features), bias (out_features).
+    """A linear map, `input @ weight.T + bias`.
 
-    Both are drawn uniformly between -k and k, where k = 1 / sqrt(in_features).
+    The weight is (out_features, in_features), the bias (out_features,). Both are drawn uniformly
+    between -k and k, where k = 1 / sqrt(in_features).
+
+    Parameters
+    ----------
+    in_features : int
+        The size of the last dimension of inputs.
+    out_features : int
+        The size of the last dimension of outputs.
+    bias : bool, default True
+        Whether there is a bias.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Linear(3, 2)(torch.ones(4, 3)).shape
+    torch.Size([4, 2])
     """
 
     def __init__(
@@ -78,7 +112,21 @@ class Linear(Module):
 
 
 class Flatten(Module):
-    """Joins the dimensions from start_dim to end_dim into one."""
+    """Several dimensions joined into one.
+
+    Parameters
+    ----------
+    start_dim : int, default 1
+        The first of them.
+    end_dim : int, default -1
+        The last of them.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Flatten()(torch.ones(2, 3, 4)).shape
+    torch.Size([2, 12])
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -93,7 +141,27 @@ class Flatten(Module):
 
 
 class Dropout(Module):
-    """While training, sets elements to 0 with probability p, and divides the others by 1 - p."""
+    """Elements set to 0 at random while training, with the others scaled.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability of each; the others are divided by 1 - p.
+    inplace : bool, default False
+        Write into the argument.
+
+    Raises
+    ------
+    ValueError
+        For a `p` outside of 0 and 1.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.Dropout(0.5).eval()
+    >>> layer(torch.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -113,7 +181,19 @@ class Dropout(Module):
 
 
 class ReLU(Module):
-    """The maximum of 0 and each element; inplace writes it into the argument."""
+    """The maximum of 0 and each element.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -127,21 +207,61 @@ class ReLU(Module):
 
 
 class Tanh(Module):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent of each element.
+
+    Parameters
+    ----------
+    *args : object
+        None are taken.
+    **kwargs : object
+        None are taken.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Tanh()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.7616,  0.9640])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.tanh(input)
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x))."""
+    """The logistic function of each element, `1 / (1 + exp(-x))`.
+
+    Parameters
+    ----------
+    *args : object
+        None are taken.
+    **kwargs : object
+        None are taken.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Sigmoid()(torch.tensor([-1.0, 2.0]))
+    tensor([0.2689, 0.8808])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.sigmoid(input)
 
 
 class Softmax(Module):
-    """exp(x) divided by its sum along a dimension."""
+    """Exponentials divided by their sum along a dimension.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The dimension along which the results sum to 1; leaving it out warns at the call.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Softmax(dim=0)(torch.tensor([0.0, 0.0]))
+    tensor([0.5000, 0.5000])
+    """
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -155,7 +275,20 @@ class Softmax(Module):
 
 
 class LogSoftmax(Module):
-    """The logarithm of Softmax."""
+    """The logarithm of Softmax, without its rounding.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The dimension along which the exponentials of the results sum to 1; leaving it out warns at
+        the call.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LogSoftmax(dim=0)(torch.tensor([0.0, 0.0]))
+    tensor([-0.6931, -0.6931])
+    """
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -194,21 +327,71 @@ class _WeightedLoss(_Loss):
 
 
 class MSELoss(_Loss):
-    """The mean of the squares of `input - target`."""
+    """Squares of `input - target`, and their mean or sum.
+
+    Parameters
+    ----------
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.zeros(2))
+    tensor(2.5000)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(_Loss):
-    """The mean of the absolute values of `input - target`."""
+    """Absolute values of `input - target`, and their mean or sum.
+
+    Parameters
+    ----------
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.zeros(2))
+    tensor(1.5000)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.l1_loss(input, target, reduction=self.reduction)
 
 
 class SmoothL1Loss(_Loss):
-    """Squares where the two differ by less than beta, else absolute values."""
+    """Squares where the two differ by less than `beta`, else absolute values.
+
+    Parameters
+    ----------
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    beta : float, default 1.0
+        Where the one form passes into the other; see `nn.functional.smooth_l1_loss`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.SmoothL1Loss()(torch.tensor([0.5, 2.0]), torch.zeros(2))
+    tensor(0.8125)
+    """
 
     def __init__(
         self,
@@ -225,7 +408,21 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Squares where the two differ by at most delta, else delta times absolute values."""
+    """Squares where the two differ by at most `delta`, else absolute values.
+
+    Parameters
+    ----------
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    delta : float, default 1.0
+        Where the one form passes into the other; see `nn.functional.huber_loss`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.HuberLoss()(torch.tensor([0.5, 2.0]), torch.zeros(2))
+    tensor(0.8125)
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -236,7 +433,27 @@ class HuberLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """The Kullback-Leibler divergence of `target` from the probabilities exp(`input`)."""
+    """The Kullback-Leibler divergence of `target` from the probabilities exp(`input`).
+
+    Parameters
+    ----------
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none", "batchmean"}, default "mean"
+        What is returned: the mean over all elements, with a warning, their sum, each of them, or
+        the sum over the number of examples, which is the divergence.
+    log_target : bool, default False
+        Whether targets hold logarithms.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> loss = torch.nn.KLDivLoss(reduction="batchmean")
+    >>> loss(torch.tensor([[0.25, 0.75]]).log(), torch.tensor([[0.5, 0.5]]))
+    tensor(0.1438)
+    """
 
     def __init__(
         self,
@@ -255,7 +472,28 @@ class KLDivLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """The mean of `-input` at the classes of `target`."""
+    """The negative logarithms of the probabilities of given classes.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        A factor for each class; the mean is then divided by the sum of the factors.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    ignore_index : int, default -100
+        A class whose elements do not count.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> loss = torch.nn.NLLLoss()
+    >>> loss(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))
+    tensor(0.3000)
+    """
 
     def __init__(
         self,
@@ -279,7 +517,30 @@ class NLLLoss(_WeightedLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """The cross entropy of logits with classes, or with probabilities of classes."""
+    """The cross entropy of logits with classes, or with probabilities of classes.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        A factor for each class; the mean is then divided by the sum of the factors.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    ignore_index : int, default -100
+        A class whose elements do not count.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    label_smoothing : float, default 0.0
+        How much of the probability, between 0 and 1, is spread evenly over all classes.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> loss = torch.nn.CrossEntropyLoss()
+    >>> loss(torch.tensor([[2.0, 0.0], [0.0, 0.0]]), torch.tensor([0, 1]))
+    tensor(0.4100)
+    """
 
     def __init__(
         self,
@@ -306,7 +567,25 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """The binary cross entropy of the probabilities `input` and `target`."""
+    """The binary cross entropy of probabilities with targets.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        Factors of the losses, which broadcast.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
+    tensor(0.3993)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.binary_cross_entropy(
@@ -315,7 +594,27 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """`BCELoss` of `sigmoid(input)`, computed without the rounding of sigmoid."""
+    """As `BCELoss` of `sigmoid(input)`, without the rounding of sigmoid.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        Factors of the losses, which broadcast.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    pos_weight : Tensor, optional
+        Factors of the part of the loss that the target multiplies, which broadcast.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
+    tensor(0.4100)
+    """
 
     def __init__(
         self,
@@ -340,7 +639,21 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class CosineSimilarity(Module):
-    """The cosines of the angles between vectors along a dimension."""
+    """The cosines of the angles between vectors along a dimension.
+
+    Parameters
+    ----------
+    dim : int, default 1
+        The dimension along which vectors lie.
+    eps : float, default 1e-08
+        The least norm that vectors are divided by.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+    """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

@@ -22,6 +22,28 @@ class LazyModuleMixin(Module):
     call and has to `materialize` all of them. Thereafter the module is of the class
     `cls_to_become`, if there is one. A state may be saved before and after that, and loaded into a
     module before and after that: loading gives shapes, too.
+
+    Parameters
+    ----------
+    *args : object
+        Those of the next class.
+    **kwargs : object
+        Those of the next class, by name.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> class Scale(torch.nn.modules.lazy.LazyModuleMixin, torch.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.weight = torch.nn.UninitializedParameter()
+    ...     def initialize_parameters(self, x):
+    ...         self.weight.materialize((x.shape[-1],))
+    ...         torch.nn.init.ones_(self.weight)
+    ...     def forward(self, x):
+    ...         return x * self.weight
+    >>> Scale()(torch.tensor([1.0, 2.0])).shape
+    torch.Size([2])
     """
 
     cls_to_become: ClassVar[type[Module] | None] = None
@@ -52,13 +74,32 @@ class LazyModuleMixin(Module):
                     value.materialize(given.shape)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Give all parameters shapes and first values, for the arguments of a call."""
+        """Give all parameters shapes and first values, for the arguments of a call.
+
+        Parameters
+        ----------
+        *args : object
+            The arguments.
+        **kwargs : object
+            Those by name.
+
+        Raises
+        ------
+        NotImplementedError
+            Where a subclass does not define it.
+        """
         raise NotImplementedError(
             f"initialize_parameters is not implemented for {type(self).__name__}"
         )
 
     def has_uninitialized_params(self) -> bool:
-        """Whether a parameter or a buffer has no shape yet."""
+        """Whether a parameter or a buffer has no shape yet.
+
+        Returns
+        -------
+        bool
+            Whether one is there.
+        """
         return any(is_lazy(value) for _, value in self._held())
 
     def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:

@@ -39,6 +39,19 @@ Device = device | str | None
 class LazyLinear(LazyModuleMixin, Linear):
     """A `Linear` whose in_features are the last size of its first input.
 
+    Parameters
+    ----------
+    out_features : int
+        The size of the last dimension of outputs.
+    bias : bool, default True
+        Whether there is a bias.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> layer = torch.nn.LazyLinear(2)
     >>> layer
@@ -70,7 +83,18 @@ class LazyLinear(LazyModuleMixin, Linear):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Take in_features from an input; AssertionError where a loaded weight has others."""
+        """Take in_features from an input.
+
+        Parameters
+        ----------
+        input : Tensor
+            The input.
+
+        Raises
+        ------
+        AssertionError
+            Where a loaded weight has others.
+        """
         if self.has_uninitialized_params():
             with no_grad():
                 self.in_features = input.shape[-1]
@@ -113,7 +137,24 @@ class _LazyConv(LazyModuleMixin):
             layer.reset_parameters()
 
     def initialize_parameters(self, input: Tensor, *_: Any, **__: Any) -> None:
-        """Take in_channels from an input, with a batch of examples or one alone."""
+        """Take in_channels from an input, with a batch of examples or one alone.
+
+        Parameters
+        ----------
+        input : Tensor
+            The input.
+        *_ : object
+            Without effect.
+        **__ : object
+            Without effect.
+
+        Raises
+        ------
+        ValueError
+            For channels that the groups do not divide.
+        RuntimeError
+            For an input of other dimensions.
+        """
         if not self.has_uninitialized_params():
             return
         self.in_channels = self._channels_of(input)
@@ -177,37 +218,232 @@ class _LazyTransposedConv(_LazyConv):
 
 
 class LazyConv1d(_LazyPlainConv, Conv1d):
-    """A `Conv1d` whose in_channels are those of its first input."""
+    """A `Conv1d` whose in_channels are those of its first input.
+
+    Parameters
+    ----------
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many elements are put before and after each axis; "valid" for none, "same" for as many
+        as keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
+        What is put there.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyConv1d(8, 3)
+    >>> layer(torch.ones(2, 3, 5)).shape
+    torch.Size([2, 8, 3])
+    """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyPlainConv, Conv2d):
-    """A `Conv2d` whose in_channels are those of its first input."""
+    """A `Conv2d` whose in_channels are those of its first input.
+
+    Parameters
+    ----------
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many elements are put before and after each axis; "valid" for none, "same" for as many
+        as keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
+        What is put there.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyConv2d(8, 3)
+    >>> layer(torch.ones(2, 3, 5, 5)).shape, layer
+    (torch.Size([2, 8, 3, 3]), Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1)))
+    """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyPlainConv, Conv3d):
-    """A `Conv3d` whose in_channels are those of its first input."""
+    """A `Conv3d` whose in_channels are those of its first input.
+
+    Parameters
+    ----------
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int, tuple of int, or {"valid", "same"}, default 0
+        How many elements are put before and after each axis; "valid" for none, "same" for as many
+        as keep the sizes.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}, default "zeros"
+        What is put there.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyConv3d(8, 3)
+    >>> layer(torch.ones(3, 3, 3, 3)).shape
+    torch.Size([8, 1, 1, 1])
+    """
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyTransposedConv, ConvTranspose1d):
-    """A `ConvTranspose1d` whose in_channels are those of its first input."""
+    """A `ConvTranspose1d` whose in_channels are those of its first input.
+
+    Parameters
+    ----------
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis of the output.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding_mode : {"zeros"}, default "zeros"
+        There is no other.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyConvTranspose1d(8, 3)
+    >>> layer(torch.ones(2, 3, 5)).shape
+    torch.Size([2, 8, 7])
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyTransposedConv, ConvTranspose2d):
-    """A `ConvTranspose2d` whose in_channels are those of its first input."""
+    """A `ConvTranspose2d` whose in_channels are those of its first input.
+
+    Parameters
+    ----------
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis of the output.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding_mode : {"zeros"}, default "zeros"
+        There is no other.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyConvTranspose2d(8, 3)
+    >>> layer(torch.ones(2, 3, 5, 5)).shape
+    torch.Size([2, 8, 7, 7])
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyTransposedConv, ConvTranspose3d):
-    """A `ConvTranspose3d` whose in_channels are those of its first input."""
+    """A `ConvTranspose3d` whose in_channels are those of its first input.
+
+    Parameters
+    ----------
+    out_channels : int
+        The channels of outputs.
+    kernel_size : int or tuple of int
+        The sides of the kernel, for all axes or for each.
+    stride : int or tuple of int, default 1
+        The steps between windows.
+    padding : int or tuple of int, default 0
+        That of the convolution: so much is cut off at both ends of each axis.
+    output_padding : int or tuple of int, default 0
+        Elements more at the end of each axis of the output.
+    groups : int, default 1
+        Into how many parts the channels are split, which do not see each other.
+    bias : bool, default True
+        Whether there is a bias.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    padding_mode : {"zeros"}, default "zeros"
+        There is no other.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyConvTranspose3d(8, 3)
+    >>> layer(torch.ones(3, 3, 3, 3)).shape
+    torch.Size([8, 5, 5, 5])
+    """
 
     cls_to_become = ConvTranspose3d
 
@@ -254,7 +490,13 @@ class _LazyNorm(LazyModuleMixin):
             layer.reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Take num_features from an input."""
+        """Take num_features from an input.
+
+        Parameters
+        ----------
+        input : Tensor
+            The input.
+        """
         known = not self.has_uninitialized_params()
         self.num_features = int(input.shape[1])
         if known:  # from a state
@@ -266,37 +508,187 @@ class _LazyNorm(LazyModuleMixin):
 
 
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
-    """A `BatchNorm1d` whose num_features are the channels of its first input."""
+    """A `BatchNorm1d` whose num_features are the channels of its first input.
+
+    Parameters
+    ----------
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyBatchNorm1d()
+    >>> layer(torch.ones(2, 3)).shape
+    torch.Size([2, 3])
+    """
 
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
-    """A `BatchNorm2d` whose num_features are the channels of its first input."""
+    """A `BatchNorm2d` whose num_features are the channels of its first input.
+
+    Parameters
+    ----------
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyBatchNorm2d()
+    >>> layer(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
-    """A `BatchNorm3d` whose num_features are the channels of its first input."""
+    """A `BatchNorm3d` whose num_features are the channels of its first input.
+
+    Parameters
+    ----------
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyBatchNorm3d()
+    >>> layer(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
 
     cls_to_become = BatchNorm3d
 
 
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
-    """An `InstanceNorm1d` whose num_features are the channels of its first input."""
+    """An `InstanceNorm1d` whose num_features are the channels of its first input.
+
+    Parameters
+    ----------
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyInstanceNorm1d()
+    >>> layer(torch.ones(2, 3, 4)).shape
+    torch.Size([2, 3, 4])
+    """
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
-    """An `InstanceNorm2d` whose num_features are the channels of its first input."""
+    """An `InstanceNorm2d` whose num_features are the channels of its first input.
+
+    Parameters
+    ----------
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyInstanceNorm2d()
+    >>> layer(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
 
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
-    """An `InstanceNorm3d` whose num_features are the channels of its first input."""
+    """An `InstanceNorm3d` whose num_features are the channels of its first input.
+
+    Parameters
+    ----------
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.LazyInstanceNorm3d()
+    >>> layer(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
 
     cls_to_become = InstanceNorm3d
 

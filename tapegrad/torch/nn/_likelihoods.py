@@ -30,8 +30,43 @@ def poisson_nll_loss(
 ) -> Any:
     """The negative logarithm of Poisson's probability of target, up to a constant.
 
-    input: the logarithm of the mean, or with log_input=False the mean, to which eps is added in
-    the logarithm. full: with Stirling's formula for the constant, where target is above 1.
+    The logarithm of the factorial of `target` is left out, or, with `full`, Stirling's formula.
+
+    Parameters
+    ----------
+    input : Tensor
+        The logarithm of the mean, or with `log_input=False` the mean.
+    target : Tensor
+        Counts, of the shape of `input`.
+    log_input : bool, default True
+        Whether `input` is a logarithm.
+    full : bool, default False
+        Add Stirling's formula for the constant, where `target` is above 1.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    eps : float, default 1e-08
+        Added to the mean in the logarithm, where `input` is the mean.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For another word as `reduction`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.poisson_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]), reduction="none")
+    tensor([1.0000, 0.7183])
     """
     word = check_word(word_for(size_average, reduce, reduction))
     mean, logarithm = (input.exp(), input) if log_input else (input, (input + eps).log())
@@ -51,11 +86,39 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Any:
-    """The negative logarithm of the normal density of target: mean input, variance var.
+    """The negative logarithm of the normal density of target, up to a constant.
 
-    var: of the shape of input, or with a last dimension of 1 or none; at least eps counts, but the
-    derivative is that of var itself. full: with the constant. ValueError for negative variances
-    and other shapes.
+    Parameters
+    ----------
+    input : Tensor
+        The means, of any shape.
+    target : Tensor
+        What was seen, of the shape of `input`.
+    var : Tensor or float
+        The variances: of the shape of `input`, or with a last dimension of 1 or none.
+    full : bool, default False
+        Add the constant, half of log(2 pi).
+    eps : float, default 1e-06
+        The least variance that counts; the derivative is that of `var` itself.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For negative variances, for other shapes of them, and for another word as `reduction`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.gaussian_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([2.0, 1.0]), torch.ones(2))
+    tensor(1.)
     """
     spread = _variances(input, var)
     if reduction not in ("none", "mean", "sum"):
@@ -94,5 +157,13 @@ def _poisson(
     return poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=reduction)
 
 
-numbered("poisson_nll_loss", _poisson, 5)
-numbered("kl_div", kl_div, 2)
+numbered(
+    "poisson_nll_loss",
+    _poisson,
+    5,
+    "torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]), True, False, 1e-8, 1",
+    "0.8591",
+)
+numbered(
+    "kl_div", kl_div, 2, "torch.tensor([0.25, 0.75]).log(), torch.tensor([0.5, 0.5]), 2", "0.1438"
+)

@@ -17,7 +17,30 @@ from tapegrad.torch.nn._layers import _Loss, _WeightedLoss
 
 
 class MarginRankingLoss(_Loss):
-    """`nn.functional.margin_ranking_loss`: which of two ranks higher."""
+    """Which of two ranks higher.
+
+    Parameters
+    ----------
+    margin : float, default 0.0
+        How far two have to be apart so that they cost nothing.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.margin_ranking_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> loss = torch.nn.MarginRankingLoss()
+    >>> loss(torch.tensor([2.0, 1.0]), torch.tensor([1.0, 3.0]), torch.ones(2))
+    tensor(1.)
+    """
 
     def __init__(
         self,
@@ -36,7 +59,29 @@ class MarginRankingLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """`nn.functional.hinge_embedding_loss`: distances, small where target is 1, large where -1."""
+    """Distances, which should be small where the target is 1, and large where it is -1.
+
+    Parameters
+    ----------
+    margin : float, default 1.0
+        How far two have to be apart so that they cost nothing.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.hinge_embedding_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.HingeEmbeddingLoss()(torch.tensor([0.5, 0.5]), torch.tensor([1.0, -1.0]))
+    tensor(0.5000)
+    """
 
     def __init__(
         self,
@@ -55,7 +100,30 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """`nn.functional.cosine_embedding_loss`: directions, alike where target is 1."""
+    """Directions, which should be alike where the target is 1, and not where it is -1.
+
+    Parameters
+    ----------
+    margin : float, default 0.0
+        The largest cosine of unlike vectors that costs nothing.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.cosine_embedding_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> loss = torch.nn.CosineEmbeddingLoss()
+    >>> loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]), torch.tensor([1.0]))
+    tensor(0.2929)
+    """
 
     def __init__(
         self,
@@ -74,9 +142,40 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class TripletMarginLoss(_Loss):
-    """`nn.functional.triplet_margin_loss`: nearer to the positive than to the negative.
+    """Vectors that should be nearer to a positive than to a negative.
 
-    ValueError unless margin is positive.
+    Parameters
+    ----------
+    margin : float, default 1.0
+        How far two have to be apart so that they cost nothing.
+    p : float, default 2.0
+        The power of the norm.
+    eps : float, default 1e-06
+        Added to each difference, so that the norm has a derivative.
+    swap : bool, default False
+        Count the distance of positive and negative where it is the smaller one.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Raises
+    ------
+    ValueError
+        Unless `margin` is positive.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.triplet_margin_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> at, near, far = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])
+    >>> torch.nn.TripletMarginLoss()(at, near, far)
+    tensor(1.0000)
     """
 
     def __init__(
@@ -110,7 +209,35 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with a distance of your own, a function or a module."""
+    """As `TripletMarginLoss`, with a distance of your own.
+
+    Parameters
+    ----------
+    distance_function : callable, optional
+        The distances of two tensors of vectors; `PairwiseDistance()` unless given.
+    margin : float, default 1.0
+        How far two have to be apart so that they cost nothing.
+    swap : bool, default False
+        Count the distance of positive and negative where it is the smaller one.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Raises
+    ------
+    ValueError
+        Unless `margin` is positive.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.triplet_margin_with_distance_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> at, near, far = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])
+    >>> torch.nn.TripletMarginWithDistanceLoss(margin=2.0)(at, near, far)
+    tensor(2.0000)
+    """
 
     def __init__(
         self,
@@ -147,7 +274,38 @@ def _check_margin(word: str, margin: float) -> None:
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """`nn.functional.multi_margin_loss`: one class; ValueError for p other than 1 and 2."""
+    """How far scores of other classes come within a margin of that of the right class.
+
+    Parameters
+    ----------
+    p : {1, 2}, default 1
+        The power.
+    margin : float, default 1.0
+        How far two have to be apart so that they cost nothing.
+    weight : Tensor, optional
+        A factor for each class.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Raises
+    ------
+    ValueError
+        For another `p`, and a `weight` that is no vector.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.multi_margin_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.5, 1.0, 0.0]]), torch.tensor([1]))
+    tensor(0.1667)
+    """
 
     def __init__(
         self,
@@ -181,14 +339,57 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """`nn.functional.multilabel_margin_loss`: several classes, listed up to the first -1."""
+    """How far scores of other classes come within a margin of 1 of those of several classes.
+
+    Parameters
+    ----------
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.multilabel_margin_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([0.5, 1.0, 0.0]), torch.tensor([1, -1, 0]))
+    tensor(0.1667)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """`nn.functional.multilabel_soft_margin_loss`: several classes, each 1 or 0."""
+    """Means over classes of the binary cross entropies of logits with targets.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        A factor for each class.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.multilabel_soft_margin_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> loss = torch.nn.MultiLabelSoftMarginLoss()
+    >>> loss(torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0, 1.0]]))
+    tensor(0.4100)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.multilabel_soft_margin_loss(
@@ -197,7 +398,27 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class SoftMarginLoss(_Loss):
-    """`nn.functional.soft_margin_loss`: two classes, 1 and -1."""
+    """Losses `log(1 + exp(-target * input))` of two classes, 1 and -1.
+
+    Parameters
+    ----------
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.soft_margin_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0, 2.0]), torch.tensor([1.0, -1.0]))
+    tensor(1.4100)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.soft_margin_loss(input, target, reduction=self.reduction)
@@ -207,7 +428,33 @@ class SoftMarginLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """`nn.functional.poisson_nll_loss`: counts."""
+    """The negative logarithm of Poisson's probability of counts, up to a constant.
+
+    Parameters
+    ----------
+    log_input : bool, default True
+        Whether inputs are logarithms of means.
+    full : bool, default False
+        Add Stirling's formula for the constant, where the target is above 1.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    eps : float, default 1e-08
+        Added to the mean in the logarithm, where inputs are means.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.poisson_nll_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.PoissonNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
+    tensor(0.8591)
+    """
 
     def __init__(
         self,
@@ -235,7 +482,27 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """`nn.functional.gaussian_nll_loss`: numbers, with means and variances."""
+    """The negative logarithm of the normal density of numbers, up to a constant.
+
+    Parameters
+    ----------
+    full : bool, default False
+        Add the constant, half of log(2 pi).
+    eps : float, default 1e-06
+        The least variance that counts.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.gaussian_nll_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.GaussianNLLLoss()(torch.zeros(2), torch.tensor([2.0, 0.0]), torch.ones(2))
+    tensor(1.)
+    """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
@@ -249,7 +516,29 @@ class GaussianNLLLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """`nn.functional.ctc_loss`: sequences of labels, at times that are not known."""
+    """Sequences of labels, at times that are not known.
+
+    Parameters
+    ----------
+    blank : int, default 0
+        The class of no label.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, each divided by the length of its target; their
+        sum; or each of them.
+    zero_infinity : bool, default False
+        Count an infinite loss, of a target too long for its sequence, as 0.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.ctc_loss : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> even = torch.zeros(3, 1, 2).log_softmax(-1)
+    >>> torch.nn.CTCLoss()(even, torch.tensor([[1]]), [3], [1])
+    tensor(0.2877)
+    """
 
     def __init__(
         self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False

@@ -38,8 +38,36 @@ def reduce_tensor(losses: Tensor, reduction: str) -> Any:
     return losses.sum() if reduction == "sum" else losses
 
 
-def numbered(word: str, call: Callable[..., Any], count: int) -> None:
-    """Register `torch.<word>`: its argument after `count` others, the reduction, is a number."""
+_OF_TORCH = """\
+`nn.functional.{word}`, with a number for its reduction.
+
+Parameters
+----------
+*args : object
+    The arguments of `nn.functional.{word}`, without older forms of the reduction.
+reduction : int, default 1
+    0 for none, 1 for the mean, 2 for the sum.
+**kwargs : object
+    The arguments by their names.
+
+Returns
+-------
+Tensor
+    A number, or without reduction the losses.
+
+Examples
+--------
+>>> import tapegrad.torch as torch
+>>> torch.{word}({arguments})
+tensor({result})
+"""
+
+
+def numbered(word: str, call: Callable[..., Any], count: int, arguments: str, result: str) -> None:
+    """Register `torch.<word>`: its argument after `count` others, the reduction, is a number.
+
+    arguments, result: what the example in its docstring gives, and what that prints.
+    """
 
     def of(*args: Any, reduction: int = 1, **kwargs: Any) -> Any:
         if len(args) > count:
@@ -47,7 +75,7 @@ def numbered(word: str, call: Callable[..., Any], count: int) -> None:
         return call(*args, reduction=_NUMBERED[reduction], **kwargs)
 
     of.__name__ = of.__qualname__ = word
-    of.__doc__ = f"`nn.functional.{word}`; reduction: 0 for none, 1 for the mean, 2 for the sum."
+    of.__doc__ = _OF_TORCH.format(word=word, arguments=arguments, result=result)
     register(method=False)(of)
 
 
@@ -63,9 +91,43 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """max(0, margin - target * (input1 - input2)): which of two ranks higher, by 1 or -1.
+    """Losses max(0, margin - target * (input1 - input2)), of which of two ranks higher.
 
-    RuntimeError unless all have the same number of dimensions.
+    Parameters
+    ----------
+    input1 : Tensor
+        Scores of the first, of any shape.
+    input2 : Tensor
+        Scores of the second; the shapes broadcast.
+    target : Tensor
+        1 where the first should rank higher, -1 where the second should.
+    margin : float, default 0
+        How far two have to be apart so that they cost nothing.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape to which all broadcast.
+
+    Raises
+    ------
+    RuntimeError
+        Unless all have the same number of dimensions.
+    ValueError
+        For another word as `reduction`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.margin_ranking_loss(torch.tensor([2.0, 1.0]), torch.tensor([1.0, 3.0]), torch.ones(2))
+    tensor(1.)
     """
     word = check_word(word_for(size_average, reduce, reduction))
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
@@ -85,7 +147,40 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """input where target is 1, max(0, margin - input) where it is -1."""
+    """Losses `input` where target is 1, and max(0, margin - input) where it is -1.
+
+    Parameters
+    ----------
+    input : Tensor
+        Distances, of any shape.
+    target : Tensor
+        1 or -1 for each of them; the shapes broadcast.
+    margin : float, default 1.0
+        How far two have to be apart so that they cost nothing.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses.
+
+    Raises
+    ------
+    ValueError
+        For another word as `reduction`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.hinge_embedding_loss(torch.tensor([0.5, 0.5]), torch.tensor([1.0, -1.0]))
+    tensor(0.5000)
+    """
     word = check_word(word_for(size_average, reduce, reduction))
     zeros = OPERATIONS["zeros_like"](input.detach())
     apart = (margin - input).clamp_min(0)
@@ -104,9 +199,44 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """1 - cos of two vectors where target is 1, max(0, cos - margin) where it is -1.
+    """Losses 1 - cos of two vectors where target is 1, and max(0, cos - margin) where it is -1.
 
-    input1, input2: (n, d) with target (n), or (d) with a number. RuntimeError for other shapes.
+    Parameters
+    ----------
+    input1 : Tensor
+        Vectors, (n, d) or (d,).
+    input2 : Tensor
+        Others, of the same number of dimensions.
+    target : Tensor
+        1 or -1 for each pair: (n,) or ().
+    margin : float, default 0
+        The largest cosine of unlike vectors that costs nothing.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `target`.
+
+    Raises
+    ------
+    RuntimeError
+        For other numbers of dimensions.
+    ValueError
+        For another word as `reduction`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> first, second = torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]])
+    >>> F.cosine_embedding_loss(first, second, torch.tensor([1.0]))
+    tensor(0.2929)
     """
     word = check_word(word_for(size_average, reduce, reduction))
     dim = target.dim()
@@ -165,10 +295,50 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """max(0, margin + |anchor - positive| - |anchor - negative|) in the p-norm.
+    """Losses `max(0, margin + |anchor - positive| - |anchor - negative|)`, of norms.
 
-    swap: the distance of positive and negative counts where it is the smaller one. ValueError
-    unless margin is positive, RuntimeError unless all have the same number of dimensions.
+    Parameters
+    ----------
+    anchor : Tensor
+        Vectors along the last dimension.
+    positive : Tensor
+        Vectors that should be near to them; the shapes broadcast.
+    negative : Tensor
+        Vectors that should be far from them.
+    margin : float, default 1.0
+        How far two have to be apart so that they cost nothing.
+    p : float, default 2
+        The power of the norm.
+    eps : float, default 1e-06
+        Added to each difference, so that the norm has a derivative.
+    swap : bool, default False
+        Count the distance of positive and negative where it is the smaller one.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses, without the last dimension.
+
+    Raises
+    ------
+    ValueError
+        Unless `margin` is positive, and for another word as `reduction`.
+    RuntimeError
+        Unless all have the same number of dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> at = torch.tensor([[0.0, 0.0]])
+    >>> F.triplet_margin_loss(at, torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]]))
+    tensor(1.0000)
     """
     word = check_word(word_for(size_average, reduce, reduction))
     if margin <= 0:
@@ -191,7 +361,47 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """`triplet_margin_loss` with any distance; `pairwise_distance` unless one is given."""
+    """Losses max(0, margin + d(anchor, positive) - d(anchor, negative)), of any distance d.
+
+    Parameters
+    ----------
+    anchor : Tensor
+        Vectors along the last dimension.
+    positive : Tensor
+        Vectors that should be near to them; the shapes broadcast.
+    negative : Tensor
+        Vectors that should be far from them.
+    distance_function : callable, optional
+        The distances of two tensors of vectors; `pairwise_distance` unless given.
+    margin : float, default 1.0
+        How far two have to be apart so that they cost nothing.
+    swap : bool, default False
+        Count the distance of positive and negative where it is the smaller one.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses.
+
+    Raises
+    ------
+    ValueError
+        Unless `margin` is positive, and for another word as `reduction`.
+    RuntimeError
+        Unless all have the same number of dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> def by_sum(x, y):
+    ...     return (x - y).abs().sum(-1)
+    >>> at, near, far = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 1.25)
+    >>> F.triplet_margin_with_distance_loss(at, near, far, distance_function=by_sum)
+    tensor(0.5000)
+    """
     word = check_word(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -282,9 +492,47 @@ def multi_margin_loss(
 ) -> Any:
     """How far scores of other classes come within a margin of that of the class of `target`.
 
-    input: (n, classes), or (classes). target: (n), of int64. The sum over the other classes of
-    max(0, margin - own + other) ** p, times the weight of the class, over the number of classes.
-    p: 1 or 2, else ValueError.
+    It is the sum over the other classes of max(0, margin - own + other)**p, times the weight of
+    the class, over the number of classes.
+
+    Parameters
+    ----------
+    input : Tensor
+        Scores, (n, classes) or (classes,).
+    target : Tensor
+        The classes, (n,) or (), of int64.
+    p : {1, 2}, default 1
+        The power.
+    margin : float, default 1.0
+        How far two have to be apart so that they cost nothing.
+    weight : Tensor, optional
+        A factor for each class.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `target`.
+
+    Raises
+    ------
+    ValueError
+        For another `p`, another word as `reduction`, and a `weight` that is no vector.
+    RuntimeError
+        For shapes and dtypes that do not fit, for classes out of range, and for a `weight` that
+        requires grad.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.multi_margin_loss(torch.tensor([[0.5, 1.0, 0.0]]), torch.tensor([1]))
+    tensor(0.1667)
     """
     word = check_word(word_for(size_average, reduce, reduction))
     if p not in (1, 2):
@@ -328,8 +576,37 @@ def multilabel_margin_loss(
 ) -> Any:
     """How far scores of other classes come within a margin of 1 of those of the target classes.
 
-    input: (n, classes), or (classes). target: of the same shape, of int64: the classes, up to the
-    first -1.
+    Parameters
+    ----------
+    input : Tensor
+        Scores, (n, classes) or (classes,).
+    target : Tensor
+        Of the shape of `input`, of int64: the classes, up to the first -1.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` one for each example.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes and dtypes that do not fit, and for classes out of range.
+    ValueError
+        For another word as `reduction`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.multilabel_margin_loss(torch.tensor([0.5, 1.0, 0.0]), torch.tensor([1, -1, 0]))
+    tensor(0.1667)
     """
     word = check_word(word_for(size_average, reduce, reduction))
     return _multilabel_margin(input, target, word)
@@ -348,7 +625,42 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """log(1 + exp(-target * input)), with targets of 1 and -1."""
+    """Losses log(1 + exp(-target * input)), with targets of 1 and -1.
+
+    Parameters
+    ----------
+    input : Tensor
+        Scores, of any shape.
+    target : Tensor
+        1 or -1 for each; it may not require grad.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses.
+
+    Raises
+    ------
+    TypeError
+        For an argument that is no tensor.
+    RuntimeError
+        For a `target` that requires grad.
+    ValueError
+        For another word as `reduction`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.soft_margin_loss(torch.tensor([0.0, 2.0]), torch.tensor([1.0, -1.0]), reduction="none")
+    tensor([0.6931, 2.1269])
+    """
     word = check_word(word_for(size_average, reduce, reduction))
     for place, (name, part) in enumerate((("input", input), ("target", target)), 1):
         if not isinstance(part, Tensor):
@@ -368,7 +680,40 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """The mean over classes of the binary cross entropies of logits (n, classes) with targets."""
+    """Means over classes of the binary cross entropies of logits with targets.
+
+    Parameters
+    ----------
+    input : Tensor
+        Logits, (..., classes).
+    target : Tensor
+        0 or 1 for each.
+    weight : Tensor, optional
+        A factor for each class.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` one for each example.
+
+    Raises
+    ------
+    ValueError
+        For another word as `reduction`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.multilabel_soft_margin_loss(torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0, 1.0]]))
+    tensor(0.4100)
+    """
     word = word_for(size_average, reduce, reduction)
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
@@ -379,7 +724,31 @@ def multilabel_soft_margin_loss(
     return reduce_tensor(losses, word)
 
 
-numbered("margin_ranking_loss", margin_ranking_loss, 4)
-numbered("hinge_embedding_loss", hinge_embedding_loss, 3)
-numbered("cosine_embedding_loss", cosine_embedding_loss, 4)
-numbered("triplet_margin_loss", triplet_margin_loss, 7)
+numbered(
+    "margin_ranking_loss",
+    margin_ranking_loss,
+    4,
+    "torch.tensor([2.0, 1.0]), torch.tensor([1.0, 3.0]), torch.ones(2)",
+    "1.",
+)
+numbered(
+    "hinge_embedding_loss",
+    hinge_embedding_loss,
+    3,
+    "torch.tensor([0.5, 0.5]), torch.tensor([1.0, -1.0])",
+    "0.5000",
+)
+numbered(
+    "cosine_embedding_loss",
+    cosine_embedding_loss,
+    4,
+    "torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]), torch.ones(1)",
+    "0.2929",
+)
+numbered(
+    "triplet_margin_loss",
+    triplet_margin_loss,
+    7,
+    "torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])",
+    "1.0000",
+)

@@ -139,7 +139,42 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Maxima over windows of signals (n, channels, length): as `max_pool2d`."""
+    """Maxima over windows of signals.
+
+    Parameters
+    ----------
+    input : Tensor
+        Signals, (n, channels, length) or (channels, length).
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many elements, below all numbers, are put before and after each axis.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+    return_indices : bool, default False
+        Return also where the maxima are.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        The maxima; with `return_indices` a tuple of them and of their places, int64.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions, windows that do not fit, and steps of 0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
+    tensor([[3., 7.]])
+    """
     return _pooled(return_indices, input, 1, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -154,17 +189,41 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Maxima over windows of images (n, channels, height, width), or (channels, height, width).
+    """Maxima over windows of images.
 
-    kernel_size, stride (as kernel_size unless given), padding and dilation: an int or two. The
-    padding counts as -inf. ceil_mode: also the windows that reach beyond the edge.
-    return_indices: return the maxima and where they are, counted over the flattened image: the
-    first of several. The gradient goes there.
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width) or (channels, height, width).
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many elements, below all numbers, are put before and after each axis.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+    return_indices : bool, default False
+        Return also where the maxima are.
 
-    RuntimeError for numbers that do not fit.
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        The maxima; with `return_indices` a tuple of them and of their places, int64, counted over
+        the flattened image: the first of equal ones.
 
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions, windows that do not fit, and steps of 0.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
-    >>> torch.nn.functional.max_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.max_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
              [13., 15.]]])
     """
@@ -182,7 +241,43 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Maxima over windows of volumes (n, channels, depth, height, width): as `max_pool2d`."""
+    """Maxima over windows of volumes.
+
+    Parameters
+    ----------
+    input : Tensor
+        Volumes, (n, channels, depth, height, width) or without n.
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many elements, below all numbers, are put before and after each axis.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+    return_indices : bool, default False
+        Return also where the maxima are.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        The maxima; with `return_indices` a tuple of them and of their places, int64, counted over
+        the flattened volume: the first of equal ones.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions, windows that do not fit, and steps of 0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
+    tensor([[[[7.]]]])
+    """
     return _pooled(return_indices, input, 3, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -196,7 +291,42 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = True,
 ) -> Any:
-    """`max_pool1d` with indices."""
+    """Maxima over windows of signals, and where they are.
+
+    Parameters
+    ----------
+    input : Tensor
+        Signals, (n, channels, length) or (channels, length).
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many elements, below all numbers, are put before and after each axis.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+    return_indices : bool, default True
+        Without effect: places are returned.
+
+    Returns
+    -------
+    tuple of Tensor
+        The maxima, and their places in the signals, int64.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions, windows that do not fit, and steps of 0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 7.0, 5.0]]), 2)
+    (tensor([[3., 7.]]), tensor([[1, 2]]))
+    """
     return _pooled(True, input, 1, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -209,7 +339,42 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = True,
 ) -> Any:
-    """`max_pool2d` with indices."""
+    """Maxima over windows of images, and where they are.
+
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width) or (channels, height, width).
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many elements, below all numbers, are put before and after each axis.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+    return_indices : bool, default True
+        Without effect: places are returned.
+
+    Returns
+    -------
+    tuple of Tensor
+        The maxima, and their places in the flattened images, int64.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions, windows that do not fit, and steps of 0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.max_pool2d_with_indices(torch.arange(4.0).reshape(1, 2, 2), 2)
+    (tensor([[[3.]]]), tensor([[[3]]]))
+    """
     return _pooled(True, input, 2, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -222,7 +387,42 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = True,
 ) -> Any:
-    """`max_pool3d` with indices."""
+    """Maxima over windows of volumes, and where they are.
+
+    Parameters
+    ----------
+    input : Tensor
+        Volumes, (n, channels, depth, height, width) or without n.
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many elements, below all numbers, are put before and after each axis.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+    return_indices : bool, default True
+        Without effect: places are returned.
+
+    Returns
+    -------
+    tuple of Tensor
+        The maxima, and their places in the flattened volumes, int64.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions, windows that do not fit, and steps of 0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.max_pool3d_with_indices(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
+    (tensor([[[[7.]]]]), tensor([[[[7]]]]))
+    """
     return _pooled(True, input, 3, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -243,7 +443,34 @@ def _adaptive_max_pool(input: Value, dims: int, output_size: Sizes, return_indic
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
-    """Maxima over windows of signals, such that there are `output_size` of them."""
+    """Maxima over windows of signals, such that there are `output_size` of them.
+
+    Parameters
+    ----------
+    input : Tensor
+        Signals, (n, channels, length) or (channels, length).
+    output_size : int
+        The length of the result.
+    return_indices : bool, default False
+        Return also where the maxima are.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        The maxima; with `return_indices` a tuple of them and of their places, int64.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
+    tensor([[3., 7.]])
+    """
     return _adaptive_max_pool(input, 1, output_size, return_indices)
 
 
@@ -251,36 +478,170 @@ def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool 
 def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """Maxima over windows of images, such that the result has the size `output_size`.
 
-    input: (n, channels, height, width), or without n. output_size: an int or two; None for the
-    size of the input. return_indices: also return where the maxima are, in the flattened image.
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width) or (channels, height, width).
+    output_size : int or tuple of int
+        The sizes of the result; None stands for that of the input.
+    return_indices : bool, default False
+        Return also where the maxima are.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        The maxima; with `return_indices` a tuple of them and of their places, int64, counted over
+        the flattened image.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.adaptive_max_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
     """
     return _adaptive_max_pool(input, 2, output_size, return_indices)
 
 
 @keeps_channels_last
 def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
-    """Maxima over windows of volumes, such that the result has the size `output_size`."""
+    """Maxima over windows of volumes, such that the result has the size `output_size`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Volumes, (n, channels, depth, height, width) or without n.
+    output_size : int or tuple of int
+        The sizes of the result; None stands for that of the input.
+    return_indices : bool, default False
+        Return also where the maxima are.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        The maxima; with `return_indices` a tuple of them and of their places, int64, counted over
+        the flattened volume.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.adaptive_max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 1)
+    tensor([[[[7.]]]])
+    """
     return _adaptive_max_pool(input, 3, output_size, return_indices)
 
 
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: Sizes, return_indices: bool = True
 ) -> Any:
-    """`adaptive_max_pool1d` with indices."""
+    """Maxima over `output_size` windows of signals, and where they are.
+
+    Parameters
+    ----------
+    input : Tensor
+        Signals, (n, channels, length) or (channels, length).
+    output_size : int
+        The length of the result.
+    return_indices : bool, default True
+        Without effect: places are returned.
+
+    Returns
+    -------
+    tuple of Tensor
+        The maxima, and their places in the signals, int64.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.adaptive_max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 7.0, 5.0]]), 2)
+    (tensor([[3., 7.]]), tensor([[1, 2]]))
+    """
     return _adaptive_max_pool(input, 1, output_size, True)
 
 
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Sizes, return_indices: bool = True
 ) -> Any:
-    """`adaptive_max_pool2d` with indices."""
+    """Maxima over windows of images, such that there are `output_size`, and where they are.
+
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width) or (channels, height, width).
+    output_size : int or tuple of int
+        The sizes of the result; None stands for that of the input.
+    return_indices : bool, default True
+        Without effect: places are returned.
+
+    Returns
+    -------
+    tuple of Tensor
+        The maxima, and their places in the flattened images, int64.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.adaptive_max_pool2d_with_indices(torch.arange(4.0).reshape(1, 2, 2), 1)
+    (tensor([[[3.]]]), tensor([[[3]]]))
+    """
     return _adaptive_max_pool(input, 2, output_size, True)
 
 
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Sizes, return_indices: bool = True
 ) -> Any:
-    """`adaptive_max_pool3d` with indices."""
+    """Maxima over windows of volumes, such that there are `output_size`, and where they are.
+
+    Parameters
+    ----------
+    input : Tensor
+        Volumes, (n, channels, depth, height, width) or without n.
+    output_size : int or tuple of int
+        The sizes of the result; None stands for that of the input.
+    return_indices : bool, default True
+        Without effect: places are returned.
+
+    Returns
+    -------
+    tuple of Tensor
+        The maxima, and their places in the flattened volumes, int64.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.adaptive_max_pool3d_with_indices(torch.arange(8.0).reshape(1, 2, 2, 2), 1)
+    (tensor([[[[7.]]]]), tensor([[[[7]]]]))
+    """
     return _adaptive_max_pool(input, 3, output_size, True)
 
 
@@ -383,7 +744,41 @@ def max_unpool1d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Any:
-    """Zeros but for the maxima that `max_pool1d` found: as `max_unpool2d`."""
+    """Zeros but for the maxima that `max_pool1d` found, which stand where they were.
+
+    Parameters
+    ----------
+    input : Tensor
+        Maxima, (n, channels, length) or (channels, length).
+    indices : Tensor
+        Where they were, as the pooling returned with `return_indices=True`.
+    kernel_size : int or tuple of int
+        The sides of a window in the pooling.
+    stride : int or tuple of int, optional
+        The steps between windows in the pooling; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        The padding of the pooling.
+    output_size : sequence of int, optional
+        The size of what was pooled, where several sizes have that result.
+
+    Returns
+    -------
+    Tensor
+        Signals of the length that was pooled.
+
+    Raises
+    ------
+    ValueError
+        For an `output_size` that the pooling cannot have had.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> x, places = F.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 7.0, 5.0]]), 2)
+    >>> F.max_unpool1d(x, places, 2)
+    tensor([[0., 3., 7., 0.]])
+    """
     return _unpooled(input, indices, 1, kernel_size, stride, padding, output_size)
 
 
@@ -397,8 +792,39 @@ def max_unpool2d(
 ) -> Any:
     """Zeros but for the maxima that `max_pool2d` found, which stand where they were.
 
-    input, indices: what `max_pool2d` returned with return_indices=True. kernel_size, stride,
-    padding: of that call. output_size: the size of its input, where several have that output.
+    Parameters
+    ----------
+    input : Tensor
+        Maxima, (n, channels, height, width) or (channels, height, width).
+    indices : Tensor
+        Where they were, as the pooling returned with `return_indices=True`.
+    kernel_size : int or tuple of int
+        The sides of a window in the pooling.
+    stride : int or tuple of int, optional
+        The steps between windows in the pooling; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        The padding of the pooling.
+    output_size : sequence of int, optional
+        The size of what was pooled, where several sizes have that result.
+
+    Returns
+    -------
+    Tensor
+        Images of the size that was pooled.
+
+    Raises
+    ------
+    ValueError
+        For an `output_size` that the pooling cannot have had.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> x, places = F.max_pool2d_with_indices(torch.arange(4.0).reshape(1, 2, 2), 2)
+    >>> F.max_unpool2d(x, places, 2)
+    tensor([[[0., 0.],
+             [0., 3.]]])
     """
     return _unpooled(input, indices, 2, kernel_size, stride, padding, output_size)
 
@@ -411,7 +837,45 @@ def max_unpool3d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Any:
-    """Zeros but for the maxima that `max_pool3d` found: as `max_unpool2d`."""
+    """Zeros but for the maxima that `max_pool3d` found, which stand where they were.
+
+    Parameters
+    ----------
+    input : Tensor
+        Maxima, (n, channels, depth, height, width) or without n.
+    indices : Tensor
+        Where they were, as the pooling returned with `return_indices=True`.
+    kernel_size : int or tuple of int
+        The sides of a window in the pooling.
+    stride : int or tuple of int, optional
+        The steps between windows in the pooling; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        The padding of the pooling.
+    output_size : sequence of int, optional
+        The size of what was pooled, where several sizes have that result.
+
+    Returns
+    -------
+    Tensor
+        Volumes of the size that was pooled.
+
+    Raises
+    ------
+    ValueError
+        For an `output_size` that the pooling cannot have had.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> x, places = F.max_pool3d_with_indices(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
+    >>> F.max_unpool3d(x, places, 2)
+    tensor([[[[0., 0.],
+              [0., 0.]],
+    <BLANKLINE>
+             [[0., 0.],
+              [0., 7.]]]])
+    """
     return _unpooled(input, indices, 3, kernel_size, stride, padding, output_size)
 
 
@@ -428,10 +892,56 @@ def refuse_fractional(name: str) -> NoReturn:
 
 
 def fractional_max_pool2d(*args: Any, **kwargs: Any) -> NoReturn:
-    """Not implemented: NotImplementedError."""
+    """Maxima over windows drawn at random, which are not implemented.
+
+    Parameters
+    ----------
+    *args : object
+        Those of PyTorch's function.
+    **kwargs : object
+        Those of PyTorch's function.
+
+    Raises
+    ------
+    NotImplementedError
+        Always: its windows are drawn by a generator that NumPy has not.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> try:
+    ...     F.fractional_max_pool2d(torch.ones(1, 1, 4, 4, 4), 2, 2)
+    ... except NotImplementedError:
+    ...     print("not implemented")
+    not implemented
+    """
     refuse_fractional("fractional_max_pool2d")
 
 
 def fractional_max_pool3d(*args: Any, **kwargs: Any) -> NoReturn:
-    """Not implemented: NotImplementedError."""
+    """Maxima over windows drawn at random, which are not implemented.
+
+    Parameters
+    ----------
+    *args : object
+        Those of PyTorch's function.
+    **kwargs : object
+        Those of PyTorch's function.
+
+    Raises
+    ------
+    NotImplementedError
+        Always: its windows are drawn by a generator that NumPy has not.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> try:
+    ...     F.fractional_max_pool3d(torch.ones(1, 1, 4, 4, 4), 2, 2)
+    ... except NotImplementedError:
+    ...     print("not implemented")
+    not implemented
+    """
     refuse_fractional("fractional_max_pool3d")

@@ -49,6 +49,20 @@ class Module(Calls, State, Walks):
     A subclass calls `super().__init__()`, sets parameters and modules as attributes, and defines
     `forward`; calling the module calls that, with the hooks around it.
 
+    Parameters
+    ----------
+    *args : object
+        None, unless the subclass sets `call_super_init`: the next class then gets them.
+    **kwargs : object
+        None, likewise.
+
+    Raises
+    ------
+    TypeError
+        For arguments that no next class gets.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> class Twice(torch.nn.Module):
     ...     def __init__(self):
@@ -93,14 +107,41 @@ class Module(Calls, State, Walks):
     # -- changing --------------------------------------------------------------------------------
 
     def apply(self, fn: Callable[[Any], Any]) -> Self:
-        """Call a function with every module below this one, and this one last."""
+        """Call a function with every module below this one, and this one last.
+
+        Parameters
+        ----------
+        fn : callable
+            The function of a module.
+
+        Returns
+        -------
+        Module
+            Itself.
+        """
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def train(self, mode: bool = True) -> Self:
-        """Set `training` here and below; ValueError for what is no bool."""
+        """Set `training` here and below.
+
+        Parameters
+        ----------
+        mode : bool, default True
+            Whether the model is trained.
+
+        Returns
+        -------
+        Module
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            For what is no bool.
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")  # noqa: TRY004 - as PyTorch
         self.training = mode
@@ -109,17 +150,40 @@ class Module(Calls, State, Walks):
         return self
 
     def eval(self) -> Self:
-        """`train(False)`."""
+        """Set `training` to False, here and below.
+
+        Returns
+        -------
+        Module
+            Itself.
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Let all parameters require grad, or none."""
+        """Let all parameters require grad, or none.
+
+        Parameters
+        ----------
+        requires_grad : bool, default True
+            Whether they do.
+
+        Returns
+        -------
+        Module
+            Itself.
+        """
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters; or make them zero."""
+        """Forget the gradients of all parameters; or make them zero.
+
+        Parameters
+        ----------
+        set_to_none : bool, default True
+            Let `grad` be None, not zeros.
+        """
         for parameter in self.parameters():
             forget_gradient(parameter, set_to_none)
 
@@ -146,9 +210,25 @@ class Module(Calls, State, Walks):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Convert floating parameters and buffers to a dtype, in place.
 
-        As `to(dtype)`, `to(device, dtype)` or `to(tensor)`; the only device is "cpu". TypeError
-        for a dtype of integers. memory_format: the order in memory of those of four and five
-        dimensions.
+        Parameters
+        ----------
+        *args : object
+            A dtype; a device, "cpu", and perhaps a dtype; or a tensor that has the dtype.
+        **kwargs : object
+            The same as `dtype`, `device` and `tensor`; and `memory_format`, the order in memory of
+            those of four and five dimensions.
+
+        Returns
+        -------
+        Module
+            Itself.
+
+        Raises
+        ------
+        TypeError
+            For a dtype of integers.
+        RuntimeError
+            For another device, and for `copy`.
         """
         if "copy" in kwargs:
             raise RuntimeError(".to() does not accept copy argument")
@@ -173,23 +253,58 @@ class Module(Calls, State, Walks):
         return self._apply(convert)
 
     def type(self, dst_type: Any) -> Self:
-        """Convert all parameters and buffers to a dtype."""
+        """Convert all parameters and buffers to a dtype.
+
+        Parameters
+        ----------
+        dst_type : dtype or str
+            The dtype.
+
+        Returns
+        -------
+        Module
+            Itself.
+        """
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def float(self) -> Self:
-        """Convert floating parameters and buffers to float32."""
+        """Convert floating parameters and buffers to float32.
+
+        Returns
+        -------
+        Module
+            Itself.
+        """
         return self._as_floats("float32")
 
     def double(self) -> Self:
-        """Convert floating parameters and buffers to float64."""
+        """Convert floating parameters and buffers to float64.
+
+        Returns
+        -------
+        Module
+            Itself.
+        """
         return self._as_floats("float64")
 
     def half(self) -> Self:
-        """Convert floating parameters and buffers to float16."""
+        """Convert floating parameters and buffers to float16.
+
+        Returns
+        -------
+        Module
+            Itself.
+        """
         return self._as_floats("float16")
 
     def bfloat16(self) -> Self:
-        """Convert floating parameters and buffers to bfloat16, where the tensors can."""
+        """Convert floating parameters and buffers to bfloat16, where the tensors can.
+
+        Returns
+        -------
+        Module
+            Itself.
+        """
         return self._apply(lambda tensor: tensor.bfloat16() if _is_float(tensor) else tensor)
 
     def _as_floats(self, name: str) -> Self:
@@ -197,29 +312,84 @@ class Module(Calls, State, Walks):
         return self._apply(lambda tensor: tensor.to(given) if _is_float(tensor) else tensor)
 
     def cpu(self) -> Self:
-        """The module itself: the CPU is the only device."""
+        """Do nothing: the CPU is the only device.
+
+        Returns
+        -------
+        Module
+            Itself.
+        """
         return self._apply(lambda tensor: tensor.cpu())
 
     def cuda(self, device: Any = None) -> Self:
-        """RuntimeError: the CPU is the only device."""
+        """Raise, as the CPU is the only device.
+
+        Parameters
+        ----------
+        device : device or int, optional
+            The device.
+
+        Returns
+        -------
+        Module
+            It does not return.
+
+        Raises
+        ------
+        RuntimeError
+            Always.
+        """
         _dtypes.device("cuda" if device is None else device)
         return self._apply(lambda tensor: tensor.cuda(device))
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Replace all values by memory that is not filled."""
+        """Replace all values by memory that is not filled.
+
+        Parameters
+        ----------
+        device : device
+            The device, "cpu".
+        recurse : bool, default True
+            Also those of the modules below.
+
+        Returns
+        -------
+        Module
+            Itself.
+        """
         return self._apply(lambda tensor: tensor.new_empty(tensor.shape, device=device), recurse)
 
     def share_memory(self) -> Self:
-        """The module itself: threads share memory, and processes do not."""
+        """Do nothing: threads share memory, and processes do not.
+
+        Returns
+        -------
+        Module
+            Itself.
+        """
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def compile(self, *_: Any, **__: Any) -> None:
-        """Nothing: calls run as they are."""
+        """Do nothing: calls run as they are.
+
+        Parameters
+        ----------
+        *_ : object
+            Arguments of PyTorch's.
+        **__ : object
+            Arguments of PyTorch's.
+        """
 
     # -- printing --------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
-        """What `repr` shows of the module's settings."""
+        """What `repr` shows of the module's settings.
+
+        Returns
+        -------
+        str
+            The settings, without the name of the class.
+        """
         return ""
 
     def __repr__(self) -> str:

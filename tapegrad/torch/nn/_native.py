@@ -41,7 +41,32 @@ def native_layer_norm(
     bias: Tensor | None,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`layer_norm`, the means, and one over the standard deviations."""
+    """The layer norm, the means, and one over the standard deviations.
+
+    Parameters
+    ----------
+    input : Tensor
+        What is normalized.
+    normalized_shape : sequence of int
+        The sizes of the last dimensions, which are normalized together.
+    weight : Tensor or None
+        The factors.
+    bias : Tensor or None
+        The terms.
+    eps : float
+        Added to the variance before the root is taken.
+
+    Returns
+    -------
+    tuple of Tensor
+        The result, and both statistics with dimensions of size 1.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.native_layer_norm(torch.tensor([1.0, 3.0]), (2,), None, None, 0.0)
+    (tensor([-1.,  1.]), tensor([2.]), tensor([1.]))
+    """
     made = _normalizing.layer_norm(input, normalized_shape, weight, bias, eps)
     dims = range(input.ndim - len(normalized_shape), input.ndim)
     return (made, *_moments(input.detach(), dims, eps))
@@ -58,7 +83,39 @@ def native_group_norm(
     group: int,
     eps: float,
 ) -> tuple[Tensor, ...]:
-    """`group_norm`, and the means and one over the standard deviations of each group."""
+    """The group norm, and the means and one over the standard deviations of each group.
+
+    Parameters
+    ----------
+    input : Tensor
+        What is normalized.
+    weight : Tensor or None
+        The factors.
+    bias : Tensor or None
+        The terms.
+    N : int
+        The number of examples.
+    C : int
+        The number of channels.
+    HxW : int
+        The number of elements of a channel.
+    group : int
+        Into how many groups the channels are split.
+    eps : float
+        Added to the variance before the root is taken.
+
+    Returns
+    -------
+    tuple of Tensor
+        The result, and both statistics, (N, group).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor([[[1.0], [3.0]]])
+    >>> torch.native_group_norm(x, None, None, 1, 2, 1, 1, 0.0)[1:]
+    (tensor([[2.]]), tensor([[1.]]))
+    """
     rows = input.reshape(N, C, -1)
     made = _normalizing.group_norm(rows, group, weight, bias, eps).reshape(input.shape)
     means, scales = _moments(input.reshape(N, group, -1), (2,), eps)
@@ -77,7 +134,40 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`batch_norm`; in training the means and one over the deviations, else nothing more."""
+    """The batch norm, and in training the means and one over the standard deviations.
+
+    Parameters
+    ----------
+    input : Tensor
+        What is normalized.
+    weight : Tensor or None
+        The factors.
+    bias : Tensor or None
+        The terms.
+    running_mean : Tensor or None
+        The mean of each channel in earlier batches.
+    running_var : Tensor or None
+        The variance of each channel in earlier batches.
+    training : bool
+        Normalize by the statistics of the input, towards which the running ones move, in place.
+    momentum : float
+        How far they move.
+    eps : float
+        Added to the variance before the root is taken.
+
+    Returns
+    -------
+    tuple of Tensor
+        The result, and both statistics, (channels,), or without training nothing in them.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor([[1.0], [3.0]])
+    >>> torch.native_batch_norm(x, None, None, None, None, True, 0.1, 0.0)
+    (tensor([[-1.],
+            [ 1.]]), tensor([2.]), tensor([1.]))
+    """
     made = _normalizing.batch_norm(
         input, running_mean, running_var, weight, bias, training, momentum, eps
     )
@@ -90,7 +180,28 @@ def native_batch_norm(
 
 @register(method=False)
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """The tensor with elements replaced by 0 and the others scaled, and which ones were kept."""
+    """The tensor with elements replaced by 0 and the others scaled, and which ones were kept.
+
+    Parameters
+    ----------
+    input : Tensor
+        Of any shape.
+    p : float
+        The probability of being replaced.
+    train : bool or None
+        Whether any are; None counts as True.
+
+    Returns
+    -------
+    tuple of Tensor
+        The result, and bools that are True where an element was kept.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.native_dropout(torch.ones(2), 0.5, False)
+    (tensor([1., 1.]), tensor([True, True]))
+    """
     if train is False or p == 0:
         kept = OPERATIONS["ones_like"](input.detach(), dtype=BY_NAME["bool"])
         return _named(input.clone(), "NativeDropoutBackward0"), kept
@@ -114,9 +225,42 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Bags of rows reduced by 0 "sum", 1 "mean" or 2 "max", and what PyTorch returns besides.
+    """Bags of rows of a matrix, reduced, and what PyTorch returns besides.
 
-    These are the bag of each index, the sizes of bags, and which index had the greatest element.
+    Parameters
+    ----------
+    weight : Tensor
+        The matrix, (rows, size).
+    indices : Tensor
+        The numbers of rows, all bags in one row.
+    offsets : Tensor
+        Where each bag begins.
+    scale_grad_by_freq : bool, default False
+        Divide gradients by how often their row is used.
+    mode : {0, 1, 2}, default 0
+        What becomes of the rows of a bag: sum, mean, or maximum.
+    sparse : bool, default False
+        Must be False: there are no sparse tensors.
+    per_sample_weights : Tensor, optional
+        Factors of the rows, for sums alone.
+    include_last_offset : bool, default False
+        Whether `offsets` ends with the end of the last bag.
+    padding_idx : int, optional
+        A row that no bag counts.
+
+    Returns
+    -------
+    tuple of Tensor
+        The result, the bag of each index, the sizes of bags, and which index had the greatest
+        element.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> rows = torch.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
+    >>> torch.embedding_bag(rows, torch.tensor([0, 2, 1]), torch.tensor([0, 2]))[0]
+    tensor([[4., 6.],
+            [2., 3.]])
     """
     made = _embedding.embedding_bag(
         indices,
@@ -161,7 +305,37 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
     reduction: int = 1,
 ) -> Any:
-    """The function of `nn.functional`, with its reduction by number: 0 none, 1 mean, 2 sum."""
+    """The function of `nn.functional`, with a number for its reduction.
+
+    Parameters
+    ----------
+    input : Tensor
+        Logits, of any shape.
+    target : Tensor
+        Probabilities, of the same shape.
+    weight : Tensor, optional
+        Factors of the losses, which broadcast.
+    pos_weight : Tensor, optional
+        Factors of the part of the loss that `target` multiplies, which broadcast.
+    reduction : int, default 1
+        0 for none, 1 for the mean, 2 for the sum.
+
+    Returns
+    -------
+    Tensor
+        A number, or without reduction the losses.
+
+    Raises
+    ------
+    ValueError
+        For different shapes.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.binary_cross_entropy_with_logits(torch.tensor([0.0, 2.0]), torch.ones(2))
+    tensor(0.4100)
+    """
     return _probabilities.binary_cross_entropy_with_logits(
         input, target, weight, pos_weight=pos_weight, reduction=_REDUCTIONS[reduction]
     )
@@ -169,7 +343,30 @@ def binary_cross_entropy_with_logits(
 
 @register(method=False)
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """A convolution of (time, batch, channels) by (width, channels, channels of the result)."""
+    """A convolution of sequences whose time comes first.
+
+    Parameters
+    ----------
+    input : Tensor
+        Of shape (time, batch, channels).
+    weight : Tensor
+        Of shape (width, channels, out channels).
+    bias : Tensor
+        Of shape (out channels,).
+    pad : int, default 0
+        How many zeros are put before and after the time.
+
+    Returns
+    -------
+    Tensor
+        Of shape (time, batch, out channels).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
+    tensor([2., 2.])
+    """
     made: Tensor = OPERATIONS["conv1d"](
         input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad
     )

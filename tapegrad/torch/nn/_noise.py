@@ -23,7 +23,39 @@ def _check_probability(p: float, error: type[Exception] = ValueError) -> None:
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Each element 0 with probability p, else divided by 1 - p; the input if not training."""
+    """Each element 0 with probability p, else divided by 1 - p.
+
+    Parameters
+    ----------
+    input : Tensor
+        Of any shape.
+    p : float, default 0.5
+        The probability of being dropped, between 0 and 1.
+    training : bool, default True
+        Whether a model is trained; where it is not, the input is returned as it is.
+    inplace : bool, default False
+        Write into the argument, which is returned.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For another `p`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> x = F.dropout(torch.ones(1000), 0.5)
+    >>> sorted(set(x.tolist()))
+    [0.0, 2.0]
+    >>> F.dropout(torch.ones(2), 0.5, training=False)
+    tensor([1., 1.])
+    """
     _check_probability(p)
     return _dropped(input, p, training, inplace)
 
@@ -69,9 +101,38 @@ def _of_one(input: Tensor, p: float, training: bool, inplace: bool) -> Any:
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Each channel of (n, channels, length) or (channels, length) 0 with probability p.
+    """Each channel of signals 0 with probability p, else divided by 1 - p.
 
-    The other channels are divided by 1 - p. RuntimeError for tensors of other dimensions.
+    Parameters
+    ----------
+    input : Tensor
+        Signals, (n, channels, length) or (channels, length).
+    p : float, default 0.5
+        The probability of being dropped, between 0 and 1.
+    training : bool, default True
+        Whether a model is trained; where it is not, the input is returned as it is.
+    inplace : bool, default False
+        Write into the argument, which is returned.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For another `p`.
+    RuntimeError
+        For a tensor of other dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> x = F.dropout1d(torch.ones(8, 3, 5))
+    >>> bool((x == x[..., :1]).all())
+    True
     """
     _check_probability(p)
     if input.ndim not in (2, 3):
@@ -84,10 +145,39 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Each channel of (n, channels, height, width) 0 with probability p.
+    """Each channel of images 0 with probability p, else divided by 1 - p.
 
-    The other channels are divided by 1 - p. Of a tensor with three dimensions the second has the
-    channels, with a warning.
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width). Of three dimensions the second has the channels, with
+        a warning.
+    p : float, default 0.5
+        The probability of being dropped, between 0 and 1.
+    training : bool, default True
+        Whether a model is trained; where it is not, the input is returned as it is.
+    inplace : bool, default False
+        Write into the argument, which is returned.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For another `p`.
+    RuntimeError
+        For less than two dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> x = F.dropout2d(torch.ones(8, 3, 5, 5))
+    >>> bool((x == x[..., :1, :1]).all())
+    True
     """
     _check_probability(p)
     _warn_of_dimensions(input.ndim, 2)
@@ -103,9 +193,36 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Each channel of (n, channels, depth, height, width) or of one example 0 with probability p.
+    """Each channel of volumes 0 with probability p, else divided by 1 - p.
 
-    The other channels are divided by 1 - p.
+    Parameters
+    ----------
+    input : Tensor
+        Volumes, (n, channels, depth, height, width) or without n. Others warn.
+    p : float, default 0.5
+        The probability of being dropped, between 0 and 1.
+    training : bool, default True
+        Whether a model is trained; where it is not, the input is returned as it is.
+    inplace : bool, default False
+        Write into the argument, which is returned.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For another `p`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> x = F.dropout3d(torch.ones(8, 3, 2, 2, 2))
+    >>> bool((x == x[..., :1, :1, :1]).all())
+    True
     """
     _check_probability(p)
     _warn_of_dimensions(input.ndim, 3)
@@ -149,9 +266,43 @@ def _set_to_lowest(input: Tensor, p: float, training: bool, inplace: bool, whole
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Any:
-    """Dropout that keeps mean 0 and variance 1, as selu does (Klambauer et al., 2017).
+    """Dropout that keeps mean 0 and variance 1, for networks with selu.
 
-    Each element is set, with probability p, to the value that selu tends to far below 0.
+    Each element is set, with probability p, to the value that selu tends to far below 0; then all
+    are scaled and shifted.
+
+    Parameters
+    ----------
+    input : Tensor
+        Of any shape.
+    p : float, default 0.5
+        The probability of being dropped, between 0 and 1.
+    training : bool, default False
+        Whether a model is trained; where it is not, the input is returned as it is.
+    inplace : bool, default False
+        Write into the argument, which is returned.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For another `p`.
+
+    Notes
+    -----
+    G. Klambauer and others, Self-normalizing neural networks (2017).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> x = F.alpha_dropout(torch.zeros(1000), 0.5, training=True)
+    >>> len(set(x.tolist()))
+    2
     """
     _check_probability(p)
     return _set_to_lowest(input, p, training, inplace, False)
@@ -160,12 +311,80 @@ def alpha_dropout(
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Any:
-    """`alpha_dropout` of whole channels, dimension 1."""
+    """As `alpha_dropout`, of whole channels.
+
+    Parameters
+    ----------
+    input : Tensor
+        Of shape (n, channels, ...).
+    p : float, default 0.5
+        The probability of being dropped, between 0 and 1.
+    training : bool, default False
+        Whether a model is trained; where it is not, the input is returned as it is.
+    inplace : bool, default False
+        Write into the argument, which is returned.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For another `p`.
+    RuntimeError
+        For less than two dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> x = F.feature_alpha_dropout(torch.zeros(8, 3, 5), training=True)
+    >>> bool((x == x[..., :1]).all())
+    True
+    """
     _check_probability(p)
     return _set_to_lowest(input, p, training, inplace, True)
 
 
 # --- The names in `torch` -----------------------------------------------------------------------
+
+
+_HOW = {
+    "dropout": "Each element 0 with probability p, else divided by 1 - p.",
+    "feature_dropout": "Each channel 0 with probability p, else divided by 1 - p.",
+    "alpha_dropout": "Dropout that keeps mean 0 and variance 1: `nn.functional.alpha_dropout`.",
+    "feature_alpha_dropout": "As `alpha_dropout`, of whole channels.",
+}
+_OF_TORCH = """\
+{how}
+
+Parameters
+----------
+input : Tensor
+    Of any shape, or for features (n, channels, ...).
+p : float
+    The probability of being dropped, between 0 and 1.
+train : bool
+    Whether a model is trained; where it is not, the input is returned as it is.
+
+Returns
+-------
+Tensor
+    Of the shape of `input`.
+
+Raises
+------
+RuntimeError
+    For another `p`.
+
+Examples
+--------
+>>> import tapegrad.torch as torch
+>>> torch.{word}(torch.ones(1, 2), 0.5, False)
+tensor([[1., 1.]])
+"""
 
 
 def _in_namespace(word: str, call: Any, *, whole: bool | None = None) -> None:
@@ -183,7 +402,8 @@ def _in_namespace(word: str, call: Any, *, whole: bool | None = None) -> None:
 
     for end, made in (("", of), ("_", within)):
         made.__name__ = made.__qualname__ = f"{word}{end}"
-        made.__doc__ = f"`nn.functional.{word}`{', written into its argument' if end else ''}."
+        how = f"`{word}`, written into its argument." if end else _HOW[word]
+        made.__doc__ = _OF_TORCH.format(how=how, word=f"{word}{end}")
         register(method=False)(made)
 
 
@@ -201,8 +421,34 @@ def gumbel_softmax(
 ) -> Any:
     """Softmax of logits plus Gumbel noise: a relaxed draw of a class along a dimension.
 
-    tau: the temperature. hard: one-hot draws, with the derivative of the relaxed ones. From Jang
-    et al. (2017), equation 2.
+    Parameters
+    ----------
+    logits : Tensor
+        Logarithms of unnormalized probabilities.
+    tau : float, default 1
+        The temperature.
+    hard : bool, default False
+        Draw one class of each, with the derivative of the relaxed draw.
+    eps : float, default 1e-10
+        Without effect; another value warns.
+    dim : int, default -1
+        The dimension of the classes.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `logits`; the sums along `dim` are 1.
+
+    Notes
+    -----
+    E. Jang and others, Categorical reparameterization with Gumbel-softmax (2017), equation 2.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.gumbel_softmax(torch.zeros(4, 3), hard=True).sum(-1)
+    tensor([1., 1., 1., 1.])
     """
     if eps != 1e-10:
         warn("`eps` parameter is deprecated and has no effect.")

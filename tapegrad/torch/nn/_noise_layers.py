@@ -25,35 +25,151 @@ class _Dropping(Module):
 
 
 class Dropout1d(_Dropping):
-    """`nn.functional.dropout1d` while training: whole channels of (n, channels, length)."""
+    """Whole channels of signals set to 0 at random while training.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability of being dropped; the others are divided by 1 - p.
+    inplace : bool, default False
+        Write into the argument.
+
+    Raises
+    ------
+    ValueError
+        For a `p` outside of 0 and 1.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.dropout1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Dropout1d().eval()(torch.ones(2, 3))
+    tensor([[1., 1., 1.],
+            [1., 1., 1.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_Dropping):
-    """`nn.functional.dropout2d` while training: whole channels of images."""
+    """Whole channels of images set to 0 at random while training.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability of being dropped; the others are divided by 1 - p.
+    inplace : bool, default False
+        Write into the argument.
+
+    Raises
+    ------
+    ValueError
+        For a `p` outside of 0 and 1.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.dropout2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Dropout2d()(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_Dropping):
-    """`nn.functional.dropout3d` while training: whole channels of volumes."""
+    """Whole channels of volumes set to 0 at random while training.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability of being dropped; the others are divided by 1 - p.
+    inplace : bool, default False
+        Write into the argument.
+
+    Raises
+    ------
+    ValueError
+        For a `p` outside of 0 and 1.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.dropout3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Dropout3d()(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_Dropping):
-    """`nn.functional.alpha_dropout` while training: it keeps mean 0 and variance 1."""
+    """Dropout while training that keeps mean 0 and variance 1, for networks with selu.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability of being dropped.
+    inplace : bool, default False
+        Without effect.
+
+    Raises
+    ------
+    ValueError
+        For a `p` outside of 0 and 1.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.alpha_dropout : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AlphaDropout()(torch.ones(2, 3)).shape
+    torch.Size([2, 3])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.alpha_dropout(input, self.p, self.training)
 
 
 class FeatureAlphaDropout(_Dropping):
-    """`nn.functional.feature_alpha_dropout` while training: `AlphaDropout` of whole channels."""
+    """As `AlphaDropout`, of whole channels.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability of being dropped.
+    inplace : bool, default False
+        Without effect.
+
+    Raises
+    ------
+    ValueError
+        For a `p` outside of 0 and 1.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.feature_alpha_dropout : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.FeatureAlphaDropout()(torch.ones(2, 3, 4)).shape
+    torch.Size([2, 3, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.feature_alpha_dropout(input, self.p, self.training)

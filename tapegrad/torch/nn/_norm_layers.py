@@ -167,19 +167,119 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch norm of (n, channels) or (n, channels, length)."""
+    """Channels with mean 0 and variance 1 over the batch, of (n, channels) or with a length.
+
+    By the statistics of the batch while training, else by the running ones.
+
+    Parameters
+    ----------
+    num_features : int
+        The channels of inputs.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of a batch; None for the means over all
+        batches.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.batch_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.BatchNorm1d(1)(torch.tensor([[1.0], [3.0]]))
+    tensor([[-1.0000],
+            [ 1.0000]], grad_fn=<NativeBatchNormBackward0>)
+    """
 
     _ranks = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch norm of (n, channels, height, width)."""
+    """Channels with mean 0 and variance 1 over the batch, of (n, channels, height, width).
+
+    By the statistics of the batch while training, else by the running ones.
+
+    Parameters
+    ----------
+    num_features : int
+        The channels of inputs.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of a batch; None for the means over all
+        batches.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.batch_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
 
     _ranks = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch norm of (n, channels, depth, height, width)."""
+    """Channels with mean 0 and variance 1 over the batch, of (n, channels, depth, height, width).
+
+    By the statistics of the batch while training, else by the running ones.
+
+    Parameters
+    ----------
+    num_features : int
+        The channels of inputs.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of a batch; None for the means over all
+        batches.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.batch_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
 
     _ranks = (5,)
 
@@ -268,19 +368,109 @@ def _running(paths: list[str], name: str) -> str:
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance norm of (n, channels, length), or without n."""
+    """Channels of each example with mean 0 and variance 1, of (n, channels, length) or without n.
+
+    Parameters
+    ----------
+    num_features : int
+        The channels of inputs.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default False
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default False
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.instance_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.InstanceNorm1d(1)(torch.tensor([[1.0, 3.0]]))
+    tensor([[-1.0000,  1.0000]])
+    """
 
     _ranks = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance norm of (n, channels, height, width), or without n."""
+    """Channels of each example with mean 0 and variance 1, of images with or without n.
+
+    Parameters
+    ----------
+    num_features : int
+        The channels of inputs.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default False
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default False
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.instance_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.InstanceNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
 
     _ranks = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance norm of (n, channels, depth, height, width), or without n."""
+    """Channels of each example with mean 0 and variance 1, of volumes with or without n.
+
+    Parameters
+    ----------
+    num_features : int
+        The channels of inputs.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float, default 0.1
+        How far the running statistics move towards those of an input.
+    affine : bool, default False
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default False
+        Keep running statistics, by which inputs are normalized in evaluation.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.instance_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.InstanceNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
 
     _ranks = (4, 5)
 
@@ -292,7 +482,34 @@ def _sizes(normalized_shape: Shape) -> tuple[int, ...]:
 
 
 class LayerNorm(_Affine):
-    """The last dimensions with mean 0 and variance 1 together: `nn.functional.layer_norm`."""
+    """The last dimensions with mean 0 and variance 1 together.
+
+    Parameters
+    ----------
+    normalized_shape : int or sequence of int
+        The sizes of these dimensions.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    elementwise_affine : bool, default True
+        Whether there is a weight and a bias, of this shape.
+    bias : bool, default True
+        Whether there is a bias, if `elementwise_affine`.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.layer_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LayerNorm(2)(torch.tensor([[1.0, 3.0], [5.0, 9.0]]))
+    tensor([[-1.0000,  1.0000],
+            [-1.0000,  1.0000]], grad_fn=<NativeLayerNormBackward0>)
+    """
 
     def __init__(
         self,
@@ -312,7 +529,7 @@ class LayerNorm(_Affine):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """The weight of ones and the bias of zeros."""
+        """Set the weight to ones and the bias to zeros."""
         self._reset_affine()
 
     def forward(self, input: Tensor) -> Tensor:
@@ -328,7 +545,31 @@ class LayerNorm(_Affine):
 
 
 class RMSNorm(_Affine):
-    """The last dimensions divided by the root of their mean square: `nn.functional.rms_norm`."""
+    """The last dimensions divided by the root of their mean square.
+
+    Parameters
+    ----------
+    normalized_shape : int or sequence of int
+        The sizes of these dimensions.
+    eps : float, optional
+        Added to the mean square; the machine epsilon of the dtype unless given.
+    elementwise_affine : bool, default True
+        Whether there is a weight, of this shape.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.rms_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.RMSNorm(2)(torch.tensor([1.0, 7.0]))
+    tensor([0.2000, 1.4000], grad_fn=<MulBackward0>)
+    """
 
     def __init__(
         self,
@@ -348,7 +589,7 @@ class RMSNorm(_Affine):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """The weight of ones."""
+        """Set the weight to ones."""
         if self.weight is not None:
             init.ones_(self.weight)
 
@@ -363,7 +604,41 @@ class RMSNorm(_Affine):
 
 
 class GroupNorm(_Affine):
-    """Groups of channels with mean 0 and variance 1: `nn.functional.group_norm`."""
+    """Groups of channels of each example with mean 0 and variance 1.
+
+    Parameters
+    ----------
+    num_groups : int
+        Into how many groups the channels are split.
+    num_channels : int
+        The channels of inputs.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    Raises
+    ------
+    ValueError
+        For channels that the groups do not divide.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.group_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 5.0, 9.0]]))
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]],
+           grad_fn=<NativeGroupNormBackward0>)
+    """
 
     def __init__(
         self,
@@ -389,7 +664,7 @@ class GroupNorm(_Affine):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """The weight of ones and the bias of zeros."""
+        """Set the weight to ones and the bias to zeros."""
         self._reset_affine()
 
     def forward(self, input: Tensor) -> Tensor:
@@ -403,7 +678,29 @@ class GroupNorm(_Affine):
 
 
 class LocalResponseNorm(Module):
-    """Each element divided by a power of its neighbours' mean square over channels."""
+    """Each element divided by a power of its neighbours' mean square over channels.
+
+    Parameters
+    ----------
+    size : int
+        The number of channels over which squares are summed.
+    alpha : float, default 0.0001
+        The factor of the mean of the squares.
+    beta : float, default 0.75
+        The power.
+    k : float, default 1.0
+        The term that is added to it.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.local_response_norm : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LocalResponseNorm(2)(torch.ones(1, 4, 3)).shape
+    torch.Size([1, 4, 3])
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()

@@ -177,9 +177,45 @@ def batch_norm(
 ) -> Any:
     """Each channel with mean 0 and variance 1 over the batch, times weight plus bias.
 
-    input: (n, channels, ...). The others have one element a channel, or are None. training: the
-    statistics are those of the input, and the running ones, if any, move towards them by
-    `momentum`; else the running ones are used. ValueError for one value a channel in training.
+    Parameters
+    ----------
+    input : Tensor
+        Of shape (n, channels, ...).
+    running_mean : Tensor or None
+        The mean of each channel in earlier batches.
+    running_var : Tensor or None
+        The variance of each channel in earlier batches.
+    weight : Tensor, optional
+        A factor for each channel.
+    bias : Tensor, optional
+        A term for each channel.
+    training : bool, default False
+        Normalize by the statistics of the input, towards which the running ones move, in place;
+        else by the running ones.
+    momentum : float, default 0.1
+        How far the running statistics move towards those of the input.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `input`.
+
+    Raises
+    ------
+    ValueError
+        For one value a channel in training.
+    RuntimeError
+        For shapes and dtypes that do not fit, and for no running statistics where they are needed.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
     """
     mean, variance = running_mean, running_var
     if training and _fit(input, mean) and _fit(input, variance):
@@ -249,8 +285,45 @@ def instance_norm(
 ) -> Any:
     """Each channel of each example with mean 0 and variance 1, times weight plus bias.
 
-    input: (n, channels, ...). use_input_stats: as `training` of batch_norm. ValueError for one
-    element a channel.
+    Parameters
+    ----------
+    input : Tensor
+        Of shape (n, channels, ...).
+    running_mean : Tensor, optional
+        The mean of each channel in earlier batches.
+    running_var : Tensor, optional
+        The variance of each channel in earlier batches.
+    weight : Tensor, optional
+        A factor for each channel.
+    bias : Tensor, optional
+        A term for each channel.
+    use_input_stats : bool, default True
+        Normalize by the statistics of the input, towards which the running ones move, in place;
+        else by the running ones.
+    momentum : float, default 0.1
+        How far the running statistics move towards those of the input.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `input`.
+
+    Raises
+    ------
+    ValueError
+        For one element a channel.
+    RuntimeError
+        For shapes and dtypes that do not fit, and for no running statistics where they are needed.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.instance_norm(torch.tensor([[[1.0, 3.0], [5.0, 9.0]]]))
+    tensor([[[-1.0000,  1.0000],
+             [-1.0000,  1.0000]]])
     """
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError(
@@ -337,7 +410,38 @@ def layer_norm(
 ) -> Any:
     """The last dimensions with mean 0 and variance 1 together, times weight plus bias.
 
-    normalized_shape: the sizes of these dimensions; weight and bias have it as their shape.
+    Parameters
+    ----------
+    input : Tensor
+        Of shape `(..., *normalized_shape)`.
+    normalized_shape : int or sequence of int
+        The sizes of these dimensions.
+    weight : Tensor, optional
+        Factors, of the shape `normalized_shape`.
+    bias : Tensor, optional
+        Terms, of the shape `normalized_shape`.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes and dtypes that do not fit.
+    TypeError
+        For an argument that is no tensor.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.layer_norm(torch.tensor([[1.0, 3.0], [5.0, 9.0]]), (2,))
+    tensor([[-1.0000,  1.0000],
+            [-1.0000,  1.0000]])
     """
     _require_tensors("layer_norm", input, weight=weight, bias=bias)
     axes = _last(input, normalized_shape, weight=weight, bias=bias)
@@ -359,7 +463,35 @@ def rms_norm(
 ) -> Any:
     """The last dimensions divided by the root of their mean square, times weight.
 
-    eps: added to the mean square; the machine epsilon of the dtype unless given.
+    Parameters
+    ----------
+    input : Tensor
+        Of shape `(..., *normalized_shape)`.
+    normalized_shape : int or sequence of int
+        The sizes of these dimensions.
+    weight : Tensor, optional
+        Factors, of the shape `normalized_shape`.
+    eps : float, optional
+        Added to the mean square; the machine epsilon of the dtype unless given.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes that do not fit.
+    TypeError
+        For an argument that is no tensor.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.rms_norm(torch.tensor([1.0, 7.0]), (2,))
+    tensor([0.2000, 1.4000])
     """
     _require_tensors("rms_norm", input, weight=weight)
     axes = _last(input, normalized_shape, comma="", weight=weight)
@@ -397,8 +529,39 @@ def group_norm(
 ) -> Any:
     """Groups of channels of each example with mean 0 and variance 1, times weight plus bias.
 
-    input: (n, channels, ...); weight and bias: one element a channel. RuntimeError where the
-    groups do not divide the channels; ValueError for one element a group.
+    Parameters
+    ----------
+    input : Tensor
+        Of shape (n, channels, ...).
+    num_groups : int
+        Into how many groups the channels are split.
+    weight : Tensor, optional
+        A factor for each channel.
+    bias : Tensor, optional
+        A term for each channel.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        Where the groups do not divide the channels, and for shapes and dtypes that do not fit.
+    ValueError
+        For one element a group.
+    TypeError
+        For an argument that is no tensor.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.group_norm(torch.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
     if input.dim() < 2:
         raise RuntimeError(
@@ -447,9 +610,38 @@ def _local_response(input: Value, size: int, alpha: float, beta: float, k: float
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0
 ) -> Any:
-    """Each element divided by `(k + alpha * mean of squares) ** beta` over neighbouring channels.
+    """Each element divided by (k + alpha * mean of squares)**beta over neighbouring channels.
 
-    input: (n, channels, ...), with at least three dimensions. size: the number of channels.
+    Parameters
+    ----------
+    input : Tensor
+        Of shape (n, channels, ...), with at least three dimensions.
+    size : int
+        The number of channels over which squares are summed.
+    alpha : float, default 0.0001
+        The factor of the mean of the squares.
+    beta : float, default 0.75
+        The power.
+    k : float, default 1.0
+        The term that is added to it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For less than three dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.local_response_norm(torch.ones(1, 2, 1), 2, alpha=3.0, beta=1.0)
+    tensor([[[0.4000],
+             [0.2500]]])
     """
     if input.ndim < 3:
         raise ValueError(
@@ -461,6 +653,29 @@ def local_response_norm(
     return _local_response(input, size, alpha, beta, k)
 
 
+_OF_TORCH = """\
+`nn.functional.{name}`, which here also takes a flag for CUDA's own kernels.
+
+Parameters
+----------
+*args : object
+    The arguments of `nn.functional.{name}`.
+cudnn_enabled : bool, default True
+    Without effect.
+**kwargs : object
+    The arguments by their names.
+
+Returns
+-------
+Tensor
+    Of the shape and dtype of the input.
+
+Examples
+--------
+>>> import tapegrad.torch as torch
+{example}"""
+
+
 def _of_torch(function: Any) -> Any:
     """As `torch.<name>`, which also takes the flag for CUDA's own kernels."""
     count = len(inspect.signature(function).parameters)
@@ -469,7 +684,10 @@ def _of_torch(function: Any) -> Any:
         return function(*args[:count], **kwargs)
 
     call.__name__ = call.__qualname__ = function.__name__
-    call.__doc__, call.__module__ = function.__doc__, function.__module__
+    name, example = function.__name__, (function.__doc__ or "").partition(">>> F.")[2]
+    example = inspect.cleandoc(f">>> torch.{example}")
+    call.__doc__ = _OF_TORCH.format(name=name, example=example + "\n")
+    call.__module__ = function.__module__
     return call
 
 

@@ -14,7 +14,28 @@ from tapegrad.torch.nn._norm_layers import LocalResponseNorm
 
 
 class NLLLoss2d(NLLLoss):
-    """`NLLLoss` under the name that it had for images; it warns."""
+    """The older name of `NLLLoss` for images.
+
+    Parameters
+    ----------
+    *args : object
+        Those of `NLLLoss`.
+    **kwargs : object
+        Those of `NLLLoss`, by name.
+
+    Warns
+    -----
+    FutureWarning
+        At each construction.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.nn.NLLLoss2d()
+    NLLLoss2d()
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warn(
@@ -27,7 +48,28 @@ class NLLLoss2d(NLLLoss):
 
 
 class Container(Module):
-    """A module made of modules given by keyword; it warns."""
+    """A module made of modules given by name.
+
+    Parameters
+    ----------
+    **kwargs : Module
+        The modules.
+
+    Warns
+    -----
+    FutureWarning
+        At each construction.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.nn.Container(first=torch.nn.Tanh())
+    Container(
+      (first): Tanh()
+    )
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
@@ -41,17 +83,53 @@ class Container(Module):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """`LocalResponseNorm` of images (n, channels, height, width)."""
+    """The older name of `LocalResponseNorm`, of images (n, channels, height, width).
+
+    Parameters
+    ----------
+    size : int
+        The number of channels over which squares are summed.
+    alpha : float, default 0.0001
+        The factor of the mean of the squares.
+    beta : float, default 0.75
+        The power.
+    k : float, default 1
+        The term that is added to it.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.CrossMapLRN2d(2)(torch.ones(1, 4, 3, 3)).shape
+    torch.Size([1, 4, 3, 3])
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__(size, alpha, beta, k)
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """The keywords of `kwargs` that make tensors: device, dtype and memory_format.
+    """The keywords that make tensors: device, dtype and memory_format.
 
-    They may stand in a dict of their own under "factory_kwargs". TypeError for other keywords, and
-    for one that is given twice.
+    Parameters
+    ----------
+    kwargs : dict or None
+        Keywords; these may stand in a dict of their own under "factory_kwargs".
+
+    Returns
+    -------
+    dict
+        Those that are there.
+
+    Raises
+    ------
+    TypeError
+        For other keywords, and for one that is given twice.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.factory_kwargs({"dtype": torch.float64})
+    {'dtype': torch.float64}
     """
     if kwargs is None:
         return {}

@@ -26,9 +26,28 @@ class _Packed(NamedTuple):
 class PackedSequence(_Packed):
     """The elements of several sequences, in order of time: `pack_padded_sequence` makes it.
 
-    data: (elements, ...), first the first element of every sequence, longest sequence first.
-    batch_sizes: how many sequences reach each time, int64. sorted_indices: the places that the
-    sequences had, or None where they were sorted; unsorted_indices: the inverse permutation.
+    Parameters
+    ----------
+    data : Tensor
+        Of shape (elements, ...): first the first element of every sequence, longest sequence
+        first.
+    batch_sizes : Tensor, optional
+        How many sequences reach each time, int64; without it `data` is a pair of both.
+    sorted_indices : Tensor, optional
+        The places that the sequences had; None where they were sorted.
+    unsorted_indices : Tensor, optional
+        The inverse permutation; computed unless given.
+
+    Raises
+    ------
+    AssertionError
+        For no `batch_sizes`, and no pair as `data`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])]).data
+    tensor([1, 4, 2, 3])
     """
 
     __slots__ = ()
@@ -52,50 +71,128 @@ class PackedSequence(_Packed):
         return type(self)(data, *tuple(self)[1:])
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The same sequences with `data.to(...)`; itself where that changes nothing."""
+        """The same sequences with `data.to(...)`; itself where that changes nothing.
+
+        Parameters
+        ----------
+        *args : object
+            What `to` is called with.
+        **kwargs : object
+            What `to` is called with, by name.
+
+        Returns
+        -------
+        PackedSequence
+            The sequences.
+        """
         data = self.data.to(*args, **kwargs)
         return self if data is self.data else self._with_data(data)
 
     def cpu(self) -> PackedSequence:
-        """Itself: the CPU is the only device."""
+        """The same sequences, as the CPU is the only device.
+
+        Returns
+        -------
+        PackedSequence
+            Itself.
+        """
         return self
 
     @property
     def is_cuda(self) -> bool:
-        """False: the CPU is the only device."""
+        """Whether another device has it: False."""
         return False
 
     def is_pinned(self) -> bool:
-        """False: memory is not pinned."""
+        """Whether its memory is pinned: False.
+
+        Returns
+        -------
+        bool
+            False.
+        """
         return False
 
     def pin_memory(self) -> PackedSequence:
-        """Itself: memory is not pinned."""
+        """The same sequences, as memory is not pinned.
+
+        Returns
+        -------
+        PackedSequence
+            Itself.
+        """
         return self
 
     def double(self) -> PackedSequence:
-        """With data of float64."""
+        """The same sequences with data of float64.
+
+        Returns
+        -------
+        PackedSequence
+            The sequences.
+        """
         return self._with_data(self.data.double())
 
     def float(self) -> PackedSequence:
-        """With data of float32."""
+        """The same sequences with data of float32.
+
+        Returns
+        -------
+        PackedSequence
+            The sequences.
+        """
         return self._with_data(self.data.float())
 
     def half(self) -> PackedSequence:
-        """With data of float16."""
+        """The same sequences with data of float16.
+
+        Returns
+        -------
+        PackedSequence
+            The sequences.
+        """
         return self._with_data(self.data.half())
 
     def long(self) -> PackedSequence:
-        """With data of int64."""
+        """The same sequences with data of int64.
+
+        Returns
+        -------
+        PackedSequence
+            The sequences.
+        """
         return self._with_data(self.data.long())
 
     def int(self) -> PackedSequence:
-        """With data of int32."""
+        """The same sequences with data of int32.
+
+        Returns
+        -------
+        PackedSequence
+            The sequences.
+        """
         return self._with_data(self.data.int())
 
 
 def invert_permutation(permutation: Tensor | None) -> Any:
-    """The permutation that undoes one; None for None."""
+    """The permutation that undoes one.
+
+    Parameters
+    ----------
+    permutation : Tensor or None
+        The permutation.
+
+    Returns
+    -------
+    Tensor or None
+        Its inverse; None for None.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
+    tensor([1, 2, 0])
+    """
     return None if permutation is None else of_value(np.argsort(plain_of(permutation)))
 
 
@@ -113,10 +210,35 @@ def _pack(input: Value, steps: Value, examples: Value, batch_first: bool) -> Val
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Padded sequences (time, batch, ...) as a PackedSequence.
+    """Padded sequences as a PackedSequence.
 
-    lengths: of the sequences, a list or a tensor. batch_first: input is (batch, time, ...).
-    enforce_sorted: the lengths do not grow, else RuntimeError; without it they are sorted.
+    Parameters
+    ----------
+    input : Tensor
+        Of shape (time, batch, ...).
+    lengths : sequence of int or Tensor
+        The lengths of the sequences.
+    batch_first : bool, default False
+        Whether padded tensors are (batch, time, ...), in place of (time, batch, ...).
+    enforce_sorted : bool, default True
+        Require that the lengths do not grow; else they are sorted.
+
+    Returns
+    -------
+    PackedSequence
+        The sequences.
+
+    Raises
+    ------
+    RuntimeError
+        For lengths that do not fit, that are 0, or that grow with `enforce_sorted`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> padded = torch.tensor([[1, 2, 3], [4, 0, 0]])
+    >>> torch.nn.utils.rnn.pack_padded_sequence(padded, [3, 1], batch_first=True).data
+    tensor([1, 4, 2, 3])
     """
     counts = _lengths_of(lengths)
     order = None
@@ -175,9 +297,36 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Any, Any]:
-    """A PackedSequence as a padded tensor (time, batch, ...), and the lengths, int64.
+    """A PackedSequence as a padded tensor, and the lengths.
 
-    batch_first: as (batch, time, ...). total_length: the time, at least that of the longest.
+    Parameters
+    ----------
+    sequence : PackedSequence
+        The sequences.
+    batch_first : bool, default False
+        Whether padded tensors are (batch, time, ...), in place of (time, batch, ...).
+    padding_value : float, default 0.0
+        What stands after the end of a sequence.
+    total_length : int, optional
+        The time, at least that of the longest; that unless given.
+
+    Returns
+    -------
+    tuple of Tensor
+        The padded tensor, (time, batch, ...), and the lengths, int64.
+
+    Raises
+    ------
+    ValueError
+        For a shorter `total_length`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([4])])
+    >>> torch.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    (tensor([[1, 2],
+            [4, 0]]), tensor([2, 1]))
     """
     sizes = plain_of(sequence.batch_sizes)
     longest = len(sizes)
@@ -205,7 +354,36 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Any:
-    """Sequences (length, ...) of different lengths as one tensor (time, batch, ...)."""
+    """Sequences of different lengths as one tensor.
+
+    Parameters
+    ----------
+    sequences : iterable of Tensor
+        The sequences, each (length, ...).
+    batch_first : bool, default False
+        Whether padded tensors are (batch, time, ...), in place of (time, batch, ...).
+    padding_value : float, default 0.0
+        What stands there.
+    padding_side : {"right", "left"}, default "right"
+        Whether the padding stands after or before a sequence.
+
+    Returns
+    -------
+    Tensor
+        Of shape (time, batch, ...).
+
+    Raises
+    ------
+    RuntimeError
+        For no sequences, for what is not iterable, and another side.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.utils.rnn.pad_sequence([torch.ones(3), torch.ones(1)], batch_first=True)
+    tensor([[1., 1., 1.],
+            [1., 0., 0.]])
+    """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(  # noqa: TRY004 - as PyTorch
             "pad_sequence: Expected iterable for input sequences, but got arg of type: "
@@ -231,19 +409,83 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Any]:
-    """The sequences of a padded tensor, each with its own length."""
+    """The sequences of a padded tensor, each with its own length.
+
+    Parameters
+    ----------
+    padded_sequences : Tensor
+        Of shape (time, batch, ...).
+    lengths : sequence of int or Tensor
+        The lengths of the sequences.
+    batch_first : bool, default False
+        Whether padded tensors are (batch, time, ...), in place of (time, batch, ...).
+
+    Returns
+    -------
+    list of Tensor
+        The sequences.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> padded = torch.tensor([[1, 2, 3], [4, 0, 0]])
+    >>> torch.nn.utils.rnn.unpad_sequence(padded, [3, 1], batch_first=True)
+    [tensor([1, 2, 3]), tensor([4])]
+    """
     whole: Any = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [whole[i, :count] for i, count in enumerate(_lengths_of(lengths).tolist())]
 
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
-    """Sequences (length, ...) of different lengths as a PackedSequence."""
+    """Sequences of different lengths as a PackedSequence.
+
+    Parameters
+    ----------
+    sequences : iterable of Tensor
+        The sequences, each (length, ...).
+    enforce_sorted : bool, default True
+        Require that the lengths do not grow; else they are sorted.
+
+    Returns
+    -------
+    PackedSequence
+        The sequences.
+
+    Raises
+    ------
+    RuntimeError
+        For lengths that grow with `enforce_sorted`, and for no sequences.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([4])]).data
+    tensor([1, 4, 2])
+    """
     lengths = _tensor([part.shape[0] for part in sequences])
     padded = pad_sequence(sequences)
     return pack_padded_sequence(padded, lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
-    """The sequences of a PackedSequence, each with its own length."""
+    """The sequences of a PackedSequence, each with its own length.
+
+    Parameters
+    ----------
+    packed_sequences : PackedSequence
+        The sequences.
+
+    Returns
+    -------
+    list of Tensor
+        The sequences.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([4])])
+    >>> torch.nn.utils.rnn.unpack_sequence(packed)
+    [tensor([1, 2]), tensor([4])]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

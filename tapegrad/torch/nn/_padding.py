@@ -123,14 +123,72 @@ def _check_borders(shape: Sequence[int], pairs: list[tuple[int, int]], mode: str
 def pad(
     input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
 ) -> Any:
-    """The tensor padded before and after; the widths begin with the last dimension.
+    """The tensor with elements before and after those of its dimensions.
 
-    mode: "constant" (`value`, else 0), "reflect", "replicate" or "circular". Negative widths crop.
+    Parameters
+    ----------
+    input : Tensor
+        Of any shape, for "constant"; for the others with at most two dimensions before those that
+        are padded.
+    pad : sequence of int
+        Widths before and after, of the last dimension first; negative ones crop.
+    mode : {"constant", "reflect", "replicate", "circular"}, default "constant"
+        What is put there: `value`, the elements mirrored at the border, those at the border, or
+        those of the other end.
+    value : float, optional
+        What is put there in the mode "constant"; 0 unless given.
+
+    Returns
+    -------
+    Tensor
+        Of the same number of dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        For widths that do not fit.
+    NotImplementedError
+        For another mode, and dimensions that the mode does not have.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.pad(torch.tensor([[1.0, 2.0, 3.0]]), (1, 2))
+    tensor([[0., 1., 2., 3., 0., 0.]])
+    >>> F.pad(torch.tensor([[1.0, 2.0, 3.0]]), (1, 2), mode="reflect")
+    tensor([[2., 1., 2., 3., 2., 1.]])
     """
     return _pad(input, pad, mode, value)
 
 
 @register(method=False)
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Any:
-    """The tensor padded with a value: `nn.functional.pad` in its usual mode."""
+    """The tensor with one value before and after the elements of its dimensions.
+
+    Parameters
+    ----------
+    input : Tensor
+        Of any shape.
+    pad : sequence of int
+        Widths before and after, of the last dimension first; negative ones crop.
+    value : float, default 0
+        What is put there.
+
+    Returns
+    -------
+    Tensor
+        Of the same number of dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        For widths that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.constant_pad_nd(torch.tensor([1, 2]), (1, 2), 7)
+    tensor([7, 1, 2, 7, 7])
+    """
     return _pad(input, pad, "constant", value)

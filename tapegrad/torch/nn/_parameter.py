@@ -27,8 +27,27 @@ class _Marked(type):
 class Parameter(Tensor, metaclass=_Marked):
     """A tensor that becomes a parameter of a module when it becomes its attribute.
 
-    data: a tensor, whose memory the parameter shares. requires_grad: whether it is trained. Of a
-    tensor of a subclass the parameter is of that class, and `isinstance(_, Parameter)` knows it.
+    Of a tensor of a subclass the parameter is of that class, and `isinstance(_, Parameter)` knows
+    it.
+
+    Parameters
+    ----------
+    data : Tensor, optional
+        Whose memory the parameter shares; an empty one unless given.
+    requires_grad : bool, default True
+        Whether it is trained.
+
+    Raises
+    ------
+    RuntimeError
+        For a tensor of integers or bools that requires grad.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    Parameter containing:
+    tensor([1., 2.], requires_grad=True)
     """
 
     __slots__ = ()
@@ -79,8 +98,22 @@ def _restored(
 class Buffer(Tensor, metaclass=_Marked):
     """A tensor that becomes a buffer of a module when it becomes its attribute.
 
-    data: a tensor, whose memory the buffer shares. persistent: whether `state_dict` has it. What
-    is made is a tensor of the class of `data`; `isinstance(_, Buffer)` knows it.
+    What is made is a tensor of the class of `data`; `isinstance(_, Buffer)` knows it.
+
+    Parameters
+    ----------
+    data : Tensor, optional
+        Whose memory the buffer shares; an empty one unless given.
+    persistent : bool, default True
+        Whether `state_dict` has it.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> module = torch.nn.Module()
+    >>> module.mean = torch.nn.Buffer(torch.zeros(2))
+    >>> list(module.state_dict())
+    ['mean']
     """
 
     __slots__ = ()

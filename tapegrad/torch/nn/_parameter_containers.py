@@ -18,6 +18,13 @@ from tapegrad.torch.nn._parameter import Parameter
 class ParameterList(Module):
     """A list of parameters, which are parameters of this module; tensors become parameters.
 
+    Parameters
+    ----------
+    values : iterable, optional
+        The parameters; other values than tensors may be among them.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> torch.nn.ParameterList([torch.ones(2, 3)])
     ParameterList(  (0): Parameter containing: [torch.float32 of size 2x3])
@@ -53,13 +60,40 @@ class ParameterList(Module):
         return self.extend(parameters)
 
     def append(self, value: Any) -> Self:
-        """Add a value at the end; a tensor becomes a parameter."""
+        """Add a value at the end; a tensor becomes a parameter.
+
+        Parameters
+        ----------
+        value : object
+            The value.
+
+        Returns
+        -------
+        ParameterList
+            Itself.
+        """
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self, values: Any) -> Self:
-        """Add values at the end; TypeError for what is not iterable, and for a tensor."""
+        """Add values at the end; tensors become parameters.
+
+        Parameters
+        ----------
+        values : iterable
+            The values.
+
+        Returns
+        -------
+        ParameterList
+            Itself.
+
+        Raises
+        ------
+        TypeError
+            For what is not iterable, and for a tensor.
+        """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(
                 "ParameterList.extend should be called with an iterable, but got "
@@ -80,7 +114,21 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict of parameters, which are parameters of this module; tensors become parameters."""
+    """A dict of parameters, which are parameters of this module; tensors become parameters.
+
+    Parameters
+    ----------
+    parameters : mapping or iterable, optional
+        Parameters by name, or pairs of a name and one; other values than tensors may be among
+        them.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> weights = torch.nn.ParameterDict({"w": torch.ones(2)})
+    >>> list(weights.keys())
+    ['w']
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -112,11 +160,30 @@ class ParameterDict(Module):
         return key in self._keys
 
     def copy(self) -> ParameterDict:
-        """Another dict of the same parameters."""
+        """Another dict of the same parameters.
+
+        Returns
+        -------
+        ParameterDict
+            The copy.
+        """
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of a key, which is set to `default` if it was not there."""
+        """The value of a key, which is set to `default` if it was not there.
+
+        Parameters
+        ----------
+        key : str
+            The name.
+        default : object, optional
+            What is set.
+
+        Returns
+        -------
+        object
+            The value.
+        """
         if key not in self:
             self[key] = default
         return self[key]
@@ -127,41 +194,125 @@ class ParameterDict(Module):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Remove a value and return it; it raises where there is none."""
+        """Remove a value and return it.
+
+        Parameters
+        ----------
+        key : str
+            The name.
+
+        Returns
+        -------
+        object
+            The value.
+
+        Raises
+        ------
+        AttributeError
+            Where there is none.
+        """
         found = self[key]
         del self[key]
         return found
 
     def popitem(self) -> tuple[str, Any]:
-        """Remove the last value and return it with its key; KeyError where there is none."""
+        """Remove the last value and return it with its name.
+
+        Returns
+        -------
+        tuple
+            The name and the value.
+
+        Raises
+        ------
+        KeyError
+            Where there is none.
+        """
         key, _ = self._keys.popitem()
         self._keys[key] = None
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a key, or `default`."""
+        """The value of a name, or `default`.
+
+        Parameters
+        ----------
+        key : str
+            The name.
+        default : object, optional
+            What is returned where there is none.
+
+        Returns
+        -------
+        object
+            The value.
+        """
         if key not in self:
             return default
         return self[key]
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A dict with the same value for several keys."""
+        """A dict with the same value for several names.
+
+        Parameters
+        ----------
+        keys : iterable of str
+            The names.
+        default : object, optional
+            The value.
+
+        Returns
+        -------
+        ParameterDict
+            The dict.
+        """
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> Any:
-        """The names."""
+        """The names.
+
+        Returns
+        -------
+        dict_keys
+            The names, in order.
+        """
         return self._keys.keys()
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Names and values."""
+        """Names and values.
+
+        Returns
+        -------
+        iterator
+            Pairs, in order.
+        """
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterator[Any]:
-        """The values."""
+        """The values.
+
+        Returns
+        -------
+        iterator
+            The values, in order.
+        """
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Add values from a mapping or pairs; those of a plain dict in the order of their keys."""
+        """Add values from a mapping or pairs; those of a plain dict in the order of their names.
+
+        Parameters
+        ----------
+        parameters : mapping or iterable
+            Values by name, or pairs of a name and one.
+
+        Raises
+        ------
+        TypeError
+            For what is not iterable, or has elements that are not.
+        ValueError
+            For elements that are no pairs.
+        """
         ordered = isinstance(parameters, (OrderedDict, ParameterDict))
         if isinstance(parameters, Mapping) and not ordered:
             parameters = sorted(parameters.items())

@@ -186,7 +186,40 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Any:
-    """Means over windows of signals (n, channels, length), or (channels, length)."""
+    """Means over windows of signals.
+
+    Parameters
+    ----------
+    input : Tensor
+        Signals, (n, channels, length) or (channels, length).
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many zeros are put before and after each axis, at most half of a window.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+    count_include_pad : bool, default True
+        Count the zeros of the padding as elements.
+
+    Returns
+    -------
+    Tensor
+        The means, of the same number of dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions, windows that do not fit, and steps of 0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.avg_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
+    tensor([[2., 6.]])
+    """
     return _avg_pool(input, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
@@ -200,11 +233,42 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Any:
-    """Means over windows of images (n, channels, height, width), or (channels, height, width).
+    """Means over windows of images.
 
-    kernel_size, stride (as kernel_size unless given) and padding: an int or two. ceil_mode: also
-    the windows that reach beyond the edge. count_include_pad: the zeros of the padding count as
-    elements. divisor_override: what sums are divided by, in place of the number of elements.
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width) or (channels, height, width).
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many zeros are put before and after each axis, at most half of a window.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+    count_include_pad : bool, default True
+        Count the zeros of the padding as elements.
+    divisor_override : int, optional
+        What the sums are divided by, in place of the number of elements.
+
+    Returns
+    -------
+    Tensor
+        The means, of the same number of dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions, windows that do not fit, and steps of 0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.avg_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
     """
     return _avg_pool(
         *(input, 2, kernel_size, stride, padding, ceil_mode, count_include_pad),
@@ -222,7 +286,42 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Any:
-    """Means over windows of volumes (n, channels, depth, height, width): as `avg_pool2d`."""
+    """Means over windows of volumes.
+
+    Parameters
+    ----------
+    input : Tensor
+        Volumes, (n, channels, depth, height, width) or without n.
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many zeros are put before and after each axis, at most half of a window.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+    count_include_pad : bool, default True
+        Count the zeros of the padding as elements.
+    divisor_override : int, optional
+        What the sums are divided by, in place of the number of elements.
+
+    Returns
+    -------
+    Tensor
+        The means, of the same number of dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions, windows that do not fit, and steps of 0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.avg_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
+    tensor([[[[3.5000]]]])
+    """
     return _avg_pool(
         *(input, 3, kernel_size, stride, padding, ceil_mode, count_include_pad),
         divisor_override,
@@ -306,7 +405,32 @@ def _adaptive_avg_pool(input: Value, dims: int, output_size: Sizes) -> Value:
 
 @register(method=False)
 def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Any:
-    """Means over windows of signals, such that there are `output_size` of them."""
+    """Means over windows of signals, such that there are `output_size` of them.
+
+    Parameters
+    ----------
+    input : Tensor
+        Signals, (n, channels, length) or (channels, length).
+    output_size : int
+        The length of the result.
+
+    Returns
+    -------
+    Tensor
+        The means, with `output_size` as the last dimension.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.adaptive_avg_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
+    tensor([[2., 6.]])
+    """
     return _adaptive_avg_pool(input, 1, output_size)
 
 
@@ -314,15 +438,61 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Any:
 def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Any:
     """Means over windows of images, such that the result has the size `output_size`.
 
-    input: (n, channels, height, width), or without n. output_size: an int or two; None for the
-    size of the input.
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width) or (channels, height, width).
+    output_size : int or tuple of int
+        The height and width of the result; None stands for that of the input.
+
+    Returns
+    -------
+    Tensor
+        The means, with `output_size` as the last two dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.adaptive_avg_pool2d(torch.arange(16.0).reshape(1, 4, 4), 1)
+    tensor([[[7.5000]]])
     """
     return _adaptive_avg_pool(input, 2, output_size)
 
 
 @keeps_channels_last
 def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Any:
-    """Means over windows of volumes, such that the result has the size `output_size`."""
+    """Means over windows of volumes, such that the result has the size `output_size`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Volumes, (n, channels, depth, height, width) or without n.
+    output_size : int or tuple of int
+        The sizes of the result; None stands for that of the input.
+
+    Returns
+    -------
+    Tensor
+        The means, with `output_size` as the last three dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.adaptive_avg_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 1)
+    tensor([[[[3.5000]]]])
+    """
     return _adaptive_avg_pool(input, 3, output_size)
 
 
@@ -355,7 +525,38 @@ def lp_pool1d(
     stride: Sizes = None,
     ceil_mode: bool = False,
 ) -> Any:
-    """Norms of windows of signals: as `lp_pool2d`."""
+    """Norms of windows of signals: the sums of x**p to the power 1 / p.
+
+    Parameters
+    ----------
+    input : Tensor
+        Signals, (n, channels, length) or (channels, length).
+    norm_type : float
+        The power p of the norm. It is not infinity: use the maxima of absolute values for that.
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+
+    Returns
+    -------
+    Tensor
+        The norms, of the same number of dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions, and windows that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.lp_pool1d(torch.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
+    tensor([[ 5., 10.]])
+    """
     return _lp_pool(input, 1, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -366,9 +567,38 @@ def lp_pool2d(
     stride: Sizes = None,
     ceil_mode: bool = False,
 ) -> Any:
-    """Norms of windows of images: the sum of x**p to the power 1 / p.
+    """Norms of windows of images: the sums of x**p to the power 1 / p.
 
-    norm_type: p. Not infinity: use `max_pool2d` of the absolute values.
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width) or (channels, height, width).
+    norm_type : float
+        The power p of the norm. It is not infinity: use the maxima of absolute values for that.
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+
+    Returns
+    -------
+    Tensor
+        The norms, of the same number of dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions, and windows that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.lp_pool2d(torch.ones(1, 4, 4), 2, 2)
+    tensor([[[2., 2.],
+             [2., 2.]]])
     """
     return _lp_pool(input, 2, norm_type, kernel_size, stride, ceil_mode)
 
@@ -380,5 +610,36 @@ def lp_pool3d(
     stride: Sizes = None,
     ceil_mode: bool = False,
 ) -> Any:
-    """Norms of windows of volumes: as `lp_pool2d`."""
+    """Norms of windows of volumes: the sums of x**p to the power 1 / p.
+
+    Parameters
+    ----------
+    input : Tensor
+        Volumes, (n, channels, depth, height, width) or without n.
+    norm_type : float
+        The power p of the norm. It is not infinity: use the maxima of absolute values for that.
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+
+    Returns
+    -------
+    Tensor
+        The norms, of the same number of dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        For an input of other dimensions, and windows that do not fit.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.lp_pool3d(torch.ones(1, 2, 2, 2), 2, 2)
+    tensor([[[[2.8284]]]])
+    """
     return _lp_pool(input, 3, norm_type, kernel_size, stride, ceil_mode)

@@ -56,24 +56,98 @@ class _MaxPool(Module):
 
 
 class MaxPool1d(_MaxPool):
-    """Maxima over windows of signals (n, channels, length): `nn.functional.max_pool1d`."""
+    """Maxima over windows of signals, (n, channels, length) or (channels, length).
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many elements, below all numbers, are put before and after each axis.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    return_indices : bool, default False
+        Return also where the maxima are.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.max_pool1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.MaxPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[3., 7.]])
+    """
 
     _pool = staticmethod(_max_pooling.max_pool1d)
 
 
 class MaxPool2d(_MaxPool):
-    """Maxima over windows of images: `nn.functional.max_pool2d`.
+    """Maxima over windows of images, (n, channels, height, width) or (channels, height, width).
 
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many elements, below all numbers, are put before and after each axis.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    return_indices : bool, default False
+        Return also where the maxima are.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.max_pool2d : The same as a function.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
-    >>> torch.nn.MaxPool2d(2)
-    MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)
+    >>> torch.nn.MaxPool2d(2)(torch.arange(16.0).reshape(1, 4, 4))
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
     """
 
     _pool = staticmethod(_max_pooling.max_pool2d)
 
 
 class MaxPool3d(_MaxPool):
-    """Maxima over windows of volumes: `nn.functional.max_pool3d`."""
+    """Maxima over windows of volumes, (n, channels, depth, height, width) or without n.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many elements, below all numbers, are put before and after each axis.
+    dilation : int or tuple of int, default 1
+        The steps between the elements of a window.
+    return_indices : bool, default False
+        Return also where the maxima are.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.max_pool3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.MaxPool3d(2)(torch.arange(8.0).reshape(1, 2, 2, 2))
+    tensor([[[[7.]]]])
+    """
 
     _pool = staticmethod(_max_pooling.max_pool3d)
 
@@ -104,21 +178,89 @@ def _repeated(given: Sizes, dims: int) -> tuple[int, ...]:
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """Zeros but for the maxima that MaxPool1d found: `nn.functional.max_unpool1d`."""
+    """Zeros but for the maxima that `MaxPool1d` found, which stand where they were.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        The padding of the pooling.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.max_unpool1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> pool = torch.nn.MaxPool1d(2, return_indices=True)
+    >>> torch.nn.MaxUnpool1d(2)(*pool(torch.tensor([[1.0, 3.0, 7.0, 5.0]])))
+    tensor([[0., 3., 7., 0.]])
+    """
 
     _dims = 1
     _unpool = staticmethod(_max_pooling.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """Zeros but for the maxima that MaxPool2d found: `nn.functional.max_unpool2d`."""
+    """Zeros but for the maxima that `MaxPool2d` found, which stand where they were.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        The padding of the pooling.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.max_unpool2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> pool = torch.nn.MaxPool2d(2, return_indices=True)
+    >>> torch.nn.MaxUnpool2d(2)(*pool(torch.arange(4.0).reshape(1, 2, 2)))
+    tensor([[[0., 0.],
+             [0., 3.]]])
+    """
 
     _dims = 2
     _unpool = staticmethod(_max_pooling.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Zeros but for the maxima that MaxPool3d found: `nn.functional.max_unpool3d`."""
+    """Zeros but for the maxima that `MaxPool3d` found, which stand where they were.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        The padding of the pooling.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.max_unpool3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> pool = torch.nn.MaxPool3d(2, return_indices=True)
+    >>> torch.nn.MaxUnpool3d(2)(*pool(torch.arange(8.0).reshape(1, 2, 2, 2)))
+    tensor([[[[0., 0.],
+              [0., 0.]],
+    <BLANKLINE>
+             [[0., 0.],
+              [0., 7.]]]])
+    """
 
     _dims = 3
     _unpool = staticmethod(_max_pooling.max_unpool3d)
@@ -131,18 +273,86 @@ class _Fractional(Module):
 
 
 class FractionalMaxPool2d(_Fractional):
-    """Not implemented: NotImplementedError."""
+    """Maxima over windows drawn at random, which are not implemented.
+
+    Parameters
+    ----------
+    *args : object
+        Those of PyTorch's class.
+    **kwargs : object
+        Those of PyTorch's class.
+
+    Raises
+    ------
+    NotImplementedError
+        Always: its windows are drawn by a generator that NumPy has not.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> try:
+    ...     torch.nn.FractionalMaxPool2d(2, output_size=1)
+    ... except NotImplementedError:
+    ...     print("not implemented")
+    not implemented
+    """
 
 
 class FractionalMaxPool3d(_Fractional):
-    """Not implemented: NotImplementedError."""
+    """Maxima over windows drawn at random, which are not implemented.
+
+    Parameters
+    ----------
+    *args : object
+        Those of PyTorch's class.
+    **kwargs : object
+        Those of PyTorch's class.
+
+    Raises
+    ------
+    NotImplementedError
+        Always: its windows are drawn by a generator that NumPy has not.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> try:
+    ...     torch.nn.FractionalMaxPool3d(2, output_size=1)
+    ... except NotImplementedError:
+    ...     print("not implemented")
+    not implemented
+    """
 
 
 # --- Averages -----------------------------------------------------------------------------------
 
 
 class AvgPool1d(Module):
-    """Means over windows of signals (n, channels, length): `nn.functional.avg_pool1d`."""
+    """Means over windows of signals, (n, channels, length) or (channels, length).
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many zeros are put before and after each axis, at most half of a window.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+    count_include_pad : bool, default True
+        Count the zeros of the padding as elements.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.avg_pool1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[2., 6.]])
+    """
 
     def __init__(
         self,
@@ -200,13 +410,66 @@ class _AvgPool(Module):
 
 
 class AvgPool2d(_AvgPool):
-    """Means over windows of images: `nn.functional.avg_pool2d`."""
+    """Means over windows of images, (n, channels, height, width) or (channels, height, width).
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many zeros are put before and after each axis, at most half of a window.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+    count_include_pad : bool, default True
+        Count the zeros of the padding as elements.
+    divisor_override : int, optional
+        What the sums are divided by, in place of the number of elements.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.avg_pool2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AvgPool2d(2)(torch.arange(16.0).reshape(1, 4, 4))
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    """
 
     _pool = staticmethod(_pooling.avg_pool2d)
 
 
 class AvgPool3d(_AvgPool):
-    """Means over windows of volumes: `nn.functional.avg_pool3d`."""
+    """Means over windows of volumes, (n, channels, depth, height, width) or without n.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    padding : int or tuple of int, default 0
+        How many zeros are put before and after each axis, at most half of a window.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+    count_include_pad : bool, default True
+        Count the zeros of the padding as elements.
+    divisor_override : int, optional
+        What the sums are divided by, in place of the number of elements.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.avg_pool3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AvgPool3d(2)(torch.arange(8.0).reshape(1, 2, 2, 2))
+    tensor([[[[3.5000]]]])
+    """
 
     _pool = staticmethod(_pooling.avg_pool3d)
 
@@ -240,19 +503,86 @@ class _LPPool(Module):
 
 
 class LPPool1d(_LPPool):
-    """Norms of windows of signals: `nn.functional.lp_pool1d`."""
+    """Norms of windows of signals: the sums of x**p to the power 1 / p.
+
+    Parameters
+    ----------
+    norm_type : float
+        The power p of the norm. It is not infinity.
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.lp_pool1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LPPool1d(2, 2)(torch.tensor([[3.0, 4.0, 6.0, 8.0]]))
+    tensor([[ 5., 10.]])
+    """
 
     _pool = staticmethod(_pooling.lp_pool1d)
 
 
 class LPPool2d(_LPPool):
-    """Norms of windows of images: `nn.functional.lp_pool2d`."""
+    """Norms of windows of images: the sums of x**p to the power 1 / p.
+
+    Parameters
+    ----------
+    norm_type : float
+        The power p of the norm. It is not infinity.
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.lp_pool2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LPPool2d(2, 2)(torch.ones(1, 4, 4))
+    tensor([[[2., 2.],
+             [2., 2.]]])
+    """
 
     _pool = staticmethod(_pooling.lp_pool2d)
 
 
 class LPPool3d(_LPPool):
-    """Norms of windows of volumes: `nn.functional.lp_pool3d`."""
+    """Norms of windows of volumes: the sums of x**p to the power 1 / p.
+
+    Parameters
+    ----------
+    norm_type : float
+        The power p of the norm. It is not infinity.
+    kernel_size : int or tuple of int
+        The sides of a window, for all axes or for each.
+    stride : int or tuple of int, optional
+        The steps between windows; `kernel_size` unless given.
+    ceil_mode : bool, default False
+        Take also the windows that reach beyond the end.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.lp_pool3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LPPool3d(2, 2)(torch.ones(1, 2, 2, 2))
+    tensor([[[[2.8284]]]])
+    """
 
     _pool = staticmethod(_pooling.lp_pool3d)
 
@@ -275,19 +605,67 @@ class _AdaptiveAvgPool(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
-    """Means over as many windows of signals as wanted: `nn.functional.adaptive_avg_pool1d`."""
+    """Means over as many windows of signals as wanted.
+
+    Parameters
+    ----------
+    output_size : int
+        The length of the result.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.adaptive_avg_pool1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[2., 6.]])
+    """
 
     _pool = staticmethod(_pooling.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
-    """Means over windows of images: `nn.functional.adaptive_avg_pool2d`."""
+    """Means over as many windows of images as wanted.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int
+        The sizes of the result; None stands for that of the input.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.adaptive_avg_pool2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AdaptiveAvgPool2d(1)(torch.arange(16.0).reshape(1, 4, 4))
+    tensor([[[7.5000]]])
+    """
 
     _pool = staticmethod(_pooling.adaptive_avg_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
-    """Means over windows of volumes: `nn.functional.adaptive_avg_pool3d`."""
+    """Means over as many windows of volumes as wanted.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int
+        The sizes of the result; None stands for that of the input.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.adaptive_avg_pool3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AdaptiveAvgPool3d(1)(torch.arange(8.0).reshape(1, 2, 2, 2))
+    tensor([[[[3.5000]]]])
+    """
 
     _pool = staticmethod(_pooling.adaptive_avg_pool3d)
 
@@ -308,18 +686,72 @@ class _AdaptiveMaxPool(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """Maxima over as many windows of signals as wanted: `nn.functional.adaptive_max_pool1d`."""
+    """Maxima over as many windows of signals as wanted.
+
+    Parameters
+    ----------
+    output_size : int
+        The length of the result.
+    return_indices : bool, default False
+        Return also where the maxima are.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.adaptive_max_pool1d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[3., 7.]])
+    """
 
     _pool = staticmethod(_max_pooling.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """Maxima over windows of images: `nn.functional.adaptive_max_pool2d`."""
+    """Maxima over as many windows of images as wanted.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int
+        The sizes of the result; None stands for that of the input.
+    return_indices : bool, default False
+        Return also where the maxima are.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.adaptive_max_pool2d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AdaptiveMaxPool2d(1)(torch.arange(16.0).reshape(1, 4, 4))
+    tensor([[[15.]]])
+    """
 
     _pool = staticmethod(_max_pooling.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """Maxima over windows of volumes: `nn.functional.adaptive_max_pool3d`."""
+    """Maxima over as many windows of volumes as wanted.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int
+        The sizes of the result; None stands for that of the input.
+    return_indices : bool, default False
+        Return also where the maxima are.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.adaptive_max_pool3d : The same as a function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.AdaptiveMaxPool3d(1)(torch.arange(8.0).reshape(1, 2, 2, 2))
+    tensor([[[[7.]]]])
+    """
 
     _pool = staticmethod(_max_pooling.adaptive_max_pool3d)

@@ -44,7 +44,42 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Any:
-    """The Kullback-Leibler divergence of `target` from the probabilities exp(`input`)."""
+    """The Kullback-Leibler divergence of `target` from the probabilities exp(`input`).
+
+    Parameters
+    ----------
+    input : Tensor
+        Logarithms of probabilities, of any shape.
+    target : Tensor
+        Probabilities, or with `log_target` their logarithms.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none", "batchmean"}, default "mean"
+        What is returned: the mean over all elements, with a warning, their sum, each of them, or
+        the sum over the number of examples, which is the divergence.
+    log_target : bool, default False
+        Whether `target` holds logarithms.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses.
+
+    Raises
+    ------
+    RuntimeError
+        For integers.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> probabilities = torch.tensor([[0.5, 0.5]])
+    >>> F.kl_div(torch.tensor([[0.25, 0.75]]).log(), probabilities, reduction="batchmean")
+    tensor(0.1438)
+    """
     word = word_for(size_average, reduce, reduction)
     if word == "mean":
         warn(
@@ -80,7 +115,42 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """The binary cross entropy of the probabilities `input` and `target`."""
+    """The binary cross entropy of probabilities with `target`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Probabilities between 0 and 1, of any shape.
+    target : Tensor
+        What they should be, of the same shape and dtype.
+    weight : Tensor, optional
+        Factors of the losses, which broadcast.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For different shapes.
+    RuntimeError
+        For different dtypes, and numbers outside of 0 and 1.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.binary_cross_entropy(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
+    tensor(0.3993)
+    """
     return _binary(input, target, weight, word_for(size_average, reduce, reduction))
 
 
@@ -108,6 +178,41 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Any:
-    """`binary_cross_entropy` of `sigmoid(input)`, computed without the rounding of sigmoid."""
+    """As `binary_cross_entropy` of `sigmoid(input)`, without the rounding of sigmoid.
+
+    Parameters
+    ----------
+    input : Tensor
+        Logits, of any shape.
+    target : Tensor
+        Probabilities, of the same shape.
+    weight : Tensor, optional
+        Factors of the losses, which broadcast.
+    size_average : bool, optional
+        An older form of `reduction`: False for the sum. It warns.
+    reduce : bool, optional
+        An older form of `reduction`: False for "none". It warns.
+    reduction : {"mean", "sum", "none"}, default "mean"
+        What is returned: the mean of the losses, their sum, or each of them.
+    pos_weight : Tensor, optional
+        Factors of the part of the loss that `target` multiplies, which broadcast.
+
+    Returns
+    -------
+    Tensor
+        A number, or with `reduction="none"` the losses in the shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        For different shapes.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.binary_cross_entropy_with_logits(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
+    tensor(0.4100)
+    """
     word = word_for(size_average, reduce, reduction)
     return _with_logits(input, target, weight, pos_weight, word)

@@ -136,19 +136,46 @@ def _network(name: str, mode: str, doc: str) -> None:
 
 
 _OPTIONS = "has_biases num_layers dropout train bidirectional batch_first".split()
-_ALL = (
-    ", all layers of the network: `(input, hx, params, has_biases, num_layers, dropout, train, "
-    "bidirectional, batch_first)`, or with packed data `(data, batch_sizes, hx, params, ...)`.\n\n"
-    "    Returns the outputs of the last layer, and the last states of all layers."
-)
+_ALL = """\
+All layers of a network, {what}.
 
-for _name, _mode in (
-    ("lstm", "LSTM"),
-    ("gru", "GRU"),
-    ("rnn_tanh", "RNN_TANH"),
-    ("rnn_relu", "RNN_RELU"),
+Parameters
+----------
+input : Tensor
+    The steps: (time, batch, size), or the data of a PackedSequence.
+hx : Tensor or sequence of Tensor
+    The first states, for an LSTM two; of packed data the sizes of its steps.
+params : sequence of Tensor
+    The parameters of all layers; of packed data the first states.
+*options : object
+    The arguments has_biases, num_layers, dropout, train, bidirectional and batch_first; of packed
+    data the parameters first, and no batch_first.
+**words : object
+    These options by their names.
+
+Returns
+-------
+tuple of Tensor
+    The outputs of the last layer, and the last states of all layers.
+
+Examples
+--------
+>>> import tapegrad.torch as torch
+>>> layer = torch.nn.{layer}
+>>> x, h = torch.ones(5, 2, 3), torch.zeros(1, 2, 4)
+>>> weights = list(layer.parameters())
+>>> torch.{name}(x, {states}, weights, True, 1, 0.0, False, False, False)[0].shape
+torch.Size([5, 2, 4])
+"""
+
+for _name, _mode, _what, _layer, _states in (
+    ("lstm", "LSTM", "an LSTM", "LSTM(3, 4)", "(h, h)"),
+    ("gru", "GRU", "a GRU", "GRU(3, 4)", "h"),
+    ("rnn_tanh", "RNN_TANH", "an RNN with tanh", "RNN(3, 4)", "h"),
+    ("rnn_relu", "RNN_RELU", "an RNN with relu", 'RNN(3, 4, nonlinearity="relu")', "h"),
 ):
-    _network(_name, _mode, _mode + _ALL)
+    _told = _ALL.format(name=_name, what=_what, layer=_layer, states=_states)
+    _network(_name, _mode, _told)
 
 
 # --- Cells --------------------------------------------------------------------------------------
@@ -179,7 +206,48 @@ def _check_cell(input: Tensor, states: Sequence[Tensor], w_ih: Tensor, w_hh: Ten
             )
 
 
-def _cell(name: str, mode: str) -> Operation:
+_CELL = """\
+One step of a network, {what}.
+
+Parameters
+----------
+input : Tensor
+    Of shape (batch, input size).
+hx : Tensor or tuple of Tensor
+    The state, (batch, size), for an LSTM two.
+w_ih : Tensor
+    The weight of the input, (gates * size, input size).
+w_hh : Tensor
+    The weight of the state, (gates * size, size).
+b_ih : Tensor, optional
+    A bias, (gates * size,).
+b_hh : Tensor, optional
+    The other bias, given if `b_ih` is.
+
+Returns
+-------
+Tensor or tuple of Tensor
+    The new state, for an LSTM (h, c).
+
+Raises
+------
+RuntimeError
+    For sizes that do not fit.
+TypeError
+    For one state of an LSTM.
+
+Examples
+--------
+>>> import tapegrad.torch as torch
+>>> cell = torch.nn.{layer}
+>>> h = torch.zeros(2, 4)
+>>> made = torch.{name}(torch.ones(2, 3), {states}, cell.weight_ih, cell.weight_hh)
+>>> made{first}.shape
+torch.Size([2, 4])
+"""
+
+
+def _cell(name: str, mode: str, what: str, layer: str) -> Operation:
     def call(
         input: Tensor,
         hx: Any,
@@ -204,12 +272,13 @@ def _cell(name: str, mode: str) -> Operation:
     step = settling(checked, _one_step.trace)  # type: ignore[attr-defined]
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"One step of {mode}: the new state, for an LSTM (h, c)."
+    states, first = ("(h, h)", "[0]") if mode == "LSTM" else ("h", "")
+    call.__doc__ = _CELL.format(name=name, what=what, layer=layer, states=states, first=first)
     register(method=False)(call)
     return call
 
 
-lstm_cell = _cell("lstm_cell", "LSTM")
-gru_cell = _cell("gru_cell", "GRU")
-rnn_tanh_cell = _cell("rnn_tanh_cell", "RNN_TANH")
-rnn_relu_cell = _cell("rnn_relu_cell", "RNN_RELU")
+lstm_cell = _cell("lstm_cell", "LSTM", "an LSTM", "LSTMCell(3, 4)")
+gru_cell = _cell("gru_cell", "GRU", "a GRU", "GRUCell(3, 4)")
+rnn_tanh_cell = _cell("rnn_tanh_cell", "RNN_TANH", "an RNN with tanh", "RNNCell(3, 4)")
+rnn_relu_cell = _cell("rnn_relu_cell", "RNN_RELU", "an RNN with relu", "RNNCell(3, 4)")

@@ -31,6 +31,44 @@ class RNNBase(Module):
     The parameters of layer k are weight_ih_lk, weight_hh_lk, bias_ih_lk, bias_hh_lk, for an LSTM
     with proj_size weight_hr_lk; those of the other direction have the suffix `_reverse`. All are
     drawn uniformly between -s and s, where s = 1 / sqrt(hidden_size).
+
+    Parameters
+    ----------
+    mode : {"LSTM", "GRU", "RNN_TANH", "RNN_RELU"}
+        What a step is.
+    input_size : int
+        The size of each step of inputs.
+    hidden_size : int
+        The size of the state.
+    num_layers : int, default 1
+        How many layers there are, each over the outputs of the last.
+    bias : bool, default True
+        Whether there are biases.
+    batch_first : bool, default False
+        Take and return (batch, time, size) in place of (time, batch, size).
+    dropout : float, default 0.0
+        The probability of dropout between layers while training.
+    bidirectional : bool, default False
+        Go through sequences in both directions.
+    proj_size : int, default 0
+        The size to which the state of an LSTM is projected; 0 for none.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    ValueError
+        For sizes and probabilities out of range, and another mode.
+    TypeError
+        For sizes that are no ints, and flags that are no bools.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.RNNBase("GRU", 3, 4)(torch.ones(5, 2, 3))[0].shape
+    torch.Size([5, 2, 4])
     """
 
     def __init__(
@@ -127,7 +165,7 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
-        """Does nothing: there is no library that wants the parameters in one piece of memory."""
+        """Do nothing: there is no library that wants the parameters in one piece of memory."""
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
@@ -155,7 +193,22 @@ class RNNBase(Module):
     # -- checks ----------------------------------------------------------------------------------
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Raise for an input of another dtype (ValueError) or size (RuntimeError)."""
+        """Raise for an input of another dtype or size.
+
+        Parameters
+        ----------
+        input : Tensor
+            The input.
+        batch_sizes : Tensor or None
+            Those of a PackedSequence, None for a tensor.
+
+        Raises
+        ------
+        ValueError
+            For another dtype.
+        RuntimeError
+            For another number of dimensions, and another size.
+        """
         weight = self._flat_weights[0].dtype
         if input.dtype != weight:
             raise ValueError(
@@ -174,7 +227,20 @@ class RNNBase(Module):
     def get_expected_hidden_size(
         self, input: Tensor, batch_sizes: Tensor | None
     ) -> tuple[int, int, int]:
-        """The shape of h."""
+        """The shape of the state h.
+
+        Parameters
+        ----------
+        input : Tensor
+            The input.
+        batch_sizes : Tensor or None
+            Those of a PackedSequence, None for a tensor.
+
+        Returns
+        -------
+        tuple of int
+            The layers times directions, the examples, and the size.
+        """
         return self._state_shape(input, batch_sizes, self.proj_size or self.hidden_size)
 
     def _state_shape(
@@ -192,17 +258,62 @@ class RNNBase(Module):
         expected_hidden_size: tuple[int, int, int],
         msg: str = "Expected hidden size {}, got {}",
     ) -> None:
-        """Raise RuntimeError for a state of another shape."""
+        """Raise for a state of another shape.
+
+        Parameters
+        ----------
+        hx : Tensor
+            The state.
+        expected_hidden_size : tuple of int
+            The shape.
+        msg : str, optional
+            The text of the error, with places for both shapes.
+
+        Raises
+        ------
+        RuntimeError
+            For another shape.
+        """
         if tuple(hx.shape) != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Check the input and the state."""
+        """Raise for an input or a state that does not fit.
+
+        Parameters
+        ----------
+        input : Tensor
+            The input.
+        hidden : Tensor
+            The state.
+        batch_sizes : Tensor or None
+            Those of a PackedSequence, None for a tensor.
+
+        Raises
+        ------
+        ValueError
+            For an input of another dtype.
+        RuntimeError
+            For other shapes.
+        """
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """The state with its examples in another order."""
+        """The state with its examples in another order.
+
+        Parameters
+        ----------
+        hx : Tensor
+            The state.
+        permutation : Tensor or None
+            The order, None for the present one.
+
+        Returns
+        -------
+        Tensor
+            The state.
+        """
         return hx if permutation is None else _permuted(hx, permutation)
 
     # -- calling ---------------------------------------------------------------------------------
@@ -228,9 +339,27 @@ class RNNBase(Module):
     def forward(self, input: Any, hx: Any = None) -> Any:
         """The outputs of the last layer for all steps, and the last states of all layers.
 
-        input: (time, batch, input_size), with batch_first (batch, time, input_size), or without
-        batch (time, input_size), or a PackedSequence. hx: the first states, zeros unless given:
-        (layers * directions, batch, hidden_size), for an LSTM a pair of them.
+        Parameters
+        ----------
+        input : Tensor or PackedSequence
+            Of shape (time, batch, input_size), with batch_first (batch, time, input_size), or
+            without batch (time, input_size).
+        hx : Tensor or tuple of Tensor, optional
+            The first states, zeros unless given: (layers * directions, batch, hidden_size), for an
+            LSTM a pair of them.
+
+        Returns
+        -------
+        tuple
+            The outputs, as `input` is, with a last dimension of directions * hidden_size; and the
+            last states, as `hx`.
+
+        Raises
+        ------
+        ValueError
+            For an input of another dtype or other dimensions.
+        RuntimeError
+            For other shapes.
         """
         if isinstance(input, PackedSequence):
             data, sizes, order, back = input
@@ -282,7 +411,29 @@ def _permuted(x: Tensor, permutation: Tensor) -> Any:
 
 
 class RNN(RNNBase):
-    """h = tanh(x @ W_ih.T + b_ih + h @ W_hh.T + b_hh), or relu with nonlinearity="relu"."""
+    """Recurrent units: the new state is a tanh, or relu, of an affine map of input and state.
+
+    It is `h = tanh(x @ W_ih.T + b_ih + h @ W_hh.T + b_hh)`.
+
+    Parameters
+    ----------
+    *args : object
+        Those of `RNNBase` after its first, but for `proj_size`; the fourth is the nonlinearity.
+    **kwargs : object
+        The same by name; `nonlinearity` is "tanh" or "relu".
+
+    Raises
+    ------
+    ValueError
+        For another nonlinearity, for `proj_size`, and what `RNNBase` refuses.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> out, state = torch.nn.RNN(3, 4)(torch.ones(5, 2, 3))
+    >>> out.shape, state.shape
+    (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
@@ -306,8 +457,27 @@ class RNN(RNNBase):
 class GRU(RNNBase):
     """Gated recurrent units; the rows of the weights are those of the gates r, z, n.
 
-    r = sigmoid(W_ir x + b_ir + W_hr h + b_hr), z likewise, n = tanh(W_in x + b_in + r (W_hn h +
-    b_hn)), and the new state is (1 - z) n + z h.
+    The gates are `r = sigmoid(W_ir x + b_ir + W_hr h + b_hr)`, z likewise, and `n = tanh(W_in x +
+    b_in + r (W_hn h + b_hn))`; the new state is `(1 - z) n + z h`.
+
+    Parameters
+    ----------
+    *args : object
+        Those of `RNNBase` after its first, but for `proj_size`.
+    **kwargs : object
+        The same by name.
+
+    Raises
+    ------
+    ValueError
+        For `proj_size`, and what `RNNBase` refuses.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> out, state = torch.nn.GRU(3, 4, bidirectional=True)(torch.ones(5, 2, 3))
+    >>> out.shape, state.shape
+    (torch.Size([5, 2, 8]), torch.Size([2, 2, 4]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -325,6 +495,25 @@ class LSTM(RNNBase):
 
     The cell is f c + i g, the state o tanh(c), where i, f and o are sigmoids and g a tanh of
     affine maps of x and h. With proj_size the state is W_hr (o tanh(c)).
+
+    Parameters
+    ----------
+    *args : object
+        Those of `RNNBase` after its first.
+    **kwargs : object
+        The same by name.
+
+    Raises
+    ------
+    ValueError
+        For what `RNNBase` refuses.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> out, (state, cell) = torch.nn.LSTM(3, 4)(torch.ones(5, 2, 3))
+    >>> out.shape, state.shape, cell.shape
+    (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]), torch.Size([1, 2, 4]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -337,11 +526,41 @@ class LSTM(RNNBase):
     def get_expected_cell_size(
         self, input: Tensor, batch_sizes: Tensor | None
     ) -> tuple[int, int, int]:
-        """The shape of c."""
+        """The shape of the cell c.
+
+        Parameters
+        ----------
+        input : Tensor
+            The input.
+        batch_sizes : Tensor or None
+            Those of a PackedSequence, None for a tensor.
+
+        Returns
+        -------
+        tuple of int
+            The layers times directions, the examples, and the size.
+        """
         return self._state_shape(input, batch_sizes, self.hidden_size)
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Check the input and the pair of states."""
+        """Raise for an input or a pair of states that does not fit.
+
+        Parameters
+        ----------
+        input : Tensor
+            The input.
+        hidden : tuple of Tensor
+            The states.
+        batch_sizes : Tensor or None
+            Those of a PackedSequence, None for a tensor.
+
+        Raises
+        ------
+        ValueError
+            For an input of another dtype.
+        RuntimeError
+            For other shapes.
+        """
         self.check_input(input, batch_sizes)
         for place, shape in enumerate(
             (
@@ -353,7 +572,20 @@ class LSTM(RNNBase):
             self.check_hidden_size(hidden[place], shape, words)
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """Both states with their examples in another order."""
+        """Both states with their examples in another order.
+
+        Parameters
+        ----------
+        hx : tuple of Tensor
+            The states.
+        permutation : Tensor or None
+            The order, None for the present one.
+
+        Returns
+        -------
+        tuple of Tensor
+            The states.
+        """
         if permutation is None:
             return hx
         return _permuted(hx[0], permutation), _permuted(hx[1], permutation)
@@ -379,7 +611,29 @@ class LSTM(RNNBase):
 
 
 class RNNCellBase(Module):
-    """The base of the cells: weight_ih, weight_hh, bias_ih and bias_hh."""
+    """The base of the cells: weight_ih, weight_hh, bias_ih and bias_hh.
+
+    Parameters
+    ----------
+    input_size : int
+        The size of each step of inputs.
+    hidden_size : int
+        The size of the state.
+    bias : bool
+        Whether there are biases.
+    num_chunks : int
+        How many gates there are.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.RNNCellBase(3, 4, True, 1).weight_ih.shape
+    torch.Size([4, 3])
+    """
 
     def __init__(
         self,
@@ -433,7 +687,31 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN: x (batch, input_size), h (batch, hidden_size), or without batch."""
+    """One step of an RNN, of inputs (batch, input_size) or (input_size,).
+
+    The state is (batch, hidden_size) or (hidden_size,), zeros unless given.
+
+    Parameters
+    ----------
+    input_size : int
+        The size of each step of inputs.
+    hidden_size : int
+        The size of the state.
+    bias : bool, default True
+        Whether there are biases.
+    nonlinearity : {"tanh", "relu"}, default "tanh"
+        What the state is.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.RNNCell(3, 4)(torch.ones(2, 3)).shape
+    torch.Size([2, 4])
+    """
 
     def __init__(
         self,
@@ -458,7 +736,29 @@ class RNNCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU: x (batch, input_size), h (batch, hidden_size), or without batch."""
+    """One step of a GRU, of inputs (batch, input_size) or (input_size,).
+
+    The state is (batch, hidden_size) or (hidden_size,), zeros unless given.
+
+    Parameters
+    ----------
+    input_size : int
+        The size of each step of inputs.
+    hidden_size : int
+        The size of the state.
+    bias : bool, default True
+        Whether there are biases.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.GRUCell(3, 4)(torch.ones(2, 3)).shape
+    torch.Size([2, 4])
+    """
 
     def __init__(
         self,
@@ -475,7 +775,30 @@ class GRUCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM: x (batch, input_size), states (h, c), each (batch, hidden_size)."""
+    """One step of an LSTM, of inputs (batch, input_size) or (input_size,).
+
+    The states, a pair, are (batch, hidden_size) or (hidden_size,), zeros unless given.
+
+    Parameters
+    ----------
+    input_size : int
+        The size of each step of inputs.
+    hidden_size : int
+        The size of the state.
+    bias : bool, default True
+        Whether there are biases.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> state, cell = torch.nn.LSTMCell(3, 4)(torch.ones(2, 3))
+    >>> state.shape, cell.shape
+    (torch.Size([2, 4]), torch.Size([2, 4]))
+    """
 
     def __init__(
         self,

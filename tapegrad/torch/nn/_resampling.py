@@ -116,16 +116,46 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Any:
-    """The spatial dimensions of (n, channels, ...) in another size.
+    """The spatial dimensions of a tensor in another size.
 
-    size: of the result, or scale_factor: what the present one is multiplied by; one number, or one
-    a dimension. mode: "nearest", "nearest-exact" or "area"; "linear" of lines, "bilinear",
-    "bicubic" or (with antialias) "lanczos" of images, "trilinear" of volumes. align_corners: the
-    corners stay where they are. recompute_scale_factor: elements lie by the size that results, not
-    by the factor given. antialias: of images made smaller, all elements count.
+    Parameters
+    ----------
+    input : Tensor
+        Lines, images or volumes: (n, channels, ...), with one to three spatial dimensions.
+    size : int or tuple of int, optional
+        The size of the result, one number or one for each spatial dimension.
+    scale_factor : float or tuple of float, optional
+        In place of `size`: what the present one is multiplied by.
+    mode : str, default "nearest"
+        How elements are joined: "nearest", "nearest-exact" or "area"; of lines "linear", of images
+        "bilinear", "bicubic" or (with `antialias`) "lanczos", of volumes "trilinear".
+    align_corners : bool, optional
+        Let the corners stay where they are, in the modes that are no neighbours or means.
+    recompute_scale_factor : bool, optional
+        Place elements by the size that results, not by the factor given.
+    antialias : bool, default False
+        Let all elements of images that are made smaller count.
 
-    ValueError for parameters that contradict each other, NotImplementedError for a mode that the
-    dimensions do not have.
+    Returns
+    -------
+    Tensor
+        Of shape `(n, channels, *size)`.
+
+    Raises
+    ------
+    ValueError
+        For parameters that contradict each other.
+    NotImplementedError
+        For a mode that the dimensions do not have, and for most integers.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), size=4, mode="linear")
+    tensor([[[1.0000, 1.2500, 1.7500, 2.0000]]])
     """
     if mode in _ANY and align_corners is not None:
         raise ValueError(
@@ -222,18 +252,107 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Any:
-    """The older name of `interpolate`, with a warning."""
+    """The older name of `interpolate`, with a warning.
+
+    Parameters
+    ----------
+    input : Tensor
+        Lines, images or volumes: (n, channels, ...), with one to three spatial dimensions.
+    size : int or tuple of int, optional
+        The size of the result, one number or one for each spatial dimension.
+    scale_factor : float or tuple of float, optional
+        In place of `size`: what the present one is multiplied by.
+    mode : str, default "nearest"
+        How elements are joined: "nearest", "nearest-exact" or "area"; of lines "linear", of images
+        "bilinear", "bicubic" or (with `antialias`) "lanczos", of volumes "trilinear".
+    align_corners : bool, optional
+        Let the corners stay where they are, in the modes that are no neighbours or means.
+
+    Returns
+    -------
+    Tensor
+        Of shape `(n, channels, *size)`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.interpolate : The same under its present name.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     F.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
     _warn_of("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Lengths = None, scale_factor: Factors = None) -> Any:
-    """`interpolate` with the nearest element, with a warning."""
+    """As `interpolate` with the nearest element, with a warning.
+
+    Parameters
+    ----------
+    input : Tensor
+        Lines, images or volumes: (n, channels, ...), with one to three spatial dimensions.
+    size : int or tuple of int, optional
+        The size of the result, one number or one for each spatial dimension.
+    scale_factor : float or tuple of float, optional
+        In place of `size`: what the present one is multiplied by.
+
+    Returns
+    -------
+    Tensor
+        Of shape `(n, channels, *size)`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.interpolate : The same under its present name.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     F.upsample_nearest(torch.tensor([[[1.0, 2.0]]]), size=4)
+    tensor([[[1., 1., 2., 2.]]])
+    """
     _warn_of("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Lengths = None, scale_factor: Factors = None) -> Any:
-    """Bilinear `interpolate` with aligned corners, with a warning."""
+    """Bilinear `interpolate` with aligned corners, with a warning.
+
+    Parameters
+    ----------
+    input : Tensor
+        Images, (n, channels, height, width).
+    size : int or tuple of int, optional
+        The size of the result, one number or one for each spatial dimension.
+    scale_factor : float or tuple of float, optional
+        In place of `size`: what the present one is multiplied by.
+
+    Returns
+    -------
+    Tensor
+        Of shape `(n, channels, *size)`.
+
+    See Also
+    --------
+    tapegrad.torch.nn.functional.interpolate : The same under its present name.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     F.upsample_bilinear(torch.tensor([[[[1.0, 2.0]]]]), size=(1, 3))
+    tensor([[[[1.0000, 1.5000, 2.0000]]]])
+    """
     _warn_of("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

@@ -13,9 +13,32 @@ from tapegrad.torch._ops.declare import operation
 
 @operation("PixelShuffleBackward0", method=False)
 def pixel_shuffle(input: Value, upscale_factor: int) -> Value:
-    """Groups of r * r channels become pixels: (..., c r r, h, w) to (..., c, h r, w r).
+    """Groups of r * r channels become pixels.
 
-    RuntimeError for less than three dimensions, or channels that r * r does not divide.
+    Parameters
+    ----------
+    input : Tensor
+        Of shape (..., channels * r * r, height, width).
+    upscale_factor : int
+        The factor r.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., channels, height * r, width * r).
+
+    Raises
+    ------
+    RuntimeError
+        For less than three dimensions, and channels that r * r does not divide.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.pixel_shuffle(torch.arange(4).reshape(4, 1, 1), 2)
+    tensor([[[0, 1],
+             [2, 3]]])
     """
     shape, factor = tuple(input.shape), int(upscale_factor)
     _check_image("pixel_shuffle", shape)
@@ -38,7 +61,32 @@ def pixel_shuffle(input: Value, upscale_factor: int) -> Value:
 
 @operation("PixelUnshuffleBackward0", method=False)
 def pixel_unshuffle(input: Value, downscale_factor: int) -> Value:
-    """The inverse of `pixel_shuffle`: (..., c, h r, w r) to (..., c r r, h, w)."""
+    """Pixels become groups of r * r channels: the inverse of `pixel_shuffle`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Of shape (..., channels, height * r, width * r).
+    downscale_factor : int
+        The factor r.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., channels * r * r, height, width).
+
+    Raises
+    ------
+    RuntimeError
+        For less than three dimensions, and sizes that r does not divide.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.pixel_unshuffle(torch.arange(4).reshape(1, 2, 2), 2).shape
+    torch.Size([4, 1, 1])
+    """
     shape, factor = tuple(input.shape), int(downscale_factor)
     _check_image("pixel_unshuffle", shape)
     if factor <= 0:
@@ -68,13 +116,63 @@ def _check_image(word: str, shape: tuple[int, ...]) -> None:
 
 @operation("ChannelShuffleBackward0", method=False)
 def channel_shuffle(input: Value, groups: int) -> Value:
-    """Channels (dimension 1) in another order: the first of each group, then the second ones."""
+    """Channels in another order: the first of each group, then the second ones.
+
+    Parameters
+    ----------
+    input : Tensor
+        Of shape (n, channels, ...), with at least three dimensions.
+    groups : int
+        Into how many groups the channels are split.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        For less than three dimensions, and groups that do not divide the channels.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+    """
     return _channels_shuffled(input, groups)
 
 
 @operation("ChannelShuffleBackward0", method=False)
 def native_channel_shuffle(input: Value, groups: int) -> Value:
-    """`channel_shuffle`."""
+    """As `channel_shuffle`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Of shape (n, channels, ...), with at least three dimensions.
+    groups : int
+        Into how many groups the channels are split.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        For less than three dimensions, and groups that do not divide the channels.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.native_channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+    """
     return _channels_shuffled(input, groups)
 
 

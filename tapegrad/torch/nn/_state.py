@@ -54,13 +54,32 @@ class State(Tables):
     # -- hooks -----------------------------------------------------------------------------------
 
     def register_state_dict_pre_hook(self, hook: Function) -> Handle:
-        """Call `hook(module, prefix, keep_vars)` before `state_dict` takes what this one holds."""
+        """Call `hook(module, prefix, keep_vars)` before `state_dict` takes what this one holds.
+
+        Parameters
+        ----------
+        hook : callable
+            What is called.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` ends that.
+        """
         return Handle.adding(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Any) -> Handle:
         """Call `hook(module, state_dict, prefix, local_metadata)` after `state_dict`.
 
-        It may change the state in place, and has to return None.
+        Parameters
+        ----------
+        hook : callable
+            What is called; it may change the state in place, and has to return None.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` ends that.
         """
         hook._from_public_api = True
         return Handle.adding(self._state_dict_hooks, hook)
@@ -77,8 +96,16 @@ class State(Tables):
     def register_load_state_dict_pre_hook(self, hook: Function) -> Handle:
         """Call a hook before `load_state_dict` loads what this module holds.
 
-        As `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
-        error_msgs)`; it may change the state in place.
+        Parameters
+        ----------
+        hook : callable
+            It is called as `hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
+            unexpected_keys, error_msgs)`, and may change the state in place.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` ends that.
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
@@ -91,27 +118,65 @@ class State(Tables):
     def register_load_state_dict_post_hook(self, hook: Function) -> Handle:
         """Call `hook(module, incompatible_keys)` after the state was loaded here and below.
 
-        It may change the lists of keys in place, and has to return None.
+        Parameters
+        ----------
+        hook : callable
+            What is called; it may change the lists of keys in place, and has to return None.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` ends that.
         """
         return Handle.adding(self._load_state_dict_post_hooks, hook)
 
     # -- saving ----------------------------------------------------------------------------------
 
     def get_extra_state(self) -> Any:
-        """What goes into the state besides tensors; a subclass may define it."""
+        """What goes into the state besides tensors; a subclass may define it.
+
+        Returns
+        -------
+        object
+            What `set_extra_state` takes.
+        """
         raise RuntimeError(UNREACHABLE.format("get_extra_state()"))
 
     def set_extra_state(self, state: Any) -> None:
-        """Take what `get_extra_state` returned; a subclass may define it."""
+        """Take what `get_extra_state` returned; a subclass may define it.
+
+        Parameters
+        ----------
+        state : object
+            What `get_extra_state` returned.
+        """
         raise RuntimeError(UNREACHABLE.format("set_extra_state()"))
 
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
-        """All parameters and persistent buffers by path, detached unless `keep_vars`.
+        """All parameters and persistent buffers by path, which share memory with the module's own.
 
-        They share memory with the module's own. destination: a mapping to put them in. prefix: how
-        all paths begin.
+        Parameters
+        ----------
+        *args : object
+            The older form of the following, with a warning.
+        destination : mapping, optional
+            Where they are put; a new one unless given.
+        prefix : str, default ""
+            How all paths begin.
+        keep_vars : bool, default False
+            Give the tensors themselves, not detached ones.
+
+        Returns
+        -------
+        mapping
+            Tensors by their paths.
+
+        Raises
+        ------
+        RuntimeError
+            Where a post hook returns something.
         """
         if args:
             warn(
@@ -169,9 +234,26 @@ class State(Tables):
     ) -> Any:
         """Copy values into parameters and buffers of the same paths.
 
-        Returns missing_keys and unexpected_keys. RuntimeError where there are any and `strict`, or
-        where a shape differs; TypeError for what is no mapping. assign: take the tensors
-        themselves.
+        Parameters
+        ----------
+        state_dict : mapping
+            Tensors by their paths.
+        strict : bool, default True
+            Whether all paths have to be the same.
+        assign : bool, default False
+            Take the tensors themselves.
+
+        Returns
+        -------
+        IncompatibleKeys
+            Lists of paths: `missing_keys`, `unexpected_keys`.
+
+        Raises
+        ------
+        RuntimeError
+            Where paths are missing or unexpected and `strict`, and where a shape differs.
+        TypeError
+            For what is no mapping.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")

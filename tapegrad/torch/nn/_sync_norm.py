@@ -16,7 +16,38 @@ _SETTINGS = "num_features", "eps", "momentum", "affine", "track_running_stats"
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm of (n, channels, ...) of any rank; `process_group` is kept and has no effect."""
+    """Channels with mean 0 and variance 1 over the batch, of (n, channels, ...) of any rank.
+
+    There is one process here, whose statistics are those of all.
+
+    Parameters
+    ----------
+    num_features : int
+        The channels of inputs.
+    eps : float, default 1e-05
+        Added to the variance before the root is taken.
+    momentum : float or None, default 0.1
+        How far the running statistics move towards those of a batch; None for the means over all
+        batches.
+    affine : bool, default True
+        Whether there is a weight and a bias, a number for each channel.
+    track_running_stats : bool, default True
+        Keep running statistics, by which inputs are normalized in evaluation.
+    process_group : object, optional
+        Kept, and without effect.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+    bias : bool, default True
+        Whether there is a bias, if `affine`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.SyncBatchNorm(3)(torch.ones(2, 3)).shape
+    torch.Size([2, 3])
+    """
 
     def __init__(
         self,
@@ -44,10 +75,19 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
-        """A module with all batch norms in it replaced, which keep their parameters and state.
+        """Replace all batch norms in a module, with their parameters and states.
 
-        The module itself is changed; it is returned, unless it is a batch norm, whose replacement
-        is.
+        Parameters
+        ----------
+        module : Module
+            The module, which is changed.
+        process_group : object, optional
+            Kept, and without effect.
+
+        Returns
+        -------
+        Module
+            The module, or, if it is a batch norm, its replacement.
         """
         made = module
         if isinstance(module, _BatchNorm):

@@ -124,10 +124,23 @@ class Tables:
             raise KeyError(f'{what} name can\'t be empty string ""')
 
     def register_parameter(self, name: str, param: Any) -> None:
-        """Add a parameter (or None in the place of one) under a name.
+        """Add a parameter under a name.
 
-        TypeError where it is no `Parameter`, ValueError where an operation made it, KeyError where
-        the name is taken, empty or contains a dot.
+        Parameters
+        ----------
+        name : str
+            The name.
+        param : Parameter or None
+            The parameter, or None in the place of one.
+
+        Raises
+        ------
+        TypeError
+            For what is no `Parameter`.
+        ValueError
+            For one that an operation made.
+        KeyError
+            For a name that is taken, empty or contains a dot.
         """
         if "_parameters" not in self.__dict__:
             raise AttributeError(EARLY.format("parameter"))
@@ -148,9 +161,23 @@ class Tables:
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
-        """Add a tensor that is not trained; `state_dict` has it if it is persistent.
+        """Add a tensor that is not trained under a name.
 
-        TypeError where it is no tensor, KeyError where the name is taken, empty or contains a dot.
+        Parameters
+        ----------
+        name : str
+            The name.
+        tensor : Tensor or None
+            The tensor, or None in the place of one.
+        persistent : bool, default True
+            Whether `state_dict` has it.
+
+        Raises
+        ------
+        TypeError
+            For what is no tensor.
+        KeyError
+            For a name that is taken, empty or contains a dot.
         """
         if "_buffers" not in self.__dict__:
             raise AttributeError(EARLY.format("buffer"))
@@ -167,9 +194,21 @@ class Tables:
             self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Any) -> None:
-        """Add a module (or None in the place of one) under a name.
+        """Add a module under a name.
 
-        TypeError where it is no module, KeyError where the name is taken, empty or contains a dot.
+        Parameters
+        ----------
+        name : str
+            The name.
+        module : Module or None
+            The module, or None in the place of one.
+
+        Raises
+        ------
+        TypeError
+            For what is no module.
+        KeyError
+            For a name that is taken, empty or contains a dot.
         """
         if not isinstance(module, Tables) and module is not None:
             raise TypeError(f"{type_name(module)} is not a Module subclass")
@@ -179,7 +218,15 @@ class Tables:
         self._modules[name] = replaced_by_hooks(MODULES, self, name, module)
 
     def register_module(self, name: str, module: Any) -> None:
-        """`add_module`."""
+        """Add a module under a name, as `add_module` does.
+
+        Parameters
+        ----------
+        name : str
+            The name.
+        module : Module or None
+            The module, or None in the place of one.
+        """
         self.add_module(name, module)
 
 

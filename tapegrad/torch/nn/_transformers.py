@@ -79,8 +79,42 @@ class _Block(Module):
 class TransformerEncoderLayer(_Block):
     """Attention of a sequence to itself, and two linear layers, each added to its input.
 
-    The sums are normalized, or with norm_first the inputs. activation: "relu", "gelu" or a
-    function.
+    Parameters
+    ----------
+    d_model : int
+        The size of each step of a sequence.
+    nhead : int
+        The heads of attention.
+    dim_feedforward : int, default 2048
+        The size between the two linear layers.
+    dropout : float, default 0.1
+        The probability of dropout while training.
+    activation : {"relu", "gelu"} or callable, default relu
+        What stands between the two linear layers.
+    layer_norm_eps : float, default 1e-05
+        Added to variances in the norms.
+    batch_first : bool, default False
+        Take and return (batch, time, size) in place of (time, batch, size).
+    norm_first : bool, default False
+        Normalize what is attended and mapped, not the sums.
+    bias : bool, default True
+        Whether linear layers and norms have biases.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    RuntimeError
+        For another word as `activation`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.TransformerEncoderLayer(4, 2, dim_feedforward=8)
+    >>> layer(torch.ones(5, 3, 4)).shape
+    torch.Size([5, 3, 4])
     """
 
     def __init__(
@@ -133,7 +167,45 @@ class TransformerEncoderLayer(_Block):
 
 
 class TransformerDecoderLayer(_Block):
-    """Attention of a sequence to itself and to a memory, and two linear layers."""
+    """Attention of a sequence to itself and to a memory, and two linear layers.
+
+    Parameters
+    ----------
+    d_model : int
+        The size of each step of a sequence.
+    nhead : int
+        The heads of attention.
+    dim_feedforward : int, default 2048
+        The size between the two linear layers.
+    dropout : float, default 0.1
+        The probability of dropout while training.
+    activation : {"relu", "gelu"} or callable, default relu
+        What stands between the two linear layers.
+    layer_norm_eps : float, default 1e-05
+        Added to variances in the norms.
+    batch_first : bool, default False
+        Take and return (batch, time, size) in place of (time, batch, size).
+    norm_first : bool, default False
+        Normalize what is attended and mapped, not the sums.
+    bias : bool, default True
+        Whether linear layers and norms have biases.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    RuntimeError
+        For another word as `activation`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.TransformerDecoderLayer(4, 2, dim_feedforward=8)
+    >>> layer(torch.ones(5, 3, 4), torch.ones(6, 3, 4)).shape
+    torch.Size([5, 3, 4])
+    """
 
     def __init__(
         self,
@@ -219,7 +291,28 @@ def _causal_mask(size: int, given: dtype | None = None) -> Tensor:
 
 
 class TransformerEncoder(Module):
-    """Copies of a layer, one after another, and perhaps a norm."""
+    """Copies of a layer of an encoder, one after another, and perhaps a norm.
+
+    Parameters
+    ----------
+    encoder_layer : Module
+        The layer.
+    num_layers : int
+        How many copies of the layer.
+    norm : Module, optional
+        What the result is normalized by.
+    enable_nested_tensor : bool, default True
+        Without effect: there are no nested tensors.
+    mask_check : bool, default True
+        Without effect.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.TransformerEncoderLayer(4, 2, dim_feedforward=8)
+    >>> torch.nn.TransformerEncoder(layer, 2)(torch.ones(5, 3, 4)).shape
+    torch.Size([5, 3, 4])
+    """
 
     def __init__(
         self,
@@ -259,7 +352,24 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """Copies of a layer, one after another, and perhaps a norm."""
+    """Copies of a layer of a decoder, one after another, and perhaps a norm.
+
+    Parameters
+    ----------
+    decoder_layer : Module
+        The layer.
+    num_layers : int
+        How many copies of the layer.
+    norm : Module, optional
+        What the result is normalized by.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.TransformerDecoderLayer(4, 2, dim_feedforward=8)
+    >>> torch.nn.TransformerDecoder(layer, 2)(torch.ones(5, 3, 4), torch.ones(6, 3, 4)).shape
+    torch.Size([5, 3, 4])
+    """
 
     def __init__(self, decoder_layer: Any, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -299,7 +409,50 @@ class TransformerDecoder(Module):
 class Transformer(Module):
     """An encoder of a source, and a decoder of a target that attends to it.
 
-    custom_encoder, custom_decoder: modules in the place of the usual ones.
+    Parameters
+    ----------
+    d_model : int, default 512
+        The size of each step of a sequence.
+    nhead : int, default 8
+        The heads of attention.
+    num_encoder_layers : int, default 6
+        How many layers the encoder has.
+    num_decoder_layers : int, default 6
+        How many layers the decoder has.
+    dim_feedforward : int, default 2048
+        The size between the two linear layers.
+    dropout : float, default 0.1
+        The probability of dropout while training.
+    activation : {"relu", "gelu"} or callable, default relu
+        What stands between the two linear layers.
+    custom_encoder : Module, optional
+        An encoder in place of the usual one.
+    custom_decoder : Module, optional
+        A decoder in place of the usual one.
+    layer_norm_eps : float, default 1e-05
+        Added to variances in the norms.
+    batch_first : bool, default False
+        Take and return (batch, time, size) in place of (time, batch, size).
+    norm_first : bool, default False
+        Normalize what is attended and mapped, not the sums.
+    bias : bool, default True
+        Whether linear layers and norms have biases.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Raises
+    ------
+    RuntimeError
+        For another word as `activation`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> model = torch.nn.Transformer(4, 2, 1, 1, dim_feedforward=8)
+    >>> model(torch.ones(6, 3, 4), torch.ones(5, 3, 4)).shape
+    torch.Size([5, 3, 4])
     """
 
     def __init__(
@@ -357,7 +510,22 @@ class Transformer(Module):
     def generate_square_subsequent_mask(
         sz: int, device: device | str | None = None, dtype: dtype | None = None
     ) -> Any:
-        """The causal mask (sz, sz): -inf above the diagonal, else 0."""
+        """The causal mask: -inf above the diagonal, else 0.
+
+        Parameters
+        ----------
+        sz : int
+            The number of steps.
+        device : device or str, optional
+            The device, the CPU.
+        dtype : dtype, optional
+            The dtype; the default one unless given.
+
+        Returns
+        -------
+        Tensor
+            Of shape (sz, sz).
+        """
         return _causal_mask(sz, dtype)
 
     def forward(

@@ -37,6 +37,12 @@ class UninitializedTensorMixin:
     """What tensors without a shape have in common: every operation raises ValueError.
 
     They can be converted to another dtype, asked for it, and given a shape by `materialize`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> isinstance(torch.nn.UninitializedBuffer(), torch.nn.parameter.UninitializedTensorMixin)
+    True
     """
 
     __slots__ = ()
@@ -61,7 +67,14 @@ class UninitializedTensorMixin:
     ) -> None:
         """Become a parameter or a tensor of a shape, whose values are anything.
 
-        dtype: the one given before unless it is given here.
+        Parameters
+        ----------
+        shape : tuple of int
+            The shape.
+        device : device, optional
+            The device, the CPU.
+        dtype : dtype, optional
+            The dtype; the one given before unless given here.
         """
         kind = _ARRAY.__get__(self).dtype if dtype is None else as_numpy(dtype)
         _ARRAY.__set__(self, np.empty(tuple(shape), kind))
@@ -83,11 +96,28 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self) -> NoReturn:
-        """RuntimeError."""
+        """The shape, which is not known.
+
+        Raises
+        ------
+        RuntimeError
+            Always.
+        """
         raise RuntimeError(NO_SHAPE)
 
     def size(self, dim: int | None = None) -> Any:
-        """The size of what is held: no elements."""
+        """The size of what is held: no elements.
+
+        Parameters
+        ----------
+        dim : int, optional
+            A dimension; all unless given.
+
+        Returns
+        -------
+        Size or int
+            That of one dimension without elements.
+        """
         return self.data.size(dim)
 
     @property
@@ -96,17 +126,52 @@ class UninitializedTensorMixin:
         return 1
 
     def numel(self) -> NoReturn:
-        """ValueError."""
+        """The number of elements, which is not known.
+
+        Returns
+        -------
+        int
+            It does not return.
+
+        Raises
+        ------
+        ValueError
+            Always.
+        """
         raise ValueError(USED.format(type(self).__name__))
 
     nelement = new_empty = numel
 
     def share_memory_(self) -> NoReturn:
-        """RuntimeError."""
+        """Raise, as there is no memory to share.
+
+        Returns
+        -------
+        Tensor
+            It does not return.
+
+        Raises
+        ------
+        RuntimeError
+            Always.
+        """
         raise RuntimeError(NOT_SHARED)
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
-        """Copy what holds no elements, which changes nothing."""
+        """Copy what holds no elements, which changes nothing.
+
+        Parameters
+        ----------
+        src : Tensor
+            Another tensor without elements.
+        non_blocking : bool, default False
+            Without effect.
+
+        Returns
+        -------
+        Tensor
+            Itself.
+        """
         self.data.copy_(src.data if is_lazy(src) else src)
         return self
 
@@ -125,6 +190,23 @@ class UninitializedTensorMixin:
         return memo[id(self)]
 
 
+_CONVERTED = """\
+As `Tensor.{name}`, of which nothing but the dtype is known.
+
+Parameters
+----------
+*args : object
+    The arguments of `Tensor.{name}`.
+**kwargs : object
+    The same, by their names.
+
+Returns
+-------
+{what}
+"""
+_ONE_OF_ITS_KIND = "UninitializedParameter or UninitializedBuffer\n    One of another dtype."
+
+
 def _converting(name: str) -> Any:
     def convert(self: Any, *args: Any, **kwargs: Any) -> Any:
         found = getattr(self.data, name)(*args, **kwargs)
@@ -135,7 +217,8 @@ def _converting(name: str) -> Any:
         return made
 
     convert.__name__ = name
-    convert.__doc__ = f"`Tensor.{name}`, of which nothing but the dtype is known."
+    what = "bool\n    What the dtype is." if name.startswith("is_") else _ONE_OF_ITS_KIND
+    convert.__doc__ = _CONVERTED.format(name=name, what=what)
     return convert
 
 
@@ -156,13 +239,25 @@ def _made(cls: type, requires_grad: bool, dtype: dtype | None) -> Any:
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape the first call of a lazy module will tell.
 
-    dtype: that of its values. It goes with `to(dtype)` and the like, and no operation takes it.
+    It goes with `to(dtype)` and the like, and no operation takes it.
 
+    Parameters
+    ----------
+    requires_grad : bool, default True
+        Whether it is trained.
+    device : device, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of its values; the default one unless given.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> w = torch.nn.UninitializedParameter(dtype=torch.float64)
     >>> w
     <UninitializedParameter>
-    >>> w.materialize((2, 3)); w.shape
+    >>> w.materialize((2, 3))
+    >>> w.shape
     torch.Size([2, 3])
     """
 
@@ -179,7 +274,27 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """A buffer whose shape the first call of a lazy module will tell; a tensor from then on."""
+    """A buffer whose shape the first call of a lazy module will tell; a tensor from then on.
+
+    Parameters
+    ----------
+    requires_grad : bool, default False
+        Whether it requires grad.
+    device : device, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of its values; the default one unless given.
+    persistent : bool, default True
+        Whether `state_dict` has it.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> b = torch.nn.UninitializedBuffer()
+    >>> b.materialize((2, 3))
+    >>> b.shape
+    torch.Size([2, 3])
+    """
 
     __slots__ = ()
     cls_to_become = Tensor
@@ -201,7 +316,24 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
 
 def is_lazy(param: object) -> bool:
-    """Whether a parameter or buffer has no shape yet."""
+    """Whether a parameter or buffer has no shape yet.
+
+    Parameters
+    ----------
+    param : object
+        A parameter or buffer, or anything else.
+
+    Returns
+    -------
+    bool
+        Whether it is one without a shape.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.parameter.is_lazy(torch.nn.UninitializedParameter())
+    True
+    """
     return isinstance(param, UninitializedTensorMixin)
 
 

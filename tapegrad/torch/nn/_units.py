@@ -42,7 +42,19 @@ class _Inplace(Module):
 
 
 class SELU(_Inplace):
-    """`nn.functional.selu`: elu, scaled so that it keeps mean 0 and variance 1."""
+    """ELU scaled so that it keeps mean 0 and variance 1.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.SELU()(torch.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.selu(input, self.inplace)
@@ -52,7 +64,19 @@ class SELU(_Inplace):
 
 
 class SiLU(_Inplace):
-    """`nn.functional.silu`: x * sigmoid(x)."""
+    """The unit `x * sigmoid(x)`.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.SiLU()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.2689,  1.7616])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.silu(input, inplace=self.inplace)
@@ -62,7 +86,19 @@ class SiLU(_Inplace):
 
 
 class Mish(_Inplace):
-    """`nn.functional.mish`: x * tanh(softplus(x))."""
+    """The unit `x * tanh(softplus(x))`.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Mish()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.3034,  1.9440])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.mish(input, inplace=self.inplace)
@@ -72,21 +108,59 @@ class Mish(_Inplace):
 
 
 class Hardsigmoid(_Inplace):
-    """`nn.functional.hardsigmoid`: x / 6 + 1 / 2, clamped to [0, 1]."""
+    """The unit `x / 6 + 1 / 2`, clamped to 0 and 1.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Hardsigmoid()(torch.tensor([-1.0, 4.0]))
+    tensor([0.3333, 1.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.hardsigmoid(input, self.inplace)
 
 
 class Hardswish(_Inplace):
-    """`nn.functional.hardswish`: x * hardsigmoid(x)."""
+    """The unit `x * hardsigmoid(x)`.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Hardswish()(torch.tensor([-1.0, 4.0]))
+    tensor([-0.3333,  4.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.hardswish(input, self.inplace)
 
 
 class ELU(Module):
-    """`nn.functional.elu`: x, and alpha * (e**x - 1) below 0."""
+    """The unit x, and `alpha * (exp(x) - 1)` below 0.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        Minus the value far below 0.
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.ELU()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -101,7 +175,21 @@ class ELU(Module):
 
 
 class CELU(Module):
-    """`nn.functional.celu`: x, and alpha * (e**(x / alpha) - 1) below 0."""
+    """The unit x, and `alpha * (exp(x / alpha) - 1)` below 0.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        Minus the value far below 0.
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.CELU()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -116,7 +204,21 @@ class CELU(Module):
 
 
 class LeakyReLU(Module):
-    """`nn.functional.leaky_relu`: x, and negative_slope * x below 0."""
+    """The unit x, and `negative_slope * x` below 0.
+
+    Parameters
+    ----------
+    negative_slope : float, default 0.01
+        The slope below 0.
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LeakyReLU()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.0100,  2.0000])
+    """
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
@@ -131,7 +233,23 @@ class LeakyReLU(Module):
 
 
 class RReLU(Module):
-    """`nn.functional.rrelu`: slopes drawn between two numbers while training, else their mean."""
+    """The unit x with a slope below 0 that is drawn while training, else their mean.
+
+    Parameters
+    ----------
+    lower : float, default 1.0 / 8
+        The least slope.
+    upper : float, default 1.0 / 3
+        The largest slope.
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.RReLU(0.25, 0.75).eval()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.5000,  2.0000])
+    """
 
     def __init__(
         self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
@@ -149,9 +267,31 @@ class RReLU(Module):
 
 
 class Hardtanh(Module):
-    """`nn.functional.hardtanh`: x clamped to [min_val, max_val].
+    """The unit x, clamped.
 
-    AssertionError unless max_val is greater than min_val.
+    Parameters
+    ----------
+    min_val : float, default -1.0
+        The least value.
+    max_val : float, default 1.0
+        The largest value.
+    inplace : bool, default False
+        Write into the argument.
+    min_value : float, optional
+        The older name of `min_val`, which warns.
+    max_value : float, optional
+        The older name of `max_val`, which warns.
+
+    Raises
+    ------
+    AssertionError
+        Unless `max_val` is greater than `min_val`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Hardtanh()(torch.tensor([-3.0, 0.5]))
+    tensor([-1.0000,  0.5000])
     """
 
     def __init__(
@@ -185,7 +325,19 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """`nn.functional.relu6`: x clamped to [0, 6]."""
+    """The unit x, clamped to 0 and 6.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.ReLU6()(torch.tensor([-1.0, 8.0]))
+    tensor([0., 6.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -195,7 +347,23 @@ class ReLU6(Hardtanh):
 
 
 class Threshold(Module):
-    """`nn.functional.threshold`: x above a threshold, else a value."""
+    """The unit x above a threshold, else a value.
+
+    Parameters
+    ----------
+    threshold : float
+        The threshold.
+    value : float
+        The value.
+    inplace : bool, default False
+        Write into the argument.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Threshold(1.0, 0.0)(torch.tensor([0.5, 2.0]))
+    tensor([0., 2.])
+    """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -214,7 +382,19 @@ class Threshold(Module):
 
 
 class GELU(Module):
-    """`nn.functional.gelu`: x times the normal distribution function of x, or approximately."""
+    """The unit x times the normal distribution function of x.
+
+    Parameters
+    ----------
+    approximate : {"none", "tanh"}, default "none"
+        Whether that is approximated by a tanh.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.GELU()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.1587,  1.9545])
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -228,7 +408,19 @@ class GELU(Module):
 
 
 class GLU(Module):
-    """`nn.functional.glu`: one half along a dimension times the sigmoid of the other half."""
+    """One half along a dimension times the sigmoid of the other half.
+
+    Parameters
+    ----------
+    dim : int, default -1
+        The dimension, of an even size.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.GLU()(torch.tensor([1.0, 2.0, 0.0, 0.0]))
+    tensor([0.5000, 1.0000])
+    """
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -242,7 +434,19 @@ class GLU(Module):
 
 
 class Hardshrink(Module):
-    """`nn.functional.hardshrink`: x, but 0 where |x| is at most lambd."""
+    """The unit x, but 0 where `|x|` is at most `lambd`.
+
+    Parameters
+    ----------
+    lambd : float, default 0.5
+        The bound.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Hardshrink()(torch.tensor([0.25, 2.0]))
+    tensor([0., 2.])
+    """
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -256,7 +460,19 @@ class Hardshrink(Module):
 
 
 class Softshrink(Module):
-    """`nn.functional.softshrink`: x moved towards 0 by lambd."""
+    """The unit x, moved towards 0 by `lambd`.
+
+    Parameters
+    ----------
+    lambd : float, default 0.5
+        By how much.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Softshrink()(torch.tensor([0.25, 2.0]))
+    tensor([0.0000, 1.5000])
+    """
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -270,7 +486,21 @@ class Softshrink(Module):
 
 
 class Softplus(Module):
-    """`nn.functional.softplus`: log(1 + e**(beta x)) / beta."""
+    """The unit `log(1 + exp(beta * x)) / beta`.
+
+    Parameters
+    ----------
+    beta : float, default 1.0
+        How sharp the bend is.
+    threshold : float, default 20.0
+        Above it `beta * x` is taken as it is.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Softplus()(torch.tensor([-1.0, 2.0]))
+    tensor([0.3133, 2.1269])
+    """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -285,28 +515,82 @@ class Softplus(Module):
 
 
 class LogSigmoid(Module):
-    """`nn.functional.logsigmoid`: log(sigmoid(x))."""
+    """The logarithm of the sigmoid of each element.
+
+    Parameters
+    ----------
+    *args : object
+        None are taken.
+    **kwargs : object
+        None are taken.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.LogSigmoid()(torch.tensor([-1.0, 2.0]))
+    tensor([-1.3133, -0.1269])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.logsigmoid(input)
 
 
 class Softsign(Module):
-    """`nn.functional.softsign`: x / (1 + |x|)."""
+    """The unit `x / (1 + |x|)`.
+
+    Parameters
+    ----------
+    *args : object
+        None are taken.
+    **kwargs : object
+        None are taken.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Softsign()(torch.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.softsign(input)
 
 
 class Tanhshrink(Module):
-    """`nn.functional.tanhshrink`: x - tanh(x)."""
+    """The unit `x - tanh(x)`.
+
+    Parameters
+    ----------
+    *args : object
+        None are taken.
+    **kwargs : object
+        None are taken.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Tanhshrink()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.2384,  1.0360])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.tanhshrink(input)
 
 
 class Softmin(Module):
-    """`nn.functional.softmin`: the softmax of -x along a dimension."""
+    """The softmax of -x along a dimension.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The dimension along which the results sum to 1; leaving it out warns at the call.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Softmin(dim=0)(torch.tensor([0.0, 0.0]))
+    tensor([0.5000, 0.5000])
+    """
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -322,7 +606,20 @@ class Softmin(Module):
 class Softmax2d(Module):
     """The softmax over the channels of images (n, channels, height, width), or of one of them.
 
-    ValueError for tensors of other dimensions.
+    A call raises ValueError for tensors of other dimensions.
+
+    Parameters
+    ----------
+    *args : object
+        None are taken.
+    **kwargs : object
+        None are taken.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Softmax2d()(torch.zeros(2, 1, 1)).flatten()
+    tensor([0.5000, 0.5000])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -334,9 +631,24 @@ class Softmax2d(Module):
 
 
 class PReLU(Module):
-    """`nn.functional.prelu`: x, and weight * x below 0; the weight is a parameter.
+    """The unit x, and `weight * x` below 0, where the weight is a parameter.
 
-    weight: (num_parameters), one for all or one a channel; it starts as `init`.
+    Parameters
+    ----------
+    num_parameters : int, default 1
+        The size of the weight: one for all, or one for each channel.
+    init : float, default 0.25
+        Where the weight starts.
+    device : device or str, optional
+        The device, the CPU.
+    dtype : dtype, optional
+        The dtype of the parameters; the default one unless given.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.PReLU()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.2500,  2.0000], grad_fn=<PreluKernelBackward0>)
     """
 
     def __init__(

@@ -37,14 +37,64 @@ def _normalize(input: Value, p: float, dim: int, eps: float) -> Value:
 def normalize(
     input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Any:
-    """The tensor divided by its p-norm along a dimension, or by eps if that is larger."""
+    """The tensor divided by its norms along a dimension, or by `eps` if that is larger.
+
+    Parameters
+    ----------
+    input : Tensor
+        Vectors along `dim`.
+    p : float, default 2.0
+        The power of the norm.
+    dim : int, default 1
+        The dimension along which vectors lie.
+    eps : float, default 1e-12
+        The least norm that vectors are divided by.
+    out : Tensor, optional
+        Where the result is written to.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.normalize(torch.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
     made = _normalize(input, p, dim, eps)
     return made if out is None else out.copy_(made)
 
 
 @operation("SumBackward1", method=False)
 def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> Value:
-    """The cosines of the angles between vectors along a dimension."""
+    """The cosines of the angles between vectors along a dimension.
+
+    Parameters
+    ----------
+    x1 : Tensor
+        Vectors along `dim`.
+    x2 : Tensor
+        Others; the shapes broadcast.
+    dim : int, default 1
+        The dimension along which vectors lie.
+    eps : float, default 1e-08
+        The least norm that vectors are divided by.
+
+    Returns
+    -------
+    Tensor
+        The cosines, in the shape to which the two broadcast, without `dim`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+    """
     x, y = promoted(x1, x2)
     dim = wrapped(dim, max(len(x.shape), len(y.shape)))
     products = (x / _bounded_norm(x, 2, dim, eps)) * (y / _bounded_norm(y, 2, dim, eps))
@@ -59,7 +109,33 @@ def _norm(input: Value, p: float, keepdim: bool) -> Value:
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Any:
-    """The p-norms of `x1 - x2 + eps` along the last dimension."""
+    """The p-norms of `x1 - x2 + eps` along the last dimension.
+
+    Parameters
+    ----------
+    x1 : Tensor
+        Vectors along the last dimension.
+    x2 : Tensor
+        Others; the shapes broadcast.
+    p : float, default 2.0
+        The power of the norm.
+    eps : float, default 1e-06
+        Added to each difference, so that the norm has a derivative.
+    keepdim : bool, default False
+        Let the last dimension stay, with the size 1.
+
+    Returns
+    -------
+    Tensor
+        The distances, in the shape to which the two broadcast, without the last dimension.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
     return _norm(x1 - x2 + eps, p, keepdim)
 
 
@@ -68,9 +144,31 @@ register("pairwise_distance", method=False)(pairwise_distance)
 
 @operation("PdistBackward0", method=False)
 def pdist(input: Value, p: float = 2.0) -> Value:
-    """The p-norms of the differences of all pairs of rows: (n, d) to (n * (n - 1) / 2).
+    """The norms of the differences of all pairs of rows.
 
-    RuntimeError for other than two dimensions, integers, and p below 0.
+    Parameters
+    ----------
+    input : Tensor
+        Floating-point rows, (n, d).
+    p : float, default 2.0
+        The power of the norm, at least 0.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n * (n - 1) / 2,): first the pairs of the first row.
+
+    Raises
+    ------
+    RuntimeError
+        For other than two dimensions, for integers, and for a `p` below 0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    tensor([5.0000, 1.0000, 4.2426])
     """
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
@@ -112,7 +210,36 @@ def _trilinear(input1: Value, input2: Value, weight: Value) -> Value:
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
-    """`input1 @ weight[k] @ input2` for every k, plus bias."""
+    """Products `input1 @ weight[k] @ input2` for every k, plus `bias`.
+
+    Parameters
+    ----------
+    input1 : Tensor
+        Of shape (..., first).
+    input2 : Tensor
+        Of shape (..., second), with the other dimensions of `input1`.
+    weight : Tensor
+        Of shape (k, first, second).
+    bias : Tensor, optional
+        Of shape (k,).
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., k).
+
+    Raises
+    ------
+    RuntimeError
+        For shapes that do not fit, and for different dtypes.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import tapegrad.torch.nn.functional as F
+    >>> F.bilinear(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), torch.ones(1, 2, 2))
+    tensor([21.])
+    """
     made = _trilinear(input1, input2, weight)
     if bias is not None and bias.shape[0] != weight.shape[0]:
         raise RuntimeError(

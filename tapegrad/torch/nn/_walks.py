@@ -23,7 +23,20 @@ class Walks(Tables):
     def get_submodule(self, target: str) -> Any:
         """The module at a path such as "layers.0"; itself for an empty path.
 
-        AttributeError where there is nothing, or something else.
+        Parameters
+        ----------
+        target : str
+            The path.
+
+        Returns
+        -------
+        Module
+            The module.
+
+        Raises
+        ------
+        AttributeError
+            Where there is nothing, or something else.
         """
         found: Any = self
         for name in target.split(".") if target else ():
@@ -35,8 +48,21 @@ class Walks(Tables):
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
         """Put a module at a path such as "layers.0", in place of the one that is there.
 
-        strict: AttributeError where there is none. ValueError for an empty path, and for what is
-        no module.
+        Parameters
+        ----------
+        target : str
+            The path.
+        module : Module
+            The module.
+        strict : bool, default False
+            Raise where there is none.
+
+        Raises
+        ------
+        AttributeError
+            Where there is none and `strict`, and where there is something else.
+        ValueError
+            For an empty path, and for what is no module.
         """
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
@@ -53,7 +79,23 @@ class Walks(Tables):
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a path such as "layers.0.weight"; AttributeError where none is."""
+        """The parameter at a path such as "layers.0.weight".
+
+        Parameters
+        ----------
+        target : str
+            The path.
+
+        Returns
+        -------
+        Parameter
+            The parameter.
+
+        Raises
+        ------
+        AttributeError
+            Where there is none.
+        """
         path, _, name = target.rpartition(".")
         found = _named(self.get_submodule(path), name)
         if not isinstance(found, Parameter):
@@ -61,7 +103,23 @@ class Walks(Tables):
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at a path; AttributeError where none is."""
+        """The buffer at a path.
+
+        Parameters
+        ----------
+        target : str
+            The path.
+
+        Returns
+        -------
+        Tensor
+            The buffer.
+
+        Raises
+        ------
+        AttributeError
+            Where there is none.
+        """
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         found: Tensor = _named(module, name)
@@ -74,7 +132,22 @@ class Walks(Tables):
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Named:
-        """This module and all below it, with their paths; each once if `remove_duplicate`."""
+        """This module and all below it, with their paths.
+
+        Parameters
+        ----------
+        memo : set, optional
+            The modules that are left out.
+        prefix : str, default ""
+            How all paths begin.
+        remove_duplicate : bool, default True
+            Each once, where it has several paths.
+
+        Yields
+        ------
+        tuple
+            A path and a module.
+        """
         seen: set[Any] = set() if memo is None else memo
         if self in seen:
             return
@@ -87,12 +160,29 @@ class Walks(Tables):
                 yield from module.named_modules(seen, path, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
-        """This module and all below it."""
+        """This module and all below it.
+
+        Parameters
+        ----------
+        remove_duplicate : bool, default True
+            Each once, where it has several paths.
+
+        Yields
+        ------
+        Module
+            One after another.
+        """
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_children(self) -> Named:
-        """The modules right below this one, with their names."""
+        """The modules right below this one, with their names.
+
+        Yields
+        ------
+        tuple
+            A name and a module.
+        """
         seen: set[Any] = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -100,7 +190,13 @@ class Walks(Tables):
                 yield name, module
 
     def children(self) -> Iterator[Any]:
-        """The modules right below this one."""
+        """The modules right below this one.
+
+        Yields
+        ------
+        Module
+            One after another.
+        """
         for _, module in self.named_children():
             yield module
 
@@ -122,24 +218,76 @@ class Walks(Tables):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """The parameters of this module and those below it, with their paths."""
+        """The parameters of this module and those below it, with their paths.
+
+        Parameters
+        ----------
+        prefix : str, default ""
+            How all paths begin.
+        recurse : bool, default True
+            Also those of the modules below.
+        remove_duplicate : bool, default True
+            Each once, where it has several paths.
+
+        Yields
+        ------
+        tuple
+            A path and a parameter.
+        """
         members = _members_of("_parameters")
         yield from self._named_members(members, prefix, recurse, once=remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters of this module and those below it."""
+        """The parameters of this module and those below it.
+
+        Parameters
+        ----------
+        recurse : bool, default True
+            Also those of the modules below.
+
+        Yields
+        ------
+        Parameter
+            One after another.
+        """
         for _, value in self.named_parameters(recurse=recurse):
             yield value
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """The buffers of this module and those below it, with their paths."""
+        """The buffers of this module and those below it, with their paths.
+
+        Parameters
+        ----------
+        prefix : str, default ""
+            How all paths begin.
+        recurse : bool, default True
+            Also those of the modules below.
+        remove_duplicate : bool, default True
+            Each once, where it has several paths.
+
+        Yields
+        ------
+        tuple
+            A path and a buffer.
+        """
         members = _members_of("_buffers")
         yield from self._named_members(members, prefix, recurse, once=remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers of this module and those below it."""
+        """The buffers of this module and those below it.
+
+        Parameters
+        ----------
+        recurse : bool, default True
+            Also those of the modules below.
+
+        Yields
+        ------
+        Tensor
+            One after another.
+        """
         for _, value in self.named_buffers(recurse=recurse):
             yield value
 

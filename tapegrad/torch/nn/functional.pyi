@@ -41,7 +41,7 @@ def adaptive_max_pool1d(
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: _Sizes, return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool1d` with indices."""
+    """Maxima over `output_size` windows of signals, and where they are."""
 @overload
 def adaptive_max_pool2d(
     input: Tensor, output_size: Any, return_indices: Literal[False] = False
@@ -54,7 +54,7 @@ def adaptive_max_pool2d(
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: _Sizes, return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool2d` with indices."""
+    """Maxima over windows of images, such that there are `output_size`, and where they are."""
 @overload
 def adaptive_max_pool3d(
     input: Tensor, output_size: Any, return_indices: Literal[False] = False
@@ -67,15 +67,15 @@ def adaptive_max_pool3d(
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: _Sizes, return_indices: _bool = True
 ) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool3d` with indices."""
+    """Maxima over windows of volumes, such that there are `output_size`, and where they are."""
 def affine_grid(
     theta: Tensor, size: Sequence[_int], align_corners: _bool | None = None
 ) -> Tensor:
-    """A grid of the places that an affine map takes from: (n, height, width, 2), or of volumes."""
+    """A grid of the places that an affine map takes from, for `grid_sample`."""
 def alpha_dropout(
     input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False
 ) -> Tensor:
-    """Dropout that keeps mean 0 and variance 1, as selu does (Klambauer et al., 2017)."""
+    """Dropout that keeps mean 0 and variance 1, for networks with selu."""
 def avg_pool1d(
     input: Tensor,
     kernel_size: _Sizes,
@@ -84,7 +84,7 @@ def avg_pool1d(
     ceil_mode: _bool = False,
     count_include_pad: _bool = True,
 ) -> Tensor:
-    """Means over windows of signals (n, channels, length), or (channels, length)."""
+    """Means over windows of signals."""
 def avg_pool2d(
     input: Tensor,
     kernel_size: _Sizes,
@@ -94,7 +94,7 @@ def avg_pool2d(
     count_include_pad: _bool = True,
     divisor_override: _int | None = None,
 ) -> Tensor:
-    """Means over windows of images (n, channels, height, width), or (channels, height, width)."""
+    """Means over windows of images."""
 def avg_pool3d(
     input: Tensor,
     kernel_size: _Sizes,
@@ -104,7 +104,7 @@ def avg_pool3d(
     count_include_pad: _bool = True,
     divisor_override: _int | None = None,
 ) -> Tensor:
-    """Means over windows of volumes (n, channels, depth, height, width): as `avg_pool2d`."""
+    """Means over windows of volumes."""
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -119,7 +119,7 @@ def batch_norm(
 def bilinear(
     input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:
-    """`input1 @ weight[k] @ input2` for every k, plus bias."""
+    """Products `input1 @ weight[k] @ input2` for every k, plus `bias`."""
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -128,7 +128,7 @@ def binary_cross_entropy(
     reduce: _bool | None = None,
     reduction: _str = 'mean',
 ) -> Tensor:
-    """The binary cross entropy of the probabilities `input` and `target`."""
+    """The binary cross entropy of probabilities with `target`."""
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -138,13 +138,13 @@ def binary_cross_entropy_with_logits(
     reduction: _str = 'mean',
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """`binary_cross_entropy` of `sigmoid(input)`, computed without the rounding of sigmoid."""
+    """As `binary_cross_entropy` of `sigmoid(input)`, without the rounding of sigmoid."""
 def celu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
     """`x`, and `alpha * (e**(x / alpha) - 1)` below 0."""
 def celu_(input: Tensor, alpha: _float = 1.0) -> Tensor:
     """`celu`, written into this tensor's own memory."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -> Tensor:
-    """Channels (dimension 1) in another order: the first of each group, then the second ones."""
+    """Channels in another order: the first of each group, then the second ones."""
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -154,7 +154,7 @@ def conv1d(
     dilation: _Sizes = 1,
     groups: _int = 1,
 ) -> Tensor:
-    """Convolution of signals: `conv2d` with one spatial dimension."""
+    """Convolution of signals (cross-correlation): weighted sums over windows."""
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -164,7 +164,7 @@ def conv2d(
     dilation: _Sizes = 1,
     groups: _int = 1,
 ) -> Tensor:
-    """Convolution of images (cross-correlation): sums over windows, weighted."""
+    """Convolution of images (cross-correlation): weighted sums over windows."""
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -174,7 +174,7 @@ def conv3d(
     dilation: _Sizes = 1,
     groups: _int = 1,
 ) -> Tensor:
-    """Convolution of volumes: `conv2d` with three spatial dimensions."""
+    """Convolution of volumes (cross-correlation): weighted sums over windows."""
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -185,7 +185,7 @@ def conv_transpose1d(
     groups: _int = 1,
     dilation: _Sizes = 1,
 ) -> Tensor:
-    """Transposed convolution of signals: `conv_transpose2d` with one spatial dimension."""
+    """Transposed convolution of signals: the derivative of `conv1d` by its input."""
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -207,7 +207,7 @@ def conv_transpose3d(
     groups: _int = 1,
     dilation: _Sizes = 1,
 ) -> Tensor:
-    """Transposed convolution of volumes: `conv_transpose2d` with three spatial dimensions."""
+    """Transposed convolution of volumes: the derivative of `conv3d` by its input."""
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -217,7 +217,7 @@ def cosine_embedding_loss(
     reduce: _bool | None = None,
     reduction: _str = 'mean',
 ) -> Tensor:
-    """1 - cos of two vectors where target is 1, max(0, cos - margin) where it is -1."""
+    """Losses 1 - cos of two vectors where target is 1, and max(0, cos - margin) where it is -1."""
 def cosine_similarity(
     x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08, *, out: Tensor | None = None
 ) -> Tensor:
@@ -242,23 +242,23 @@ def ctc_loss(
     reduction: _str = 'mean',
     zero_infinity: _bool = False,
 ) -> Tensor:
-    """The connectionist temporal classification loss (Graves et al., 2006)."""
+    """The connectionist temporal classification loss, of labels without times."""
 def dropout(
     input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False
 ) -> Tensor:
-    """Each element 0 with probability p, else divided by 1 - p; the input if not training."""
+    """Each element 0 with probability p, else divided by 1 - p."""
 def dropout1d(
     input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False
 ) -> Tensor:
-    """Each channel of (n, channels, length) or (channels, length) 0 with probability p."""
+    """Each channel of signals 0 with probability p, else divided by 1 - p."""
 def dropout2d(
     input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False
 ) -> Tensor:
-    """Each channel of (n, channels, height, width) 0 with probability p."""
+    """Each channel of images 0 with probability p, else divided by 1 - p."""
 def dropout3d(
     input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False
 ) -> Tensor:
-    """Each channel of (n, channels, depth, height, width) or of one example 0 with probability p."""
+    """Each channel of volumes 0 with probability p, else divided by 1 - p."""
 def elu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
     """`x`, and `alpha * (e**x - 1)` below 0."""
 def elu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -272,7 +272,7 @@ def embedding(
     scale_grad_by_freq: _bool = False,
     sparse: _bool = False,
 ) -> Tensor:
-    """The rows of weight (rows, size) at the places that input, int64 or int32, names."""
+    """Rows of a matrix, looked up by whole numbers."""
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
@@ -286,11 +286,11 @@ def embedding_bag(
     include_last_offset: _bool = False,
     padding_idx: _int | None = None,
 ) -> Tensor:
-    """Sums, means or maxima of bags of rows of weight (rows, size): (bags, size)."""
+    """Means, sums or maxima of bags of rows of a matrix."""
 def feature_alpha_dropout(
     input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False
 ) -> Tensor:
-    """`alpha_dropout` of whole channels, dimension 1."""
+    """As `alpha_dropout`, of whole channels."""
 def fold(
     input: Tensor,
     output_size: _Sizes,
@@ -301,9 +301,9 @@ def fold(
 ) -> Tensor:
     """Images of the sums of windows given as columns: the transpose of `unfold`."""
 def fractional_max_pool2d(*args: Any, **kwargs: Any) -> NoReturn:
-    """Not implemented: NotImplementedError."""
+    """Maxima over windows drawn at random, which are not implemented."""
 def fractional_max_pool3d(*args: Any, **kwargs: Any) -> NoReturn:
-    """Not implemented: NotImplementedError."""
+    """Maxima over windows drawn at random, which are not implemented."""
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -312,7 +312,7 @@ def gaussian_nll_loss(
     eps: _float = 1e-06,
     reduction: _str = 'mean',
 ) -> Tensor:
-    """The negative logarithm of the normal density of target: mean input, variance var."""
+    """The negative logarithm of the normal density of target, up to a constant."""
 def gelu(input: Tensor, approximate: _str = 'none', *, out: Tensor | None = None) -> Tensor:
     """`x` times the normal distribution function of x; "tanh": approximately."""
 def glu(input: Tensor, dim: _int = -1, *, out: Tensor | None = None) -> Tensor:
@@ -357,7 +357,7 @@ def hinge_embedding_loss(
     reduce: _bool | None = None,
     reduction: _str = 'mean',
 ) -> Tensor:
-    """input where target is 1, max(0, margin - input) where it is -1."""
+    """Losses `input` where target is 1, and max(0, margin - input) where it is -1."""
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -365,7 +365,7 @@ def huber_loss(
     delta: _float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Squares where the two differ by at most delta, else delta times absolute values."""
+    """Squares where input and target differ by at most `delta`, else absolute values."""
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -386,7 +386,7 @@ def interpolate(
     recompute_scale_factor: _bool | None = None,
     antialias: _bool = False,
 ) -> Tensor:
-    """The spatial dimensions of (n, channels, ...) in another size."""
+    """The spatial dimensions of a tensor in another size."""
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -404,7 +404,7 @@ def l1_loss(
     reduction: _str = 'mean',
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The mean of the absolute values of `input - target`."""
+    """Absolute values of `input - target`, and their mean or sum."""
 def layer_norm(
     input: Tensor,
     normalized_shape: _Sizes,
@@ -424,11 +424,11 @@ def linear(input: Tensor, weight: _Operand, bias: Tensor | None = None) -> Tenso
 def local_response_norm(
     input: Tensor, size: _int, alpha: _float = 0.0001, beta: _float = 0.75, k: _float = 1.0
 ) -> Tensor:
-    """Each element divided by `(k + alpha * mean of squares) ** beta` over neighbouring channels."""
+    """Each element divided by (k + alpha * mean of squares)**beta over neighbouring channels."""
 def log_softmax(
     input: Tensor, dim: _int | None = None, _stacklevel: _int = 3, dtype: _dtype | None = None
 ) -> Tensor:
-    """log_softmax along a dimension."""
+    """The log_softmax along a dimension."""
 def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`log(sigmoid(x))`, without overflow."""
 def lp_pool1d(
@@ -438,7 +438,7 @@ def lp_pool1d(
     stride: _Sizes | None = None,
     ceil_mode: _bool = False,
 ) -> Tensor:
-    """Norms of windows of signals: as `lp_pool2d`."""
+    """Norms of windows of signals: the sums of x**p to the power 1 / p."""
 def lp_pool2d(
     input: Tensor,
     norm_type: _float,
@@ -446,7 +446,7 @@ def lp_pool2d(
     stride: _Sizes | None = None,
     ceil_mode: _bool = False,
 ) -> Tensor:
-    """Norms of windows of images: the sum of x**p to the power 1 / p."""
+    """Norms of windows of images: the sums of x**p to the power 1 / p."""
 def lp_pool3d(
     input: Tensor,
     norm_type: _float,
@@ -454,7 +454,7 @@ def lp_pool3d(
     stride: _Sizes | None = None,
     ceil_mode: _bool = False,
 ) -> Tensor:
-    """Norms of windows of volumes: as `lp_pool2d`."""
+    """Norms of windows of volumes: the sums of x**p to the power 1 / p."""
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -464,7 +464,7 @@ def margin_ranking_loss(
     reduce: _bool | None = None,
     reduction: _str = 'mean',
 ) -> Tensor:
-    """max(0, margin - target * (input1 - input2)): which of two ranks higher, by 1 or -1."""
+    """Losses max(0, margin - target * (input1 - input2)), of which of two ranks higher."""
 @overload
 def max_pool1d(
     input: Tensor,
@@ -486,7 +486,7 @@ def max_pool1d(
     *,
     return_indices: Literal[True],
 ) -> tuple[Tensor, Tensor]:
-    """Maxima over windows of signals (n, channels, length): as `max_pool2d`."""
+    """Maxima over windows of signals."""
 def max_pool1d_with_indices(
     input: Tensor,
     kernel_size: _Sizes,
@@ -496,7 +496,7 @@ def max_pool1d_with_indices(
     ceil_mode: _bool = False,
     return_indices: _bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """`max_pool1d` with indices."""
+    """Maxima over windows of signals, and where they are."""
 @overload
 def max_pool2d(
     input: Tensor,
@@ -518,7 +518,7 @@ def max_pool2d(
     *,
     return_indices: Literal[True],
 ) -> tuple[Tensor, Tensor]:
-    """Maxima over windows of images (n, channels, height, width), or (channels, height, width)."""
+    """Maxima over windows of images."""
 def max_pool2d_with_indices(
     input: Tensor,
     kernel_size: _Sizes,
@@ -528,7 +528,7 @@ def max_pool2d_with_indices(
     ceil_mode: _bool = False,
     return_indices: _bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """`max_pool2d` with indices."""
+    """Maxima over windows of images, and where they are."""
 @overload
 def max_pool3d(
     input: Tensor,
@@ -550,7 +550,7 @@ def max_pool3d(
     *,
     return_indices: Literal[True],
 ) -> tuple[Tensor, Tensor]:
-    """Maxima over windows of volumes (n, channels, depth, height, width): as `max_pool2d`."""
+    """Maxima over windows of volumes."""
 def max_pool3d_with_indices(
     input: Tensor,
     kernel_size: _Sizes,
@@ -560,7 +560,7 @@ def max_pool3d_with_indices(
     ceil_mode: _bool = False,
     return_indices: _bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """`max_pool3d` with indices."""
+    """Maxima over windows of volumes, and where they are."""
 def max_unpool1d(
     input: Tensor,
     indices: Tensor,
@@ -569,7 +569,7 @@ def max_unpool1d(
     padding: _Sizes | _str = 0,
     output_size: Sequence[_int] | None = None,
 ) -> Tensor:
-    """Zeros but for the maxima that `max_pool1d` found: as `max_unpool2d`."""
+    """Zeros but for the maxima that `max_pool1d` found, which stand where they were."""
 def max_unpool2d(
     input: Tensor,
     indices: Tensor,
@@ -587,7 +587,7 @@ def max_unpool3d(
     padding: _Sizes | _str = 0,
     output_size: Sequence[_int] | None = None,
 ) -> Tensor:
-    """Zeros but for the maxima that `max_pool3d` found: as `max_unpool2d`."""
+    """Zeros but for the maxima that `max_pool3d` found, which stand where they were."""
 def mish(input: Tensor, inplace: _bool = False) -> Tensor:
     """`x * tanh(softplus(x))`."""
 def mse_loss(
@@ -598,7 +598,7 @@ def mse_loss(
     reduction: _str = 'mean',
     weight: _Operand | None = None,
 ) -> Tensor:
-    """The mean of the squares of `input - target`; reduction: "mean", "sum" or "none"."""
+    """Squares of `input - target`, and their mean or sum."""
 def multi_head_attention_forward(
     query: Any,
     key: Any,
@@ -626,7 +626,7 @@ def multi_head_attention_forward(
     average_attn_weights: _bool = True,
     is_causal: _bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention with several heads: (l, batch, size), and the weights (batch, l, s) or None."""
+    """Attention with several heads, from the weights that project to them."""
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -654,11 +654,11 @@ def multilabel_soft_margin_loss(
     reduce: _bool | None = None,
     reduction: _str = 'mean',
 ) -> Tensor:
-    """The mean over classes of the binary cross entropies of logits (n, classes) with targets."""
+    """Means over classes of the binary cross entropies of logits with targets."""
 def native_channel_shuffle(
     input: Tensor, groups: _int, *, out: Tensor | None = None
 ) -> Tensor:
-    """`channel_shuffle`."""
+    """As `channel_shuffle`."""
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -668,7 +668,7 @@ def nll_loss(
     reduce: _bool | None = None,
     reduction: _str = 'mean',
 ) -> Tensor:
-    """The mean of `-input` at the classes of `target`: input holds logarithms of probabilities."""
+    """The negative logarithms of the probabilities of given classes."""
 def normalize(
     input: Tensor,
     p: _float = 2.0,
@@ -676,27 +676,27 @@ def normalize(
     eps: _float = 1e-12,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The tensor divided by its p-norm along a dimension, or by eps if that is larger."""
+    """The tensor divided by its norms along a dimension, or by `eps` if that is larger."""
 def one_hot(tensor: Tensor, num_classes: _int = -1, *, out: Tensor | None = None) -> Tensor:
-    """Rows that are 1 at the given classes, else 0: int64 of shape (..., num_classes)."""
+    """Rows that are 1 at the given classes, else 0."""
 def pad(
     input: Tensor, pad: Sequence[_int], mode: _str = 'constant', value: _float | None = None
 ) -> Tensor:
-    """The tensor padded before and after; the widths begin with the last dimension."""
+    """The tensor with elements before and after those of its dimensions."""
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False
 ) -> Tensor:
     """The p-norms of `x1 - x2 + eps` along the last dimension."""
 def pdist(input: Tensor, p: _float = 2.0, *, out: Tensor | None = None) -> Tensor:
-    """The p-norms of the differences of all pairs of rows: (n, d) to (n * (n - 1) / 2)."""
+    """The norms of the differences of all pairs of rows."""
 def pixel_shuffle(
     input: Tensor, upscale_factor: _int, *, out: Tensor | None = None
 ) -> Tensor:
-    """Groups of r * r channels become pixels: (..., c r r, h, w) to (..., c, h r, w r)."""
+    """Groups of r * r channels become pixels."""
 def pixel_unshuffle(
     input: Tensor, downscale_factor: _int, *, out: Tensor | None = None
 ) -> Tensor:
-    """The inverse of `pixel_shuffle`: (..., c, h r, w r) to (..., c r r, h, w)."""
+    """Pixels become groups of r * r channels: the inverse of `pixel_shuffle`."""
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -711,7 +711,7 @@ def poisson_nll_loss(
 def prelu(input: Tensor, weight: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`x`, and `weight * x` below 0: one weight, or one a channel (dimension 1)."""
 def relu(input: Tensor, *args: Any, inplace: _bool = False, **kwargs: Any) -> Tensor:
-    """`torch.relu`; with inplace, written into its argument."""
+    """The values of `torch.relu`, of each element."""
 def relu6(input: Tensor, inplace: _bool = False) -> Tensor:
     """`x` clamped to [0, 6]."""
 def relu_(input: Tensor) -> Tensor:
@@ -743,13 +743,13 @@ def scaled_dot_product_attention(
     scale: _float | None = None,
     enable_gqa: _bool = False,
 ) -> Tensor:
-    """softmax(scale * query @ key.T + mask) @ value."""
+    """Attention: means of values, weighted by a softmax of products of queries and keys."""
 def selu(input: Tensor, inplace: _bool = False) -> Tensor:
     """`elu`, scaled so that it keeps mean 0 and variance 1."""
 def selu_(input: Tensor) -> Tensor:
     """`selu`, written into this tensor's own memory."""
 def sigmoid(input: Tensor, *args: Any, inplace: _bool = False, **kwargs: Any) -> Tensor:
-    """`torch.sigmoid`; with inplace, written into its argument."""
+    """The values of `torch.sigmoid`, of each element."""
 def silu(input: Tensor, inplace: _bool = False) -> Tensor:
     """`x * sigmoid(x)`."""
 def smooth_l1_loss(
@@ -760,7 +760,7 @@ def smooth_l1_loss(
     reduction: _str = 'mean',
     beta: _float = 1.0,
 ) -> Tensor:
-    """Squares where the two differ by less than beta, else absolute values."""
+    """Squares where input and target differ by less than `beta`, else absolute values."""
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -768,15 +768,15 @@ def soft_margin_loss(
     reduce: _bool | None = None,
     reduction: _str = 'mean',
 ) -> Tensor:
-    """log(1 + exp(-target * input)), with targets of 1 and -1."""
+    """Losses log(1 + exp(-target * input)), with targets of 1 and -1."""
 def softmax(
     input: Tensor, dim: _int | None = None, _stacklevel: _int = 3, dtype: _dtype | None = None
 ) -> Tensor:
-    """softmax along a dimension."""
+    """The softmax along a dimension."""
 def softmin(
     input: Tensor, dim: _int | None = None, _stacklevel: _int = 3, dtype: _dtype | None = None
 ) -> Tensor:
-    """`softmax(-input)`."""
+    """The softmax of `-input`."""
 def softplus(
     input: Tensor, beta: _float = 1.0, threshold: _float = 20.0, *, out: Tensor | None = None
 ) -> Tensor:
@@ -786,7 +786,7 @@ def softshrink(input: Tensor, lambd: _float = 0.5, *, out: Tensor | None = None)
 def softsign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`x / (1 + |x|)`."""
 def tanh(input: Tensor, *args: Any, inplace: _bool = False, **kwargs: Any) -> Tensor:
-    """`torch.tanh`; with inplace, written into its argument."""
+    """The values of `torch.tanh`, of each element."""
 def tanhshrink(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`x - tanh(x)`."""
 def threshold(
@@ -807,7 +807,7 @@ def triplet_margin_loss(
     reduce: _bool | None = None,
     reduction: _str = 'mean',
 ) -> Tensor:
-    """max(0, margin + |anchor - positive| - |anchor - negative|) in the p-norm."""
+    """Losses `max(0, margin + |anchor - positive| - |anchor - negative|)`, of norms."""
 def triplet_margin_with_distance_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -818,7 +818,7 @@ def triplet_margin_with_distance_loss(
     swap: _bool = False,
     reduction: _str = 'mean',
 ) -> Tensor:
-    """`triplet_margin_loss` with any distance; `pairwise_distance` unless one is given."""
+    """Losses max(0, margin + d(anchor, positive) - d(anchor, negative)), of any distance d."""
 def unfold(
     input: Tensor,
     kernel_size: _Sizes,
@@ -826,7 +826,7 @@ def unfold(
     padding: _Sizes | _str = 0,
     stride: _Sizes = 1,
 ) -> Tensor:
-    """The windows of images as columns."""
+    """Windows of images as columns."""
 def upsample(
     input: Tensor,
     size: _Sizes | None = None,
@@ -846,4 +846,4 @@ def upsample_nearest(
     size: _Sizes | None = None,
     scale_factor: _float | Sequence[_float] | None = None,
 ) -> Tensor:
-    """`interpolate` with the nearest element, with a warning."""
+    """As `interpolate` with the nearest element, with a warning."""

@@ -25,7 +25,32 @@ _UNIT = (
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The recommended factor on standard deviations for the nonlinearity after a layer."""
+    """The recommended factor on standard deviations for the nonlinearity after a layer.
+
+    Parameters
+    ----------
+    nonlinearity : str
+        "linear", "conv1d" and other convolutions, "sigmoid", "tanh", "relu", "leaky_relu" or
+        "selu".
+    param : float, optional
+        The slope of "leaky_relu" below 0; 0.01 unless given.
+
+    Returns
+    -------
+    float
+        The factor.
+
+    Raises
+    ------
+    ValueError
+        For another word, and for a slope that is no number.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.init.calculate_gain("leaky_relu", 1.0)
+    1.0
+    """
     if nonlinearity in _UNIT:
         return 1
     if nonlinearity == "leaky_relu":
@@ -61,7 +86,31 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Any:
-    """Fill with numbers from the uniform distribution between a and b."""
+    """Fill with numbers from the uniform distribution between a and b.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What is filled, in place and without history.
+    a : float, default 0.0
+        The least number.
+    b : float, default 1.0
+        The bound above.
+    generator : Generator, optional
+        Where the numbers come from; the default generator unless given.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.nn.init.uniform_(torch.empty(100), 2.0, 3.0)
+    >>> bool(((x >= 2) & (x < 3)).all())
+    True
+    """
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
@@ -69,28 +118,127 @@ def uniform_(
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Any:
-    """Fill with numbers from a normal distribution."""
+    """Fill with numbers from a normal distribution.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What is filled, in place and without history.
+    mean : float, default 0.0
+        The mean.
+    std : float, default 1.0
+        The standard deviation.
+    generator : Generator, optional
+        Where the numbers come from; the default generator unless given.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.init.normal_(torch.empty(2, 3)).shape
+    torch.Size([2, 3])
+    """
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
 def constant_(tensor: Tensor, val: Value) -> Any:
-    """Fill with one value."""
+    """Fill with one value.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What is filled, in place and without history.
+    val : float
+        The value.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.init.constant_(torch.empty(2), 3.0)
+    tensor([3., 3.])
+    """
     return _put(tensor, np.asarray(val))
 
 
 def zeros_(tensor: Tensor) -> Any:
-    """Fill with zeros."""
+    """Fill with zeros.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What is filled, in place and without history.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.init.zeros_(torch.empty(2))
+    tensor([0., 0.])
+    """
     return constant_(tensor, 0)
 
 
 def ones_(tensor: Tensor) -> Any:
-    """Fill with ones."""
+    """Fill with ones.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What is filled, in place and without history.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.init.ones_(torch.empty(2))
+    tensor([1., 1.])
+    """
     return constant_(tensor, 1)
 
 
 def eye_(tensor: Tensor) -> Any:
-    """Fill with the identity matrix."""
+    """Fill with the identity matrix.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What is filled, of two dimensions.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    ValueError
+        For other dimensions.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.init.eye_(torch.empty(2, 3))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return _put(tensor, np.eye(*tensor.shape))
@@ -99,7 +247,28 @@ def eye_(tensor: Tensor) -> Any:
 def dirac_(tensor: Tensor, groups: int = 1) -> Any:
     """Fill with the kernels of the convolution that leaves channels as they are.
 
-    tensor: (out channels, in channels / groups, *kernel) of 3 to 5 dimensions, else ValueError.
+    Parameters
+    ----------
+    tensor : Tensor
+        What is filled: (out channels, in channels / groups, ...), of three to five dimensions.
+    groups : int, default 1
+        Those of the convolution.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    ValueError
+        For other dimensions, and out channels that the groups do not divide.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.init.dirac_(torch.empty(1, 1, 3))
+    tensor([[[0., 1., 0.]]])
     """
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -120,13 +289,75 @@ def _put(tensor: Tensor, value: Value) -> Any:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Any:
-    """Fill with uniform numbers that keep the variance: X. Glorot, Y. Bengio (2010)."""
+    """Fill with uniform numbers that keep the variance from layer to layer.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What is filled, in place and without history.
+    gain : float, default 1.0
+        A factor on the numbers.
+    generator : Generator, optional
+        Where the numbers come from; the default generator unless given.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    ValueError
+        For less than two dimensions.
+
+    Notes
+    -----
+    X. Glorot, Y. Bengio, Understanding the difficulty of training deep feedforward neural networks
+    (2010): the bound is `gain * sqrt(6 / (fan_in + fan_out))`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> bool((torch.nn.init.xavier_uniform_(torch.empty(3, 3)).abs() <= 1).all())
+    True
+    """
     bound = gain * math.sqrt(6.0 / sum(_fans(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Any:
-    """Like xavier_uniform_, from a normal distribution."""
+    """Fill with normal numbers that keep the variance from layer to layer.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What is filled, in place and without history.
+    gain : float, default 1.0
+        A factor on the numbers.
+    generator : Generator, optional
+        Where the numbers come from; the default generator unless given.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    ValueError
+        For less than two dimensions.
+
+    Notes
+    -----
+    X. Glorot, Y. Bengio, Understanding the difficulty of training deep feedforward neural networks
+    (2010): the deviation is `gain * sqrt(2 / (fan_in + fan_out))`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.init.xavier_normal_(torch.empty(3, 3)).shape
+    torch.Size([3, 3])
+    """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
 
 
@@ -141,7 +372,42 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Any:
-    """Fill with uniform numbers that keep a rectifier's variance: K. He and others (2015)."""
+    """Fill with uniform numbers that keep the variance of a net with rectifiers.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What is filled, in place and without history.
+    a : float, default 0
+        The slope of "leaky_relu" below 0.
+    mode : {"fan_in", "fan_out"}, default "fan_in"
+        Whether the variance is kept forward, or of gradients backward.
+    nonlinearity : str, default "leaky_relu"
+        What follows the layer, a name for `calculate_gain`.
+    generator : Generator, optional
+        Where the numbers come from; the default generator unless given.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself; one without elements stays as it is, with a warning.
+
+    Raises
+    ------
+    ValueError
+        For less than two dimensions, and other words.
+
+    Notes
+    -----
+    K. He and others, Delving deep into rectifiers (2015): the bound is `gain * sqrt(3 / fan)`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.nn.init.kaiming_uniform_(torch.empty(3, 6), nonlinearity="relu")
+    >>> bool((x.abs() <= 1).all())
+    True
+    """
     if 0 in tensor.shape:
         warn(_EMPTY)
         return tensor
@@ -156,7 +422,41 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Any:
-    """Like kaiming_uniform_, from a normal distribution."""
+    """Fill with normal numbers that keep the variance of a net with rectifiers.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What is filled, in place and without history.
+    a : float, default 0
+        The slope of "leaky_relu" below 0.
+    mode : {"fan_in", "fan_out"}, default "fan_in"
+        Whether the variance is kept forward, or of gradients backward.
+    nonlinearity : str, default "leaky_relu"
+        What follows the layer, a name for `calculate_gain`.
+    generator : Generator, optional
+        Where the numbers come from; the default generator unless given.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself; one without elements stays as it is, with a warning.
+
+    Raises
+    ------
+    ValueError
+        For less than two dimensions, and other words.
+
+    Notes
+    -----
+    K. He and others, Delving deep into rectifiers (2015): the deviation is `gain / sqrt(fan)`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.init.kaiming_normal_(torch.empty(3, 6), mode="fan_out").shape
+    torch.Size([3, 6])
+    """
     if 0 in tensor.shape:
         warn(_EMPTY)
         return tensor
@@ -175,6 +475,33 @@ def trunc_normal_(
 
     Where much of the distribution lies between them, numbers are drawn again until they do; else
     uniform ones are, and kept with a probability that is proportional to the density.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What is filled, in place and without history.
+    mean : float, default 0.0
+        The mean.
+    std : float, default 1.0
+        The standard deviation.
+    a : float, default -2.0
+        The least number.
+    b : float, default 2.0
+        The largest number.
+    generator : Generator, optional
+        Where the numbers come from; the default generator unless given.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself. It warns where the mean is far outside.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> x = torch.nn.init.trunc_normal_(torch.empty(100), a=-1.0, b=1.0)
+    >>> bool((x.abs() <= 1).all())
+    True
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warn(
@@ -222,8 +549,37 @@ def _by_density(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Any:
     """Fill with gain times a matrix whose rows, or columns, are orthonormal.
 
-    A tensor of more dimensions counts as a matrix of its first one and all others together: A.
-    Saxe and others (2013).
+    Parameters
+    ----------
+    tensor : Tensor
+        What is filled; of more than two dimensions, a matrix of the first one and all others
+        together.
+    gain : float, default 1
+        A factor on the numbers.
+    generator : Generator, optional
+        Where the numbers come from; the default generator unless given.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    ValueError
+        For less than two dimensions.
+
+    Notes
+    -----
+    A. Saxe and others, Exact solutions to the nonlinear dynamics of learning in deep linear neural
+    networks (2013).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> q = torch.nn.init.orthogonal_(torch.empty(3, 2))
+    >>> torch.allclose(q.T @ q, torch.eye(2), atol=1e-6)
+    True
     """
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -240,7 +596,39 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 def sparse_(
     tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
 ) -> Any:
-    """Fill with normal numbers, of which a share in each column is 0: J. Martens (2010)."""
+    """Fill with normal numbers, of which a share in each column is 0.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What is filled, of two dimensions.
+    sparsity : float
+        The share.
+    std : float, default 0.01
+        The standard deviation of the others.
+    generator : Generator, optional
+        Where the numbers come from; the default generator unless given.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    ValueError
+        For other dimensions.
+
+    Notes
+    -----
+    J. Martens, Deep learning via Hessian-free optimization (2010).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> (torch.nn.init.sparse_(torch.empty(4, 3), 0.5) == 0).sum(0)
+    tensor([2, 2, 2])
+    """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
@@ -253,8 +641,41 @@ def sparse_(
     return _put(tensor, made)
 
 
-def _older(function: Any) -> Any:
-    """A function under its name without the underscore, which PyTorch deprecates."""
+_OLDER = """\
+`{name}_` under its older name.
+
+Parameters
+----------
+*args : object
+    The arguments of `{name}_`.
+**kwargs : object
+    The same, by their names.
+
+Returns
+-------
+Tensor
+    The tensor that was given.
+
+Warns
+-----
+FutureWarning
+    At each call.
+
+Examples
+--------
+>>> import warnings
+>>> import tapegrad.torch as torch
+>>> with warnings.catch_warnings(action="ignore"):
+...     torch.nn.init.{name}({arguments}).dtype
+torch.float32
+"""
+
+
+def _older(function: Any, arguments: str = "torch.empty(2, 3)") -> Any:
+    """A function under its name without the underscore, which PyTorch deprecates.
+
+    arguments: those of the example in its docstring.
+    """
     name = function.__name__.rstrip("_")
 
     def older(*args: Any, **kwargs: Any) -> Any:
@@ -265,21 +686,21 @@ def _older(function: Any) -> Any:
         return function(*args, **kwargs)
 
     older.__name__ = older.__qualname__ = name
-    older.__doc__ = f"`{name}_` under its older name."
+    older.__doc__ = _OLDER.format(name=name, arguments=arguments)
     return older
 
 
 uniform = _older(uniform_)
 normal = _older(normal_)
-constant = _older(constant_)
+constant = _older(constant_, "torch.empty(2, 3), 1.0")
 eye = _older(eye_)
-dirac = _older(dirac_)
+dirac = _older(dirac_, "torch.empty(2, 3, 1)")
 xavier_uniform = _older(xavier_uniform_)
 xavier_normal = _older(xavier_normal_)
 kaiming_uniform = _older(kaiming_uniform_)
 kaiming_normal = _older(kaiming_normal_)
 orthogonal = _older(orthogonal_)
-sparse = _older(sparse_)
+sparse = _older(sparse_, "torch.empty(2, 3), 0.5")
 
 __all__ = [
     "calculate_gain",

@@ -51,11 +51,11 @@ class FirstOrder(Optimizer):
                 if name in self.defaults:
                     group.setdefault(name, absent)
 
-    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """The state of a parameter before its first step: tensors by their names."""
         raise NotImplementedError
 
-    def move(
+    def _move(
         self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
     ) -> None:
         """Change an array in place, and the arrays in `known`, by a gradient."""
@@ -64,7 +64,20 @@ class FirstOrder(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change all parameters that have a gradient.
 
-        closure: computes the loss anew, with gradients; its result is returned.
+        Parameters
+        ----------
+        closure : callable, optional
+            Clears the gradients, computes the loss anew, runs backward, and returns the loss.
+
+        Returns
+        -------
+        object
+            The result of the closure, None without one.
+
+        Raises
+        ------
+        AssertionError
+            For `capturable=True`.
         """
         loss = None
         if closure is not None:
@@ -83,7 +96,7 @@ class FirstOrder(Optimizer):
             gradient = param._grad
             if gradient is None:
                 continue
-            state = self.state.get(param) or self.begin(param, group)
+            state = self.state.get(param) or self._begin(param, group)
             if group.get("differentiable"):
                 self._move_on_graph(param, gradient, state, group)
             else:
@@ -103,7 +116,7 @@ class FirstOrder(Optimizer):
             self._move_rounded(param, gradient, state, settings)
             return
         value, step = param._value, as_real(gradient._value)
-        self.move(as_real(value), -step if settings.get("maximize") else step, known, settings)
+        self._move(as_real(value), -step if settings.get("maximize") else step, known, settings)
         for name, held in known.items():
             if state.get(name) is None:
                 state[name] = of_value(_as_kind(held, value))
@@ -118,7 +131,7 @@ class FirstOrder(Optimizer):
             for name, held in state.items()
         }
         value, step = _single(param._value), _single(gradient._value)
-        self.move(value, -step if settings["maximize"] else step, known, settings)
+        self._move(value, -step if settings["maximize"] else step, known, settings)
         for name, held in known.items():
             before = state.get(name)
             if before is None:
@@ -148,7 +161,7 @@ class FirstOrder(Optimizer):
         value = _writable(array_of(param), traced)
         known = {name: _writable(part, traced) for name, part in held.items()}
         known.update({name: held[name].copy() for name in _COUNTS if name in held})
-        self.move(value, step, known, settings)
+        self._move(value, step, known, settings)
         overwrite(param, of_array(value))
         state.update({name: of_array(part) for name, part in known.items()})
 

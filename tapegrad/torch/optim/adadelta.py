@@ -23,8 +23,45 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class Adadelta(FirstOrder):
     """Steps against the gradient, times the average size of past steps over that of gradients.
 
-    rho: the factor by which both averages of squares decay. eps: is added to both. lr: a factor
-    on the step.
+    Parameters
+    ----------
+    params : iterable
+        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
+    lr : float or Tensor, default 1.0
+        The learning rate: a factor on the steps.
+    rho : float, default 0.9
+        The factor by which both averages of squares decay.
+    eps : float, default 1e-06
+        Added to both.
+    weight_decay : float, default 0
+        This times a parameter is added to its gradient.
+    foreach : bool, optional
+        Without effect on the numbers.
+    capturable : bool, default False
+        Must be False where a step is taken: it is for other devices.
+    maximize : bool, default False
+        Go along the gradient, not against it.
+    differentiable : bool, default False
+        Log the steps on the graph; the parameters then are no leaves.
+
+    Raises
+    ------
+    ValueError
+        For settings out of range.
+
+    Notes
+    -----
+    M. Zeiler, ADADELTA: an adaptive learning rate method (2012).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adadelta([w])
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.9968], requires_grad=True)
     """
 
     def __init__(
@@ -57,11 +94,11 @@ class Adadelta(FirstOrder):
         }
         super().__init__(params, settings)
 
-    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """No steps yet, and averages of zero."""
         return {"step": zero_count(group), **dict(zeros(param, "square_avg", "acc_delta"))}
 
-    def move(
+    def _move(
         self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
     ) -> None:
         """Change an array and its averages in place."""

@@ -16,11 +16,46 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class Adafactor(FirstOrder):
     """Steps divided by the root of an average square, of which rows and columns alone are kept.
 
-    The averages of a matrix, or of each of several, are those of its rows and of its columns. lr:
-    the greatest relative step, which falls as 1 / sqrt(steps). beta2_decay: the square of a step
-    counts steps ** beta2_decay. eps: the least root, None for that of the dtype, and the least
-    scale of a parameter. d: the greatest root of the mean square of a step. weight_decay: scales
-    the parameters. foreach: without effect on the numbers.
+    The averages of a matrix, or of each of several, are those of its rows and of its columns.
+
+    Parameters
+    ----------
+    params : iterable
+        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
+    lr : float or Tensor, default 0.01
+        The greatest relative step, which falls as 1 / sqrt(steps).
+    beta2_decay : float, default -0.8
+        The square of a step counts `steps**beta2_decay` in the average.
+    eps : tuple of float, default (None, 0.001)
+        The least root, None for that of the dtype, and the least scale of a parameter.
+    d : float, default 1.0
+        The greatest root of the mean square of a step.
+    weight_decay : float, default 0.0
+        A step scales the parameters by 1 - lr * weight_decay first.
+    foreach : bool, optional
+        Without effect on the numbers.
+    maximize : bool, default False
+        Go along the gradient, not against it.
+
+    Raises
+    ------
+    ValueError
+        For settings out of range.
+
+    Notes
+    -----
+    N. Shazeer, M. Stern, Adafactor: adaptive learning rates with sublinear memory cost (2018).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> w = torch.ones(2, 2, requires_grad=True)
+    >>> optimizer = torch.optim.Adafactor([w])
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([[0.9900, 0.9900],
+            [0.9900, 0.9900]], requires_grad=True)
     """
 
     later_settings: ClassVar[dict[str, Any]] = {"foreach": None}
@@ -56,7 +91,7 @@ class Adafactor(FirstOrder):
         }
         super().__init__(params, settings)
 
-    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """No steps yet, and averages of zero: of rows and columns, or of a vector's elements."""
         if param.is_complex():
             raise RuntimeError("Adafactor does not support complex parameters")
@@ -69,7 +104,7 @@ class Adafactor(FirstOrder):
             made["variance"] = of_value(np.zeros_like(value))
         return made
 
-    def move(
+    def _move(
         self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
     ) -> None:
         """Change an array and its averages in place."""

@@ -24,8 +24,49 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class Adagrad(FirstOrder):
     """Steps against the gradient, divided by the root of the sum of all squares so far.
 
-    lr_decay: step n has the rate lr / (1 + (n - 1) lr_decay). initial_accumulator_value: the sum
-    before the first step. eps: is added to the root.
+    Parameters
+    ----------
+    params : iterable
+        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
+    lr : float or Tensor, default 0.01
+        The learning rate: a factor on the steps.
+    lr_decay : float, default 0
+        Step n has the rate lr / (1 + (n - 1) * lr_decay).
+    weight_decay : float, default 0
+        This times a parameter is added to its gradient.
+    initial_accumulator_value : float, default 0
+        The sum before the first step.
+    eps : float, default 1e-10
+        Added to the root.
+    foreach : bool, optional
+        Without effect on the numbers.
+    maximize : bool, default False
+        Go along the gradient, not against it.
+    differentiable : bool, default False
+        Log the steps on the graph; the parameters then are no leaves.
+    fused : bool, optional
+        Without effect on the numbers.
+
+    Raises
+    ------
+    ValueError
+        For settings out of range.
+    RuntimeError
+        For `fused` with `differentiable` or `foreach`.
+
+    Notes
+    -----
+    J. Duchi, E. Hazan, Y. Singer, Adaptive subgradient methods (2011).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adagrad([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.9000], requires_grad=True)
     """
 
     def __init__(
@@ -62,9 +103,9 @@ class Adagrad(FirstOrder):
         require_one_kind(settings)
         for group in self.param_groups:
             for param in group["params"]:
-                self.state[param] = self.begin(param, {**group, **settings})
+                self.state[param] = self._begin(param, {**group, **settings})
 
-    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """No steps yet, and the initial sum."""
         total = np.empty_like(param._value)
         as_real(total)[...] = group["initial_accumulator_value"]
@@ -73,7 +114,7 @@ class Adagrad(FirstOrder):
     def share_memory(self) -> None:
         """Do nothing: the threads of a process share its memory."""
 
-    def move(
+    def _move(
         self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
     ) -> None:
         """Change an array and its sum in place."""

@@ -26,11 +26,53 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class Adam(FirstOrder):
     """Steps against the average gradient, divided by the root of the average square.
 
-    Both averages decay exponentially; betas are the factors. lr: the learning rate. eps: is added
-    to the root. weight_decay: this times the parameter is added to its gradient. amsgrad: divide
-    by the largest average square so far. maximize: go along the gradient, not against it.
-    decoupled_weight_decay: the decay scales the parameters, not their gradients. differentiable:
-    log the step, of parameters that are no leaves. foreach, fused: without effect on the numbers.
+    Parameters
+    ----------
+    params : iterable
+        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
+    lr : float or Tensor, default 0.001
+        The learning rate: a factor on the steps.
+    betas : tuple of float or of Tensor, default (0.9, 0.999)
+        The factors by which the average gradient and the average square decay.
+    eps : float, default 1e-08
+        Added to the root.
+    weight_decay : float, default 0
+        This times a parameter is added to its gradient.
+    amsgrad : bool, default False
+        Divide by the largest average square so far.
+    foreach : bool, optional
+        Without effect on the numbers.
+    maximize : bool, default False
+        Go along the gradient, not against it.
+    capturable : bool, default False
+        Must be False where a step is taken: it is for other devices.
+    differentiable : bool, default False
+        Log the steps on the graph; the parameters then are no leaves.
+    fused : bool, optional
+        Without effect on the numbers.
+    decoupled_weight_decay : bool, default False
+        Let the decay scale the parameters, not their gradients, as in AdamW.
+
+    Raises
+    ------
+    ValueError
+        For settings out of range, and tensors as settings with `foreach`.
+    RuntimeError
+        For `fused` with `differentiable` or `foreach`.
+
+    Notes
+    -----
+    D. Kingma, J. Ba, Adam: a method for stochastic optimization (2015).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adam([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.9000], requires_grad=True)
     """
 
     def __init__(
@@ -74,12 +116,12 @@ class Adam(FirstOrder):
         super().__init__(params, settings)
         require_one_kind(settings)
 
-    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """No steps yet, and averages of zero."""
         names = ["exp_avg", "exp_avg_sq", "max_exp_avg_sq"][: 3 if group["amsgrad"] else 2]
         return {"step": zero_count(group), **dict(zeros(param, *names))}
 
-    def move(
+    def _move(
         self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
     ) -> None:
         """Change an array and its averages in place."""

@@ -22,7 +22,48 @@ from tapegrad.torch.optim.optimizer import ParamsT
 
 
 class Adamax(FirstOrder):
-    """Adam with the largest absolute value, which decays, in place of the root of the square."""
+    """Adam with the largest absolute value, which decays, in place of the root of the square.
+
+    Parameters
+    ----------
+    params : iterable
+        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
+    lr : float or Tensor, default 0.002
+        The learning rate: a factor on the steps.
+    betas : tuple of float, default (0.9, 0.999)
+        The factors by which the average gradient and the largest absolute value decay.
+    eps : float, default 1e-08
+        Added to the absolute values of the gradient.
+    weight_decay : float, default 0
+        This times a parameter is added to its gradient.
+    foreach : bool, optional
+        Without effect on the numbers.
+    maximize : bool, default False
+        Go along the gradient, not against it.
+    differentiable : bool, default False
+        Log the steps on the graph; the parameters then are no leaves.
+    capturable : bool, default False
+        Must be False where a step is taken: it is for other devices.
+
+    Raises
+    ------
+    ValueError
+        For settings out of range.
+
+    Notes
+    -----
+    D. Kingma, J. Ba, Adam: a method for stochastic optimization (2015), section 7.1.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adamax([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.9000], requires_grad=True)
+    """
 
     def __init__(
         self,
@@ -53,11 +94,11 @@ class Adamax(FirstOrder):
         }
         super().__init__(params, settings)
 
-    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """No steps yet, and zeros."""
         return {"step": zero_count(group), **dict(zeros(param, "exp_avg", "exp_inf"))}
 
-    def move(
+    def _move(
         self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
     ) -> None:
         """Change an array, its average and its largest gradient in place."""

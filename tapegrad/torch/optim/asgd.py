@@ -28,8 +28,47 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class ASGD(FirstOrder):
     """Steps against the gradient at a falling rate; the state's `ax` is the average parameter.
 
-    lambd: the decay term. alpha: the power by which the rate falls. t0: the step from which on
-    parameters are averaged.
+    Parameters
+    ----------
+    params : iterable
+        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
+    lr : float or Tensor, default 0.01
+        The learning rate: a factor on the steps.
+    lambd : float, default 0.0001
+        A step scales the parameters by 1 - lambd times the present rate first.
+    alpha : float, default 0.75
+        The power by which the rate falls.
+    t0 : float, default 1000000.0
+        The step from which on parameters are averaged.
+    weight_decay : float, default 0
+        This times a parameter is added to its gradient.
+    foreach : bool, optional
+        Without effect on the numbers.
+    maximize : bool, default False
+        Go along the gradient, not against it.
+    differentiable : bool, default False
+        Log the steps on the graph; the parameters then are no leaves.
+    capturable : bool, default False
+        Must be False where a step is taken: it is for other devices.
+
+    Raises
+    ------
+    ValueError
+        For a learning rate or decay below 0.
+
+    Notes
+    -----
+    B. Polyak, A. Juditsky, Acceleration of stochastic approximation by averaging (1992).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.ASGD([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.8000], requires_grad=True)
     """
 
     def __init__(
@@ -60,7 +99,7 @@ class ASGD(FirstOrder):
         }
         super().__init__(params, settings)
 
-    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """No steps yet, the first rate, and an average that the first parameter replaces."""
         rate = of_value(np.array(number_of(group["lr"]), default_float()))
         return {
@@ -70,7 +109,7 @@ class ASGD(FirstOrder):
             **dict(zeros(param, "ax")),
         }
 
-    def move(
+    def _move(
         self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
     ) -> None:
         """Change an array and its average in place."""

@@ -16,13 +16,50 @@ from tapegrad.torch.optim.optimizer import Optimizer, ParamsT
 
 
 class LBFGS(Optimizer):
-    """Quasi-Newton steps from the latest changes of the gradient. One group; needs a closure.
+    """Quasi-Newton steps from the latest changes of the gradient, of one group of parameters.
 
-    lr: the length of a step, or the first that the line search tries. max_iter, max_eval: the
-    most iterations and evaluations in a step; max_eval is 1.25 max_iter unless given.
-    tolerance_grad: ends where no element of the gradient is larger. tolerance_change: ends where
-    neither loss nor parameters change more. history_size: how many changes are kept.
-    line_search_fn: None, or "strong_wolfe".
+    Parameters
+    ----------
+    params : iterable
+        Leaf tensors, or pairs of a name and one.
+    lr : float or Tensor, default 1
+        The length of a step, or the first that the line search tries.
+    max_iter : int, default 20
+        The most iterations in a step.
+    max_eval : int, optional
+        The most evaluations in a step; 1.25 * max_iter unless given.
+    tolerance_grad : float, default 1e-07
+        A step ends where no element of the gradient is larger.
+    tolerance_change : float, default 1e-09
+        A step ends where neither loss nor parameters change more.
+    history_size : int, default 100
+        How many changes are kept.
+    line_search_fn : {"strong_wolfe"}, optional
+        How the length is found; `lr` is the length unless given.
+
+    Raises
+    ------
+    ValueError
+        For a learning rate below 0, and for several groups.
+
+    Notes
+    -----
+    J. Nocedal, S. Wright, Numerical optimization (2006), algorithms 7.4 and 7.5.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = ((w - 3) ** 2).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> optimizer.step(closure)
+    tensor(4., grad_fn=<SumBackward0>)
+    >>> w
+    tensor([3.], requires_grad=True)
     """
 
     def __init__(
@@ -56,9 +93,25 @@ class LBFGS(Optimizer):
         return found
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Take up to max_iter iterations; returns the first loss.
+        """Take up to `max_iter` iterations.
 
-        closure: clears the gradients, computes the loss and runs backward; called several times.
+        Parameters
+        ----------
+        closure : callable, optional
+            Clears the gradients, computes the loss, runs backward and returns the loss; it is
+            called several times, and has to be given.
+
+        Returns
+        -------
+        Tensor
+            The first loss.
+
+        Raises
+        ------
+        TypeError
+            Without a closure.
+        RuntimeError
+            For another `line_search_fn` than "strong_wolfe".
         """
         if closure is None:
             raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")

@@ -16,11 +16,48 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class Muon(FirstOrder):
     """Steps along the running average of the gradients, made almost orthogonal; for matrices.
 
-    An odd polynomial of degree five, whose coefficients are `ns_coefficients`, is applied
-    `ns_steps` times to the average: it brings the singular values close to one. As in PyTorch
-    that is done in numbers of bfloat16. momentum: of the average. nesterov: go along the gradient
-    and the average. adjust_lr_fn: how the learning rate depends on the shape, "original" or
-    "match_rms_adamw". weight_decay: scales the parameters. eps: the least norm.
+    An odd polynomial of degree five is applied to the average again and again: it brings the
+    singular values close to one. As in PyTorch that is done in numbers of bfloat16.
+
+    Parameters
+    ----------
+    params : iterable
+        Matrices, pairs of a name and one, or dicts with "params" and settings of their own.
+    lr : float or Tensor, default 0.001
+        The learning rate: a factor on the steps.
+    weight_decay : float, default 0.1
+        A step scales the parameters by 1 - lr * weight_decay first.
+    momentum : float, default 0.95
+        The factor by which the average decays.
+    nesterov : bool, default True
+        Go along the gradient and the average.
+    ns_coefficients : tuple of float, default (3.4445, -4.775, 2.0315)
+        The three coefficients of the polynomial.
+    eps : float, default 1e-07
+        The least norm that the average is divided by.
+    ns_steps : int, default 5
+        How often the polynomial is applied.
+    adjust_lr_fn : {"original", "match_rms_adamw"}, optional
+        How the learning rate depends on the shape; "original" unless given.
+
+    Raises
+    ------
+    ValueError
+        For settings out of range, and parameters that are no matrices.
+
+    Notes
+    -----
+    K. Jordan and others, Muon: an optimizer for hidden layers in neural networks (2024).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> w = torch.eye(2, requires_grad=True)
+    >>> optimizer = torch.optim.Muon([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w.diagonal() < 1).all())
+    True
     """
 
     later_settings: ClassVar[dict[str, Any]] = {}
@@ -63,13 +100,13 @@ class Muon(FirstOrder):
                         f"size: {param.size()}"
                     )
 
-    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """An average of zero."""
         if param.is_complex():
             raise RuntimeError("Muon does not support complex parameters")
         return dict(zeros(param, "momentum_buffer"))
 
-    def move(
+    def _move(
         self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
     ) -> None:
         """Change an array and its average in place."""

@@ -26,12 +26,54 @@ _AFTER_ALL = Hooks()
 
 
 def register_optimizer_step_pre_hook(hook: Function) -> Handle:
-    """Call `hook(optimizer, args, kwargs)` before each step of every optimizer."""
+    """Call `hook(optimizer, args, kwargs)` before each step of every optimizer.
+
+    Parameters
+    ----------
+    hook : callable
+        What is called; it may return other arguments, as a pair.
+
+    Returns
+    -------
+    Handle
+        Its `remove()` ends that.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> def show(optimizer, args, kwargs):
+    ...     print("before", type(optimizer).__name__)
+    >>> handle = torch.optim.optimizer.register_optimizer_step_pre_hook(show)
+    >>> torch.optim.SGD([torch.ones(1, requires_grad=True)]).step()
+    before SGD
+    >>> handle.remove()
+    """
     return _BEFORE_ALL.add(hook)
 
 
 def register_optimizer_step_post_hook(hook: Function) -> Handle:
-    """Call `hook(optimizer, args, kwargs)` after each step of every optimizer."""
+    """Call `hook(optimizer, args, kwargs)` after each step of every optimizer.
+
+    Parameters
+    ----------
+    hook : callable
+        What is called.
+
+    Returns
+    -------
+    Handle
+        Its `remove()` ends that.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> def show(optimizer, args, kwargs):
+    ...     print("after", type(optimizer).__name__)
+    >>> handle = torch.optim.optimizer.register_optimizer_step_post_hook(show)
+    >>> torch.optim.SGD([torch.ones(1, requires_grad=True)]).step()
+    after SGD
+    >>> handle.remove()
+    """
     return _AFTER_ALL.add(hook)
 
 
@@ -48,9 +90,38 @@ required = _Required()
 class Optimizer:
     """The base class of optimizers; a subclass defines `step`.
 
-    params: leaf tensors, pairs of a name and a leaf tensor, or dicts with "params" and settings of
-    their own. defaults: the settings of groups that do not give them. `param_groups` are such
-    dicts, and `state` has a dict for each parameter.
+    Its `param_groups` are dicts with "params" and settings; its `state` has a dict for each
+    parameter.
+
+    Parameters
+    ----------
+    params : iterable
+        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
+    defaults : dict
+        The settings of groups that do not give them.
+
+    Raises
+    ------
+    TypeError
+        For a tensor in place of several, and for what is no tensor.
+    ValueError
+        For no parameters, for one that is no leaf, and for one in two groups.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> class Descent(torch.optim.Optimizer):
+    ...     def step(self, closure=None):
+    ...         with torch.no_grad():
+    ...             for group in self.param_groups:
+    ...                 for param in group["params"]:
+    ...                     param -= group["lr"] * param.grad
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = Descent([w], {"lr": 0.1})
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.8000], requires_grad=True)
     """
 
     _hook_names = (
@@ -97,7 +168,20 @@ class Optimizer:
                 setattr(self, name, Hooks())
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters with settings of their own; what is missing comes from the defaults."""
+        """Add parameters with settings of their own; what is missing comes from the defaults.
+
+        Parameters
+        ----------
+        param_group : dict
+            "params", and settings; those that are missing are added to it.
+
+        Raises
+        ------
+        TypeError
+            For what is no dict, and what is no tensor.
+        ValueError
+            For a tensor that is no leaf, and for one in two groups.
+        """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         _list_params(param_group)
@@ -140,48 +224,143 @@ class Optimizer:
             raise ValueError("some parameters appear in more than one parameter group")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters; or make them zero."""
+        """Forget the gradients of all parameters; or make them zero.
+
+        Parameters
+        ----------
+        set_to_none : bool, default True
+            Let `grad` be None, not zeros.
+        """
         for group in self.param_groups:
             for param in group["params"]:
                 forget_gradient(param, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change all parameters that have a gradient.
+        """Change all parameters that have a gradient; a subclass defines it.
 
-        closure: computes the loss anew, with gradients; its result is returned.
+        Parameters
+        ----------
+        closure : callable, optional
+            Clears the gradients, computes the loss anew, runs backward, and returns the loss.
+
+        Returns
+        -------
+        object
+            The result of the closure, None without one.
         """
         raise NotImplementedError
 
     # -- hooks -----------------------------------------------------------------------------------
 
     def register_step_pre_hook(self, hook: Function) -> Handle:
-        """Call `hook(optimizer, args, kwargs)` before a step; it may return other arguments."""
+        """Call `hook(optimizer, args, kwargs)` before each step.
+
+        Parameters
+        ----------
+        hook : callable
+            What is called; it may return other arguments, as a pair.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` ends that.
+        """
         return self._optimizer_step_pre_hooks.add(hook)
 
     def register_step_post_hook(self, hook: Function) -> Handle:
-        """Call `hook(optimizer, args, kwargs)` after a step."""
+        """Call `hook(optimizer, args, kwargs)` after each step.
+
+        Parameters
+        ----------
+        hook : callable
+            What is called.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` ends that.
+        """
         return self._optimizer_step_post_hooks.add(hook)
 
     def register_state_dict_pre_hook(self, hook: Function, prepend: bool = False) -> Handle:
-        """Call `hook(optimizer)` before the state is saved; prepend: before the other hooks."""
+        """Call `hook(optimizer)` before the state is saved.
+
+        Parameters
+        ----------
+        hook : callable
+            What is called.
+        prepend : bool, default False
+            Call it before the other hooks of this kind.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` ends that.
+        """
         return _added(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Function, prepend: bool = False) -> Handle:
-        """Call `hook(optimizer, state_dict)`, which may return another dict to be saved."""
+        """Call `hook(optimizer, state_dict)` when the state is saved.
+
+        Parameters
+        ----------
+        hook : callable
+            What is called; it may return another dict to be saved.
+        prepend : bool, default False
+            Call it before the other hooks of this kind.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` ends that.
+        """
         return _added(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Function, prepend: bool = False) -> Handle:
-        """Call `hook(optimizer, state_dict)`, which may return another dict to be loaded."""
+        """Call `hook(optimizer, state_dict)` before a state is loaded.
+
+        Parameters
+        ----------
+        hook : callable
+            What is called; it may return another dict to be loaded.
+        prepend : bool, default False
+            Call it before the other hooks of this kind.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` ends that.
+        """
         return _added(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Function, prepend: bool = False) -> Handle:
-        """Call `hook(optimizer)` after a state was loaded."""
+        """Call `hook(optimizer)` after a state was loaded.
+
+        Parameters
+        ----------
+        hook : callable
+            What is called.
+        prepend : bool, default False
+            Call it before the other hooks of this kind.
+
+        Returns
+        -------
+        Handle
+            Its `remove()` ends that.
+        """
         return _added(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # -- state -----------------------------------------------------------------------------------
 
     def state_dict(self) -> StateDict:
-        """The state of each parameter, by its number, and the settings of the groups."""
+        """The state of each parameter, by its number, and the settings of the groups.
+
+        Returns
+        -------
+        dict
+            "state", dicts by the numbers of parameters, and "param_groups", whose "params" are
+            numbers.
+        """
         for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
         numbers: dict[int, int] = {}
@@ -206,7 +385,15 @@ class Optimizer:
     def load_state_dict(self, state_dict: StateDict) -> None:
         """Take over what `state_dict` returned, as copies in the parameters' dtypes.
 
-        ValueError where the groups differ in number or size.
+        Parameters
+        ----------
+        state_dict : dict
+            What `state_dict` of such an optimizer returned.
+
+        Raises
+        ------
+        ValueError
+            Where the groups differ in number or size.
         """
         state_dict = state_dict.copy()
         for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):

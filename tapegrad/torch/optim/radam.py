@@ -26,7 +26,47 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class RAdam(FirstOrder):
     """Adam, rectified: it divides by the root only when enough squares have been averaged.
 
-    decoupled_weight_decay: the decay scales the parameters, as in AdamW.
+    Parameters
+    ----------
+    params : iterable
+        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
+    lr : float or Tensor, default 0.001
+        The learning rate: a factor on the steps.
+    betas : tuple of float, default (0.9, 0.999)
+        The factors by which the average gradient and the average square decay.
+    eps : float, default 1e-08
+        Added to the root.
+    weight_decay : float, default 0
+        This times a parameter is added to its gradient.
+    decoupled_weight_decay : bool, default False
+        Let the decay scale the parameters, not their gradients, as in AdamW.
+    foreach : bool, optional
+        Without effect on the numbers.
+    maximize : bool, default False
+        Go along the gradient, not against it.
+    capturable : bool, default False
+        Must be False where a step is taken: it is for other devices.
+    differentiable : bool, default False
+        Log the steps on the graph; the parameters then are no leaves.
+
+    Raises
+    ------
+    ValueError
+        For settings out of range.
+
+    Notes
+    -----
+    L. Liu and others, On the variance of the adaptive learning rate and beyond (2020).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.RAdam([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.8000], requires_grad=True)
     """
 
     def __init__(
@@ -60,11 +100,11 @@ class RAdam(FirstOrder):
         }
         super().__init__(params, settings)
 
-    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """No steps yet, and averages of zero."""
         return {"step": zero_count(group), **dict(zeros(param, "exp_avg", "exp_avg_sq"))}
 
-    def move(
+    def _move(
         self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
     ) -> None:
         """Change an array and its averages in place."""

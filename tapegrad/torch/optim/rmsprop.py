@@ -24,8 +24,50 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class RMSprop(FirstOrder):
     """Steps against the gradient, divided by the root of the average of its square.
 
-    alpha: the factor by which the average decays. eps: is added to the root. centered: the root of
-    the variance, not of the square: A. Graves (2013). momentum: the factor on the last step.
+    Parameters
+    ----------
+    params : iterable
+        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
+    lr : float or Tensor, default 0.01
+        The learning rate: a factor on the steps.
+    alpha : float, default 0.99
+        The factor by which the average decays.
+    eps : float, default 1e-08
+        Added to the root.
+    weight_decay : float, default 0
+        This times a parameter is added to its gradient.
+    momentum : float, default 0
+        The factor on the last step, to which the gradient is added.
+    centered : bool, default False
+        Divide by the root of the variance, not of the square.
+    capturable : bool, default False
+        Must be False where a step is taken: it is for other devices.
+    foreach : bool, optional
+        Without effect on the numbers.
+    maximize : bool, default False
+        Go along the gradient, not against it.
+    differentiable : bool, default False
+        Log the steps on the graph; the parameters then are no leaves.
+
+    Raises
+    ------
+    ValueError
+        For settings out of range.
+
+    Notes
+    -----
+    G. Hinton, Neural networks for machine learning, lecture 6e (2012); `centered` is of A. Graves
+    (2013).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.RMSprop([w], lr=0.01)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.9000], requires_grad=True)
     """
 
     def __init__(
@@ -61,7 +103,7 @@ class RMSprop(FirstOrder):
         }
         super().__init__(params, settings)
 
-    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """No steps yet, and averages of zero."""
         names = ["square_avg"]
         if group["momentum"] > 0:
@@ -70,7 +112,7 @@ class RMSprop(FirstOrder):
             names.append("grad_avg")
         return {"step": zero_count(group), **dict(zeros(param, *names))}
 
-    def move(
+    def _move(
         self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
     ) -> None:
         """Change an array and its averages in place."""

@@ -23,8 +23,43 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class Rprop(FirstOrder):
     """Steps of a size for each number, in the direction of its gradient's sign.
 
-    lr: the first size. etas: the factors on it where the sign has changed, and where it has not.
-    step_sizes: the least and the largest size.
+    Parameters
+    ----------
+    params : iterable
+        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
+    lr : float or Tensor, default 0.01
+        The first size.
+    etas : tuple of float, default (0.5, 1.2)
+        The factors on the size where the sign has changed, and where it has not.
+    step_sizes : tuple of float, default (1e-06, 50)
+        The least and the largest size.
+    capturable : bool, default False
+        Must be False where a step is taken: it is for other devices.
+    foreach : bool, optional
+        Without effect on the numbers.
+    maximize : bool, default False
+        Go along the gradient, not against it.
+    differentiable : bool, default False
+        Log the steps on the graph; the parameters then are no leaves.
+
+    Raises
+    ------
+    ValueError
+        For settings out of range.
+
+    Notes
+    -----
+    M. Riedmiller, H. Braun, A direct adaptive method for faster backpropagation learning (1993).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.Rprop([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.9000], requires_grad=True)
     """
 
     def __init__(
@@ -53,7 +88,7 @@ class Rprop(FirstOrder):
         }
         super().__init__(params, settings)
 
-    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """No steps yet, no earlier gradient, and the first size."""
         sizes = np.empty_like(param._value)
         as_real(sizes)[...] = number_of(group["lr"])
@@ -63,7 +98,7 @@ class Rprop(FirstOrder):
             "step_size": of_value(sizes),
         }
 
-    def move(
+    def _move(
         self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
     ) -> None:
         """Change an array, its sizes and its earlier gradient in place."""

@@ -20,12 +20,38 @@ from tapegrad.torch.optim.optimizer import ParamsT
 class SGD(FirstOrder):
     """Steps against the gradient, with optional momentum.
 
-    lr: the learning rate. momentum: the factor on the last step, to which the gradient is added.
-    dampening: the gradient is added times 1 - dampening. weight_decay: this times the parameter is
-    added to its gradient. nesterov: the step is the gradient plus momentum times that sum.
-    maximize: go along the gradient, not against it. differentiable: log the step, of parameters
-    that are no leaves. foreach, fused: as in PyTorch, without effect on the numbers.
+    Parameters
+    ----------
+    params : iterable
+        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
+    lr : float or Tensor, default 0.001
+        The learning rate: a factor on the steps.
+    momentum : float, default 0
+        The factor on the last step, to which the gradient is added.
+    dampening : float, default 0
+        The gradient is added times 1 - dampening.
+    weight_decay : float or Tensor, default 0
+        This times a parameter is added to its gradient.
+    nesterov : bool, default False
+        Step by the gradient plus momentum times that sum.
+    maximize : bool, default False
+        Go along the gradient, not against it.
+    foreach : bool, optional
+        Without effect on the numbers.
+    differentiable : bool, default False
+        Log the steps on the graph; the parameters then are no leaves.
+    fused : bool, optional
+        Without effect on the numbers.
 
+    Raises
+    ------
+    ValueError
+        For settings out of range, and for `nesterov` without momentum or with dampening.
+    RuntimeError
+        For `fused` with `differentiable` or `foreach`.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.SGD([w], lr=0.1)
@@ -68,11 +94,11 @@ class SGD(FirstOrder):
         super().__init__(params, settings)
         require_one_kind(settings)
 
-    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """Nothing is known before the first step."""
         return {}
 
-    def move(
+    def _move(
         self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
     ) -> None:
         """Change an array and its buffer of momentum in place."""

@@ -14,8 +14,32 @@ from tapegrad.torch.optim.optimizer import Optimizer, ParamsT
 class SparseAdam(Optimizer):
     """Adam that moves what a sparse gradient names; for dense gradients it raises, as PyTorch's.
 
-    There are no sparse tensors here, so every gradient is dense: a step raises RuntimeError
-    unless no parameter has a gradient. The class is there for programs that name it.
+    There are no sparse tensors here, so every gradient is dense: a step raises RuntimeError unless
+    no parameter has a gradient. The class is there for programs that name it.
+
+    Parameters
+    ----------
+    params : iterable
+        Leaf tensors, pairs of a name and one, or dicts with "params" and settings of their own.
+    lr : float or Tensor, default 0.001
+        The learning rate: a factor on the steps.
+    betas : tuple of float, default (0.9, 0.999)
+        The factors by which averages decay, in [0, 1).
+    eps : float, default 1e-08
+        Above 0.
+    maximize : bool, default False
+        Go along the gradient, not against it.
+
+    Raises
+    ------
+    ValueError
+        For settings out of range.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> torch.optim.SparseAdam([w]).step()
     """
 
     def __init__(
@@ -33,7 +57,23 @@ class SparseAdam(Optimizer):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """RuntimeError where a parameter has a gradient; the result of closure otherwise."""
+        """Do nothing, where no parameter has a gradient.
+
+        Parameters
+        ----------
+        closure : callable, optional
+            Clears the gradients, computes the loss anew, runs backward, and returns the loss.
+
+        Returns
+        -------
+        object
+            The result of the closure, None without one.
+
+        Raises
+        ------
+        RuntimeError
+            Where a parameter has a gradient.
+        """
         loss = None
         if closure is not None:
             with enable_grad():

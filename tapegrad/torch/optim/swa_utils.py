@@ -24,7 +24,30 @@ Average = Callable[[Tensor, Tensor, Any], Tensor]
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """The exponential moving average, as a function for `AveragedModel(avg_fn=)`."""
+    """The exponential moving average, as a function for `AveragedModel(avg_fn=)`.
+
+    Parameters
+    ----------
+    decay : float, default 0.999
+        The factor on the average, between 0 and 1.
+
+    Returns
+    -------
+    callable
+        A function of the average, the model's parameter, and the number averaged so far.
+
+    Raises
+    ------
+    ValueError
+        For another `decay`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> average = torch.optim.swa_utils.get_ema_avg_fn(0.9)
+    >>> average(torch.tensor(1.0), torch.tensor(2.0), 1)
+    tensor(1.1000)
+    """
     _check_decay(decay)
 
     @no_grad()
@@ -36,7 +59,20 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
 
 def get_swa_avg_fn() -> Average:
-    """The equal average, as a function for `AveragedModel(avg_fn=)`."""
+    """The equal average, as a function for `AveragedModel(avg_fn=)`.
+
+    Returns
+    -------
+    callable
+        A function of the average, the model's parameter, and the number averaged so far.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> average = torch.optim.swa_utils.get_swa_avg_fn()
+    >>> average(torch.tensor(1.0), torch.tensor(2.0), 1)
+    tensor(1.5000)
+    """
 
     @no_grad()
     def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
@@ -47,12 +83,52 @@ def get_swa_avg_fn() -> Average:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
-    """The exponential moving average of lists, for `AveragedModel(multi_avg_fn=)`."""
+    """The exponential moving average of lists, for `AveragedModel(multi_avg_fn=)`.
+
+    Parameters
+    ----------
+    decay : float, default 0.999
+        The factor on the averages, between 0 and 1.
+
+    Returns
+    -------
+    callable
+        A function of lists of averages, which it changes in place, of parameters, and the number
+        averaged so far.
+
+    Raises
+    ------
+    ValueError
+        For another `decay`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> averages = [torch.tensor(1.0)]
+    >>> torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)(averages, [torch.tensor(2.0)], 1)
+    >>> averages
+    [tensor(1.1000)]
+    """
     return _of_lists(get_ema_avg_fn(decay))
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
-    """The equal average of lists, for `AveragedModel(multi_avg_fn=)`."""
+    """The equal average of lists, for `AveragedModel(multi_avg_fn=)`.
+
+    Returns
+    -------
+    callable
+        A function of lists of averages, which it changes in place, of parameters, and the number
+        averaged so far.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> averages = [torch.tensor(1.0)]
+    >>> torch.optim.swa_utils.get_swa_multi_avg_fn()(averages, [torch.tensor(2.0)], 1)
+    >>> averages
+    [tensor(1.5000)]
+    """
     return _of_lists(get_swa_avg_fn())
 
 
@@ -73,11 +149,43 @@ def _check_decay(decay: float) -> None:
 
 
 class AveragedModel(Module):
-    """A copy of a model, whose parameters are averages: `update_parameters(model)` adds to them.
+    """A copy of a model, whose parameters are averages.
 
-    avg_fn: gives the new average from the old one, the model's parameter and the number averaged
-    so far; the equal average if not given. multi_avg_fn: the same in place for lists. use_buffers:
-    average buffers, too; otherwise they are the model's.
+    Parameters
+    ----------
+    model : Module
+        The model.
+    device : device, optional
+        The device of the copy, the CPU.
+    avg_fn : callable, optional
+        The new average from the old one, the model's parameter and the number averaged so far; the
+        equal average unless given.
+    multi_avg_fn : callable, optional
+        The same in place, for lists.
+    use_buffers : bool, default False
+        Average buffers, too; otherwise they are the model's.
+
+    Raises
+    ------
+    AssertionError
+        For both functions.
+
+    Notes
+    -----
+    P. Izmailov and others, Averaging weights leads to wider optima and better generalization
+    (2018).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> model = torch.nn.Linear(1, 1, bias=False)
+    >>> averaged = torch.optim.swa_utils.AveragedModel(model)
+    >>> for value in [1.0, 2.0]:
+    ...     _ = torch.nn.init.constant_(model.weight, value)
+    ...     averaged.update_parameters(model)
+    >>> averaged.module.weight
+    Parameter containing:
+    tensor([[1.5000]], requires_grad=True)
     """
 
     n_averaged: Tensor
@@ -102,11 +210,30 @@ class AveragedModel(Module):
         self.use_buffers = use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the averaged model gives."""
+        """What the averaged model gives.
+
+        Parameters
+        ----------
+        *args : object
+            What the model is called with.
+        **kwargs : object
+            What the model is called with, by name.
+
+        Returns
+        -------
+        object
+            What the averaged model returns.
+        """
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Take a model's parameters into the averages."""
+        """Take a model's parameters into the averages.
+
+        Parameters
+        ----------
+        model : Module
+            A model of the same parameters.
+        """
         kept, given = [], []
         own = self.module
         for averaged, current in zip(self._state_of(own), self._state_of(model), strict=True):
@@ -152,7 +279,22 @@ def _by_dtype(kept: list[Tensor], given: list[Tensor]) -> Iterable[tuple[Any, An
 def update_bn(loader: Iterable[Any], model: Module, device: Device = None) -> None:
     """Compute the running statistics of a model's batch normalisations anew, over a loader.
 
-    loader: gives inputs, or tuples and lists of which they are the first.
+    Parameters
+    ----------
+    loader : iterable
+        It gives inputs, or tuples and lists of which they are the first.
+    model : Module
+        The model, which is called with each.
+    device : device, optional
+        Where inputs are moved to.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> model = torch.nn.BatchNorm1d(1)
+    >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]])], model)
+    >>> model.running_mean
+    tensor([2.])
     """
     momenta: dict[Any, Any] = {}
     for module in model.modules():
@@ -177,9 +319,39 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device = None) -> No
 
 
 class SWALR(LRScheduler):
-    """The rate goes to swa_lr in anneal_epochs epochs, and stays there.
+    """The rate goes to `swa_lr` in some epochs, and stays there.
 
-    swa_lr: a number, or a list with one a group. anneal_strategy: "cos" or "linear".
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    swa_lr : float or list of float
+        The last rate, or one for each group.
+    anneal_epochs : int, default 10
+        In how many epochs it gets there.
+    anneal_strategy : {"cos", "linear"}, default "cos"
+        Along what the rate goes: half a period of a cosine, or a line.
+    last_epoch : int, default -1
+        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
+        loaded state.
+
+    Raises
+    ------
+    ValueError
+        For another strategy, for epochs below 0, and for a list of another length.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, 0.5, 2, "linear")
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += scheduler.get_last_lr()
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.75, 0.5, 0.5]
     """
 
     def __init__(
@@ -204,7 +376,13 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
-        """The rates at the present step, from those before."""
+        """The rates of the groups at the present step, from those before.
+
+        Returns
+        -------
+        list
+            One for each group.
+        """
         self._warn_outside_of_step()
         step = self._step_count - 1
         if self.anneal_epochs == 0:

@@ -14,8 +14,25 @@ from tapegrad.torch.nn._module import Module
 class DataParallel(Module):
     """A module that calls another, `module`, on the CPU: without other devices nothing is split.
 
-    device_ids, output_device, dim: as in PyTorch, without effect. The paths of its parameters
-    begin with "module.", as they do in states that were saved of such a model.
+    The paths of its parameters begin with "module.", as they do in states that were saved of such
+    a model.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    device_ids : sequence, optional
+        Without effect.
+    output_device : object, optional
+        Without effect.
+    dim : int, default 0
+        Without effect.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.DataParallel(torch.nn.Linear(3, 2))(torch.ones(4, 3)).shape
+    torch.Size([4, 2])
     """
 
     def __init__(
@@ -30,7 +47,20 @@ class DataParallel(Module):
         self.device_ids: list[Any] = []
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module gives."""
+        """What the module returns.
+
+        Parameters
+        ----------
+        *inputs : object
+            What it is called with.
+        **kwargs : object
+            What it is called with, by name.
+
+        Returns
+        -------
+        object
+            Its result.
+        """
         return self.module(*inputs, **kwargs)
 
 
@@ -42,7 +72,34 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """What a module gives for inputs, one or a tuple of them: `DataParallel` as a function."""
+    """What a module returns for inputs: `DataParallel` as a function.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    inputs : object
+        What it is called with, one or a tuple of them.
+    device_ids : sequence, optional
+        Without effect.
+    output_device : object, optional
+        Without effect.
+    dim : int, default 0
+        Without effect.
+    module_kwargs : dict, optional
+        What it is called with, by name.
+
+    Returns
+    -------
+    object
+        Its result.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.parallel.data_parallel(torch.nn.Linear(3, 2), torch.ones(4, 3)).shape
+    torch.Size([4, 2])
+    """
     given = inputs if isinstance(inputs, tuple) else (inputs,) if inputs is not None else ()
     return module(*given, **(module_kwargs or {}))
 

@@ -61,8 +61,32 @@ def get_total_norm(
 ) -> Any:
     """The norm of all elements of several tensors together, without history.
 
-    norm_type: the order, which may be inf. error_if_nonfinite: RuntimeError for a norm that is inf
-    or NaN. foreach: takes nothing but time in PyTorch, and nothing here.
+    Parameters
+    ----------
+    tensors : Tensor or iterable of Tensor
+        The tensors.
+    norm_type : float, default 2.0
+        The power of the norm, which may be inf.
+    error_if_nonfinite : bool, default False
+        Raise for a norm that is inf or NaN.
+    foreach : bool, optional
+        Without effect.
+
+    Returns
+    -------
+    Tensor
+        The norm; 0 without tensors.
+
+    Raises
+    ------
+    RuntimeError
+        For a norm that is inf or NaN and `error_if_nonfinite`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
+    tensor(5.)
     """
     order = float(norm_type)
     found = _listed(tensors)
@@ -86,7 +110,28 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Multiply the gradients of parameters by max_norm / total_norm, if that is less than 1."""
+    """Multiply the gradients of parameters by max_norm / total_norm, if that is less than 1.
+
+    Parameters
+    ----------
+    parameters : Tensor or iterable of Tensor
+        The parameters; those without a gradient do not count.
+    max_norm : float
+        The norm.
+    total_norm : Tensor
+        The norm that they have.
+    foreach : bool, optional
+        Without effect.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> w = torch.ones(4, requires_grad=True)
+    >>> (3 * w).sum().backward()
+    >>> torch.nn.utils.clip_grads_with_norm_(w, 1.0, torch.tensor(6.0))
+    >>> w.grad
+    tensor([0.5000, 0.5000, 0.5000, 0.5000])
+    """
     gradients = _gradients(parameters)
     arrays = _arrays_of([total_norm, *gradients])
     if arrays is not None and all(map(is_plain, gradients)):
@@ -112,9 +157,33 @@ def clip_grad_norm_(
 ) -> Any:
     """Scale the gradients of parameters in place so that their norm is at most `max_norm`.
 
-    The norm is that of all gradients together, as if they were one vector; it is returned, as it
-    was before. See `get_total_norm` for the other arguments.
+    The norm is that of all gradients together, as if they were one vector.
 
+    Parameters
+    ----------
+    parameters : Tensor or iterable of Tensor
+        The parameters; those without a gradient do not count.
+    max_norm : float
+        The norm.
+    norm_type : float, default 2.0
+        The power of the norm, which may be inf.
+    error_if_nonfinite : bool, default False
+        Raise for a norm that is inf or NaN.
+    foreach : bool, optional
+        Without effect.
+
+    Returns
+    -------
+    Tensor
+        The norm, as it was before.
+
+    Raises
+    ------
+    RuntimeError
+        For a norm that is inf or NaN and `error_if_nonfinite`.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> w = torch.ones(4, requires_grad=True)
     >>> (3 * w).sum().backward()
@@ -136,7 +205,46 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Any:
-    """`clip_grad_norm_` under its older name."""
+    """The older name of `clip_grad_norm_`.
+
+    Parameters
+    ----------
+    parameters : Tensor or iterable of Tensor
+        The parameters; those without a gradient do not count.
+    max_norm : float
+        The norm.
+    norm_type : float, default 2.0
+        The power of the norm, which may be inf.
+    error_if_nonfinite : bool, default False
+        Raise for a norm that is inf or NaN.
+    foreach : bool, optional
+        Without effect.
+
+    Returns
+    -------
+    Tensor
+        The norm, as it was before.
+
+    Raises
+    ------
+    RuntimeError
+        For a norm that is inf or NaN and `error_if_nonfinite`.
+
+    Warns
+    -----
+    FutureWarning
+        At each call.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import warnings
+    >>> w = torch.ones(4, requires_grad=True)
+    >>> (3 * w).sum().backward()
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.nn.utils.clip_grad_norm(w, 1.0)
+    tensor(6.)
+    """
     warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
         "`torch.nn.utils.clip_grad_norm_`.",
@@ -146,7 +254,26 @@ def clip_grad_norm(
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Cut the gradients of parameters off below -clip_value and above clip_value, in place."""
+    """Cut the gradients of parameters off below -clip_value and above clip_value, in place.
+
+    Parameters
+    ----------
+    parameters : Tensor or iterable of Tensor
+        The parameters; those without a gradient do not count.
+    clip_value : float
+        The largest absolute value.
+    foreach : bool, optional
+        Without effect.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> w = torch.ones(2, requires_grad=True)
+    >>> (3 * w).sum().backward()
+    >>> torch.nn.utils.clip_grad_value_(w, 1.0)
+    >>> w.grad
+    tensor([1., 1.])
+    """
     value = float(clip_value)
     with no_grad():
         for gradient in _gradients(parameters):

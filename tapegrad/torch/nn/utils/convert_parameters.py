@@ -11,14 +11,50 @@ from tapegrad.torch.nn._tables import type_name
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Any:
-    """The elements of all parameters, one after another, as a tensor of one dimension."""
+    """The elements of all parameters, one after another.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        The parameters.
+
+    Returns
+    -------
+    Tensor
+        Of one dimension.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.utils.parameters_to_vector([torch.ones(1), torch.zeros(1, 2)])
+    tensor([1., 0., 0.])
+    """
     return OPERATIONS["cat"]([parameter.view(-1) for parameter in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Let parameters share the memory of a vector, one after another.
 
-    TypeError where `vec` is no tensor.
+    Parameters
+    ----------
+    vec : Tensor
+        The vector.
+    parameters : iterable of Tensor
+        The parameters.
+
+    Raises
+    ------
+    TypeError
+        For a `vec` that is no tensor.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> w = torch.ones(2, 1)
+    >>> torch.nn.utils.vector_to_parameters(torch.tensor([3.0, 4.0]), [w])
+    >>> w
+    tensor([[3.],
+            [4.]])
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type_name(vec)}")

@@ -15,7 +15,32 @@ from tapegrad.torch.nn._parameter import Parameter
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     """A copy of a convolution that does what it and a batch normalization after it do.
 
-    AssertionError unless both are in evaluation mode and `bn` tracks its statistics.
+    Parameters
+    ----------
+    conv : Module
+        The convolution.
+    bn : Module
+        The batch normalization.
+    transpose : bool, default False
+        Whether the convolution is a transposed one.
+
+    Returns
+    -------
+    Module
+        The copy.
+
+    Raises
+    ------
+    AssertionError
+        Unless both are in evaluation mode and `bn` tracks its statistics.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> conv, bn = torch.nn.Conv1d(2, 3, 2).eval(), torch.nn.BatchNorm1d(3).eval()
+    >>> fused, x = torch.nn.utils.fuse_conv_bn_eval(conv, bn), torch.ones(1, 2, 4)
+    >>> torch.allclose(fused(x), bn(conv(x)), atol=1e-6)
+    True
     """
     fused = _copied(conv, bn)
     fused.weight, fused.bias = fuse_conv_bn_weights(
@@ -41,7 +66,41 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Any, Any]:
-    """The weight and the bias of a convolution that normalizes, too, as parameters."""
+    """The weight and the bias of a convolution that normalizes, too.
+
+    Parameters
+    ----------
+    conv_w : Tensor
+        The weight of the convolution.
+    conv_b : Tensor or None
+        Its bias.
+    bn_rm : Tensor
+        The running mean.
+    bn_rv : Tensor
+        The running variance.
+    bn_eps : float
+        What is added to that.
+    bn_w : Tensor or None
+        The weight of the normalization.
+    bn_b : Tensor or None
+        Its bias.
+    transpose : bool, default False
+        Whether the convolution is a transposed one.
+
+    Returns
+    -------
+    tuple of Parameter
+        The weight and the bias.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> one, w = torch.ones(1), torch.ones(1, 1, 2)
+    >>> torch.nn.utils.fuse_conv_bn_weights(w, None, one, one, 0.0, 2 * one, one)
+    (Parameter containing:
+    tensor([[[2., 2.]]]), Parameter containing:
+    tensor([-1.]))
+    """
     dtype = conv_w.dtype if conv_b is None else conv_b.dtype
     given = bn_rm.new_zeros(bn_rm.shape) if conv_b is None else conv_b
     scale = (bn_rv + bn_eps).rsqrt()
@@ -62,7 +121,30 @@ def fuse_conv_bn_weights(
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     """A copy of a linear layer that does what it and a batch normalization after it do.
 
-    AssertionError unless both are in evaluation mode and of as many features.
+    Parameters
+    ----------
+    linear : Module
+        The linear layer.
+    bn : Module
+        The batch normalization.
+
+    Returns
+    -------
+    Module
+        The copy.
+
+    Raises
+    ------
+    AssertionError
+        Unless both are in evaluation mode and of as many features.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> linear, bn = torch.nn.Linear(2, 3).eval(), torch.nn.BatchNorm1d(3).eval()
+    >>> fused, x = torch.nn.utils.fuse_linear_bn_eval(linear, bn), torch.ones(1, 2)
+    >>> torch.allclose(fused(x), bn(linear(x)), atol=1e-6)
+    True
     """
     fused = _copied(linear, bn)
     if bn.num_features not in (1, linear.out_features):
@@ -85,7 +167,39 @@ def fuse_linear_bn_weights(
     bn_w: Tensor,
     bn_b: Tensor,
 ) -> tuple[Any, Any]:
-    """The weight and the bias of a linear layer that normalizes, too, as parameters."""
+    """The weight and the bias of a linear layer that normalizes, too.
+
+    Parameters
+    ----------
+    linear_w : Tensor
+        The weight of the linear layer.
+    linear_b : Tensor or None
+        Its bias.
+    bn_rm : Tensor
+        The running mean.
+    bn_rv : Tensor
+        The running variance.
+    bn_eps : float
+        What is added to that.
+    bn_w : Tensor or None
+        The weight of the normalization.
+    bn_b : Tensor or None
+        Its bias.
+
+    Returns
+    -------
+    tuple of Parameter
+        The weight and the bias.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> one, w = torch.ones(1), torch.ones(1, 2)
+    >>> torch.nn.utils.fuse_linear_bn_weights(w, None, one, one, 0.0, 2 * one, one)
+    (Parameter containing:
+    tensor([[2., 2.]]), Parameter containing:
+    tensor([-1.]))
+    """
     return fuse_conv_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
 
 

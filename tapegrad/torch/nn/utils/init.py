@@ -10,10 +10,32 @@ from tapegrad.torch.nn._module import Module
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """Make a module whose parameters and buffers have any values.
+    """Make a module whose parameters and buffers have any values, and draw no random numbers.
 
-    It draws no random numbers. RuntimeError for what is no module, and for one that has no
-    argument `device`.
+    Parameters
+    ----------
+    module_cls : type
+        The class.
+    *args : object
+        What it is called with.
+    **kwargs : object
+        What it is called with, by name.
+
+    Returns
+    -------
+    Module
+        The module.
+
+    Raises
+    ------
+    RuntimeError
+        For what is no module, and for one that has no argument `device`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.utils.skip_init(torch.nn.Linear, 2, 3)
+    Linear(in_features=2, out_features=3, bias=True)
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")  # noqa: TRY004 - as PyTorch

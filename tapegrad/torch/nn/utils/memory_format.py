@@ -20,7 +20,25 @@ from tapegrad.torch.nn._convolution_layers import (
 def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
     """Store the weights of all 2d convolutions in a module in a memory format.
 
-    memory_format: `torch.channels_last` or `torch.contiguous_format`. Returns the module.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    memory_format : memory_format
+        `torch.channels_last` or `torch.contiguous_format`.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.Conv2d(3, 8, 3)
+    >>> layer = torch.nn.utils.convert_conv2d_weight_memory_format(layer, torch.channels_last)
+    >>> layer.weight.stride()
+    (27, 1, 9, 3)
     """
     return _converted(module, memory_format, (Conv2d, ConvTranspose2d))
 
@@ -28,7 +46,25 @@ def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
 def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
     """Store the weights of all 3d convolutions in a module in a memory format.
 
-    memory_format: `torch.channels_last_3d` or `torch.contiguous_format`. Returns the module.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    memory_format : memory_format
+        `torch.channels_last_3d` or `torch.contiguous_format`.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.Conv3d(3, 8, 2)
+    >>> layer = torch.nn.utils.convert_conv3d_weight_memory_format(layer, torch.channels_last_3d)
+    >>> layer.weight.stride()
+    (24, 1, 12, 6, 3)
     """
     return _converted(module, memory_format, (Conv3d, ConvTranspose3d))
 

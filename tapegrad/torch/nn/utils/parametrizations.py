@@ -152,12 +152,42 @@ def orthogonal(
     *,
     use_trivialization: bool = True,
 ) -> Any:
-    """Make a weight of a module an orthogonal matrix, or a batch of them; returns the module.
+    """Make a weight of a module an orthogonal matrix, or a batch of them.
 
-    It has orthonormal rows if it has more columns, else orthonormal columns. orthogonal_map:
-    "matrix_exp", "cayley" or "householder"; the first for square and complex ones unless given.
-    use_trivialization: the map is applied at the present value (M. Lezcano-Casado, 2019), which
-    makes all of them assignable. ValueError for anything else than matrices.
+    It has orthonormal rows if it has more columns, else orthonormal columns.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str, default "weight"
+        The name of the weight.
+    orthogonal_map : {"matrix_exp", "cayley", "householder"}, optional
+        How it is made of any matrix; the first for square and complex ones, else the last, unless
+        given.
+    use_trivialization : bool, default True
+        Apply the map at the present value, which makes all of them assignable.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Raises
+    ------
+    ValueError
+        For no such weight, for less than two dimensions, and another word.
+
+    Notes
+    -----
+    M. Lezcano-Casado, Trivializations for gradient-based optimization on manifolds (2019).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(3, 3))
+    >>> torch.allclose(layer.weight @ layer.weight.T, torch.eye(3), atol=1e-5)
+    True
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
@@ -197,10 +227,39 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """Make a weight of a module a length times a direction; returns the module.
+    """Make a weight of a module a length times a direction.
 
-    The length is `parametrizations.<name>.original0`, the direction `original1`. dim: along which
-    the lengths are; None for one length of all. T. Salimans and D. Kingma (2016).
+    The length is `parametrizations.<name>.original0`, the direction `original1`.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str, default "weight"
+        The name of the weight.
+    dim : int or None, default 0
+        The dimension along which the lengths are; None for one length of all.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Raises
+    ------
+    ValueError
+        For no such weight.
+
+    Notes
+    -----
+    T. Salimans, D. Kingma, Weight normalization (2016).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
+    >>> layer.parametrizations.weight.original0.shape
+    torch.Size([3, 1])
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -272,11 +331,44 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Any:
-    """Divide a weight of a module by its largest singular value; returns the module.
+    """Divide a weight of a module by its largest singular value.
 
-    Power iterations estimate it, some whenever the weight is read while training. dim: that of
-    the outputs in the weight; None for 0, and 1 in transposed convolutions. T. Miyato and others
-    (2018).
+    Power iterations estimate it, some whenever the weight is read while training.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str, default "weight"
+        The name of the weight.
+    n_power_iterations : int, default 1
+        How many steps improve the estimate at a time.
+    eps : float, default 1e-12
+        The least norm that vectors are divided by.
+    dim : int or None, optional
+        The dimension of the outputs in the weight; 0 unless given, and 1 in transposed
+        convolutions.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Raises
+    ------
+    ValueError
+        For no such weight.
+
+    Notes
+    -----
+    T. Miyato and others, Spectral normalization for generative adversarial networks (2018).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(2, 2))
+    >>> layer.weight.shape
+    torch.Size([2, 2])
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):

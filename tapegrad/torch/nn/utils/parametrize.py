@@ -36,6 +36,19 @@ def cached() -> Iterator[None]:
     """Context in which each parametrized tensor is computed once, when it is first read.
 
     For nets that read a weight several times in one pass, as recurrent ones do.
+
+    Yields
+    ------
+    None
+        Nothing.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
+    >>> with torch.nn.utils.parametrize.cached():
+    ...     layer.weight is layer.weight
+    True
     """
     _CACHE.depth += 1
     try:
@@ -63,6 +76,27 @@ class ParametrizationList(ModuleList):
 
     That is `original`, or `original0`, `original1`, ... where the inverse of the first one returns
     several tensors.
+
+    Parameters
+    ----------
+    modules : sequence of Module
+        The modules.
+    original : Tensor
+        The tensor that they make at first.
+    unsafe : bool, default False
+        Let the shape and the dtype change.
+
+    Raises
+    ------
+    ValueError
+        For no modules, and where shape or dtype change without `unsafe`.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
+    >>> type(layer.parametrizations.weight).__name__
+    'ParametrizationList'
     """
 
     def __init__(self, modules: Sequence[Any], original: Tensor, unsafe: bool = False) -> None:
@@ -126,7 +160,17 @@ class ParametrizationList(ModuleList):
     def right_inverse(self, value: Any) -> None:
         """Set the original tensors so that the modules make a value of them.
 
-        RuntimeError where one of the modules has no `right_inverse`.
+        Parameters
+        ----------
+        value : Tensor
+            The value.
+
+        Raises
+        ------
+        RuntimeError
+            Where one of the modules has no `right_inverse`.
+        ValueError
+            For inverses of other dtypes, or that are no tensors.
         """
         with no_grad():
             for module in reversed(list(self)):
@@ -177,7 +221,13 @@ class ParametrizationList(ModuleList):
             _take_value(original, value)
 
     def forward(self) -> Any:
-        """The tensor that the modules make of the original ones."""
+        """The tensor that the modules make of the original ones.
+
+        Returns
+        -------
+        Tensor
+            The tensor.
+        """
         if self.is_tensor:
             originals = [self.original]
         else:
@@ -241,11 +291,31 @@ def register_parametrization(
 ) -> Any:
     """Make a parameter or buffer of a module a function of another one of its shape and dtype.
 
-    parametrization: the module that computes it; if it has `right_inverse`, that is applied to the
-    present value, and to values that are assigned. It may return several tensors, which are then
-    the arguments. A second one is called with the result of the first. unsafe: the shape and the
-    dtype may change. ValueError where they do otherwise, and where there is no such tensor.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    tensor_name : str
+        The name of the tensor.
+    parametrization : Module
+        What computes it. If it has `right_inverse`, that is applied to the present value, and to
+        values that are assigned; it may return several tensors, which are then the arguments. A
+        second one is called with the result of the first.
+    unsafe : bool, default False
+        Let the shape and the dtype change.
 
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Raises
+    ------
+    ValueError
+        Where there is no such tensor, and where shape or dtype change without `unsafe`.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):
@@ -315,7 +385,27 @@ def _check_next(module: Any, name: str, parametrization: Any) -> None:
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
-    """Whether a module has parametrizations, or one of this name."""
+    """Whether a module has parametrizations, or one of a name.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    tensor_name : str, optional
+        The name; any unless given.
+
+    Returns
+    -------
+    bool
+        Whether it has.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
+    >>> torch.nn.utils.parametrize.is_parametrized(layer, "bias")
+    False
+    """
     known = getattr(module, "parametrizations", None)
     if not isinstance(known, ModuleDict):
         return False
@@ -325,8 +415,32 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
 def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
     """Make a parametrized tensor a parameter or buffer again.
 
-    It has its present value, or that of its original if `leave_parametrized` is False, which is a
-    ValueError where there are several. ValueError where it is not parametrized.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    tensor_name : str
+        The name of the tensor.
+    leave_parametrized : bool, default True
+        Let it have its present value, not that of its original.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Raises
+    ------
+    ValueError
+        Where it is not parametrized, and where it has several originals and should have the value
+        of one.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
+    >>> torch.nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    Linear(in_features=2, out_features=3, bias=True)
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
@@ -355,14 +469,64 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 
 
 def type_before_parametrizations(module: Any) -> Any:
-    """The class that a module had before it got parametrizations."""
+    """The class that a module had before it got parametrizations.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+
+    Returns
+    -------
+    type
+        The class.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
+    >>> type(layer).__name__
+    'ParametrizedLinear'
+    >>> torch.nn.utils.parametrize.type_before_parametrizations(layer).__name__
+    'Linear'
+    """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def transfer_parametrizations_and_params(
     from_module: Any, to_module: Any, tensor_name: str | None = None
 ) -> Any:
-    """Give a module the parametrizations of another one, and their originals."""
+    """Give a module the parametrizations of another one, and their originals.
+
+    Parameters
+    ----------
+    from_module : Module
+        The module that has them.
+    to_module : Module
+        The module that gets them.
+    tensor_name : str, optional
+        The name of the tensor; all unless given.
+
+    Returns
+    -------
+    Module
+        The module that got them.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
+    >>> other = torch.nn.Linear(2, 3)
+    >>> torch.nn.utils.parametrize.transfer_parametrizations_and_params(layer, other, "weight")
+    ParametrizedLinear(
+      in_features=2, out_features=3, bias=True
+      (parametrizations): ModuleDict(
+        (weight): ParametrizationList(
+          (0): _WeightNorm()
+        )
+      )
+    )
+    """
     if not is_parametrized(from_module):
         return to_module
     for name in list(from_module.parametrizations) if tensor_name is None else [tensor_name]:

@@ -22,8 +22,22 @@ _ones_like, _rand_like, _zeros_like = (
 class BasePruningMethod(ABC):
     """A method of pruning: `compute_mask` says what is kept.
 
-    PRUNING_TYPE: "unstructured", "structured" or "global"; it tells a `PruningContainer` what part
-    of a parameter that was pruned before the method is to see.
+    PRUNING_TYPE is "unstructured", "structured" or "global"; it tells a `PruningContainer` what
+    part of a parameter that was pruned before the method is to see.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> class Halves(torch.nn.utils.prune.BasePruningMethod):
+    ...     PRUNING_TYPE = "unstructured"
+    ...     def compute_mask(self, t, default_mask):
+    ...         mask = default_mask.clone()
+    ...         mask.view(-1)[::2] = 0
+    ...         return mask
+    >>> layer = torch.nn.Linear(2, 1)
+    >>> hook = Halves.apply(layer, "weight")
+    >>> layer.weight_mask
+    tensor([[0., 1.]])
     """
 
     PRUNING_TYPE: ClassVar[str]
@@ -35,10 +49,34 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
-        """The mask of ones and zeros for a tensor, of which `default_mask` is zero already."""
+        """The mask of ones and zeros for a tensor, of which `default_mask` is zero already.
+
+        Parameters
+        ----------
+        t : Tensor
+            The tensor.
+        default_mask : Tensor
+            The mask so far, of ones and zeros.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of `t`.
+        """
 
     def apply_mask(self, module: Any) -> Any:
-        """The product of the parameter and its mask."""
+        """The product of the parameter and its mask.
+
+        Parameters
+        ----------
+        module : Module
+            The module.
+
+        Returns
+        -------
+        Tensor
+            The pruned parameter.
+        """
         name = self._tensor_name
         original = getattr(module, f"{name}_orig")
         return getattr(module, f"{name}_mask").to(dtype=original.dtype) * original
@@ -52,10 +90,30 @@ class BasePruningMethod(ABC):
         importance_scores: Tensor | None = None,
         **kwargs: Any,
     ) -> Any:
-        """Prune the parameter `name` of a module, perhaps again, and return the hook.
+        """Prune a parameter of a module, perhaps again.
 
-        importance_scores: what to choose by in place of the parameter, of its shape. The other
-        arguments are those of the method.
+        Parameters
+        ----------
+        module : Module
+            The module.
+        name : str
+            The name of the parameter.
+        *args : object
+            The arguments of the method.
+        importance_scores : Tensor, optional
+            What to choose by in place of the parameter, of its shape.
+        **kwargs : object
+            The same, by their names.
+
+        Returns
+        -------
+        BasePruningMethod
+            The hook.
+
+        Raises
+        ------
+        AssertionError
+            For scores of another shape.
         """
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
@@ -92,7 +150,27 @@ class BasePruningMethod(ABC):
         default_mask: Tensor | None = None,
         importance_scores: Tensor | None = None,
     ) -> Any:
-        """A pruned copy of a tensor."""
+        """A pruned copy of a tensor.
+
+        Parameters
+        ----------
+        t : Tensor
+            The tensor.
+        default_mask : Tensor, optional
+            The mask so far; ones unless given.
+        importance_scores : Tensor, optional
+            What to choose by in place of the parameter, of its shape.
+
+        Returns
+        -------
+        Tensor
+            The copy.
+
+        Raises
+        ------
+        AssertionError
+            For scores of another shape.
+        """
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:
             raise AssertionError("importance_scores should have the same shape as tensor t")
@@ -100,7 +178,13 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(scores, default_mask=mask)
 
     def remove(self, module: Any) -> None:
-        """Make the product the parameter again; the mask goes."""
+        """Make the product the parameter again; the mask goes.
+
+        Parameters
+        ----------
+        module : Module
+            The module.
+        """
         name = self._tensor_name
         weight = self.apply_mask(module)
         if hasattr(module, name):
@@ -128,7 +212,29 @@ def _joined(before: Any, method: Any) -> PruningContainer:
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods on one parameter, one after the other."""
+    """Several methods on one parameter, one after the other.
+
+    Parameters
+    ----------
+    *args : BasePruningMethod
+        The methods, or one iterable of them.
+
+    Raises
+    ------
+    TypeError
+        For what is no method.
+    ValueError
+        For a method of another parameter.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.Linear(4, 2)
+    >>> for _ in range(2):
+    ...     _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=0.5)
+    >>> int((layer.weight == 0).sum())
+    6
+    """
 
     def __init__(self, *args: Any) -> None:
         self._pruning_methods: tuple[Any, ...] = ()
@@ -140,7 +246,20 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: Any) -> None:
-        """Add a method; TypeError for what is none, ValueError for one of another parameter."""
+        """Add a method.
+
+        Parameters
+        ----------
+        method : BasePruningMethod
+            The method.
+
+        Raises
+        ------
+        TypeError
+            For what is none.
+        ValueError
+            For one of another parameter.
+        """
         if not isinstance(method, BasePruningMethod) and method is not None:
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if method is not None and self._tensor_name != method._tensor_name:
@@ -161,7 +280,25 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
-        """The mask so far times that of the last method on what is left."""
+        """The mask so far times that of the last method on what is left.
+
+        Parameters
+        ----------
+        t : Tensor
+            The tensor.
+        default_mask : Tensor
+            The mask so far, of ones and zeros.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of `t`.
+
+        Raises
+        ------
+        ValueError
+            For another PRUNING_TYPE.
+        """
         method = self._pruning_methods[-1]
         kept = default_mask.to(dtype=t.dtype)
         part: Any
@@ -182,17 +319,54 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, and makes the mask."""
+    """A method that prunes nothing, and makes the mask.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.Linear(2, 1)
+    >>> _ = torch.nn.utils.prune.Identity.apply(layer, "weight")
+    >>> layer.weight_mask
+    tensor([[1., 1.]])
+    """
 
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
-        """The mask as it is."""
+        """The mask as it is.
+
+        Parameters
+        ----------
+        t : Tensor
+            The tensor.
+        default_mask : Tensor
+            The mask so far, of ones and zeros.
+
+        Returns
+        -------
+        Tensor
+            The mask so far.
+        """
         return default_mask
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes by a given mask."""
+    """A method that prunes by a given mask.
+
+    Parameters
+    ----------
+    mask : Tensor
+        The mask, of ones and zeros, in the shape of the parameter.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.Linear(2, 1)
+    >>> mask = torch.tensor([[1.0, 0.0]])
+    >>> _ = torch.nn.utils.prune.CustomFromMask.apply(layer, "weight", mask)
+    >>> layer.weight_mask
+    tensor([[1., 0.]])
+    """
 
     PRUNING_TYPE = "global"
 
@@ -200,7 +374,25 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
-        """The mask so far times the given one."""
+        """The mask so far times the given one.
+
+        Parameters
+        ----------
+        t : Tensor
+            The tensor.
+        default_mask : Tensor
+            The mask so far, of ones and zeros.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of `t`.
+
+        Raises
+        ------
+        AssertionError
+            For a mask of another shape.
+        """
         if default_mask.shape != self.mask.shape:
             raise AssertionError(
                 "default_mask and self.mask must have the same shape, got "
@@ -237,7 +429,25 @@ class _Unstructured(_Amount):
         raise NotImplementedError
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
-        """The mask so far without those whose scores are least."""
+        """The mask so far without those whose scores are least.
+
+        Parameters
+        ----------
+        t : Tensor
+            The tensor.
+        default_mask : Tensor
+            The mask so far, of ones and zeros.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of `t`.
+
+        Raises
+        ------
+        ValueError
+            For more than there are.
+        """
         count = self._count(t.nelement())
         mask = default_mask.clone()
         if count:
@@ -249,19 +459,75 @@ class _Unstructured(_Amount):
 
 
 class RandomUnstructured(_Unstructured):
-    """Prunes numbers chosen at random. amount: a share, or how many."""
+    """A method that prunes numbers chosen at random.
+
+    Parameters
+    ----------
+    amount : float
+        A share of the parts, or, as an int, how many.
+
+    Raises
+    ------
+    TypeError
+        For an `amount` that is no number.
+    ValueError
+        For one below 0, and for a share above 1.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.Linear(4, 1)
+    >>> _ = torch.nn.utils.prune.RandomUnstructured.apply(layer, "weight", 1)
+    >>> int(layer.weight_mask.sum())
+    3
+    """
 
     def _scores(self, t: Tensor) -> Any:
         return _rand_like(t)
 
     @classmethod
     def apply(cls, module: Any, name: str, amount: float) -> Any:  # type: ignore[override]
-        """As `BasePruningMethod.apply`."""
+        """Prune a parameter of a module, perhaps again.
+
+        Parameters
+        ----------
+        module : Module
+            The module.
+        name : str
+            The name of the parameter.
+        amount : float
+            A share of the parts, or, as an int, how many.
+
+        Returns
+        -------
+        RandomUnstructured
+            The hook.
+        """
         return super().apply(module, name, amount=amount)
 
 
 class L1Unstructured(_Unstructured):
-    """Prunes the numbers with the least absolute values. amount: a share, or how many."""
+    """A method that prunes the numbers with the least absolute values.
+
+    Parameters
+    ----------
+    amount : float
+        A share of the parts, or, as an int, how many.
+
+    Raises
+    ------
+    TypeError
+        For an `amount` that is no number.
+    ValueError
+        For one below 0, and for a share above 1.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> method = torch.nn.utils.prune.L1Unstructured(0.5)
+    >>> method.prune(torch.tensor([1.0, -3.0, 0.5, 2.0]))
+    tensor([ 0., -3.,  0.,  2.])
+    """
 
     def _scores(self, t: Tensor) -> Any:
         return t.abs()
@@ -270,7 +536,29 @@ class L1Unstructured(_Unstructured):
     def apply(  # type: ignore[override]
         cls, module: Any, name: str, amount: float, importance_scores: Tensor | None = None
     ) -> Any:
-        """As `BasePruningMethod.apply`."""
+        """Prune a parameter of a module, perhaps again.
+
+        Parameters
+        ----------
+        module : Module
+            The module.
+        name : str
+            The name of the parameter.
+        amount : float
+            A share of the parts, or, as an int, how many.
+        importance_scores : Tensor, optional
+            What to choose by in place of the parameter, of its shape.
+
+        Returns
+        -------
+        L1Unstructured
+            The hook.
+
+        Raises
+        ------
+        AssertionError
+            For scores of another shape.
+        """
         return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
 
@@ -284,7 +572,27 @@ class _Structured(_Amount):
         raise NotImplementedError
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
-        """The mask so far without the slices whose scores are least."""
+        """The mask so far without the slices whose scores are least.
+
+        Parameters
+        ----------
+        t : Tensor
+            The tensor.
+        default_mask : Tensor
+            The mask so far, of ones and zeros.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of `t`.
+
+        Raises
+        ------
+        ValueError
+            For a vector, and for more slices than there are.
+        IndexError
+            For a dimension that there is not.
+        """
         if t.dim() <= 1:
             raise ValueError(
                 "Structured pruning can only be applied to multidimensional tensors. Found "
@@ -303,7 +611,29 @@ class _Structured(_Amount):
 
 
 class RandomStructured(_Structured):
-    """Prunes slices chosen at random. amount: a share, or how many. dim: along which they are."""
+    """A method that prunes slices chosen at random.
+
+    Parameters
+    ----------
+    amount : float
+        A share of the parts, or, as an int, how many.
+    dim : int, default -1
+        The dimension along which slices are.
+
+    Raises
+    ------
+    TypeError
+        For an `amount` that is no number.
+    ValueError
+        For one below 0, and for a share above 1.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> method = torch.nn.utils.prune.RandomStructured(1, dim=0)
+    >>> int((method.prune(torch.ones(3, 2)) == 0).sum())
+    2
+    """
 
     def __init__(self, amount: float, dim: int = -1) -> None:
         super().__init__(amount)
@@ -316,12 +646,54 @@ class RandomStructured(_Structured):
     def apply(  # type: ignore[override]
         cls, module: Any, name: str, amount: float, dim: int = -1
     ) -> Any:
-        """As `BasePruningMethod.apply`."""
+        """Prune a parameter of a module, perhaps again.
+
+        Parameters
+        ----------
+        module : Module
+            The module.
+        name : str
+            The name of the parameter.
+        amount : float
+            A share of the parts, or, as an int, how many.
+        dim : int, default -1
+            The dimension along which slices are.
+
+        Returns
+        -------
+        RandomStructured
+            The hook.
+        """
         return super().apply(module, name, amount=amount, dim=dim)
 
 
 class LnStructured(_Structured):
-    """Prunes the slices along `dim` with the least norms of order n."""
+    """A method that prunes the slices with the least norms.
+
+    Parameters
+    ----------
+    amount : float
+        A share of the parts, or, as an int, how many.
+    n : float or str
+        The order of the norm.
+    dim : int, default -1
+        The dimension along which slices are.
+
+    Raises
+    ------
+    TypeError
+        For an `amount` that is no number.
+    ValueError
+        For one below 0, and for a share above 1.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> method = torch.nn.utils.prune.LnStructured(1, n=2, dim=0)
+    >>> method.prune(torch.tensor([[1.0, 1.0], [2.0, 2.0]]))
+    tensor([[0., 0.],
+            [2., 2.]])
+    """
 
     def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
         super().__init__(amount)
@@ -343,7 +715,33 @@ class LnStructured(_Structured):
         dim: int,
         importance_scores: Tensor | None = None,
     ) -> Any:
-        """As `BasePruningMethod.apply`."""
+        """Prune a parameter of a module, perhaps again.
+
+        Parameters
+        ----------
+        module : Module
+            The module.
+        name : str
+            The name of the parameter.
+        amount : float
+            A share of the parts, or, as an int, how many.
+        n : float or str
+            The order of the norm.
+        dim : int
+            The dimension along which slices are.
+        importance_scores : Tensor, optional
+            What to choose by in place of the parameter, of its shape.
+
+        Returns
+        -------
+        LnStructured
+            The hook.
+
+        Raises
+        ------
+        AssertionError
+            For scores of another shape.
+        """
         return super().apply(
             module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores
         )
@@ -353,13 +751,56 @@ class LnStructured(_Structured):
 
 
 def identity(module: Any, name: str) -> Any:
-    """Give a parameter a mask of ones; returns the module."""
+    """Give a parameter a mask of ones.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str
+        The name of the parameter.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
+    >>> layer.weight_mask
+    tensor([[1., 1.]])
+    """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Any, name: str, amount: float) -> Any:
-    """Prune numbers of a parameter at random, a share or as many as `amount`."""
+    """Prune numbers of a parameter at random.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str
+        The name of the parameter.
+    amount : float
+        A share of the parts, or, as an int, how many.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.Linear(4, 1)
+    >>> layer = torch.nn.utils.prune.random_unstructured(layer, "weight", 0.5)
+    >>> int(layer.weight_mask.sum())
+    2
+    """
     RandomUnstructured.apply(module, name, amount)
     return module
 
@@ -369,6 +810,29 @@ def l1_unstructured(
 ) -> Any:
     """Prune the numbers of a parameter with the least absolute values.
 
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str
+        The name of the parameter.
+    amount : float
+        A share of the parts, or, as an int, how many.
+    importance_scores : Tensor, optional
+        What to choose by in place of the parameter, of its shape.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Raises
+    ------
+    AssertionError
+        For scores of another shape.
+
+    Examples
+    --------
     >>> import tapegrad.torch as torch
     >>> layer = torch.nn.Linear(4, 2)
     >>> _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=0.5)
@@ -380,7 +844,32 @@ def l1_unstructured(
 
 
 def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
-    """Prune slices of a parameter along a dimension at random."""
+    """Prune slices of a parameter along a dimension at random.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str
+        The name of the parameter.
+    amount : float
+        A share of the parts, or, as an int, how many.
+    dim : int
+        The dimension along which slices are.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.Linear(2, 3)
+    >>> layer = torch.nn.utils.prune.random_structured(layer, "weight", 1, dim=0)
+    >>> int((layer.weight_mask == 0).sum())
+    2
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -393,13 +882,75 @@ def ln_structured(
     dim: int,
     importance_scores: Tensor | None = None,
 ) -> Any:
-    """Prune the slices of a parameter along a dimension with the least norms of order n."""
+    """Prune the slices of a parameter along a dimension with the least norms.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str
+        The name of the parameter.
+    amount : float
+        A share of the parts, or, as an int, how many.
+    n : float or str
+        The order of the norm.
+    dim : int
+        The dimension along which slices are.
+    importance_scores : Tensor, optional
+        What to choose by in place of the parameter, of its shape.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Raises
+    ------
+    AssertionError
+        For scores of another shape.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.Linear(2, 3)
+    >>> layer = torch.nn.utils.prune.ln_structured(layer, "weight", 1, n=2, dim=0)
+    >>> int((layer.weight_mask == 0).sum())
+    2
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
-    """Prune a parameter by a mask of ones and zeros."""
+    """Prune a parameter by a mask of ones and zeros.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str
+        The name of the parameter.
+    mask : Tensor
+        The mask, of ones and zeros, in the shape of the parameter.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Raises
+    ------
+    AssertionError
+        For a mask of another shape.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> mask = torch.tensor([[1.0, 0.0]])
+    >>> layer = torch.nn.utils.prune.custom_from_mask(torch.nn.Linear(2, 1), "weight", mask)
+    >>> layer.weight_mask
+    tensor([[1., 0.]])
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -410,7 +961,34 @@ def global_unstructured(
     importance_scores: dict[tuple[Any, str], Tensor] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Prune several parameters, pairs of a module and a name, as if they were one vector."""
+    """Prune several parameters as if they were one vector.
+
+    Parameters
+    ----------
+    parameters : iterable of tuple
+        Pairs of a module and a name.
+    pruning_method : type
+        A class of methods, of the type "unstructured".
+    importance_scores : dict, optional
+        What to choose by in place of parameters, by such pairs.
+    **kwargs : object
+        What the class is called with.
+
+    Raises
+    ------
+    TypeError
+        For what is not iterable, no dict of scores, and a class of another type.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> first, second = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
+    >>> method = torch.nn.utils.prune.L1Unstructured
+    >>> pairs = [(first, "weight"), (second, "weight")]
+    >>> torch.nn.utils.prune.global_unstructured(pairs, method, amount=3)
+    >>> int((first.weight_mask == 0).sum() + (second.weight_mask == 0).sum())
+    3
+    """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     scores = {} if importance_scores is None else importance_scores
@@ -443,7 +1021,33 @@ def global_unstructured(
 
 
 def remove(module: Any, name: str) -> Any:
-    """Make a pruned parameter a plain one, with its zeros; ValueError where it is not pruned."""
+    """Make a pruned parameter a plain one, with its zeros.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str
+        The name of the parameter.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Raises
+    ------
+    ValueError
+        Where it is not pruned.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
+    >>> layer = torch.nn.utils.prune.remove(layer, "weight")
+    >>> sorted(layer.state_dict())
+    ['bias', 'weight']
+    """
     key, hook = _found(module, name)
     if key is None:
         raise ValueError(
@@ -455,7 +1059,25 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Whether a parameter of a module, or of one below it, is pruned."""
+    """Whether a parameter of a module, or of one below it, is pruned.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+
+    Returns
+    -------
+    bool
+        Whether one is.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
+    >>> torch.nn.utils.prune.is_pruned(layer)
+    True
+    """
     return any(
         isinstance(hook, BasePruningMethod)
         for part in module.modules()

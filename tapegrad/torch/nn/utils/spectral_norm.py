@@ -181,8 +181,44 @@ def spectral_norm(
 ) -> Any:
     """Divide a weight of a module by its largest singular value, which power iterations estimate.
 
-    dim: that of the outputs in the weight; None for 0, and 1 in transposed convolutions. Returns
-    the module.
+    A hook does that before each call; `parametrizations.spectral_norm` is the newer form.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str, default "weight"
+        The name of the weight.
+    n_power_iterations : int, default 1
+        How many steps improve the estimate at a time.
+    eps : float, default 1e-12
+        The least norm that vectors are divided by.
+    dim : int or None, optional
+        The dimension of the outputs in the weight; 0 unless given, and 1 in transposed
+        convolutions.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Raises
+    ------
+    RuntimeError
+        Where the weight is divided already.
+    ValueError
+        For no power iterations, and a weight that is None.
+
+    Notes
+    -----
+    T. Miyato and others, Spectral normalization for generative adversarial networks (2018).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
+    >>> sorted(layer.state_dict())
+    ['bias', 'weight_orig', 'weight_u', 'weight_v']
     """
     SpectralNorm.apply(
         module, name, n_power_iterations, default_dim(module) if dim is None else dim, eps
@@ -191,7 +227,33 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """Make the weight of a module a parameter again; ValueError where it is one."""
+    """Make the weight of a module a parameter again.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str, default "weight"
+        The name of the weight.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Raises
+    ------
+    ValueError
+        Where it is one.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
+    >>> layer = torch.nn.utils.remove_spectral_norm(layer)
+    >>> sorted(layer.state_dict())
+    ['bias', 'weight']
+    """
     key = _found(module, name)
     if key is None:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")

@@ -17,7 +17,43 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """`torch.func.functional_call`: call a module with other parameters and buffers."""
+    """Call a module with other parameters and buffers, as `torch.func.functional_call` does.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    parameters_and_buffers : dict
+        Tensors by their paths.
+    args : object, optional
+        What it is called with, one or a tuple of them.
+    kwargs : dict, optional
+        What it is called with, by name.
+    tie_weights : bool, default True
+        Replace a tensor at all of its paths where one is given.
+    strict : bool, default False
+        Whether all paths have to be given, and no others.
+
+    Returns
+    -------
+    object
+        What the module returns.
+
+    Warns
+    -----
+    FutureWarning
+        At each call.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import warnings
+    >>> layer = torch.nn.Linear(1, 1)
+    >>> given = {"weight": torch.tensor([[2.0]]), "bias": torch.tensor([1.0])}
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.nn.utils.stateless.functional_call(layer, given, torch.tensor([3.0]))
+    tensor([7.])
+    """
     warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be "
         "removed in a future version of PyTorch. Please use `torch.func.functional_call` instead "

@@ -71,14 +71,79 @@ def _found(module: Any, name: str) -> int | None:
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     """Make a weight of a module its length `name_g` times its direction `name_v`.
 
-    dim: along which the lengths are; None for one length of all. Returns the module.
+    A hook does that before each call; `parametrizations.weight_norm` is the newer form.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str, default "weight"
+        The name of the weight.
+    dim : int or None, default 0
+        The dimension along which the lengths are; None for one length of all.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Raises
+    ------
+    RuntimeError
+        Where that was done.
+
+    Warns
+    -----
+    FutureWarning
+        At each call.
+
+    Notes
+    -----
+    T. Salimans, D. Kingma, Weight normalization (2016).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2))
+    >>> sorted(layer.state_dict())
+    ['bias', 'weight_g', 'weight_v']
     """
     WeightNorm.apply(module, name, dim)
     return module
 
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
-    """Make the weight of a module a parameter again; ValueError where it is one."""
+    """Make the weight of a module a parameter again.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str, default "weight"
+        The name of the weight.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Raises
+    ------
+    ValueError
+        Where it is one.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2))
+    >>> layer = torch.nn.utils.remove_weight_norm(layer)
+    >>> sorted(layer.state_dict())
+    ['bias', 'weight']
+    """
     key = _found(module, name)
     if key is None:
         raise ValueError(f"weight_norm of '{name}' not found in {module}")

@@ -38,13 +38,25 @@ class _Composed(LRScheduler):
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        """All but the optimizer, and the states of the schedulers."""
+        """All but the optimizer, and the states of the schedulers.
+
+        Returns
+        -------
+        dict
+            Attributes by their names, and "_schedulers", a list.
+        """
         state = super().state_dict()
         state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
+        """Take over what `state_dict` returned.
+
+        Parameters
+        ----------
+        state_dict : dict
+            What `state_dict` returned.
+        """
         rest = {name: value for name, value in state_dict.items() if name != "_schedulers"}
         self.__dict__.update(rest)
         for scheduler, known in zip(self._schedulers, state_dict["_schedulers"], strict=True):
@@ -52,7 +64,44 @@ class _Composed(LRScheduler):
 
 
 class SequentialLR(_Composed):
-    """One scheduler after the other; milestones are the epochs at which the next one begins."""
+    """One scheduler after the other.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    schedulers : list
+        The schedulers, of the same optimizer.
+    milestones : list of int
+        The epochs at which the next one begins: one less than there are schedulers.
+    last_epoch : int, default -1
+        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
+        loaded state.
+
+    Raises
+    ------
+    ValueError
+        For no schedulers, for another number of milestones, for a scheduler of another optimizer,
+        and for `ReduceLROnPlateau`.
+    TypeError
+        For what has no optimizer.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> constant = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=9)
+    >>> falling = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> schedulers = [constant, falling]
+    >>> scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, schedulers, milestones=[2])
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += scheduler.get_last_lr()
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.5, 0.5, 1.0, 0.5]
+    """
 
     def __init__(
         self,
@@ -83,7 +132,13 @@ class SequentialLR(_Composed):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Take back the steps that the schedulers took when they were made."""
+        """Take back the steps that the schedulers took when they were made.
+
+        Parameters
+        ----------
+        sched : LRScheduler, optional
+            Whose steps are taken back; those of all unless given.
+        """
         scheduler = self if sched is None else sched
         if hasattr(scheduler, "_schedulers"):
             for part in scheduler._schedulers:
@@ -104,7 +159,37 @@ class SequentialLR(_Composed):
 
 
 class ChainedScheduler(_Composed):
-    """Several schedulers that each change the rate at every epoch."""
+    """Several schedulers that each change the rate at every epoch.
+
+    Parameters
+    ----------
+    schedulers : sequence
+        The schedulers, of the same optimizer.
+    optimizer : Optimizer, optional
+        Their optimizer; that of the first unless given.
+
+    Raises
+    ------
+    ValueError
+        For no schedulers, for a scheduler of another optimizer, and for `ReduceLROnPlateau`.
+    TypeError
+        For what has no optimizer.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> falling = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> stepped = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.1)
+    >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([falling, stepped])
+    >>> rates = []
+    >>> for _ in range(3):
+    ...     rates += scheduler.get_last_lr()
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.025]
+    """
 
     def __init__(
         self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None

@@ -18,11 +18,61 @@ from tapegrad.torch.optim.optimizer import Optimizer
 
 
 class CyclicLR(LRScheduler):
-    """The rate goes from base_lr to max_lr in step_size_up steps, and back in step_size_down.
+    """The rate goes from `base_lr` to `max_lr` and back, again and again.
 
-    mode: "triangular"; "triangular2", half as high in each cycle; "exp_range", gamma**step as
-    high. scale_fn: the height as a function of the cycle or the step, as scale_mode says:
-    "cycle", "iterations". cycle_momentum: the momentum goes the other way, from max_momentum.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    base_lr : float or list of float
+        The least rate, or one for each group.
+    max_lr : float or list of float
+        The largest rate, or one for each group.
+    step_size_up : int, default 2000
+        In how many steps the rate rises.
+    step_size_down : int, optional
+        In how many steps it falls; `step_size_up` unless given.
+    mode : {"triangular", "triangular2", "exp_range"}, default "triangular"
+        How high cycles are: all alike, half as high in each, or times `gamma**step`.
+    gamma : float, default 1.0
+        The factor of "exp_range".
+    scale_fn : callable, optional
+        In place of `mode`: the height, between 0 and 1, of a cycle or a step.
+    scale_mode : {"cycle", "iterations"}, default "cycle"
+        What `scale_fn` is given: the number of the cycle, from 1, or that of the step.
+    cycle_momentum : bool, default True
+        Let the momentum, or the first of the betas, go the other way.
+    base_momentum : float or list of float, default 0.8
+        The least momentum, or one for each group.
+    max_momentum : float or list of float, default 0.9
+        The largest momentum, or one for each group.
+    last_epoch : int, default -1
+        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
+        loaded state.
+
+    Raises
+    ------
+    ValueError
+        For another `mode`, an optimizer without momentum, and lists of other lengths.
+    TypeError
+        For what is no optimizer.
+
+    Notes
+    -----
+    L. Smith, Cyclical learning rates for training neural networks (2017).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], momentum=0.9)
+    >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, 1.0, 3.0, step_size_up=2)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 2.0, 3.0, 2.0, 1.0]
     """
 
     def __init__(
@@ -71,7 +121,18 @@ class CyclicLR(LRScheduler):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """The height of a cycle, or of a step, of which the first has 1."""
+        """The height of a cycle, or of a step, of which the first has 1.
+
+        Parameters
+        ----------
+        x : float
+            The number of the cycle, from 1, or that of the step.
+
+        Returns
+        -------
+        float
+            The factor on the height.
+        """
         if self._scale_fn_custom is not None:
             return float(self._scale_fn_custom(x))
         if self.mode == "triangular2":
@@ -79,7 +140,13 @@ class CyclicLR(LRScheduler):
         return self.gamma**x if self.mode == "exp_range" else 1.0
 
     def get_lr(self) -> list[Rate]:
-        """The rates at `last_epoch`; sets the momentum, too."""
+        """The rates of the groups at `last_epoch`; it sets the momentum, too.
+
+        Returns
+        -------
+        list
+            One for each group.
+        """
         self._warn_outside_of_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         place = 1.0 + self.last_epoch / self.total_size - cycle
@@ -96,7 +163,13 @@ class CyclicLR(LRScheduler):
         return [base + (most - base) * height * scale for base, most in pairs]
 
     def state_dict(self) -> dict[str, Any]:
-        """All but the optimizer; of a scale_fn that is an object, its attributes."""
+        """All but the optimizer; of a scale_fn that is an object, its attributes.
+
+        Returns
+        -------
+        dict
+            Attributes by their names.
+        """
         state = super().state_dict()
         function = state["_scale_fn_custom"]
         saved = function is not None and not isinstance(function, types.FunctionType)
@@ -104,7 +177,13 @@ class CyclicLR(LRScheduler):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned; the scale_fn stays the present one."""
+        """Take over what `state_dict` returned; the scale_fn stays the present one.
+
+        Parameters
+        ----------
+        state_dict : dict
+            What `state_dict` returned.
+        """
         rest = {key: value for key, value in state_dict.items() if key != "_scale_fn_custom"}
         super().load_state_dict(rest)
         if state_dict["_scale_fn_custom"] is not None:

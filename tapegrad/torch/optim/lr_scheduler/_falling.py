@@ -17,7 +17,33 @@ from tapegrad.torch.optim.optimizer import Optimizer
 
 
 class StepLR(LRScheduler):
-    """Every step_size epochs the rate is multiplied by gamma."""
+    """The rate is multiplied by `gamma` every `step_size` epochs.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    step_size : int
+        How many epochs have the same rate.
+    gamma : float, default 0.1
+        The factor.
+    last_epoch : int, default -1
+        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
+        loaded state.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
 
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
@@ -27,7 +53,6 @@ class StepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
-        """The rates at `last_epoch`, from those before."""
         self._warn_outside_of_step()
         due = self.last_epoch != 0 and self.last_epoch % self.step_size == 0
         return self._rates(self.gamma if due else None)
@@ -38,7 +63,33 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """At each of the milestones, which are epochs, the rate is multiplied by gamma."""
+    """The rate is multiplied by `gamma` at given epochs.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    milestones : iterable of int
+        The epochs; one that stands there twice counts twice.
+    gamma : float, default 0.1
+        The factor.
+    last_epoch : int, default -1
+        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
+        loaded state.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += scheduler.get_last_lr()
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.5, 0.25]
+    """
 
     def __init__(
         self,
@@ -52,7 +103,6 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
-        """The rates at `last_epoch`, from those before."""
         self._warn_outside_of_step()
         times = self.milestones.get(self.last_epoch)
         return self._rates(None if times is None else self.gamma**times)
@@ -63,7 +113,38 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The rate times factor, for the first total_iters epochs."""
+    """The rate times a factor, for the first epochs.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    factor : float, default 1.0 / 3
+        The factor, between 0 and 1.
+    total_iters : int, default 5
+        For how many epochs.
+    last_epoch : int, default -1
+        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
+        loaded state.
+
+    Raises
+    ------
+    ValueError
+        For another factor.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += scheduler.get_last_lr()
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.5, 0.5, 1.0, 1.0]
+    """
 
     def __init__(
         self,
@@ -79,7 +160,6 @@ class ConstantLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
-        """The rates at `last_epoch`, from those before."""
         self._warn_outside_of_step()
         if self.last_epoch == 0:
             return self._rates(self.factor)
@@ -91,7 +171,40 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The rate times a factor that goes from start_factor to end_factor in total_iters epochs."""
+    """The rate times a factor that goes along a line, for the first epochs.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    start_factor : float, default 1.0 / 3
+        The first factor, above 0 and at most 1.
+    end_factor : float, default 1.0
+        The last factor, between 0 and 1.
+    total_iters : int, default 5
+        In how many epochs it gets there.
+    last_epoch : int, default -1
+        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
+        loaded state.
+
+    Raises
+    ------
+    ValueError
+        For other factors.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += scheduler.get_last_lr()
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.5, 0.75, 1.0, 1.0]
+    """
 
     def __init__(
         self,
@@ -114,7 +227,6 @@ class LinearLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
-        """The rates at `last_epoch`, from those before."""
         self._warn_outside_of_step()
         if self.last_epoch == 0:
             return self._rates(self.start_factor)
@@ -131,14 +243,37 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """At each epoch the rate is multiplied by gamma."""
+    """The rate is multiplied by `gamma` at each epoch.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    gamma : float
+        The factor.
+    last_epoch : int, default -1
+        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
+        loaded state.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(3):
+    ...     rates += scheduler.get_last_lr()
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.25]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
-        """The rates at `last_epoch`, from those before."""
         self._warn_outside_of_step()
         return self._rates(None if self._is_initial else self.gamma)
 
@@ -147,7 +282,33 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The rate times (1 - epoch / total_iters) ** power, and zero from total_iters on."""
+    """The rate times `(1 - epoch / total_iters)**power`, and zero from `total_iters` on.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    total_iters : int, default 5
+        After how many epochs the rate is zero.
+    power : float, default 1.0
+        The power.
+    last_epoch : int, default -1
+        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
+        loaded state.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.75, 0.5, 0.25, 0.0]
+    """
 
     def __init__(
         self,
@@ -161,7 +322,6 @@ class PolynomialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
-        """The rates at `last_epoch`, from those before."""
         self._warn_outside_of_step()
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._rates()
@@ -175,9 +335,36 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """The rate falls to eta_min along a half period of a cosine, in T_max epochs, and rises again.
+    """The rate falls along a half period of a cosine, and rises again.
 
-    I. Loshchilov, F. Hutter (2017), SGDR: stochastic gradient descent with warm restarts.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    T_max : int
+        In how many epochs it falls.
+    eta_min : float, default 0.0
+        The least rate.
+    last_epoch : int, default -1
+        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
+        loaded state.
+
+    Notes
+    -----
+    I. Loshchilov, F. Hutter, SGDR: stochastic gradient descent with warm restarts (2017).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += [round(rate, 3) for rate in scheduler.get_last_lr()]
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.0, 0.5]
     """
 
     def __init__(
@@ -188,7 +375,6 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
-        """The rates at `last_epoch`, from those before."""
         self._warn_outside_of_step()
         if self._is_initial:
             return self._rates()
@@ -210,10 +396,44 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """The rate falls to eta_min along a half period of a cosine, then starts again.
+    """The rate falls along a half period of a cosine, then starts again.
 
-    T_0: epochs of the first period. T_mult: each period is so many times as long as the last.
-    `step` takes the epoch as a number with fractions, too.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    T_0 : int
+        The epochs of the first period.
+    T_mult : int, default 1
+        Each period is so many times as long as the last.
+    eta_min : float, default 0.0
+        The least rate.
+    last_epoch : int, default -1
+        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
+        loaded state.
+
+    Raises
+    ------
+    ValueError
+        For other than whole numbers of at least 1 as `T_0` and `T_mult`, and no number as
+        `eta_min`.
+
+    Notes
+    -----
+    I. Loshchilov, F. Hutter, SGDR: stochastic gradient descent with warm restarts (2017).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += [round(rate, 3) for rate in scheduler.get_last_lr()]
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 1.0, 0.5]
     """
 
     def __init__(
@@ -240,13 +460,23 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
-        """The rates at the present place in the period."""
         self._warn_outside_of_step()
         height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
 
     def step(self, epoch: Any = None) -> None:
-        """Go to the next epoch, or to a given one, which may lie between two."""
+        """Go to the next epoch, or to a given one, which may lie between two.
+
+        Parameters
+        ----------
+        epoch : float, optional
+            The epoch; the next unless given.
+
+        Raises
+        ------
+        ValueError
+            For an epoch below 0.
+        """
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:

@@ -36,7 +36,13 @@ class _ByFunctions(LRScheduler):
         """Raise for what the class does not take."""
 
     def state_dict(self) -> dict[str, Any]:
-        """All but the optimizer; of functions that are objects, their attributes."""
+        """All but the optimizer; of functions that are objects, their attributes.
+
+        Returns
+        -------
+        dict
+            Attributes by their names.
+        """
         state = super().state_dict()
         state.pop("lr_lambdas", None)
         state["lr_lambdas"] = [
@@ -46,7 +52,13 @@ class _ByFunctions(LRScheduler):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned; functions stay the present ones."""
+        """Take over what `state_dict` returned; functions stay the present ones.
+
+        Parameters
+        ----------
+        state_dict : dict
+            What `state_dict` returned.
+        """
         rest = {name: value for name, value in state_dict.items() if name != "lr_lambdas"}
         self.__dict__.update(rest)
         for function, known in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
@@ -55,17 +67,76 @@ class _ByFunctions(LRScheduler):
 
 
 class LambdaLR(_ByFunctions):
-    """The first rate times a function of the epoch, one for all groups or a list."""
+    """The first rate times a function of the epoch.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    lr_lambda : callable or list of callable
+        The function, or one for each group.
+    last_epoch : int, default -1
+        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
+        loaded state.
+
+    Raises
+    ------
+    ValueError
+        For a list of another length.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+    >>> rates = []
+    >>> for _ in range(3):
+    ...     rates += [round(rate, 3) for rate in scheduler.get_last_lr()]
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.333]
+    """
 
     def get_lr(self) -> list[Rate]:
-        """The rates at `last_epoch`."""
         self._warn_outside_of_step()
         pairs = zip(self.lr_lambdas, self.base_lrs, strict=True)
         return [base * function(self.last_epoch) for function, base in pairs]
 
 
 class MultiplicativeLR(_ByFunctions):
-    """At each epoch the rate is multiplied by a function of the epoch."""
+    """The rate is multiplied by a function of the epoch at each epoch.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    lr_lambda : callable or list of callable
+        The function, or one for each group.
+    last_epoch : int, default -1
+        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
+        loaded state.
+
+    Raises
+    ------
+    ValueError
+        For a list of another length.
+    TypeError
+        For what is no function.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+    >>> rates = []
+    >>> for _ in range(3):
+    ...     rates += scheduler.get_last_lr()
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.25]
+    """
 
     def _check_functions(self) -> None:
         for function in self.lr_lambdas:
@@ -75,7 +146,6 @@ class MultiplicativeLR(_ByFunctions):
                 )
 
     def get_lr(self) -> list[Rate]:
-        """The rates at `last_epoch`, from those before."""
         self._warn_outside_of_step()
         if self._is_initial:
             return self._rates()

@@ -20,12 +20,67 @@ from tapegrad.torch.optim.optimizer import Optimizer
 
 
 class OneCycleLR(LRScheduler):
-    """The rate rises from max_lr / div_factor to max_lr, then falls far below where it began.
+    """The rate rises to `max_lr`, then falls far below where it began.
 
-    total_steps, or epochs and steps_per_epoch: the length, in steps. pct_start: the share of it
-    that rises. anneal_strategy: "cos" or "linear". cycle_momentum: the momentum goes the other
-    way, from max_momentum to base_momentum. final_div_factor: the first rate over the last.
-    three_phase: falls to the first rate as fast as it rose, then to the last.
+    The length, in steps, is `total_steps`, or `epochs` times `steps_per_epoch`.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    max_lr : float or list of float
+        The largest rate, or one for each group.
+    total_steps : int, optional
+        The number of steps.
+    epochs : int, optional
+        The number of epochs.
+    steps_per_epoch : int, optional
+        The number of steps in each.
+    pct_start : float, default 0.3
+        The share of the steps in which the rate rises.
+    anneal_strategy : {"cos", "linear"}, default "cos"
+        Along what the rate goes: half a period of a cosine, or a line.
+    cycle_momentum : bool, default True
+        Let the momentum, or the first of the betas, go the other way.
+    base_momentum : float or list of float, default 0.85
+        The least momentum, or one for each group.
+    max_momentum : float or list of float, default 0.95
+        The largest momentum, or one for each group.
+    div_factor : float, default 25.0
+        The largest rate over the first.
+    final_div_factor : float, default 10000.0
+        The first rate over the last.
+    three_phase : bool, default False
+        Fall to the first rate as fast as it rose, then to the last.
+    last_epoch : int, default -1
+        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
+        loaded state.
+
+    Raises
+    ------
+    ValueError
+        For no length, for other words and shares, for an optimizer without momentum, and for lists
+        of other lengths.
+    TypeError
+        For what is no optimizer.
+
+    Notes
+    -----
+    L. Smith, N. Topin, Super-convergence (2019).
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], momentum=0.9)
+    >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)
+    >>> rates = []
+    >>> for _ in range(10):
+    ...     rates += [round(rate, 2) for rate in scheduler.get_last_lr()]
+    ...     optimizer.step()
+    ...     if len(rates) < 10:
+    ...         scheduler.step()
+    >>> rates
+    [0.04, 0.52, 1.0, 0.95, 0.81, 0.61, 0.39, 0.19, 0.05, 0.0]
     """
 
     def __init__(
@@ -85,7 +140,18 @@ class OneCycleLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
-        """The rates at `last_epoch`; sets the momentum, too."""
+        """The rates of the groups at `last_epoch`; it sets the momentum, too.
+
+        Returns
+        -------
+        list
+            One for each group.
+
+        Raises
+        ------
+        ValueError
+            Beyond the last step.
+        """
         self._warn_outside_of_step()
         step = self.last_epoch
         if step > self.total_steps:

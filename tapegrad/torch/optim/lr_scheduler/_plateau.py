@@ -17,11 +17,45 @@ from tapegrad.torch.optim.optimizer import Optimizer
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The rate is multiplied by factor after more than patience epochs without improvement.
+    """The rate is multiplied by a factor when a number that is watched improves no more.
 
-    mode: "min" or "max", which numbers are better. threshold: the least improvement that counts,
-    relative to the best for threshold_mode "rel", else "abs". cooldown: epochs after a change that
-    do not count. min_lr: the least rate, or a list. eps: smaller changes are not made.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    mode : {"min", "max"}, default "min"
+        Which numbers are better.
+    factor : float, default 0.1
+        The factor, below 1.
+    patience : int, default 10
+        After how many epochs without improvement one more changes the rate.
+    threshold : float, default 0.0001
+        The least improvement that counts.
+    threshold_mode : {"rel", "abs"}, default "rel"
+        Whether that is relative to the best number.
+    cooldown : int, default 0
+        How many epochs after a change do not count.
+    min_lr : float or list of float, default 0
+        The least rate, or one for each group.
+    eps : float, default 1e-08
+        Changes of the rate that are not larger are not made.
+
+    Raises
+    ------
+    ValueError
+        For a `factor` of 1 or more, other words, and a list of another length.
+    TypeError
+        For what is no optimizer.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
+    >>> for loss in [3.0, 2.0, 2.0, 2.0]:
+    ...     scheduler.step(loss)
+    >>> scheduler.get_last_lr()
+    [0.5]
     """
 
     def __init__(
@@ -74,7 +108,15 @@ class ReduceLROnPlateau(LRScheduler):
         self.num_bad_epochs = 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Go to the next epoch, whose number is given."""
+        """Go to the next epoch, whose number is given.
+
+        Parameters
+        ----------
+        metrics : float or Tensor
+            The number.
+        epoch : int, optional
+            The epoch, with a warning; the next unless given.
+        """
         current = float(metrics)
         if epoch is not None:
             warn(EPOCH_IS_DEPRECATED)
@@ -112,6 +154,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
+        """Whether the present epoch does not count, since the rate has just changed."""
         return self.cooldown_counter > 0
 
     def _is_better(self, number: float, best: float) -> bool:
@@ -123,7 +166,13 @@ class ReduceLROnPlateau(LRScheduler):
         return number > bound
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
+        """Take over what `state_dict` returned.
+
+        Parameters
+        ----------
+        state_dict : dict
+            What `state_dict` returned.
+        """
         self.__dict__.update(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
 

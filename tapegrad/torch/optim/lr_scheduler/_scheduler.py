@@ -28,8 +28,33 @@ EPOCH_IS_DEPRECATED = (
 class LRScheduler:
     """The base class of schedulers; a subclass defines `get_lr`, the rates at `last_epoch`.
 
-    optimizer: whose groups' "lr" is set. last_epoch: -1 for a new training; else the groups need
-    their "initial_lr", as a loaded state gives it.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose groups' rates are set.
+    last_epoch : int, default -1
+        The epoch before the first, -1 for a new training; another needs the "initial_lr" of a
+        loaded state.
+
+    Raises
+    ------
+    TypeError
+        For what is no optimizer.
+    KeyError
+        For a `last_epoch` of 0 or more, where a group has no "initial_lr".
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> class Halved(torch.optim.lr_scheduler.LRScheduler):
+    ...     def get_lr(self):
+    ...         return [rate / 2**self.last_epoch for rate in self.base_lrs]
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = Halved(optimizer)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.5]
     """
 
     _get_lr_called_within_step: bool = False
@@ -68,23 +93,53 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the scheduler knows but the optimizer."""
+        """All that the scheduler knows but the optimizer.
+
+        Returns
+        -------
+        dict
+            Attributes by their names.
+        """
         return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
+        """Take over what `state_dict` returned.
+
+        Parameters
+        ----------
+        state_dict : dict
+            What `state_dict` returned.
+        """
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Rate]:
-        """The rates that were set last, one a group."""
+        """The rates that were set last, one a group.
+
+        Returns
+        -------
+        list
+            Numbers, or tensors of one element where the settings are such.
+        """
         return self._last_lr
 
     def get_lr(self) -> list[Rate]:
-        """The rates of the groups at `last_epoch`."""
+        """The rates of the groups at `last_epoch`; `step` calls it.
+
+        Returns
+        -------
+        list
+            One for each group. It warns outside of `step`: see `get_last_lr`.
+        """
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
-        """Go to the next epoch, or to a given one; call it after the optimizer's step."""
+        """Go to the next epoch, or to a given one; call it after the optimizer's step.
+
+        Parameters
+        ----------
+        epoch : int, optional
+            The epoch, with a warning; the next unless given.
+        """
         if self._step_count == 1:
             self._check_order()
         self._step_count += 1

@@ -224,12 +224,50 @@ class GradScaler:
 
 
 def custom_fwd(fwd: Function | None = None, **_: Any) -> Any:
-    """Decorate the forward of a Function, which stays the same."""
+    """Decorate the forward of a Function, which stays the same.
+
+    Parameters
+    ----------
+    fwd : callable, optional
+        The forward; without it, what is returned decorates one.
+    **_ : object
+        Not looked at, as `cast_inputs`.
+
+    Returns
+    -------
+    callable
+        The forward itself.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.amp.custom_fwd(device_type="cuda")(abs) is abs
+    True
+    """
     return fwd if fwd is not None else _identity
 
 
 def custom_bwd(bwd: Function | None = None, **_: Any) -> Any:
-    """Decorate the backward of a Function, which stays the same."""
+    """Decorate the backward of a Function, which stays the same.
+
+    Parameters
+    ----------
+    bwd : callable, optional
+        The backward; without it, what is returned decorates one.
+    **_ : object
+        Not looked at, as `cast_inputs`.
+
+    Returns
+    -------
+    callable
+        The backward itself.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.amp.custom_bwd(device_type="cuda")(abs) is abs
+    True
+    """
     return bwd if bwd is not None else _identity
 
 
@@ -238,7 +276,24 @@ def _identity(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """False."""
+    """Whether operations can be cast to a smaller dtype: never.
+
+    Parameters
+    ----------
+    device_type : str
+        Not looked at.
+
+    Returns
+    -------
+    bool
+        False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.amp.is_autocast_available("cuda")
+    False
+    """
     return False
 
 

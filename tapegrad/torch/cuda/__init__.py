@@ -11,58 +11,222 @@ from tapegrad.torch.cuda import amp
 
 
 def is_available() -> bool:
-    """False: tensors are computed with NumPy, on the CPU."""
+    """False: tensors are computed with NumPy, on the CPU.
+
+    Returns
+    -------
+    bool
+        False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.cuda.is_available()
+    False
+    """
     return False
 
 
 def is_initialized() -> bool:
-    """False."""
+    """False: there is nothing to initialize.
+
+    Returns
+    -------
+    bool
+        False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.cuda.is_initialized()
+    False
+    """
     return False
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False."""
+    """False: there is no GPU.
+
+    Parameters
+    ----------
+    including_emulation : bool, default True
+        Not looked at.
+
+    Returns
+    -------
+    bool
+        False.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.cuda.is_bf16_supported()
+    False
+    """
     return False
 
 
 def device_count() -> int:
-    """0."""
+    """How many GPUs there are: none.
+
+    Returns
+    -------
+    int
+        0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.cuda.device_count()
+    0
+    """
     return 0
 
 
 def manual_seed(seed: int) -> None:
-    """Do nothing: there is no generator on a GPU. `torch.manual_seed` seeds the CPU's."""
+    """Do nothing: there is no generator on a GPU. `torch.manual_seed` seeds the CPU's.
+
+    Parameters
+    ----------
+    seed : int
+        Not looked at.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.cuda.manual_seed(0)
+    """
 
 
 def manual_seed_all(seed: int) -> None:
-    """Do nothing: there is no generator on a GPU. `torch.manual_seed` seeds the CPU's."""
+    """Do nothing: there is no generator on a GPU. `torch.manual_seed` seeds the CPU's.
+
+    Parameters
+    ----------
+    seed : int
+        Not looked at.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.cuda.manual_seed_all(0)
+    """
 
 
 def empty_cache() -> None:
-    """Do nothing."""
+    """Do nothing: there is no cache.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.cuda.empty_cache()
+    """
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Do nothing."""
+    """Do nothing: no memory is counted.
+
+    Parameters
+    ----------
+    device : device or int, optional
+        Not looked at.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.cuda.reset_peak_memory_stats()
+    """
 
 
 def memory_allocated(device: Any = None) -> int:
-    """0."""
+    """The bytes of tensors on a GPU: none.
+
+    Parameters
+    ----------
+    device : device or int, optional
+        Not looked at.
+
+    Returns
+    -------
+    int
+        0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.cuda.memory_allocated()
+    0
+    """
     return 0
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """0."""
+    """The most bytes of tensors on a GPU: none.
+
+    Parameters
+    ----------
+    device : device or int, optional
+        Not looked at.
+
+    Returns
+    -------
+    int
+        0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.cuda.max_memory_allocated()
+    0
+    """
     return 0
 
 
 def memory_reserved(device: Any = None) -> int:
-    """0."""
+    """The bytes that are kept for tensors on a GPU: none.
+
+    Parameters
+    ----------
+    device : device or int, optional
+        Not looked at.
+
+    Returns
+    -------
+    int
+        0.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.cuda.memory_reserved()
+    0
+    """
     return 0
 
 
 def _needs_gpu(*_: Any, **__: Any) -> NoReturn:
-    """AssertionError: there is no GPU."""
+    """Raise, for there is no GPU.
+
+    Parameters
+    ----------
+    *_ : object
+        Not looked at.
+    **__ : object
+        Not looked at.
+
+    Raises
+    ------
+    AssertionError
+        Always.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> torch.cuda.synchronize()
+    Traceback (most recent call last):
+    ...
+    AssertionError: Torch not compiled with CUDA enabled
+    """
     raise AssertionError("Torch not compiled with CUDA enabled")
 
 
@@ -95,3 +259,7 @@ __all__ = [
     "set_device",
     "synchronize",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

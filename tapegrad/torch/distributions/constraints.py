@@ -19,13 +19,44 @@ _isclose = OPERATIONS["isclose"]
 
 
 class Constraint:
-    """A set of values. `event_dim`: how many of the last dimensions make one value."""
+    """A set of values.
+
+    Attributes
+    ----------
+    is_discrete : bool
+        Whether the values are integers, or made of them.
+    event_dim : int
+        How many of the last dimensions make one value.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints.positive.check(torch.tensor([1.0, -1.0]))
+    tensor([ True, False])
+    """
 
     is_discrete = False
     event_dim = 0
 
     def check(self, value: Tensor) -> Tensor:
-        """Whether each value of a batch is in the set."""
+        """Whether each value of a batch is in the set.
+
+        Parameters
+        ----------
+        value : Tensor
+            The values: any shape, with `event_dim` dimensions for one value behind.
+
+        Returns
+        -------
+        Tensor
+            Truth values, of the shape without the dimensions of one value.
+
+        Raises
+        ------
+        NotImplementedError
+            By the class itself.
+        """
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -35,7 +66,18 @@ class Constraint:
 class _Dependent(Constraint):
     """A set that depends on the other parameters; it is not checked.
 
-    is_discrete, event_dim: what is known of it; NotImplementedError where it is asked otherwise.
+    Parameters
+    ----------
+    is_discrete : bool, optional
+        Whether the values are integers; NotImplementedError where it is asked and not known.
+    event_dim : int, optional
+        How many of the last dimensions make one value, likewise.
+
+    Examples
+    --------
+    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints.dependent(event_dim=1).event_dim
+    1
     """
 
     def __init__(self, *, is_discrete: bool | None = None, event_dim: int | None = None) -> None:
@@ -69,12 +111,52 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint: Constraint) -> bool:
-    """Whether a constraint depends on other parameters."""
+    """Whether a constraint depends on other parameters.
+
+    Parameters
+    ----------
+    constraint : Constraint
+        Any constraint.
+
+    Returns
+    -------
+    bool
+        Whether it is `dependent`, or made of it.
+
+    Examples
+    --------
+    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints.is_dependent(constraints.dependent), constraints.is_dependent(constraints.real)
+    (True, False)
+    """
     return isinstance(constraint, _Dependent)
 
 
 class _DependentProperty(property, _Dependent):
-    """A property whose value is the constraint for the other parameters of an object."""
+    """A property whose value is the constraint for the other parameters of an object.
+
+    Parameters
+    ----------
+    fn : callable
+        A function of the object, which returns the constraint.
+    is_discrete : bool, optional
+        Whether the values are integers, where that is known.
+    event_dim : int, optional
+        How many of the last dimensions make one value, likewise.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.distributions import constraints
+    >>> class Half:
+    ...     @constraints.dependent_property(is_discrete=False, event_dim=0)
+    ...     def support(self):
+    ...         return constraints.less_than(self.bound)
+    ...
+    ...     bound = 3
+    >>> Half().support.check(torch.tensor(2.0))
+    tensor(True)
+    """
 
     def __init__(
         self,
@@ -109,12 +191,26 @@ class Boolean(Constraint):
     is_discrete = True
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         return value.eq(0) | value.eq(1)
 
 
 class IntegerInterval(_Bounded):
-    """The integers from one bound to another, both included."""
+    """The integers from one bound to another, both included.
+
+    Parameters
+    ----------
+    lower_bound : number or Tensor
+        The least of them, or what they are above.
+    upper_bound : number or Tensor
+        The largest of them, or what they are below.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints.integer_interval(0, 2).check(torch.tensor([0.0, 1.5, 2.0, 3.0]))
+    tensor([ True, False,  True, False])
+    """
 
     is_discrete = True
     names = ("lower_bound", "upper_bound")
@@ -123,7 +219,6 @@ class IntegerInterval(_Bounded):
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         whole = value % 1 == 0
         return whole & (self.lower_bound <= value) & (value <= self.upper_bound)
 
@@ -138,7 +233,6 @@ class IntegerLessThan(_Bounded):
         self.upper_bound = upper_bound
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         return (value % 1 == 0) & (value <= self.upper_bound)
 
 
@@ -152,7 +246,6 @@ class IntegerGreaterThan(_Bounded):
         self.lower_bound = lower_bound
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         return (value % 1 == 0) & (value >= self.lower_bound)
 
 
@@ -160,12 +253,24 @@ class Real(Constraint):
     """All numbers but NaN."""
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         return value == value
 
 
 class GreaterThan(_Bounded):
-    """Numbers above a bound."""
+    """Numbers above a bound.
+
+    Parameters
+    ----------
+    lower_bound : number or Tensor
+        The least of them, or what they are above.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints.greater_than(1).check(torch.tensor([1.0, 2.0]))
+    tensor([False,  True])
+    """
 
     names = ("lower_bound",)
 
@@ -173,20 +278,44 @@ class GreaterThan(_Bounded):
         self.lower_bound = lower_bound
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         return self.lower_bound < value
 
 
 class GreaterThanEq(GreaterThan):
-    """Numbers from a bound on."""
+    """Numbers from a bound on.
+
+    Parameters
+    ----------
+    lower_bound : number or Tensor
+        The least of them, or what they are above.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints.greater_than_eq(1).check(torch.tensor([1.0, 0.0]))
+    tensor([ True, False])
+    """
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         return self.lower_bound <= value
 
 
 class LessThan(_Bounded):
-    """Numbers below a bound."""
+    """Numbers below a bound.
+
+    Parameters
+    ----------
+    upper_bound : number or Tensor
+        The largest of them, or what they are below.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints.less_than(1).check(torch.tensor([1.0, 0.0]))
+    tensor([False,  True])
+    """
 
     names = ("upper_bound",)
 
@@ -194,12 +323,26 @@ class LessThan(_Bounded):
         self.upper_bound = upper_bound
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         return value < self.upper_bound
 
 
 class Interval(_Bounded):
-    """Numbers between two bounds, both included."""
+    """Numbers between two bounds, both included.
+
+    Parameters
+    ----------
+    lower_bound : number or Tensor
+        The least of them, or what they are above.
+    upper_bound : number or Tensor
+        The largest of them, or what they are below.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints.interval(0, 1).check(torch.tensor([0.0, 1.0, 2.0]))
+    tensor([ True,  True, False])
+    """
 
     names = ("lower_bound", "upper_bound")
 
@@ -207,15 +350,28 @@ class Interval(_Bounded):
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class HalfOpenInterval(Interval):
-    """Numbers from a bound to before another."""
+    """Numbers from a bound to before another.
+
+    Parameters
+    ----------
+    lower_bound : number or Tensor
+        The least of them, or what they are above.
+    upper_bound : number or Tensor
+        The largest of them, or what they are below.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints.half_open_interval(0, 1).check(torch.tensor([0.0, 1.0]))
+    tensor([ True, False])
+    """
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
@@ -225,7 +381,6 @@ class Simplex(Constraint):
     event_dim = 1
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
 
 
@@ -236,12 +391,24 @@ class OneHot(Constraint):
     event_dim = 1
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         return (value.eq(0) | value.eq(1)).all(-1) & value.sum(-1).eq(1)
 
 
 class Multinomial(Constraint):
-    """Vectors of counts up to a sum."""
+    """Vectors of counts up to a sum.
+
+    Parameters
+    ----------
+    upper_bound : int
+        The largest sum.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.distributions import constraints
+    >>> constraints.multinomial(3).check(torch.tensor([[1.0, 2.0], [2.0, 2.0]]))
+    tensor([ True, False])
+    """
 
     is_discrete = True
     event_dim = 1
@@ -250,7 +417,6 @@ class Multinomial(Constraint):
         self.upper_bound = upper_bound
 
     def check(self, x: Tensor) -> Any:
-        """As `Constraint.check`."""
         return (x >= 0).all(-1) & (x.sum(-1) <= self.upper_bound)
 
 
@@ -260,7 +426,6 @@ class LowerTriangular(Constraint):
     event_dim = 2
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         return (value.tril() == value).all(-1).all(-1)
 
 
@@ -270,7 +435,6 @@ class LowerCholesky(Constraint):
     event_dim = 2
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         triangular = (value.tril() == value).all(-1).all(-1)
         return triangular & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
@@ -279,7 +443,6 @@ class CorrCholesky(LowerCholesky):
     """Lower triangular factors of correlations: with a positive diagonal and rows of length 1."""
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         tolerance = finfo(value.dtype).eps * value.size(-1) * 10
         unit = (value.norm(dim=-1) - 1).abs().le(tolerance).all(-1)
         return super().check(value) & unit
@@ -291,7 +454,6 @@ class Square(Constraint):
     event_dim = 2
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         fits = value.shape[-2] == value.shape[-1]
         return OPERATIONS["full"](tuple(value.shape[:-2]), fits, dtype=bool)
 
@@ -300,7 +462,6 @@ class Symmetric(Square):
     """Symmetric matrices."""
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         square = super().check(value)
         if not bool(square.all()):
             return square
@@ -311,7 +472,6 @@ class PositiveSemidefinite(Symmetric):
     """Symmetric matrices without negative eigenvalues."""
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         symmetric = super().check(value)
         if not bool(symmetric.all()):
             return symmetric
@@ -322,7 +482,6 @@ class PositiveDefinite(Symmetric):
     """Symmetric matrices with positive eigenvalues."""
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         symmetric = super().check(value)
         if not bool(symmetric.all()):
             return symmetric
@@ -330,7 +489,23 @@ class PositiveDefinite(Symmetric):
 
 
 class IndependentConstraint(Constraint):
-    """A constraint that holds for all of the last dimensions together."""
+    """A constraint that holds for all of the last dimensions together.
+
+    Parameters
+    ----------
+    base_constraint : Constraint
+        The constraint of each element.
+    reinterpreted_batch_ndims : int
+        How many of the last dimensions are taken together.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.distributions import constraints
+    >>> both = constraints.independent(constraints.positive, 1)
+    >>> both.check(torch.tensor([[1.0, 2.0], [1.0, -2.0]]))
+    tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint = base_constraint
@@ -339,7 +514,6 @@ class IndependentConstraint(Constraint):
         self.event_dim = base_constraint.event_dim + reinterpreted_batch_ndims
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         result = self.base_constraint.check(value)
         ndims = self.reinterpreted_batch_ndims
         if result.dim() < ndims:
@@ -363,7 +537,25 @@ class _OfParts(Constraint):
 
 
 class Cat(_OfParts):
-    """Parts of given lengths, one after the other along a dimension."""
+    """Parts of given lengths, one after the other along a dimension.
+
+    Parameters
+    ----------
+    cseq : sequence of Constraint
+        The constraints of the parts.
+    dim : int, default 0
+        The dimension along which the parts lie.
+    lengths : sequence of int, optional
+        The length of each part; 1 by default.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.distributions import constraints
+    >>> parts = constraints.cat([constraints.positive, constraints.real], 0, [1, 2])
+    >>> parts.check(torch.tensor([-1.0, -1.0, 1.0]))
+    tensor([False,  True,  True])
+    """
 
     def __init__(
         self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None
@@ -384,7 +576,6 @@ class Cat(_OfParts):
         return max(part.event_dim for part in self.cseq)
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         start, found = 0, []
         for part, length in zip(self.cseq, self.lengths, strict=True):
             found.append(part.check(value.narrow(self.dim, start, length)))
@@ -393,7 +584,23 @@ class Cat(_OfParts):
 
 
 class Stack(_OfParts):
-    """Parts of length one, without the dimension."""
+    """Parts of length one, without the dimension.
+
+    Parameters
+    ----------
+    cseq : sequence of Constraint
+        The constraints of the parts.
+    dim : int, default 0
+        The dimension along which the parts lie.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.distributions import constraints
+    >>> parts = constraints.stack([constraints.positive, constraints.real])
+    >>> parts.check(torch.tensor([-1.0, -1.0]))
+    tensor([False,  True])
+    """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         if not all(isinstance(part, Constraint) for part in cseq):
@@ -408,14 +615,27 @@ class Stack(_OfParts):
         return most + 1 if self.dim + most < 0 else most
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
         pairs = enumerate(self.cseq)
         found = [part.check(value.select(self.dim, place)) for place, part in pairs]
         return OPERATIONS["stack"](found, self.dim)
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """What the components of a mixture may be, of a value without their dimension."""
+    """What the components of a mixture may be, of a value without their dimension.
+
+    Parameters
+    ----------
+    base_constraint : Constraint
+        The constraint of the components.
+
+    Examples
+    --------
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.distributions import constraints
+    >>> mixed = constraints.MixtureSameFamilyConstraint(constraints.positive)
+    >>> mixed.check(torch.tensor([1.0, -1.0]))
+    tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Constraint) -> None:
         if not isinstance(base_constraint, Constraint):
@@ -428,7 +648,23 @@ class MixtureSameFamilyConstraint(Constraint):
         self.event_dim = base_constraint.event_dim
 
     def check(self, value: Tensor) -> Any:
-        """As `Constraint.check`."""
+        """Whether each value of a batch is in the set.
+
+        Parameters
+        ----------
+        value : Tensor
+            The values, without a dimension of components.
+
+        Returns
+        -------
+        Tensor
+            Truth values, of the shape without the dimensions of one value.
+
+        Raises
+        ------
+        ValueError
+            If `value` has fewer dimensions than one value.
+        """
         rank = self.event_dim
         result = self.base_constraint.check(value.unsqueeze(-1 - rank))
         if value.dim() < rank:

@@ -131,7 +131,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     >>> import tapegrad.torch as torch
     >>> import tapegrad.torch.nn.functional as F
     >>> x = F.dropout1d(torch.ones(8, 3, 5))
-    >>> bool((x == x[..., :1]).all())
+    >>> (x == x[..., :1]).all().item()
     True
     """
     _check_probability(p)
@@ -176,7 +176,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     >>> import tapegrad.torch as torch
     >>> import tapegrad.torch.nn.functional as F
     >>> x = F.dropout2d(torch.ones(8, 3, 5, 5))
-    >>> bool((x == x[..., :1, :1]).all())
+    >>> (x == x[..., :1, :1]).all().item()
     True
     """
     _check_probability(p)
@@ -221,7 +221,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     >>> import tapegrad.torch as torch
     >>> import tapegrad.torch.nn.functional as F
     >>> x = F.dropout3d(torch.ones(8, 3, 2, 2, 2))
-    >>> bool((x == x[..., :1, :1, :1]).all())
+    >>> (x == x[..., :1, :1, :1]).all().item()
     True
     """
     _check_probability(p)
@@ -341,7 +341,7 @@ def feature_alpha_dropout(
     >>> import tapegrad.torch as torch
     >>> import tapegrad.torch.nn.functional as F
     >>> x = F.feature_alpha_dropout(torch.zeros(8, 3, 5), training=True)
-    >>> bool((x == x[..., :1]).all())
+    >>> (x == x[..., :1]).all().item()
     True
     """
     _check_probability(p)

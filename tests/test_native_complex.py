@@ -111,6 +111,11 @@ def test_exponentials_of_which_only_one_factor_overflows(dtype, most, in_any_cas
     assert_parts_agree(got, expected, 2)
 
 
+def test_signs_of_numbers_whose_size_overflows(in_any_case):
+    z = np.array([1e308 + 1.7e308j, -1.7e308 - 1e308j, 1.7e308 + 0j])
+    assert_parts_agree(*compiled(lambda z: -np.sign(z), z)[:2], 0)
+
+
 def wave(x):
     z = np.exp((0.1 + 1j) * x)
     for _ in range(5):

@@ -98,17 +98,15 @@ def _exponential(z: Complex) -> Complex:
 
 
 def _sign(z: Complex) -> Complex:
-    """z / |z|; of one infinite part, that part's sign."""
+    """z / |z|; if that size is infinite, the sign of an infinite real part, else of the other."""
     x, y = z
     size = _call(np.hypot, x, y)
-    tall, high = _call(np.isinf, x), _call(np.isinf, y)
-    one = _call(np.not_equal, tall, high)
-    plain = _call(np.logical_not, _call(np.logical_or, one, _is_zero(size)))
-
-    def part(v: Real, infinite: Real) -> Real:
-        return _where(plain, v / size, _where(_both(one, infinite), _call(np.sign, v), 0.0))
-
-    return part(x, tall), part(y, high)
+    over, tall = _call(np.isinf, size), _call(np.isinf, x)
+    one = _call(np.logical_not, _both(tall, _call(np.isinf, y)))  # of two, NaN
+    plain = _call(np.logical_not, _call(np.logical_or, _both(over, one), _is_zero(size)))
+    real = _where(plain, x / size, _where(tall, _call(np.sign, x), 0.0))
+    high = _both(over, _call(np.logical_not, tall))
+    return real, _where(plain, y / size, _where(high, _call(np.sign, y), 0.0))
 
 
 # Functions of complex arguments with a complex result.

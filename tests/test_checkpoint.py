@@ -795,6 +795,24 @@ def test_memory_inside_vmap():
 # --- checkpoint_sequence: errors ----------------------------------------------------------------
 
 
+def test_states_lie_in_memory_as_they_do_without_checkpoints():
+    """By columns: the rounding of a sum depends on it."""
+    x = np.sin(np.arange(1200.0)).reshape(30, 40).T + 0.01
+
+    def step(x):
+        return np.sin(x) + 0.01 * np.sum(x, axis=0) + 1e-3 * np.sum(x)
+
+    def loop(x, step=step):
+        for _ in range(4):
+            x = step(x)
+        return np.sum(x**2)
+
+    expected = grad(loop)(x)
+    np.testing.assert_array_equal(grad(lambda x: loop(x, checkpoint(step)))(x), expected)
+    sequence = grad(lambda x: np.sum(checkpoint_sequence(step, x, 4, snapshots=2) ** 2))
+    np.testing.assert_array_equal(sequence(x), expected)
+
+
 @pytest.mark.parametrize(("n", "snapshots"), [(-1, 3), (3, 0), (3, -2)])
 def test_impossible_numbers(n, snapshots):
     with pytest.raises(InputError, match=r"n >= 0 steps and at least one snapshot"):

@@ -167,6 +167,19 @@ def test_products_by_one_and_arrays_of_one_number():
     assert lines.count("multiply") + lines.count(" * ") == 1
 
 
+def test_arrays_of_one_number_keep_their_dtype():
+    """A number of Python's in their place would take that of the other argument."""
+    x = np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3)
+
+    def f(x):
+        wide, narrow = np.ones_like(x, dtype=float), np.full(3, 2, np.float16)
+        return wide * x, np.zeros(3) - np.sin(x), (x > 0.5) + wide, narrow * x, x[0] * narrow
+
+    fast = compiled(f)
+    for _ in range(3):
+        assert all(map(same, fast(x), f(x)))
+
+
 def test_complex_products_by_one_are_made():
     """An infinite real part times 0 is NaN in the imaginary one, and so on."""
     fast, f = [g(lambda x: np.exp(x * 1) + (x + 1) * 1) for g in (compiled, lambda f: f)]

@@ -102,6 +102,20 @@ def test_functions_give_numpys_values(ufunc, dtype, in_any_case):
         assert_parts_agree(got, expected, LARGEST.get(ufunc, 1), size)
 
 
+@pytest.mark.parametrize(("dtype", "most"), [("complex64", 88), ("complex128", 709)])
+def test_exponentials_of_which_only_one_factor_overflows(dtype, most, in_any_case):
+    z = most + np.array([1 + 1.5707963j, 6 + 1e-5j, 20j, 2 * most + 1j])
+    z = z.astype(dtype)
+    got, expected, _ = compiled(lambda z: -np.exp(z), z)
+    assert np.isfinite(expected[0].real)
+    assert_parts_agree(got, expected, 2)
+
+
+def test_signs_of_numbers_whose_size_overflows(in_any_case):
+    z = np.array([1e308 + 1.7e308j, -1.7e308 - 1e308j, 1.7e308 + 0j])
+    assert_parts_agree(*compiled(lambda z: -np.sign(z), z)[:2], 0)
+
+
 def wave(x):
     z = np.exp((0.1 + 1j) * x)
     for _ in range(5):
@@ -175,6 +189,20 @@ def test_complex_arguments_and_results(in_any_case):
     holomorphic = tapegrad.vjp(lambda z: np.exp(z) * z, z)[1]
     got, expected, _ = compiled(lambda v: holomorphic(v * (1 + 2j) - v), z)
     np.testing.assert_allclose(got[0], expected[0], rtol=1e-13)
+
+
+def test_real_arrays_made_after_the_shape_of_complex_ones(in_any_case):
+    z = np.exp(1j * np.linspace(0, 1, 6)).reshape(2, 3)
+
+    def f(z):
+        w = z * z
+        real = np.ones_like(w, dtype=float)
+        real[0] = w[0].imag
+        return w, real, np.zeros_like(w, dtype=int), np.zeros_like(w, dtype="complex64")
+
+    for a, b in zip(*compiled(f, z)[:2], strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=1e-14)
 
 
 def test_a_complex_call_that_would_only_be_joined_again_stays_numpys():

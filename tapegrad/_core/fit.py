@@ -88,7 +88,7 @@ def apart(bars: Cotangent) -> Cotangent:
     """
     if isinstance(bars, (list, tuple)):
         return [apart(bar) for bar in bars]
-    return bars.copy() if type(bars) is np.ndarray else bars
+    return bars.copy("K") if type(bars) is np.ndarray else bars
 
 
 FEW = 1 << 12  # elements, up to which repeated ones are looked at as they are

@@ -402,6 +402,14 @@ def snapshot(value: Any) -> Any:
     return value.tape.array(value._value, value.slot, value.tape, value.spec)
 
 
+def own_copy(array: Any) -> Any:
+    """A copy that can be written to, and lies backwards in memory where an array does."""
+    if min(array.strides, default=0) >= 0:
+        return array.copy("K")
+    turned = tuple([slice(None, None, -1 if step < 0 else 1) for step in array.strides])
+    return array[turned].copy("K")[turned]
+
+
 _POSITIONS = (int, slice, type(None), type(Ellipsis), np.int64)
 PLAIN_PARTS = frozenset((int, slice, type(None), type(Ellipsis)))
 
@@ -647,6 +655,7 @@ __all__ = [
     "lift_to_level_of",
     "lift_to_level_of_index",
     "memory_of",
+    "own_copy",
     "raw_value",
     "recorded_in",
     "records",

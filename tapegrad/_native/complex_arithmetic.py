@@ -5,6 +5,7 @@ Knows formulas, with NumPy's values at infinities and NaNs. Must not know where 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,12 +13,15 @@ import numpy as np
 
 
 class Real:
-    """A real part, as an argument of a call; what is computed with it are calls of the path."""
+    """A real part, as an argument of a call; what is computed with it are calls of the path.
 
-    __slots__ = ("argument", "made")
+    They are computed in a dtype, which is not that of truth values.
+    """
 
-    def __init__(self, argument: Any, made: Callable[..., Any]) -> None:
-        self.argument, self.made = argument, made
+    __slots__ = ("argument", "dtype", "made")
+
+    def __init__(self, argument: Any, made: Callable[..., Any], dtype: Any) -> None:
+        self.argument, self.made, self.dtype = argument, made, dtype
 
     def __add__(self, other: Any) -> Real:
         return _call(np.add, self, other)
@@ -39,9 +43,9 @@ Complex = tuple[Real, Real]
 
 
 def _call(function: Any, *args: Any) -> Real:
-    made = next(x.made for x in args if type(x) is Real)
+    of = next(x for x in args if type(x) is Real)
     plain = tuple([x.argument if type(x) is Real else x for x in args])
-    return Real(made(function, plain), made)
+    return Real(of.made(function, plain), of.made, of.dtype)
 
 
 def _where(condition: Real, x: Any, y: Any) -> Real:
@@ -80,7 +84,8 @@ def _quotient(z: Complex, w: Complex) -> Complex:
 def _exponential(z: Complex) -> Complex:
     """exp(x) (cos y + i sin y), at infinities and NaNs with the values of C99, annex G.6.3.1."""
     x, y = z
-    large = _call(np.greater, x, 700)  # exp(x / 2) does not overflow where exp(x) cos y may not
+    # exp(x / 2) does not overflow where exp(x) cos y may not.
+    large = _call(np.greater, x, math.floor(math.log(np.finfo(x.dtype).max)))
     size = _call(np.exp, _where(large, x * 0.5, x))
     again = _where(large, size, 1)
     real = size * _call(np.cos, y) * again
@@ -93,17 +98,15 @@ def _exponential(z: Complex) -> Complex:
 
 
 def _sign(z: Complex) -> Complex:
-    """z / |z|; of one infinite part, that part's sign."""
+    """z / |z|; if that size is infinite, the sign of an infinite real part, else of the other."""
     x, y = z
     size = _call(np.hypot, x, y)
-    tall, high = _call(np.isinf, x), _call(np.isinf, y)
-    one = _call(np.not_equal, tall, high)
-    plain = _call(np.logical_not, _call(np.logical_or, one, _is_zero(size)))
-
-    def part(v: Real, infinite: Real) -> Real:
-        return _where(plain, v / size, _where(_both(one, infinite), _call(np.sign, v), 0.0))
-
-    return part(x, tall), part(y, high)
+    over, tall = _call(np.isinf, size), _call(np.isinf, x)
+    one = _call(np.logical_not, _both(tall, _call(np.isinf, y)))  # of two, NaN
+    plain = _call(np.logical_not, _call(np.logical_or, _both(over, one), _is_zero(size)))
+    real = _where(plain, x / size, _where(tall, _call(np.sign, x), 0.0))
+    high = _both(over, _call(np.logical_not, tall))
+    return real, _where(plain, y / size, _where(high, _call(np.sign, y), 0.0))
 
 
 # Functions of complex arguments with a complex result.

@@ -341,11 +341,13 @@ class _Parting:
         """A real result."""
         if node.function in _PARTS:
             return self._parts_of(node.args[0])[_PARTS[node.function]]
+        if node.function in _MADE:  # after the shape of a complex one
+            return np.full(node.shape, _MADE[node.function], node.dtype)
         return TO_REAL[node.function](*self._operands(node, self._maker(node))).argument
 
     def _operands(self, node: Node, made: Callable[..., Any]) -> list[Complex]:
-        pairs = self._pairs_of(node, node.args)
-        return [(Real(real, made), Real(imag, made)) for real, imag in pairs]
+        pairs, dtype = self._pairs_of(node, node.args), self._computed_in(node)
+        return [(Real(real, made, dtype), Real(imag, made, dtype)) for real, imag in pairs]
 
     def _pairs_of(self, node: Node, args: tuple[Any, ...]) -> list[Pair]:
         """The parts of arguments; numbers of Python's are cast first, as NumPy casts them."""

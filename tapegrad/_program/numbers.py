@@ -73,7 +73,9 @@ class Numbers:
         for array, other in ((x, y), (y, x)):
             number = self.of(array, node, described)
             before = described.get(other.at) if type(other) is Ref else None
-            if number is not None and before is not None and leads_to(before, node):
+            if number is None or before is None or before.dtype != node.dtype:
+                continue  # with a number of Python's, the other's dtype would be the result's
+            if leads_to(before, node):
                 x, y = (number, y) if array is x else (x, number)
                 node = node.again(node.function, (x, y))
                 break

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.values import own_copy
+
 Function = Callable[..., Any]
 
 
@@ -230,14 +232,6 @@ def apart(value: Any, lent: Sequence[Any]) -> Any:
     elif isinstance(value, tuple):
         return kind(*[apart(part, lent) for part in value])
     return value
-
-
-def own_copy(array: Any) -> Any:
-    """A copy that can be written to, and lies backwards in memory where an array does."""
-    if min(array.strides, default=0) >= 0:
-        return array.copy("K")
-    turned = tuple([slice(None, None, -1 if step < 0 else 1) for step in array.strides])
-    return array[turned].copy("K")[turned]
 
 
 class Read(NamedTuple):

@@ -22,6 +22,7 @@ from tapegrad._core.values import (
     is_inexact,
     is_mapped,
     is_plain_number,
+    own_copy,
     snapshot,
     untraced,
 )
@@ -314,7 +315,8 @@ def _as_scalar(leaf: Value) -> Any:
 
 
 def _own_copy(x: Value) -> Any:
-    return x.copy() if type(x) is np.ndarray else x
+    """A copy of an array, in the same order in memory: the rounding of a sum depends on it."""
+    return own_copy(x) if type(x) is np.ndarray else x
 
 
 def _require_same(name: str, parts: Sequence[Value], before: Sequence[Any]) -> None:

@@ -6,10 +6,8 @@ import faulthandler
 import gc
 import os
 import signal
-import sys
 import threading
 import time
-import tracemalloc
 
 # Threads of OpenBLAS gain nothing at matrices of three rows, and wait for each other where every
 # core has a test running: some tests of scipy.linalg took ten times as long, or more.
@@ -39,19 +37,6 @@ settings.load_profile(
 
 
 BEGUN = time.monotonic()
-
-_count_memory = tracemalloc.start
-
-
-def _count_own_memory(*args):
-    """Count what is allocated, once no thread builds machine code, which allocates as well."""
-    background = sys.modules.get("tapegrad._compile.background")
-    if background is not None:
-        assert background.BUILDER.wait()
-    _count_memory(*args)
-
-
-tracemalloc.start = _count_own_memory
 
 
 def pytest_addoption(parser):

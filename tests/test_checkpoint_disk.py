@@ -342,10 +342,12 @@ def test_memory_is_that_of_the_snapshots(tmp_path):
         options = {"disk": tmp_path, "disk_cost": (2.0, 2.0), **options}
         return checkpoint_sequence(lambda x: x * 1.01, x, 40, **options)
 
-    assert peak(chain) < 6
+    # While another thread lives, as one that has built machine code, the argument is copied.
+    argument = threading.active_count() > 1
+    assert peak(chain) < 6 + argument
     # A step has a copy of its state and a result, and there is the cotangent.
-    assert peak(sequence) < 3 + 3.5
-    assert peak(lambda x: sequence(x, snapshots=5)) < 5 + 3.5
+    assert peak(sequence) < 3 + 3.5 + argument
+    assert peak(lambda x: sequence(x, snapshots=5)) < 5 + 3.5 + argument
 
 
 def test_what_is_kept_of_a_file_is_little(tmp_path):

@@ -210,7 +210,7 @@ class _OfUfunc:
 
 # A ufunc has a type of its own for each kind of argument, of which a transform would get the first.
 @overload
-def grad(  # type: ignore[overload-overlap]
+def grad(  # type: ignore[overload-overlap, unused-ignore]
     f: np.ufunc | _OfUfunc,
     argnums: Literal[0] | None = None,
     *,
@@ -579,7 +579,7 @@ def value_and_grad(
     holomorphic: bool = False,
 ) -> _Transformed[_P, Any]: ...
 @overload
-def elementwise_grad(  # type: ignore[overload-overlap]
+def elementwise_grad(  # type: ignore[overload-overlap, unused-ignore]
     f: np.ufunc | _OfUfunc, argnums: Literal[0] | None = None
 ) -> _OfUfunc: ...
 @overload
@@ -1148,7 +1148,7 @@ def linear_transpose(
 # --- Examples at once ---------------------------------------------------------------------------
 
 @overload
-def vmap(  # type: ignore[overload-overlap]
+def vmap(  # type: ignore[overload-overlap, unused-ignore]
     f: np.ufunc | _OfUfunc,
     in_axes: Any = 0,
     out_axes: Any = 0,

@@ -17,8 +17,8 @@ from tapegrad import grad, hvp, jvp, vjp
 from tapegrad._core.rule import REGISTRY, rules_of_form
 from tapegrad.testing import check_rule
 
-# Of 24 rules, eight examples ran 98 of a hundred lines that twenty did; the slow run draws 150.
-QUICK = settings(max_examples=10, suppress_health_check=list(HealthCheck))
+
+QUICK = settings(max_examples=20, suppress_health_check=list(HealthCheck))
 THOROUGH = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 
 each_sample = pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from tapegrad import grad, hvp, jvp, vjp
 from tapegrad._core.rule import REGISTRY, rules_of_form
 from tapegrad.testing import check_rule
 
-
 QUICK = settings(max_examples=20, suppress_health_check=list(HealthCheck))
 THOROUGH = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 

@@ -30,7 +30,8 @@ def broadcast_shape(shape: Shape, *others: Any) -> Any:
 class Transform:
     """A function y of x, with an inverse, and the logarithm of its derivative.
 
-    This is the base class; a subclass is called with x, and `inv` with y.
+    This is the base class; a subclass is called with x, and `inv` with y. `domain` and `codomain`
+    are the constraints of x and of y.
 
     Parameters
     ----------
@@ -39,8 +40,6 @@ class Transform:
 
     Attributes
     ----------
-    domain, codomain : Constraint
-        What x and y may be.
     bijective : bool
         Whether the inverse is one on both sides.
     sign : int or Tensor

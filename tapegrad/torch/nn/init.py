@@ -96,7 +96,7 @@ def uniform_(
         The least number.
     b : float, default 1.0
         The bound above.
-    generator : Generator, optional
+    generator : torch.Generator, optional
         Where the numbers come from; the default generator unless given.
 
     Returns
@@ -128,7 +128,7 @@ def normal_(
         The mean.
     std : float, default 1.0
         The standard deviation.
-    generator : Generator, optional
+    generator : torch.Generator, optional
         Where the numbers come from; the default generator unless given.
 
     Returns
@@ -297,7 +297,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
         What is filled, in place and without history.
     gain : float, default 1.0
         A factor on the numbers.
-    generator : Generator, optional
+    generator : torch.Generator, optional
         Where the numbers come from; the default generator unless given.
 
     Returns
@@ -334,7 +334,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
         What is filled, in place and without history.
     gain : float, default 1.0
         A factor on the numbers.
-    generator : Generator, optional
+    generator : torch.Generator, optional
         Where the numbers come from; the default generator unless given.
 
     Returns
@@ -384,7 +384,7 @@ def kaiming_uniform_(
         Whether the variance is kept forward, or of gradients backward.
     nonlinearity : str, default "leaky_relu"
         What follows the layer, a name for `calculate_gain`.
-    generator : Generator, optional
+    generator : torch.Generator, optional
         Where the numbers come from; the default generator unless given.
 
     Returns
@@ -434,7 +434,7 @@ def kaiming_normal_(
         Whether the variance is kept forward, or of gradients backward.
     nonlinearity : str, default "leaky_relu"
         What follows the layer, a name for `calculate_gain`.
-    generator : Generator, optional
+    generator : torch.Generator, optional
         Where the numbers come from; the default generator unless given.
 
     Returns
@@ -488,7 +488,7 @@ def trunc_normal_(
         The least number.
     b : float, default 2.0
         The largest number.
-    generator : Generator, optional
+    generator : torch.Generator, optional
         Where the numbers come from; the default generator unless given.
 
     Returns
@@ -556,7 +556,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         together.
     gain : float, default 1
         A factor on the numbers.
-    generator : Generator, optional
+    generator : torch.Generator, optional
         Where the numbers come from; the default generator unless given.
 
     Returns
@@ -606,7 +606,7 @@ def sparse_(
         The share.
     std : float, default 0.01
         The standard deviation of the others.
-    generator : Generator, optional
+    generator : torch.Generator, optional
         Where the numbers come from; the default generator unless given.
 
     Returns

@@ -267,7 +267,7 @@ def random_split(
     lengths : sequence of int or float
         Numbers of samples, which sum to that of the dataset; or fractions that sum to 1, of which
         what is left over goes to the first parts, one sample each.
-    generator : Generator, optional
+    generator : torch.Generator, optional
         Draws the order, instead of the default one.
 
     Returns

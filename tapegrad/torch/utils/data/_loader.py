@@ -72,7 +72,7 @@ class DataLoader(Generic[Sample_co]):
         Called with a worker's id in its thread.
     multiprocessing_context : object, optional
         Without effect.
-    generator : Generator, optional
+    generator : torch.Generator, optional
         Draws the order, instead of the default one.
     prefetch_factor : int, optional
         How many batches each worker loads ahead; by default 2.

@@ -82,7 +82,7 @@ class RandomSampler(Sampler[int]):
         Draw each number anew from all.
     num_samples : int, optional
         How many; by default as many as the dataset has.
-    generator : Generator, optional
+    generator : torch.Generator, optional
         Draws them, instead of the default one.
 
     Raises
@@ -146,7 +146,7 @@ class SubsetRandomSampler(Sampler[int]):
     ----------
     indices : sequence of int
         The numbers.
-    generator : Generator, optional
+    generator : torch.Generator, optional
         Draws the order, instead of the default one.
 
     Examples
@@ -179,7 +179,7 @@ class WeightedRandomSampler(Sampler[int]):
         How many are drawn.
     replacement : bool, default True
         Draw each anew from all.
-    generator : Generator, optional
+    generator : torch.Generator, optional
         Draws them, instead of the default one.
 
     Raises

@@ -36,9 +36,6 @@ autodoc_typehints = "none"  # the text of a docstring says what an argument may 
 # methods of a class once more, in a table. tests/test_docstrings.py has numpydoc's validator.
 napoleon_google_docstring = False  # a paragraph may begin with a word and a colon
 napoleon_use_ivar = True  # an attribute is a line of its class, and no entry beside its property
-# A word of a type, or an attribute, that several classes have leads to the first of them: any is
-# right, as they are one class, or say the same.
-suppress_warnings = ["ref.python"]
 default_role = "code"  # docstrings write code in single backquotes
 
 # Inventories of this folder: a build asks no network.

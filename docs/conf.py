@@ -23,7 +23,8 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
-    "gallery",  # of this folder: runs the worked examples, and shows them
+    "type_words",  # of this folder: links in the types of docstrings
+    "gallery",  # likewise: runs the worked examples, and shows them
 ]
 autosummary_generate = False  # reference.py writes the pages
 exclude_patterns = ["_build"]

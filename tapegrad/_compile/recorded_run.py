@@ -6,8 +6,6 @@ Must not know when a call is recorded, nor what becomes of the program.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +23,6 @@ from tapegrad._compile.arguments import (
 )
 from tapegrad._compile.specializations import Specialization
 from tapegrad._compile.surroundings import Surroundings
-from tapegrad._core.recorded import OPEN, RECORDING
 from tapegrad._core.types import Function
 from tapegrad._program.holders import HOLDERS, draws
 from tapegrad._program.program import Ref
@@ -95,7 +92,7 @@ class RecordedRun:
         self.before = self.surroundings.before()
         generators, drawn = RandomnessCheck(self.f, self.leaves), draws()
         self.recording = Recording(self.recorder)
-        with self._open():
+        with self.recording:
             try:
                 out = self.f(*args, **kwargs)
                 results = flatten(out)[0]
@@ -121,19 +118,8 @@ class RecordedRun:
                 if self.before.holds(is_or_holds_recorded):
                     self.before.restore()
                 raise
-
-    @contextmanager
-    def _open(self) -> Iterator[None]:
-        """Record what happens within."""
-        OPEN.add(self.recording)
-        token = RECORDING.set(self.recording)
-        try:
-            yield
-        finally:
-            self.recording.put_back([], again=True)
-            RECORDING.reset(token)
-            OPEN.discard(self.recording)
-            self.recorder.open = False
+            finally:
+                self.recording.put_back([], again=True)
 
     def _look_at(self, out: Any) -> None:
         """See what the run returned, and what it did with its arguments."""

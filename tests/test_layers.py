@@ -128,6 +128,8 @@ SOCKETS = {
     ("_arrays.traced", "Array.__array_ufunc__"): "_arrays.ufuncs",
     ("_arrays.traced", "Array.__getitem__"): "_arrays.reads",
     ("_batched.level", "VmapLevel.array"): "_batched.array",
+    ("_batched.array", "Batched.__getitem__"): "_batched.reads",
+    ("_batched.array", "Batched.look_up"): "_batched.reads",
     ("_program.recorded", "Recorded.called"): "_program.calls",
     ("_program.recorded", "Recorded.mutated"): "_program.calls",
     ("_program.recorded", "Recorded.call_rule"): "_program.own_functions",

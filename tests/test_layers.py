@@ -95,6 +95,7 @@ CORE = (
     "sums",
     "settled",
     "recorded",
+    "locks",
     "tape",
     "out",
     "backward",

@@ -40,19 +40,11 @@ from tapegrad._errors import (
 )
 from tapegrad._transforms.checkpoint import checkpoint
 from tapegrad._transforms.custom import custom_jvp, custom_vjp, stop_gradient
-from tapegrad._transforms.derived import (
-    elementwise_grad,
-    ggnvp,
-    hessian,
-    hvp,
-    jacfwd,
-    jacobian,
-    jacrev,
-    linear_transpose,
-    vhp,
-)
 from tapegrad._transforms.elsewhere import absent as _absent
 from tapegrad._transforms.forward import jvp, linearize
+from tapegrad._transforms.hessian_products import ggnvp, hvp, vhp
+from tapegrad._transforms.jacobians import elementwise_grad, hessian, jacfwd, jacobian, jacrev
+from tapegrad._transforms.linear_transpose import linear_transpose
 from tapegrad._transforms.primitives import primitive
 from tapegrad._transforms.reverse import IndependentOutputWarning, grad, value_and_grad, vjp
 from tapegrad._transforms.sequence import checkpoint_sequence

@@ -12,7 +12,7 @@ import pytest
 import tapegrad
 import tapegrad.torch as torch
 from tapegrad import config, grad, hessian, jacfwd, jacobian, jacrev, vmap
-from tapegrad._transforms import chunks, derived
+from tapegrad._transforms import chunks, jacobians
 from tapegrad._transforms.chunks import Chosen, Joined
 from tapegrad._transforms.vmap import called
 from tapegrad._tree import flatten
@@ -73,7 +73,7 @@ def sizes(monkeypatch):
         found.append(chosen.size)
         return result
 
-    for module in (derived, sys.modules[called.__module__]):
+    for module in (jacobians, sys.modules[called.__module__]):
         monkeypatch.setattr(module, "in_budget", noted)
     return found
 
@@ -181,7 +181,7 @@ def test_an_error_of_memory_halves_the_size():
 
 
 def test_an_error_of_memory_within_a_matrix_halves_the_size(monkeypatch):
-    original, refused = derived._jacobian_rows, []
+    original, refused = jacobians._jacobian_rows, []
 
     def tight(pulled, leaf, leaves, at_once, shown):
         if at_once > 10:
@@ -189,7 +189,7 @@ def test_an_error_of_memory_within_a_matrix_halves_the_size(monkeypatch):
             raise MemoryError
         return original(pulled, leaf, leaves, at_once, shown)
 
-    monkeypatch.setattr(derived, "_jacobian_rows", tight)
+    monkeypatch.setattr(jacobians, "_jacobian_rows", tight)
     found = jacrev(steep, chunk_size="auto")(ROWS[0])
     assert refused
     np.testing.assert_allclose(found, jacfwd(steep)(ROWS[0]), atol=1e-15)

@@ -17,9 +17,9 @@ pytest.importorskip("llvmlite")
 from test_native import runner_of
 
 import tapegrad
-from tapegrad._native import complex_parts
+from tapegrad._native import complex_runs
 from tapegrad._native.complex_arithmetic import TO_COMPLEX, TO_REAL
-from tapegrad._native.complex_parts import REAL_OF
+from tapegrad._native.complex_runs import REAL_OF
 
 SPECIAL = [0.0, -0.0, 1.0, -2.5, 3e-30, 709.0, np.inf, -np.inf, np.nan]
 LARGEST = {np.exp: 2, np.sign: 2, np.absolute: 2}  # units in the last place; 1 of other functions
@@ -29,7 +29,7 @@ DTYPES = ["complex128", pytest.param("complex64", marks=pytest.mark.slow)]
 @pytest.fixture
 def in_any_case(monkeypatch):
     """All runs are taken by parts, also those that are too short to pay."""
-    monkeypatch.setattr(complex_parts._Runs, "_paying", lambda runs, blocks: set(runs.run))
+    monkeypatch.setattr(complex_runs.Runs, "_paying", lambda runs, blocks: set(runs.run))
 
 
 def numbers(dtype):

@@ -224,6 +224,8 @@ def test_copies_and_identities_are_numpys():
         copied[0] = 0.0
         with pytest.raises(ValueError, match="Unable to avoid copy"):
             np.asarray([x, x], copy=False)
+        with pytest.raises(ValueError, match="Unable to avoid copy"):
+            np.asarray(np.outer(x, x), numpy.float32, order="F", copy=False)
         return np.sum(x) + np.sum(copied)
 
     numpy.testing.assert_array_equal(grad(program)(X), [1, 2, 2])

@@ -12,7 +12,7 @@ from tapegrad import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 from tapegrad._core.backward import replay_backward
 from tapegrad._core.entry import ADD, WRITE
 from tapegrad._core.quiet import ALWAYS, SILENT
-from tapegrad._transforms import derived, recording
+from tapegrad._transforms import jacobians, recording
 
 X = np.linspace(0.2, 0.9, 6)
 T = np.linspace(-1.0, 1.0, 6)
@@ -220,7 +220,7 @@ def test_jacobians_by_parts_of_a_basis(monkeypatch, dtype):
         return {"a": np.sin(x) * x[::-1], "b": np.sum(x.reshape(50, 3) ** 2, axis=1)}
 
     whole = [jacrev(f, chunk_size=1000)(x), jacfwd(f, chunk_size=1000)(x)]
-    monkeypatch.setattr(derived, "CACHED_BYTES", 1)
+    monkeypatch.setattr(jacobians, "CACHED_BYTES", 1)
     for transform, expected in zip((jacrev, jacfwd), whole, strict=True):
         parts = transform(f)(x)
         for name in "ab":
@@ -232,13 +232,13 @@ def test_jacobians_by_parts_of_a_basis(monkeypatch, dtype):
 def test_a_loop_over_elements_is_replayed_at_once(monkeypatch):
     """Where each value is small, there is room for all unit vectors."""
     sizes = []
-    original = derived._bases
+    original = jacobians._bases
 
     def bases(like, at, shown):
         sizes.append(at)
         return original(like, at, shown)
 
-    monkeypatch.setattr(derived, "_bases", bases)
+    monkeypatch.setattr(jacobians, "_bases", bases)
 
     def f(x):
         return sum(x[i] * x[i + 1] for i in range(999))

@@ -27,6 +27,7 @@ assert _rules, "the operators' rules are declared by importing them"
 
 
 Method = Callable[..., Any]
+Operation = Callable[[Any, Any], Any]
 
 
 def _by_class_of(other: Value, ufunc: np.ufunc, x: Value, y: Value) -> Any:
@@ -46,15 +47,25 @@ def _install(name: str, method: Method) -> None:
     setattr(Array, name, method)
 
 
-def _operator(
-    ufunc: np.ufunc, function: Callable[[Any, Any], Any], name: str, sign: str
-) -> Method:
+def _operator(ufunc: np.ufunc, function: Operation, name: str, sign: str) -> Method:
     """Give Array `__name__`, `__rname__` and `__iname__` from the rule of a ufunc."""
     rule = REGISTRY[ufunc]
     assert isinstance(rule, Elementwise)
+    forward = _forward_of(ufunc, function, rule)
+    _install(f"__{name}__", forward)
+    _install(f"__r{name}__", _reflected_of(ufunc, function, rule))
+    _install(f"__i{name}__", _in_place_of(forward, sign))
+    return forward
+
+
+# The methods below make the entry and the result statement by statement: they run once for each
+# operation of a program, and a function that did this for them would be one more call each time.
+
+
+def _forward_of(ufunc: np.ufunc, function: Operation, rule: Elementwise) -> Method:
+    """The method for `x * y` where x is traced."""
     x_kept, y_kept, out_kept = rule.keeps[True, True]
     x_alone, _, out_alone = rule.keeps[True, False]
-    _, y_alone, out_reflected = rule.keeps[False, True]
 
     def forward(self: Array, other: Value) -> Any:
         kind = type(other)
@@ -66,17 +77,10 @@ def _operator(
                 y = other._value
                 out = function(x, y)
                 slot = tape.fresh()
-                tape.log(
-                    (
-                        slot,
-                        rule,
-                        out if out_kept else None,
-                        x if x_kept else None,
-                        y if y_kept else None,
-                        self.slot,
-                        other.slot,
-                    )
-                )
+                kept = out if out_kept else None
+                x = x if x_kept else None
+                y = y if y_kept else None
+                tape.log((slot, rule, kept, x, y, self.slot, other.slot))
                 made = new(Array)
                 made._value = out
                 made.slot = slot
@@ -88,17 +92,8 @@ def _operator(
             out = function(x, other)
             tape = self.tape
             slot = tape.fresh()
-            tape.log(
-                (
-                    slot,
-                    rule,
-                    out if out_alone else None,
-                    x if x_alone else None,
-                    other,
-                    self.slot,
-                    -1,
-                )
-            )
+            kept = out if out_alone else None
+            tape.log((slot, rule, kept, x if x_alone else None, other, self.slot, -1))
             made = new(Array)
             made._value = out
             made.slot = slot
@@ -110,6 +105,13 @@ def _operator(
             return _by_class_of(other, ufunc, self, other)
         return binary(rule, self, taken)
 
+    return forward
+
+
+def _reflected_of(ufunc: np.ufunc, function: Operation, rule: Elementwise) -> Method:
+    """The method for `x * y` where y alone is traced."""
+    _, y_kept, out_kept = rule.keeps[False, True]
+
     def reflected(self: Array, other: Value) -> Any:
         kind = type(other)
         if kind is float or kind is int:
@@ -117,17 +119,8 @@ def _operator(
             out = function(other, y)
             tape = self.tape
             slot = tape.fresh()
-            tape.log(
-                (
-                    slot,
-                    rule,
-                    out if out_reflected else None,
-                    other,
-                    y if y_alone else None,
-                    -1,
-                    self.slot,
-                )
-            )
+            kept = out if out_kept else None
+            tape.log((slot, rule, kept, other, y if y_kept else None, -1, self.slot))
             made = new(Array)
             made._value = out
             made.slot = slot
@@ -139,6 +132,12 @@ def _operator(
             return _by_class_of(other, ufunc, other, self)
         return binary(rule, taken, self)
 
+    return reflected
+
+
+def _in_place_of(forward: Method, sign: str) -> Method:
+    """The method for `x *= y`."""
+
     def in_place(self: Array, other: Value) -> Any:
         result = forward(self, other)
         if is_scalar(self):
@@ -149,12 +148,10 @@ def _operator(
             raise refusal(other)  # its class makes another value, in place of writing to x
         return write_out(self, result, f"x {sign}= y")
 
-    for prefix, method in (("", forward), ("r", reflected), ("i", in_place)):
-        _install(f"__{prefix}{name}__", method)
-    return forward
+    return in_place
 
 
-def _comparison(name: str, function: Callable[[Any, Any], Any]) -> None:
+def _comparison(name: str, function: Operation) -> None:
     """Give Array a comparison, whose result is untraced."""
 
     def method(self: Array, other: Value) -> Any:
@@ -195,7 +192,7 @@ _install("__matmul__", _matmul)
 _install("__rmatmul__", _rmatmul)
 
 
-def _in_place(name: str, function: Callable[[Any, Any], Any], sign: str) -> None:
+def _in_place(name: str, function: Operation, sign: str) -> None:
     """Give Array the in-place form of an operator without a rule of two partials."""
 
     def method(self: Array, other: Value) -> Any:

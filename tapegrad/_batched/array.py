@@ -1,7 +1,7 @@
 """`Batched`, the array that a function gets inside `vmap`: it stands for every example.
 
-Knows how NumPy's protocols reach the batching words of rules, and how reads and writes act on a
-leading axis of examples. Must not know single functions, tapes or transforms.
+Knows how NumPy's protocols reach the batching words of rules, and how writes act on a leading axis
+of examples. Must not know single functions, tapes or transforms.
 
 Its value has the examples along axis 0, and its shape leaves that axis out. The value may be
 traced, or batched by an outer vmap: the innermost transform unwraps its values first.
@@ -10,29 +10,26 @@ traced, or batched by an outer vmap: the innermost transform unwraps its values 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from tapegrad._arrays.creation import CREATION
 from tapegrad._arrays.interface import NdarrayInterface
-from tapegrad._arrays.masked import MaskedElements, holds_condition, read, write
-from tapegrad._arrays.memory import laid_out_as_read
+from tapegrad._arrays.masked import MaskedElements, holds_condition, write
 from tapegrad._arrays.provenance import described
 from tapegrad._batched.batching_rules import call_batched, call_one_by_one, map_results
 from tapegrad._batched.conversions import RefusedConversions
 from tapegrad._batched.indexing import (
     flat_positions,
     in_rows,
-    is_basic_part,
     parts_of,
     row_numbers,
 )
 from tapegrad._batched.level import VmapLevel
 from tapegrad._batched.ufuncs import call_ufunc
 from tapegrad._core.alone import ALONE, is_own, references
-from tapegrad._core.entry import spec_of
 from tapegrad._core.forms import Composite, Unsupported
 from tapegrad._core.operands import as_arguments, as_operand, call_other, has_own_functions
 from tapegrad._core.out import write_out
@@ -44,7 +41,6 @@ from tapegrad._core.values import (
     batched_index_part,
     class_for_holder,
     class_shown,
-    getitem,
     innermost,
     is_mapped,
     is_recorded,
@@ -63,6 +59,9 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
     """
 
     __slots__ = ("_value", "vmap_level")
+
+    __getitem__: ClassVar[Callable[..., Any]]  # `reads`
+    look_up: ClassVar[Callable[..., Any]]  # `table[self]` of an array that all examples share
 
     def __init__(self, value: Value, vmap_level: VmapLevel) -> None:
         self._value = value
@@ -137,18 +136,6 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
     def alike(self, value: Value) -> Any:
         """A batched array with another value; for a 0-d array it is a 0-d array."""
         return Batched(value, self.vmap_level)
-
-    def look_up(self, table: Value, index: Index) -> Any:
-        """`table[index]` of an array that all examples share, for a batched index."""
-        self.vmap_level.require_open()
-        if holds_condition(index):
-            return read(table, index)
-        return _picked_or_copy(table, index, self._look_up)
-
-    def _look_up(self, table: Value, index: Index) -> Any:
-        shared = Batched(self.vmap_level.front(table), self.vmap_level)
-        positions = flat_positions(shared, list(index) if type(index) is tuple else [index])
-        return Batched(getitem(np.reshape(table, -1), positions._value), self.vmap_level)
 
     def adopt(self, buffer: Value) -> Any:
         """A copy of a buffer for each example, into which batched values can be written."""
@@ -252,29 +239,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
             made = np.array(made, like=self._value)
         return self.adopt(made)
 
-    # -- indexing and writing --------------------------------------------------------------------
-
-    def __getitem__(self, index: Index) -> Any:
-        self.vmap_level.require_open()
-        parts = parts_of(index, self)
-        if parts is None:
-            rest = index if type(index) is tuple else (index,)
-            found = self._value[(slice(None), *rest)]
-            if not all(map(is_basic_part, rest)):
-                found = laid_out_as_read(found, self, rest)
-            if self.is_number():
-                found = found.copy()  # a number shares no memory
-            if len(found.shape) > 1:
-                return Batched(found, self.vmap_level)
-            if Ellipsis in rest:
-                return ZeroDimensional(found, self.vmap_level)
-            return Batched(found.copy(), self.vmap_level)  # a number: no view of x
-        if holds_condition(index):
-            return read(self, index)
-        inside = batched_index_part(index, self.level)
-        if inside is not None:
-            return inside.look_up(self, index)  # a vmap inside this one batches the index
-        return _picked_or_copy(self, index, _look_up_batched)
+    # -- writing ---------------------------------------------------------------------------------
 
     def __setitem__(self, index: Index, value: Value) -> None:
         self.vmap_level.require_open()
@@ -402,145 +367,9 @@ class ZeroDimensional(Batched):
         return ZeroDimensional(super().copy(order)._value, self.vmap_level)
 
 
-def _look_up_batched(array: Batched, index: Index) -> Batched:
-    """`array[index]`, for an index that this vmap or an outer one batches."""
-    positions = flat_positions(array, list(index) if type(index) is tuple else [index])
-    value, vmap_level = array._value, array.vmap_level
-    if not isinstance(positions, Batched):
-        rows = in_rows(value)
-        plain = type(value) is np.ndarray or is_recorded(value)
-        found = np.take(rows, positions, 1) if plain else rows[:, positions]
-        return Batched(laid_out_as_read(found, array, index), vmap_level)
-    if positions.vmap_level is not vmap_level:
-        return Batched(getitem(in_rows(value), (slice(None), positions)), vmap_level)
-    if type(value) is np.ndarray and len(value) > 1 and not value.strides[0]:
-        # All examples share one array.
-        return Batched(getitem(np.reshape(value[0], -1), positions._value), vmap_level)
-    flat = in_rows(value)
-    return Batched(getitem(flat, (row_numbers(positions._value), positions._value)), vmap_level)
-
-
-def _read_part(array: Batched, index: Index) -> Any:
-    return Batched(array._value, array.vmap_level)[index]
-
-
-def _picked_or_copy(array: Any, index: Index, look_up: Callable[[Any, Any], Batched]) -> Batched:
-    found = look_up(array, index)
-    parts = index if type(index) is tuple else (index,)
-    if len(found._value.shape) > 1 and all(
-        is_basic_part(x) or _is_batched_number(x) for x in parts
-    ):
-        return Picked(found, array, index, look_up)
-    return found.snapshot() if isinstance(found._value, Picked) else found
-
-
-_REARRANGED = ()  # in place of the index, for x[i].T and the like
-
-
-def _is_batched_number(part: Index) -> bool:
-    return is_mapped(part) and not isinstance(part, MaskedElements) and not part.shape
-
-
-class Picked(Batched):
-    """`x[i]` by a batched number i. NumPy makes a view of x of it for each example.
-
-    The positions differ between the examples, so it cannot be a view of memory. Instead each use
-    reads it from x again, and a write into it goes to x.
-    """
-
-    __slots__ = ("found", "index", "kind", "look_up_again", "parent", "seen", "spec")
-
-    picked = True
-
-    def __init__(
-        self, found: Batched, parent: Value, index: Index, look_up: Callable[[Any, Any], Batched]
-    ) -> None:
-        self.vmap_level, self.spec, self.kind = found.vmap_level, spec_of(found), found.__class__
-        self.parent, self.index, self.look_up_again = parent, index, look_up
-        self.found, self.seen = found._value, _version(parent)
-
-    @property  # type: ignore[misc]  # object's has a setter, ours needs none
-    def __class__(self) -> Any:
-        """As of the value when it was made: a write does not change the class."""
-        return class_for_holder(type(self)) or self.kind
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.spec.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.spec.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.spec.ndim
-
-    @property
-    def _value(self) -> Any:
-        version = _version(self.parent)
-        if version is None or version is not self.seen:
-            self.found, self.seen = self.look_up_again(self.parent, self.index)._value, version
-        if type(self.found) is np.ndarray:
-            self.found.flags.writeable = False  # a write to a view would miss the parent
-        return self.found
-
-    def call_rule(self, rule: Rule, arrays: list[Value], params: Params) -> Any:
-        """As for other arrays, but a view of this one is read-only, and read again at each use."""
-        if not rule.view or arrays[0] is not self:
-            return super().call_rule(rule, arrays, params)
-
-        def rearranged(array: Picked, _: Any) -> Any:
-            return Batched(array._value, array.vmap_level).call_rule(rule, [array], params)
-
-        return _picked_or_copy(self, _REARRANGED, rearranged)
-
-    def __getitem__(self, index: Index) -> Any:
-        return _picked_or_copy(self, index, _read_part)
-
-    def __setitem__(self, index: Index, value: Value) -> None:
-        if self.index is _REARRANGED:
-            self.refuse(
-                "a write into a rearranged x[i]", "Write into x[i] itself, or copy it before."
-            )
-        whole = self.copy()
-        whole[index] = value
-        self.parent[self.index] = whole
-
-    def is_alone(self) -> bool:
-        return False
-
-    def view(self, *args: Any) -> Any:
-        """As `numpy.ndarray.view`, of each example."""
-        return super().view(*args) if args else self[...]
-
-    @property
-    def real(self) -> Any:
-        return super().real
-
-    @real.setter
-    def real(self, value: Value) -> None:
-        self[...] = value + 1j * self.imag if self.dtype.kind == "c" else value
-
-    @property
-    def imag(self) -> Any:
-        return super().imag
-
-    @imag.setter
-    def imag(self, value: Value) -> None:
-        self[...] = self.real + 1j * value
-
-
-def _version(value: Value) -> Any:
-    """The slot of a traced value, which is another one after a write; None for untraced values."""
-    while isinstance(value, Mapped):
-        value = value.parent if isinstance(value, Picked) else value._value
-    return value.slot if isinstance(value, Traced) else None
-
-
 def _example(value: Value) -> Any:
     """Zeros of the shape and dtype of one example."""
     return np.zeros(value.shape, value.dtype) if isinstance(value, Batched) else value
 
 
-__all__ = ["Batched", "Picked"]
+__all__ = ["Batched", "ZeroDimensional"]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._compile.signatures import STATIC
 from tapegrad._core.values import recorded_in
 from tapegrad._program.holders import HOLDERS, closed, opened, with_held
 from tapegrad._program.program import alike, copied
@@ -150,60 +151,6 @@ def may_overlap(x: Any) -> bool:
     return False
 
 
-def layout(array: Any) -> Any:
-    """The order of an array's elements in memory, and whether it can be written to."""
-    flags = array.flags
-    if flags.carray:  # writeable, and aligned
-        return "C"
-    order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else array.strides
-    return order, flags.writeable
-
-
-def short_key(args: Any, given: list[Any]) -> Any:
-    """What a program depends on of arguments that are arrays in C order, or numbers; else None.
-
-    Lists and tuples of such are taken, too. The arrays and numbers are appended to `given`.
-    """
-    if len(args) == 1 and type(args[0]) in NUMBERS:
-        given.append(args[0])
-        return type(args[0])
-    key: list[Any] = []
-    for x in args:
-        kind = type(x)
-        if kind is _ARRAY:
-            if not x.flags.carray:  # C order, and writeable: see `_layout`
-                return None
-            key.append((x.shape, x.dtype))
-            given.append(x)
-        elif kind in NUMBERS:
-            key.append(kind)
-            given.append(x)
-        elif kind is list or kind is tuple:
-            inner = short_key(x, given)
-            if inner is None:
-                return None
-            key.append((kind, inner))
-        else:
-            return None
-    return tuple(key)
-
-
-_ARRAY = np.ndarray
-NUMBERS = frozenset((float, complex, *[np.dtype(letter).type for letter in "bhilqBHILQefdgFDG"]))
-STATIC = frozenset(
-    (
-        bool,
-        int,
-        str,
-        bytes,
-        type(None),
-        type(Ellipsis),
-        np.ufunc,
-        *{type(np.dtype(letter)) for letter in "?bhilqBHILQefdgFDG"},
-    )
-)
-
-
 def is_constant(leaf: Any) -> bool:
     """Whether a result that was not recorded is one that each call can return."""
     return isinstance(leaf, (np.ndarray, np.generic, float, complex)) or type(leaf) in STATIC
@@ -221,17 +168,14 @@ def own_array(leaf: Any, taken: set[int]) -> Any:
 
 
 __all__ = [
-    "STATIC",
     "array_of",
     "copies",
     "is_or_holds_recorded",
-    "layout",
     "may_overlap",
     "note_writes",
     "opened_results",
     "own_array",
     "refusal",
-    "short_key",
     "why_changed",
     "with_recorded",
     "written_inputs",

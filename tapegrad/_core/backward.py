@@ -54,6 +54,10 @@ def replay_backward(
     every product is a strong product; without it, those that gave a NaN or an infinity, and all
     products after the first infinity. `noticed` says when there may be one, if the caller has set
     NumPy's error state so (`quiet`).
+
+    This is one long loop on purpose. An entry of a small operation takes about a microsecond, and
+    a call of another function for its cotangent, or for adding it up, would be felt. What seldom
+    comes is below.
     """
     absent = ABSENT
     owned: set[int] = set()  # slots whose buffer nobody else holds, so it can be added to in place
@@ -100,11 +104,7 @@ def replay_backward(
                 continue
             else:
                 if rule is PROJECT:
-                    parts = bars[x_slot]
-                    if parts is None:
-                        bars[x_slot] = parts = [None] * y
-                    before = parts[x]  # one result may have several slots
-                    parts[x] = g if before is None else before + g
+                    _add_result(bars, x_slot, x, y, g)
                 elif rule is WRITE and kind is np.ndarray and is_basic(y):
                     give_part(bars, owned, slot, (x, y, x_slot), g)
                 else:
@@ -177,6 +177,15 @@ def replay_backward(
             bars[at] = before + bar
             if large:
                 owned.add(at)
+
+
+def _add_result(bars: Any, slot: Any, position: int, count: int, g: Cotangent) -> None:
+    """Add to the cotangent of one result of a call with several; a result may have many slots."""
+    parts = bars[slot]
+    if parts is None:
+        bars[slot] = parts = [None] * count
+    before = parts[position]
+    parts[position] = g if before is None else before + g
 
 
 def _strongly(rule: Any, position: int, g: Cotangent, out: Value, x: Value, y: Value) -> Any:
@@ -284,10 +293,7 @@ def _pull_general(
             if x_slot >= start:
                 _accumulate(bars, owned, x_slot, g, x)
         else:
-            if bars[slots] is None:
-                bars[slots] = [None] * params
-            before = bars[slots][args]  # one result may have several slots
-            bars[slots][args] = g if before is None else before + g
+            _add_result(bars, slots, args, params, g)
         return strong_zeros
     if rule.in_order and slot in owned and type(g) is np.ndarray:
         at = slots[0]

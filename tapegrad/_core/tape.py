@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import array as arrays
 import itertools
-import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from tapegrad._core.entry import (
     parents_of,
     spec_of,
 )
+from tapegrad._core.locks import LOCKS, Locked, checksum_of, words_of
 from tapegrad._core.settled import (
     ABSENT,
     BOTH,
@@ -82,7 +82,7 @@ class _Root:
 
     refused: Any  # the last conversion of a value that was refused; set by the first
     singular = False  # whether the tape has a result whose cotangent is a limit
-    locked: dict[int, _Locked] | None = None  # by the id of the array, from the first on
+    locked: dict[int, Locked] | None = None  # by the id of the array, from the first on
     copied: dict[int, tuple[Any, Any]] | None = None  # large arrays and their copies, likewise
 
 
@@ -179,7 +179,7 @@ class Tape:
         if self.root.copied is None:
             self.root.copied = {}
         before = self.root.copied.get(id(array))
-        if before is None or not np.array_equal(_words(array), _words(before[1])):
+        if before is None or not np.array_equal(words_of(array), words_of(before[1])):
             before = self.root.copied[id(array)] = array, array.copy("K")
         return before[1]
 
@@ -201,7 +201,7 @@ class Tape:
         LOCKS.add(array)
         if self.root.locked is None:
             self.root.locked = {}
-        self.root.locked[id(array)] = _Locked(array, _checksum(array) if verify else None)
+        self.root.locked[id(array)] = Locked(array, checksum_of(array) if verify else None)
 
     def keep_params(self, params: Params) -> Params:
         """Parameters of a call; arrays and lists (where=, repeats) are kept as constants are."""
@@ -428,84 +428,6 @@ class Tape:
                 self.log((part_slot, PROJECT, None, position, len(out), slot, None))
         wrapped = iter(parts.slots)
         return _map_outputs(out, lambda part: self.wrap(part, next(wrapped)), plain=wrapped)
-
-
-class _Locked:
-    """An array that a tape has locked, with its checksum then if it is to be verified."""
-
-    __slots__ = ("array", "checksum")
-
-    def __init__(self, array: Any, checksum: int | None) -> None:
-        self.array = array
-        self.checksum = checksum
-
-    def is_broken(self) -> bool:
-        """Whether the array was changed through a view made before."""
-        return self.checksum is not None and _checksum(self.array) != self.checksum
-
-
-class _Locks:
-    """The arrays that transforms have locked, and how many have: the last one unlocks.
-
-    Transforms in two threads may share an array, or one transform inside another in one thread.
-    """
-
-    def __init__(self) -> None:
-        self.counts: dict[int, int] = {}
-        self.mutex = threading.Lock()
-
-    def __contains__(self, key: int) -> bool:
-        return key in self.counts
-
-    def add(self, array: Any) -> None:
-        """Lock an array that is writeable, or that another transform has locked."""
-        with self.mutex:
-            self.counts[id(array)] = self.counts.get(id(array), 0) + 1
-            array.flags.writeable = False
-
-    def remove(self, array: Any) -> None:
-        """Undo `add`."""
-        with self.mutex:
-            count = self.counts.pop(id(array)) - 1
-            if count:
-                self.counts[id(array)] = count
-            else:
-                array.flags.writeable = True
-
-
-LOCKS = _Locks()
-
-
-def _words(array: Any) -> Any:
-    """The memory of an array that owns it, as integers."""
-    width = 8 if array.nbytes % 8 == 0 else math.gcd(array.dtype.itemsize, 8)
-    return array.ravel(order="K").view(f"u{width}")
-
-
-_COLUMNS = 1021  # a prime, so that no usual length of rows is a multiple of it
-
-
-def _scattered(numbers: Any) -> Any:
-    """Odd numbers without a pattern (Steele et al., Fast splittable generators, 2014)."""
-    numbers = numbers * np.uint64(0x9E3779B97F4A7C15)
-    numbers = (numbers ^ numbers >> 30) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ numbers >> 27) * np.uint64(0x94D049BB133111EB)
-    return (numbers ^ numbers >> 31) | 1
-
-
-_WEIGHTS = _scattered(np.arange(1, _COLUMNS + 1, dtype=np.uint64))
-
-
-def _checksum(array: Any) -> int:
-    """A weighted sum of an array's bits as integers, which a write changes; one pass over them.
-
-    The weights differ, so that elements which change places change the sum.
-    """
-    words = _words(array)
-    whole = len(words) // _COLUMNS * _COLUMNS
-    sums = np.add.reduce(words[:whole].reshape(-1, _COLUMNS), axis=0, dtype=np.uint64)
-    rest = words[whole:]
-    return int(np.add.reduce(sums * _WEIGHTS)) + int(np.add.reduce(rest * _WEIGHTS[: len(rest)]))
 
 
 def _forget(entry: Entry) -> None:

@@ -18,7 +18,7 @@ from tapegrad._program.functions import METHODS, may_return_an_argument
 from tapegrad._program.passes import Block, ends_of, uses_of
 from tapegrad._program.placing import Joined, placed
 from tapegrad._program.program import OWN, SOUND, Node, Ref, apart, references, references_of
-from tapegrad._program.storages import Lives, Scope
+from tapegrad._program.storages import Lives, Place, Scope
 from tapegrad._program.words import literal, out_argument
 from tapegrad._program.writes import Writes
 from tapegrad._tree import unflatten
@@ -46,7 +46,7 @@ class Source(Writes):
         for i in range(count):
             scope.names[i] = f"x{i}"
             scope.own(i, fixed=True)
-        self._block(block, scope, lines, 2, silent=False)
+        self._block(block, Place(scope, lines, 2), silent=False)
         self.lines = lines
 
     @property
@@ -94,32 +94,27 @@ class Source(Writes):
 
     # -- blocks ----------------------------------------------------------------------------------
 
-    def _block(
-        self, block: Block, scope: Scope, lines: list[str], depth: int, *, silent: bool
-    ) -> None:
+    def _block(self, block: Block, place: Place, *, silent: bool) -> None:
         """The lines of a block and of those below it.
 
         A read with one known answer does not nest: a program may have thousands of them.
         """
-        indent = "    " * depth
         while True:
-            silent = self._nodes(block, scope, lines, indent, silent=silent)
+            silent = self._nodes(block, place, silent=silent)
             if block.read is None or len(block.children) != 1:
                 break
             ((_, child),) = block.children.items()
-            (test,) = self._tests(block, scope, lines, indent)
-            lines.append(f"{indent}if not ({test}): raise {_refusal(block)}")
+            (test,) = self._tests(block, place)
+            place.add(f"if not ({test}): raise {_refusal(block)}")
             block = child
         if block.read is not None:
-            self._read(block, scope, lines, depth, silent=silent)
+            self._read(block, place, silent=silent)
         elif block.out is not None:
-            self._end(block, scope, lines, indent, silent=silent)
+            self._end(block, place, silent=silent)
         else:
-            lines.append(indent + "raise Unknown")
+            place.add("raise Unknown")
 
-    def _nodes(
-        self, block: Block, scope: Scope, lines: list[str], indent: str, *, silent: bool
-    ) -> bool:
+    def _nodes(self, block: Block, place: Place, *, silent: bool) -> bool:
         """The lines of a block's own nodes; whether warnings are silent after them."""
         self.words.known.update(block.nodes)
         nodes = placed(block, self.escaping, self.words.known)
@@ -128,50 +123,47 @@ class Source(Writes):
             for _, node in nodes
             if node.steps is not None and type(node.args[0]) is Ref
         )
-        lives = Lives(nodes, ends_of(block) | block.used_below)
-        self.workspace.release(
-            [at for at in scope.storages if at not in lives.last], scope, lives, -1
-        )
+        place.lives = lives = Lives(nodes, ends_of(block) | block.used_below)
+        place.position = -1
+        unused = [at for at in place.scope.storages if at not in lives.last]
+        self.workspace.release(unused, place)
         for position, (at, node) in enumerate(nodes):
+            place.position = position
             if node.silent != silent:
                 silent = node.silent
                 self.silences = True
-                lines.append(indent + ("mute(SILENT)" if silent else "mute(usual)"))
-            self._node(at, node, scope, lines, indent, lives, position)
-            ended = [*lives.dying.get(position, ()), at]
-            self.workspace.release(ended, scope, lives, position)
+                place.add("mute(SILENT)" if silent else "mute(usual)")
+            self._node(at, node, place)
+            self.workspace.release([*lives.dying.get(position, ()), at], place)
         return silent
 
-    def _tests(self, block: Block, scope: Scope, lines: list[str], indent: str) -> list[str]:
+    def _tests(self, block: Block, place: Place) -> list[str]:
         """The conditions of the answers that a block's read has had, after the line that asks."""
         assert block.read is not None
         question, at = block.read
         keys = list(block.children)
-        asked = scope.names[at]
+        asked = place.scope.names[at]
         if question is not SOUND:
             asked = f"{self.words.constant(question)}({asked})"
         if question is SOUND and keys == [(bool, True)]:
             return [asked]
         if all(key[0] is bool for key in keys):
-            lines.append(f"{indent}answer = {asked}")
+            place.add(f"answer = {asked}")
             return [f"answer is {key[1]}" for key in keys]
         table = self.words.constant({key: i for i, key in enumerate(keys)})
-        lines.append(f"{indent}answer = {table}.get(answer_key({asked}))")
+        place.add(f"answer = {table}.get(answer_key({asked}))")
         return [f"answer == {i}" for i in range(len(keys))]
 
-    def _read(
-        self, block: Block, scope: Scope, lines: list[str], depth: int, *, silent: bool
-    ) -> None:
-        indent = "    " * depth
-        tests = self._tests(block, scope, lines, indent)
+    def _read(self, block: Block, place: Place, *, silent: bool) -> None:
+        tests = self._tests(block, place)
         for i, (test, child) in enumerate(zip(tests, block.children.values(), strict=True)):
-            lines.append(f"{indent}{'if' if not i else 'elif'} {test}:")
-            if depth < DEEPEST:
-                self._block(child, scope.copy(), lines, depth + 1, silent=silent)
+            place.add(f"{'if' if not i else 'elif'} {test}:")
+            below = Place(place.scope.copy(), place.lines, place.depth + 1)
+            if place.depth < DEEPEST:
+                self._block(child, below, silent=silent)
             else:
-                call = self._function(child, scope.copy(), silent=silent)
-                lines.append(f"{indent}    return {call}")
-        lines.append(f"{indent}raise {_refusal(block)}")
+                below.add(f"return {self._function(child, below.scope, silent=silent)}")
+        place.add(f"raise {_refusal(block)}")
 
     def _function(self, block: Block, scope: Scope, *, silent: bool) -> str:
         """The call of another function, for blocks that lie too deep for one."""
@@ -188,21 +180,20 @@ class Source(Writes):
         lines = [f"    def {name}({', '.join(passed)}):"]
         self.functions.append(lines)
         self.silences = False
-        self._block(block, scope, lines, 2, silent=silent)
+        self._block(block, Place(scope, lines, 2), silent=silent)
         if self.silences and not before:
             lines.insert(1, "        usual = state()")
         self.silences = before or self.silences
         return f"{name}({', '.join(passed)})"
 
-    def _end(
-        self, block: Block, scope: Scope, lines: list[str], indent: str, *, silent: bool
-    ) -> None:
+    def _end(self, block: Block, place: Place, *, silent: bool) -> None:
         """The lines that return the results."""
         assert block.out is not None
+        scope = place.scope
         if silent:
-            lines.append(f"{indent}mute(usual)")
+            place.add("mute(usual)")
         if block.recordings < RECORDINGS:
-            lines.append(f"{indent}raise Unknown")
+            place.add("raise Unknown")
             return
         returned: list[str] = []
         gone: set[int] = set()
@@ -218,40 +209,30 @@ class Source(Writes):
             if storage is not None:
                 own = not storage.fixed and storage.buffer is None and id(storage) not in gone
                 if not own or leaf.at not in self.whole:
-                    lines.append(f"{indent}o{i} = {name}.copy('K')")
+                    place.add(f"o{i} = {name}.copy('K')")
                     name = f"o{i}"
                 else:
                     gone.add(id(storage))
             returned.append(name)
         for position, ref in block.writes:
-            lines.append(f"{indent}copyto(x{position}, {self.words.expression(ref, scope.names)})")
+            place.add(f"copyto(x{position}, {self.words.expression(ref, scope.names)})")
         structure = block.out.structure
         together = literal(structure, iter(returned))
         if together is not None:
-            lines.append(f"{indent}return {together}")
+            place.add(f"return {together}")
         else:
             joined = "".join(f"{name}, " for name in returned)
             together = self.words.constant(unflatten)
-            lines.append(
-                f"{indent}return {together}({self.words.constant(structure)}, [{joined}])"
-            )
+            place.add(f"return {together}({self.words.constant(structure)}, [{joined}])")
 
     # -- calls -----------------------------------------------------------------------------------
 
-    def _node(
-        self,
-        at: int,
-        node: Node,
-        scope: Scope,
-        lines: list[str],
-        indent: str,
-        lives: Lives,
-        position: int,
-    ) -> None:
+    def _node(self, at: int, node: Node, place: Place) -> None:
         """The line of a call, and where its value is."""
         if node.steps is not None:
-            self.write(at, node, scope, lines, indent, lives, position)
+            self.write(at, node, place)
             return
+        scope = place.scope
         storage = scope.view(at, node)
         if storage is not None and storage.buffer is not None and _is_fixed_view(node):
             # A view of the workspace: made once, with it.
@@ -260,9 +241,7 @@ class Source(Writes):
             scope.names[at] = name
             return
         if storage is None and node.kind is np.ndarray:
-            if at not in self.escaping and self._into_buffer(
-                at, node, scope, lines, indent, lives, position
-            ):
+            if at not in self.escaping and self._into_buffer(at, node, place):
                 return
             scope.own(at)
         if node.shares == OWN:
@@ -272,7 +251,7 @@ class Source(Writes):
             lent = self._lent(node, scope)
             if lent:
                 call = f"{self.words.constant(apart)}({call}, ({lent}))"
-        lines.append(f"{indent}v{at} = {call}")
+        place.add(f"v{at} = {call}")
         scope.names[at] = f"v{at}"
 
     def _lent(self, node: Node, scope: Scope) -> str:
@@ -284,32 +263,24 @@ class Source(Writes):
                 names.append(f"{scope.names[at]}, ")
         return "".join(names)
 
-    def _into_buffer(
-        self,
-        at: int,
-        node: Node,
-        scope: Scope,
-        lines: list[str],
-        indent: str,
-        lives: Lives,
-        position: int,
-    ) -> bool:
+    def _into_buffer(self, at: int, node: Node, place: Place) -> bool:
         """The lines of a call that writes into the workspace, if it can."""
-        words, names = self.words, scope.names
+        words, scope = self.words, place.scope
+        names = scope.names
         ufunc = ufunc_of(node)
         given: list[str]
         if ufunc is not None:
             given = words.operands(ufunc, node, names)
             storage = None
             if ufunc.signature is None:
-                storage = self.workspace.dying(at, node, scope, lives, position)
+                storage = self.workspace.dying(at, node, place)
             if storage is None:
                 storage, _ = self.workspace.new(at, node, scope)
             given.append(out_argument(ufunc, f"b{storage.buffer}"))
             call = f"{words.constant(ufunc)}({', '.join(given)})"
         elif type(node) is Joined:
             storage, _ = self.workspace.new(at, node, scope)
-            self.join(node, f"b{storage.buffer}", scope, lines, indent)
+            self.join(node, f"b{storage.buffer}", place)
             call = ""
         elif _is_product(node):
             x, y = [words.expression(arg, names) for arg in node.args]
@@ -319,7 +290,7 @@ class Source(Writes):
             return False
         names[at] = f"b{storage.buffer}"
         if call:
-            lines.append(indent + call)
+            place.add(call)
         return True
 
 

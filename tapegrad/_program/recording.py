@@ -1,4 +1,4 @@
-"""An open recording, by which the engine makes recorded arrays, and objects hold them.
+"""A recording, by which the engine makes recorded arrays, and objects hold them.
 
 Knows objects by the attribute that holds their array, and where recorded values get their methods.
 Must not know how a call is logged.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from tapegrad._core.recorded import OPEN, RECORDING
 from tapegrad._program import operators, own_functions, protocols
 from tapegrad._program.calls import called
 from tapegrad._program.program import own_copy
@@ -37,7 +38,10 @@ _OUTSIDE = "it writes into a tensor that is no argument, as into a buffer of a m
 
 
 class Recording:
-    """An open recording, by which the engine makes recorded arrays: see `_core/recorded.py`."""
+    """A recording, by which the engine makes recorded arrays: see `_core/recorded.py`.
+
+    It is open within `with recording:`, and what happens there is recorded.
+    """
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
@@ -45,6 +49,16 @@ class Recording:
         self.objects = False  # whether there are objects that hold recorded arrays
         self.entered: list[tuple[Any, str, Any]] = []  # see `enter`
         self.written: list[Any] = []  # references to objects whose plain arrays were written to
+
+    def __enter__(self) -> Self:
+        OPEN.add(self)
+        self._token = RECORDING.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        RECORDING.reset(self._token)
+        OPEN.discard(self)
+        self.recorder.open = False
 
     def hold(self, value: Recorded) -> Recorded:
         """A value as an object holds it: an array, which can be written to."""

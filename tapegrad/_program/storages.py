@@ -6,6 +6,7 @@ Knows how long values live, and which share memory. Must not know how source is 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,26 @@ class Lives:
         return not live
 
 
+class Place:
+    """Where in the source the next line goes: what is known there, and what is used after it."""
+
+    def __init__(self, scope: Scope, lines: list[str], depth: int) -> None:
+        self.scope = scope
+        self.lines = lines
+        self.depth = depth
+        self.indent = "    " * depth
+        self.lives = Lives([], set())
+        self.position = -1  # among the nodes of a block
+
+    def ended(self, storage: Storage) -> bool:
+        """Whether nothing uses a storage from here on."""
+        return self.lives.ended(storage, self.position)
+
+    def add(self, line: str) -> None:
+        """Add a line."""
+        self.lines.append(self.indent + line)
+
+
 class Workspace:
     """The buffers of a program."""
 
@@ -122,11 +143,12 @@ class Workspace:
         scope.join(at, storage)
         return storage, added
 
-    def release(self, ended: list[int], scope: Scope, lives: Lives, position: float) -> None:
-        """Free the buffers of storages that nothing uses after a position."""
+    def release(self, ended: Iterable[int], place: Place) -> None:
+        """Free the buffers of the storages of these values that nothing uses from here on."""
+        scope = place.scope
         for at in ended:
             storage = scope.storages.get(at)
-            if storage is None or storage.buffer is None or not lives.ended(storage, position):
+            if storage is None or storage.buffer is None or not place.ended(storage):
                 continue
             key = self.buffers[storage.buffer] if storage.filled is None else storage.filled
             scope.free.setdefault(key, []).append(storage.buffer)
@@ -134,11 +156,9 @@ class Workspace:
                 scope.storages.pop(member, None)
             storage.buffer = None
 
-    def dying(
-        self, at: int, node: Node, scope: Scope, lives: Lives, position: int
-    ) -> Storage | None:
+    def dying(self, at: int, node: Node, place: Place) -> Storage | None:
         """The storage of an argument that nothing uses afterwards, which takes the result."""
-        key = (node.shape, node.strides, node.dtype)
+        scope, key = place.scope, (node.shape, node.strides, node.dtype)
         if math.prod(node.shape) == 1:
             return None  # NumPy takes twice the time for one element in place
         for arg in node.args:
@@ -150,7 +170,7 @@ class Workspace:
             if (
                 self.buffers[storage.buffer] == key
                 and scope.names[arg.at] == name
-                and lives.ended(storage, position)
+                and place.ended(storage)
                 and not any(scope.storages.get(other) is storage for other in others)
             ):
                 scope.join(at, storage)
@@ -174,4 +194,4 @@ def allocated(key: Any) -> Any:
     return made
 
 
-__all__ = ["FILLED_BYTES", "Lives", "Scope", "Storage", "Workspace", "allocated"]
+__all__ = ["FILLED_BYTES", "Lives", "Place", "Scope", "Storage", "Workspace", "allocated"]

@@ -17,7 +17,7 @@ from tapegrad._program.functions import add_part
 from tapegrad._program.passes import frozen
 from tapegrad._program.placing import Joined, Placed, box_of, is_basic
 from tapegrad._program.program import Node, Ref, own_copy, references
-from tapegrad._program.storages import FILLED_BYTES, Lives, Scope, Storage, Workspace
+from tapegrad._program.storages import FILLED_BYTES, Place, Storage, Workspace
 from tapegrad._program.words import Words, out_argument
 
 IN_PLACE = frozenset((operator.iadd, operator.isub, operator.imul, operator.itruediv))
@@ -40,49 +40,32 @@ class Writes:
         self.escaping: set[int] = set()  # whose memory a caller may get
         self.written: set[int] = set()  # values into which something is written later
 
-    def write(
-        self,
-        at: int,
-        node: Node,
-        scope: Scope,
-        lines: list[str],
-        indent: str,
-        lives: Lives,
-        position: int,
-    ) -> None:
+    def write(self, at: int, node: Node, place: Place) -> None:
         """A write: in place where nothing uses what was there before, else into a copy."""
-        whole, *rest = node.args
+        scope, (whole, *rest) = place.scope, node.args
         before = scope.storages.get(whole.at) if type(whole) is Ref else None
-        if before is not None and self._is_in_place(at, node, before, scope, lives, position):
+        if before is not None and self._is_in_place(at, node, before, place):
             scope.join(at, before)
             scope.names[at] = scope.names[whole.at]
             if whole.at in self.whole:
                 self.whole.add(at)
         else:
-            self._copied(at, node, scope, lines, indent)
-        self._write_call(node, rest, scope.names[at], scope, lines, indent)
+            self._copied(at, node, place)
+        self._write_call(node, rest, scope.names[at], place)
 
-    def _is_in_place(
-        self,
-        at: int,
-        node: Node,
-        before: Storage,
-        scope: Scope,
-        lives: Lives,
-        position: int,
-    ) -> bool:
-        if before.fixed or before.filled is not None or not lives.ended(before, position):
+    def _is_in_place(self, at: int, node: Node, before: Storage, place: Place) -> bool:
+        if before.fixed or before.filled is not None or not place.ended(before):
             return False
         if before.buffer is not None and at in self.escaping:
             return False
         if node.function in _SAFE or type(node) is Placed:
             return True
         used = references((node.args[1:], node.kwargs))
-        return not any(scope.storages.get(x) is before for x in used)
+        return not any(place.scope.storages.get(x) is before for x in used)
 
-    def _copied(self, at: int, node: Node, scope: Scope, lines: list[str], indent: str) -> None:
+    def _copied(self, at: int, node: Node, place: Place) -> None:
         """A copy of what is written to; of a constant, a buffer that holds the rest of it."""
-        whole = node.args[0]
+        scope, whole = place.scope, node.args[0]
         around = _around(node)
         if at in self.escaping:
             scope.own(at)
@@ -93,10 +76,10 @@ class Writes:
                 copy = f"{source}.copy('K')"
                 if min(node.strides, default=0) < 0:
                     copy = f"{self.words.constant(own_copy)}({source})"
-                lines.append(f"{indent}{name} = {copy}")
+                place.add(f"{name} = {copy}")
                 return
             made = f"{self.words.constant(np.empty)}({node.shape}"
-            lines.append(f"{indent}{name} = {made}, {self.words.constant(node.dtype)})")
+            place.add(f"{name} = {made}, {self.words.constant(node.dtype)})")
         else:
             filled = self._filling(at, node)
             storage, added = self.workspace.new(at, node, scope, filled)
@@ -104,14 +87,13 @@ class Writes:
             if filled is not None or around is None:
                 fill = f"{name}[...] = {self.words.expression(whole, scope.names)}"
                 if filled is None:
-                    lines.append(indent + fill)
+                    place.add(fill)
                 elif added:
                     self.ahead.append(fill)
                 return
         number = self.words.expression(common_element(whole), scope.names)
         for box in around:
-            target = self.view(name, [], box, scope, lines, indent)
-            lines.append(f"{indent}{target}[...] = {number}")
+            place.add(f"{self.view(name, [], box, place)}[...] = {number}")
 
     def _filling(self, at: int, node: Node) -> Any:
         """A key of what a buffer holds from the beginning: all but one part of a constant.
@@ -138,72 +120,60 @@ class Writes:
         self.words.constant(whole)  # keeps it, and so its id
         return key
 
-    def _write_call(
-        self, node: Node, rest: list[Any], name: str, scope: Scope, lines: list[str], indent: str
-    ) -> None:
+    def _write_call(self, node: Node, rest: list[Any], name: str, place: Place) -> None:
         """The line that changes the array, or the view of it that the steps lead to."""
         assert node.steps is not None
         function, steps = node.function, list(node.steps)
-        words, names = self.words, scope.names
+        words, names = self.words, place.scope.names
         if type(node) is Placed:
-            target = self.view(name, steps, _as_tuple(rest[0]), scope, lines, indent)
+            target = self.view(name, steps, _as_tuple(rest[0]), place)
             given = words.operands(cast(np.ufunc, function), node.of, names)
             given.append(out_argument(function, target))
-            lines.append(f"{indent}{words.constant(function)}({', '.join(given)})")
+            place.add(f"{words.constant(function)}({', '.join(given)})")
             return
         if function in (operator.setitem, add_part) and rest[0] is not Ellipsis:
             if any(True for _ in references(rest[0])) or not is_basic(rest[0]):
                 target = words.taken(name, steps, names)
                 index = words.expression(rest[0], names)
                 sign = "=" if function is operator.setitem else "+="
-                lines.append(
-                    f"{indent}{target}[{index}] {sign} {words.expression(rest[1], names)}"
-                )
+                place.add(f"{target}[{index}] {sign} {words.expression(rest[1], names)}")
                 return
-            target = self.view(name, steps, _as_tuple(rest[0]), scope, lines, indent)
+            target = self.view(name, steps, _as_tuple(rest[0]), place)
         else:
-            target = self.view(name, steps, None, scope, lines, indent)
+            target = self.view(name, steps, None, place)
         if function is operator.setitem:
-            lines.append(f"{indent}{target}[...] = {words.expression(rest[1], names)}")
+            place.add(f"{target}[...] = {words.expression(rest[1], names)}")
         elif function is add_part:
             value = words.expression(rest[1], names)
-            lines.append(f"{indent}{words.constant(np.add)}({target}, {value}, {target})")
+            place.add(f"{words.constant(np.add)}({target}, {value}, {target})")
         elif function in IN_PLACE:
             value = words.expression(rest[0], names)
             ufunc = words.constant(UFUNC_OF[function])
-            lines.append(f"{indent}{ufunc}({target}, {value}, {target})")
+            place.add(f"{ufunc}({target}, {value}, {target})")
         else:
             given = [target, *[words.expression(arg, names) for arg in rest]]
             given += [f"{k}={words.expression(v, names)}" for k, v in node.kwargs.items()]
-            lines.append(f"{indent}{words.constant(function)}({', '.join(given)})")
+            place.add(f"{words.constant(function)}({', '.join(given)})")
 
-    def join(self, node: Joined, name: str, scope: Scope, lines: list[str], indent: str) -> None:
+    def join(self, node: Joined, name: str, place: Place) -> None:
         """The lines that make the parts of an array where they belong."""
-        words, names = self.words, scope.names
+        words, names = self.words, place.scope.names
         for part in node.parts:
-            target = self.view(name, [], part.slices, scope, lines, indent)
+            target = self.view(name, [], part.slices, place)
             if part.call is None:
-                lines.append(f"{indent}{target}[...] = {words.expression(part.value, names)}")
+                place.add(f"{target}[...] = {words.expression(part.value, names)}")
                 continue
             ufunc = cast(np.ufunc, ufunc_of(part.call))
             given = [*words.operands(ufunc, part.call, names), out_argument(ufunc, target)]
-            lines.append(f"{indent}{words.constant(ufunc)}({', '.join(given)})")
+            place.add(f"{words.constant(ufunc)}({', '.join(given)})")
 
-    def view(
-        self,
-        name: str,
-        steps: list[Any],
-        index: Any,
-        scope: Scope,
-        lines: list[str],
-        indent: str,
-    ) -> str:
+    def view(self, name: str, steps: list[Any], index: Any, place: Place) -> str:
         """The name of a view of an array: made once, with the workspace, if the array is of it."""
         if not steps and index is None:
             return name
         if index is not None:
             index = (*index, ...) if not any(part is Ellipsis for part in index) else index
-        expression = self.words.taken(name, steps, scope.names)
+        expression = self.words.taken(name, steps, place.scope.names)
         if index is not None:
             word = ", ".join(map(_index_word, index))
             expression = f"{expression}[{word}]"
@@ -215,10 +185,11 @@ class Writes:
                 view = self.views[expression] = f"w_{len(self.ahead)}"
                 self.ahead.append(f"{view} = {expression}")
             return view
-        view = scope.views.get(expression, "")
+        views = place.scope.views
+        view = views.get(expression, "")
         if not view:
-            view = scope.views[expression] = f"{name}_{len(scope.views)}"
-            lines.append(f"{indent}{view} = {expression}")
+            view = views[expression] = f"{name}_{len(views)}"
+            place.add(f"{view} = {expression}")
         return view
 
 

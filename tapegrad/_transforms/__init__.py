@@ -8,5 +8,12 @@ from tapegrad._arrays import functions as array_functions
 from tapegrad._arrays import operators as array_operators
 from tapegrad._arrays import reads as array_reads
 from tapegrad._batched import operators as batched_operators
+from tapegrad._batched import reads as batched_reads
 
-__all__ = ["array_functions", "array_operators", "array_reads", "batched_operators"]
+__all__ = [
+    "array_functions",
+    "array_operators",
+    "array_reads",
+    "batched_operators",
+    "batched_reads",
+]

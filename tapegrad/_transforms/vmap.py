@@ -119,59 +119,17 @@ def vmap(
 
     def mapped(*args: Tree, **kwargs: Any) -> Any:
         try:
-            return of_examples(args, kwargs)
+            call = _Call(name, f, args, kwargs, in_axes, out_axes, draws=randomness != "error")
+            if at_once == AUTO and measures():
+                return _in_budget(call, progress)
+            count = call.size if at_once is None or at_once == AUTO else int(at_once)
+            if count >= call.size and not progress:
+                out, (out_structure, _) = call.run(0, call.size)
+                return unflatten(out_structure, out)
+            return _in_chunks(call, count, progress)
         except BaseException as error:
             fold(error)
             raise
-
-    def of_examples(args: tuple[Tree, ...], kwargs: dict[str, Any]) -> Any:
-        leaves, structure = flatten((args, kwargs))
-        axes = _axes_of(name, in_axes, args, kwargs)
-        fronts = [
-            leaf if axis is None else _to_front(name, leaf, axis)
-            for leaf, axis in zip(leaves, axes, strict=True)
-        ]
-        size = _size(name, [x for x, axis in zip(fronts, axes, strict=True) if axis is not None])
-
-        def run(start: int, stop: int) -> tuple[list[Any], Any]:
-            vmap_level = VmapLevel(name, stop - start)
-            # A transform inside starts a tape of its own, whose entries hold batched values.
-            draws = RandomnessCheck(f, leaves) if randomness == "error" else None
-            token = CURRENT.set(vmap_level)
-            try:
-                given = [
-                    x if axis is None else vmap_level.wrap(_own_copy(x[start:stop]))
-                    for x, axis in zip(fronts, axes, strict=True)
-                ]
-                call_args, call_kwargs = unflatten(structure, given)
-                out_leaves, out_structure = flatten(called(f, call_args, call_kwargs))
-                if draws is not None and draws.before:
-                    draws.refuse(name)
-                axes_of_out = flatten_prefix(out_structure, out_axes, f"out_axes of {name}")
-                return [
-                    _output(name, vmap_level, leaf, axis, leaves)
-                    for leaf, axis in zip(out_leaves, axes_of_out, strict=True)
-                ], (out_structure, axes_of_out)
-            except Exception as error:
-                known = _size_error(name, error) or explained(error, vmap_level)
-                if known is None:
-                    raise
-                raise known from known.__cause__
-            finally:
-                CURRENT.reset(token)
-                vmap_level.open = False
-
-        def whole(count: int, first: Function = run) -> Any:
-            with Bar(name, progress, size) as bar:
-                return _in_chunks(run, first, size, count, bar)
-
-        if at_once == AUTO and measures():
-            return _in_budget(run, size, whole)
-        count = size if at_once is None or at_once == AUTO else int(at_once)
-        if count >= size and not progress:
-            out, (out_structure, _) = run(0, size)
-            return unflatten(out_structure, out)
-        return whole(count)
 
     options = {
         "in_axes": in_axes,
@@ -181,6 +139,61 @@ def vmap(
         "progress": progress,
     }
     return Transformed(vmap, f, options, mapped)
+
+
+class _Call:
+    """One call of vmap(f): the arguments with their axis of examples in front, which f runs on."""
+
+    def __init__(
+        self,
+        name: str,
+        f: Function,
+        args: tuple[Tree, ...],
+        kwargs: dict[str, Any],
+        in_axes: Any,
+        out_axes: Any,
+        *,
+        draws: bool,
+    ) -> None:
+        self.name, self.f, self.out_axes = name, f, out_axes
+        self.may_draw = draws  # whether f may draw random numbers
+        self.leaves, self.structure = flatten((args, kwargs))
+        self.axes = _axes_of(name, in_axes, args, kwargs)
+        self.fronts = [
+            leaf if axis is None else _to_front(name, leaf, axis)
+            for leaf, axis in zip(self.leaves, self.axes, strict=True)
+        ]
+        pairs = zip(self.fronts, self.axes, strict=True)
+        self.size = _size(name, [x for x, axis in pairs if axis is not None])
+
+    def run(self, start: int, stop: int) -> tuple[list[Any], Any]:
+        """Run f on some examples: the outputs, and their structure with the axes of all."""
+        vmap_level = VmapLevel(self.name, stop - start)
+        draws = None if self.may_draw else RandomnessCheck(self.f, self.leaves)
+        # A transform inside starts a tape of its own, whose entries hold batched values.
+        token = CURRENT.set(vmap_level)
+        try:
+            given = [
+                x if axis is None else vmap_level.wrap(_own_copy(x[start:stop]))
+                for x, axis in zip(self.fronts, self.axes, strict=True)
+            ]
+            args, kwargs = unflatten(self.structure, given)
+            leaves, structure = flatten(called(self.f, args, kwargs))
+            if draws is not None and draws.before:
+                draws.refuse(self.name)
+            axes = flatten_prefix(structure, self.out_axes, f"out_axes of {self.name}")
+            return [
+                _output(self.name, vmap_level, leaf, axis, self.leaves)
+                for leaf, axis in zip(leaves, axes, strict=True)
+            ], (structure, axes)
+        except Exception as error:
+            known = _size_error(self.name, error) or explained(error, vmap_level)
+            if known is None:
+                raise
+            raise known from known.__cause__
+        finally:
+            CURRENT.reset(token)
+            vmap_level.open = False
 
 
 def _require_options(name: str, in_axes: Any, chunk_size: Any, randomness: str) -> None:
@@ -216,40 +229,45 @@ def _require_options(name: str, in_axes: Any, chunk_size: Any, randomness: str) 
         )
 
 
-def _in_chunks(run: Function, first: Function, size: int, count: int, bar: Bar) -> Any:
-    """The outputs of `run(start, stop)` for all examples, at most `count` at once.
+def _in_chunks(
+    call: _Call, count: int, progress: Progress, run_first: Function | None = None
+) -> Any:
+    """The outputs for all examples, at most `count` at once.
 
-    `first` runs the first chunk.
+    run_first: runs the first of them, in place of `call.run`.
     """
     wholes: list[Joined | None] = []
     same: list[Any] = []
     structure: Any = None
-    for start in range(0, size or 1, count or 1):
-        stop = min(start + count, size)
-        out, (structure, axes) = (run if start else first)(start, stop)
-        if not start:
-            wholes = [None if axis is None else Joined(axis, size) for axis in axes]
-            same = [x if axis is None else None for x, axis in zip(out, axes, strict=True)]
-        for at, whole in enumerate(wholes):
-            if whole is not None:
-                whole.add(out[at])
-        del out  # the next chunk needs the memory
-        bar.step(stop - start)
-    joined = zip(wholes, same, strict=True)
-    return unflatten(structure, [x if whole is None else whole.result() for whole, x in joined])
+    with Bar(call.name, progress, call.size) as bar:
+        for start in range(0, call.size or 1, count or 1):
+            stop = min(start + count, call.size)
+            run = call.run if start or run_first is None else run_first
+            out, (structure, axes) = run(start, stop)
+            if not start:
+                wholes = [None if axis is None else Joined(axis, call.size) for axis in axes]
+                same = [x if axis is None else None for x, axis in zip(out, axes, strict=True)]
+            for at, whole in enumerate(wholes):
+                if whole is not None:
+                    whole.add(out[at])
+            del out  # the next chunk needs the memory
+            bar.step(stop - start)
+        joined = zip(wholes, same, strict=True)
+        leaves = [x if whole is None else whole.result() for whole, x in joined]
+        return unflatten(structure, leaves)
 
 
-def _in_budget(run: Function, size: int, whole: Function) -> Any:
-    """`whole(count, first)` with as many examples at once as fit into the budget of memory."""
-    chosen = Chosen(lambda count: run(0, count), size)
+def _in_budget(call: _Call, progress: Progress) -> Any:
+    """The outputs for all examples, with as many at once as fit into the budget of memory."""
+    chosen = Chosen(lambda count: call.run(0, count), call.size)
 
-    def first(start: int, stop: int) -> Any:
-        out = chosen.measured(stop - start, run, start, stop)
+    def run_first(start: int, stop: int) -> Any:
+        out = chosen.measured(stop - start, call.run, start, stop)
         if chosen.is_over and stop - start > 1:
             raise MemoryError  # which begins again with fewer
         return out
 
-    return in_budget(chosen, lambda count: whole(count, first))
+    return in_budget(chosen, lambda count: _in_chunks(call, count, progress, run_first))
 
 
 def _size_error(name: str, error: Exception) -> BatchingError | None:

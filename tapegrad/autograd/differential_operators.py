@@ -18,7 +18,7 @@ from tapegrad._core.types import Tree
 from tapegrad._core.values import in_trace, is_array, is_plain_number
 from tapegrad._errors import InputError, OutputError, describe, message
 from tapegrad._transforms.checkpoint import checkpoint
-from tapegrad._transforms.derived import jacfwd, jacrev
+from tapegrad._transforms.jacobians import jacfwd, jacrev
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.reverse import IndependentOutputWarning
 from tapegrad._tree import flatten, unflatten

@@ -17,7 +17,8 @@ from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function
 from tapegrad._core.values import in_trace
 from tapegrad._errors import InputError, OutputError, RuleError, add_note, describe, message
-from tapegrad._transforms.derived import ggnvp, hvp, jacobian, vhp
+from tapegrad._transforms.hessian_products import ggnvp, hvp, vhp
+from tapegrad._transforms.jacobians import jacobian
 from tapegrad._transforms.reverse import split_aux, value_and_grad
 from tapegrad._tree import flatten, tree_map, unflatten
 from tapegrad.dask._batches import Source, rows_unknown

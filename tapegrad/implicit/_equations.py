@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad._core.types import Function
 from tapegrad._core.values import in_trace
 from tapegrad._errors import name_of
-from tapegrad._transforms.derived import jacfwd
+from tapegrad._transforms.jacobians import jacfwd
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import tree_map
 from tapegrad.implicit._closures import Lifted

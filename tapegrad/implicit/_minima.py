@@ -16,7 +16,7 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, in_trace, untraced
 from tapegrad._errors import InputError, describe, message, name_of
 from tapegrad._progress import Bar, Progress
-from tapegrad._transforms.derived import hessian, jacrev
+from tapegrad._transforms.jacobians import hessian, jacrev
 from tapegrad._transforms.reverse import grad, vjp
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import LEAF, flatten, flatten_prefix

@@ -12,8 +12,8 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import in_trace, untraced
 from tapegrad._errors import InputError, RuleError, message, name_of
 from tapegrad._progress import Bar, Progress
-from tapegrad._transforms.derived import jacfwd
 from tapegrad._transforms.forward import linearize
+from tapegrad._transforms.jacobians import jacfwd
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten, tree_map
 from tapegrad.implicit._closures import Lifted

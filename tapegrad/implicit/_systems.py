@@ -20,7 +20,7 @@ from tapegrad._errors import (
     TapegradError,
     message,
 )
-from tapegrad._transforms.derived import linear_transpose
+from tapegrad._transforms.linear_transpose import linear_transpose
 
 DENSE = 400  # up to so many unknowns "auto" solves a dense system
 FALLBACK = 3000  # and up to so many where an iteration failed

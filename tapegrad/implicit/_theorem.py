@@ -26,8 +26,8 @@ from tapegrad._errors import (
     describe,
     message,
 )
-from tapegrad._transforms.derived import jacfwd
 from tapegrad._transforms.forward import jvp, linearize
+from tapegrad._transforms.jacobians import jacfwd
 from tapegrad._transforms.primitives import primitive
 from tapegrad._transforms.reverse import vjp
 from tapegrad._tree import flatten, unflatten

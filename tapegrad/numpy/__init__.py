@@ -23,17 +23,17 @@ import numpy as np
 if TYPE_CHECKING:  # the names and types are NumPy's
     from numpy import *  # noqa: F403
 else:
+    from tapegrad._arrays.conversion import array as array
+    from tapegrad._arrays.conversion import asanyarray as asanyarray
+    from tapegrad._arrays.conversion import asarray as asarray
+    from tapegrad._arrays.conversion import asarray_chkfinite as asarray_chkfinite
+    from tapegrad._arrays.conversion import ascontiguousarray as ascontiguousarray
+    from tapegrad._arrays.conversion import asfortranarray as asfortranarray
+    from tapegrad._arrays.conversion import require as require
     from tapegrad._arrays.creation import arange as arange
-    from tapegrad._arrays.creation import array as array
-    from tapegrad._arrays.creation import asanyarray as asanyarray
-    from tapegrad._arrays.creation import asarray as asarray
-    from tapegrad._arrays.creation import asarray_chkfinite as asarray_chkfinite
-    from tapegrad._arrays.creation import ascontiguousarray as ascontiguousarray
-    from tapegrad._arrays.creation import asfortranarray as asfortranarray
     from tapegrad._arrays.creation import fromfunction as fromfunction
     from tapegrad._arrays.creation import fromiter as fromiter
     from tapegrad._arrays.creation import full as full
-    from tapegrad._arrays.creation import require as require
     from tapegrad.numpy._brackets import c_ as c_
     from tapegrad.numpy._brackets import mgrid as mgrid
     from tapegrad.numpy._brackets import ogrid as ogrid

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._arrays.creation import arange, array
+from tapegrad._arrays.conversion import array
+from tapegrad._arrays.creation import arange
 from tapegrad._core.types import Index, Value
 from tapegrad._core.values import holds_in_trace, is_plain_number
 from tapegrad._errors import NotDifferentiableError

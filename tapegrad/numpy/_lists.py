@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._arrays.creation import gather, listed
+from tapegrad._arrays.conversion import gather, listed
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Function, Tree
 from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Traced, holds_in_trace

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._arrays.creation import array, asarray
+from tapegrad._arrays.conversion import array, asarray
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import holds_in_trace, is_ndarray
 

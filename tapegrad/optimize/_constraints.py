@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, in_trace, untraced
 from tapegrad._errors import InputError, describe, message
-from tapegrad._transforms.derived import hessian, jacobian
+from tapegrad._transforms.jacobians import hessian, jacobian
 from tapegrad.implicit._minima import full_bounds, ordered
 from tapegrad.implicit._systems import plain
 from tapegrad.implicit._unknowns import as_vector

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.types import Function, Value
-from tapegrad._transforms.derived import hessian, jacobian
+from tapegrad._transforms.jacobians import hessian, jacobian
 from tapegrad.implicit._unknowns import as_vector
 from tapegrad.optimize._constraints import Constraint
 from tapegrad.optimize._objective import Objective

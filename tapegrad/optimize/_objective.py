@@ -14,8 +14,8 @@ from tapegrad._compile.compiled import compile
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import in_trace
 from tapegrad._errors import OutputError, describe, message
-from tapegrad._transforms.derived import hessian, jacobian
 from tapegrad._transforms.forward import linearize
+from tapegrad._transforms.jacobians import hessian, jacobian
 from tapegrad._transforms.reverse import grad, value_and_grad, vjp
 from tapegrad._tree import flatten
 from tapegrad.implicit._systems import closes_over

@@ -279,8 +279,8 @@ def _paired(
     return low / 2 + high / 2
 
 
-def _quantile_rule(function: Function, *, whole: int, skip_nan: bool) -> None:
-    """`whole`: the q of the largest element, 1 or 100."""
+def _quantile_jvp(whole: int, skip_nan: bool) -> Function:
+    """The tangent of a quantile; `whole` is the q of the largest element, 1 or 100."""
 
     def jvp(
         dots: Sequence[Tangent],
@@ -309,10 +309,9 @@ def _quantile_rule(function: Function, *, whole: int, skip_nan: bool) -> None:
             found = np.moveaxis(np.reshape(untraced(out), (q.size, *values.shape[:-1])), 0, -1)
             chosen = values == values if skip_nan else np.True_
             if weights is not None:
-                beside = np.broadcast_to(
-                    weights_beside(untraced(a), axis, untraced(weights)), a.shape
-                )
-                chosen = chosen & (_reduced_axes_last(beside, axis) > 0)
+                beside = weights_beside(untraced(a), axis, untraced(weights))
+                weighted = _reduced_axes_last(np.broadcast_to(beside, a.shape), axis) > 0
+                chosen = chosen & weighted
             columns = _shared(part, values, found, chosen)
         elif method in _PLACES:
             q_dot = None if q_dot is None else np.reshape(q_dot, (-1,)) / whole
@@ -322,11 +321,23 @@ def _quantile_rule(function: Function, *, whole: int, skip_nan: bool) -> None:
         columns = np.where(counts > 0, columns, 0)
         return np.reshape(np.moveaxis(columns, -1, 0), out.shape)
 
+    return jvp
+
+
+def _quantile_of(function: Function) -> Function:
+    """NumPy's function, without the options of its that do not matter or are deprecated."""
+
     def called(a: Value, q: Value, weights: Value = None, **params: Any) -> Value:
         params.pop("overwrite_input", None)
         if params.pop("interpolation", None) is not None:
             refuse_deprecated(f"np.{function.__name__}", "interpolation", "Write method=.")
         return function(a, q, weights=weights, **params)
+
+    return called
+
+
+def _quantile_of_examples(called: Function, skip_nan: bool) -> Function:
+    """The quantiles of many examples at once where they have the same q, else one by one."""
 
     def of_examples(
         a: Value,
@@ -355,12 +366,18 @@ def _quantile_rule(function: Function, *, whole: int, skip_nan: bool) -> None:
         found = np.moveaxis(called(a, np.ravel(first), axis=shifted, **params), 0, 1)
         return np.reshape(found, (len(a), *first.shape, *found.shape[2:]))
 
+    return of_examples
+
+
+def _quantile_rule(function: Function, *, whole: int, skip_nan: bool) -> None:
+    """`whole`: the q of the largest element, 1 or 100."""
+    called = _quantile_of(function)
     general(
         function,
-        jvp=jvp,
+        jvp=_quantile_jvp(whole, skip_nan),
         arrays=("a", "q", "weights"),
         implementation=called,
-        batch=of_examples,
+        batch=_quantile_of_examples(called, skip_nan),
     )
 
 

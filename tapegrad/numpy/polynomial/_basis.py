@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial._polybase import ABCPolyBase
 
-from tapegrad._arrays.creation import array, asarray
+from tapegrad._arrays.conversion import array, asarray
 from tapegrad._core.forms import General, Linear
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import holds_in_trace, untraced

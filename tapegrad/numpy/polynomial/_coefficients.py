@@ -14,7 +14,7 @@ import numpy as np
 from numpy.polynomial import polyutils
 from numpy.polynomial._polybase import ABCPolyBase
 
-from tapegrad._arrays.creation import array, asarray
+from tapegrad._arrays.conversion import array, asarray
 from tapegrad._core.rule import Rule
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import holds_in_trace, untraced

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._errors import NotDifferentiableError
-from tapegrad._transforms.derived import jacobian
 from tapegrad._transforms.forward import jvp
+from tapegrad._transforms.jacobians import jacobian
 from tapegrad._transforms.reverse import vjp
 from tapegrad.scipy.integrate._collocation import (
     MOST_ROWS,

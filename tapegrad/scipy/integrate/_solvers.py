@@ -16,7 +16,7 @@ import scipy.integrate
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import in_trace
 from tapegrad._errors import NotDifferentiableError, RuleError
-from tapegrad._transforms.derived import jacobian
+from tapegrad._transforms.jacobians import jacobian
 from tapegrad.scipy.integrate._backward import STIFF, Backward, Piece
 from tapegrad.scipy.integrate._quick import Quick
 

@@ -13,8 +13,8 @@ import numpy as np
 from tapegrad._batched.conversions import AGREEING, DisagreementError
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import in_trace
-from tapegrad._transforms.derived import jacobian
 from tapegrad._transforms.forward import jvp
+from tapegrad._transforms.jacobians import jacobian
 from tapegrad._transforms.reverse import vjp
 from tapegrad._transforms.vmap import vmap
 

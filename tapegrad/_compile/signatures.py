@@ -1,0 +1,103 @@
+"""The signature of a call: what of its arguments tells the programs of a function apart.
+
+Knows shapes, dtypes, the order of elements in memory, and the objects that hold an array. Must not
+know programs.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from tapegrad._program.holders import HOLDERS, opened
+
+_ARRAY = np.ndarray
+NUMBERS = frozenset((float, complex, *[np.dtype(letter).type for letter in "bhilqBHILQefdgFDG"]))
+STATIC = frozenset(
+    (
+        bool,
+        int,
+        str,
+        bytes,
+        type(None),
+        type(Ellipsis),
+        np.ufunc,
+        *{type(np.dtype(letter)) for letter in "?bhilqBHILQefdgFDG"},
+    )
+)
+
+
+def signature_of(leaves: list[Any], inputs: list[Any]) -> tuple[Any, bool]:
+    """What a program depends on of the leaves, and whether some are objects that hold an array.
+
+    The leaves that the program takes are appended to `inputs`. The signature is None for leaves
+    with which there can be no program.
+    """
+    signature: list[Any] = []
+    held: dict[int, int] = {}
+    for leaf in leaves:
+        kind = type(leaf)
+        if kind is np.ndarray:
+            signature.append((leaf.shape, leaf.dtype, layout(leaf)))
+            inputs.append(leaf)
+            if leaf.dtype.hasobject:
+                return None, bool(held)
+        elif kind is float or kind is complex or (issubclass(kind, np.number)):
+            signature.append(kind)
+            inputs.append(leaf)
+        elif kind in STATIC or isinstance(leaf, enum.Enum):
+            signature.append((kind, leaf))
+        elif kind in HOLDERS:
+            found = opened(leaf)
+            if found is None:
+                return None, bool(held)
+            array, rest = found
+            same = held.setdefault(id(leaf), len(inputs)) - len(inputs)
+            signature.append((array.shape, array.dtype, layout(array), rest, same))
+            inputs.append(array)
+        else:
+            return None, bool(held)  # traced, batched, of another library, or of unknown meaning
+    return tuple(signature), bool(held)
+
+
+def layout(array: Any) -> Any:
+    """The order of an array's elements in memory, and whether it can be written to."""
+    flags = array.flags
+    if flags.carray:  # writeable, and aligned
+        return "C"
+    order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else array.strides
+    return order, flags.writeable
+
+
+def short_key(args: Any, given: list[Any]) -> Any:
+    """What a program depends on of arguments that are arrays in C order, or numbers; else None.
+
+    Lists and tuples of such are taken, too. The arrays and numbers are appended to `given`.
+    """
+    if len(args) == 1 and type(args[0]) in NUMBERS:
+        given.append(args[0])
+        return type(args[0])
+    key: list[Any] = []
+    for x in args:
+        kind = type(x)
+        if kind is _ARRAY:
+            if not x.flags.carray:  # C order, and writeable: see `layout`
+                return None
+            key.append((x.shape, x.dtype))
+            given.append(x)
+        elif kind in NUMBERS:
+            key.append(kind)
+            given.append(x)
+        elif kind is list or kind is tuple:
+            inner = short_key(x, given)
+            if inner is None:
+                return None
+            key.append((kind, inner))
+        else:
+            return None
+    return tuple(key)
+
+
+__all__ = ["STATIC", "layout", "short_key", "signature_of"]

@@ -5,6 +5,7 @@ Knows what has no effect here. Must not know operations.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -740,14 +741,16 @@ def dim_order(
                 "The tensor does not have unique dim order, or cannot map to exact one of the "
                 "given memory formats."
             )
+        if self.is_contiguous() and any(self.is_contiguous(memory_format=f) for f in _ORDERS):
+            raise RuntimeError("The tensor does not have unique dim order.")
         return _ORDERS.get(fitting[0], tuple(range(len(strides))))
     return found
 
 
 def _is_ambiguous(tensor: Tensor) -> bool:
     """Whether dimensions could change places without a change in memory."""
-    sides = list(zip(tensor.stride(), tensor.shape, strict=True))
-    return any(side == 1 for _, side in sides) or len({step for step, _ in sides}) < len(sides)
+    steps = tensor.stride()
+    return 1 in tensor.shape or any(a == b for a, b in itertools.pairwise(steps))
 
 
 @register(function=False)

@@ -92,8 +92,8 @@ def inv_ex(A: Value, *, check_errors: bool = False) -> Any:
     Returns
     -------
     named tuple
-        The matrices `inverse` (..., n, n), and the codes `info` (...): 0, or the place of the first
-        pivot that is zero, where the inverse is NaN, and has no derivative.
+        The matrices `inverse` (..., n, n), and the codes `info` (...): 0, or the place of the
+        first pivot that is zero, where the inverse is NaN, and has no derivative.
 
     Raises
     ------

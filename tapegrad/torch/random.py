@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from tapegrad.torch._ops.create.generator import Generator, default_generator
 from tapegrad.torch._ops.declare import register

@@ -19,11 +19,7 @@ def as_array(x: Any) -> Any:
 
 def require_numpy(xp: Any, device: Any) -> None:
     """ValueError for arrays of another library than NumPy, which `xp=` and `device=` ask for."""
-    word = (
-        getattr(xp, "__name__", "numpy")
-        .removeprefix("tapegrad.")
-        .removeprefix("array_api_compat.")
-    )
+    word = getattr(xp, "__name__", "numpy").rpartition(".")[2]
     if word != "numpy":
         raise ValueError(f"expected xp=None or NumPy with traced values, got {word}")
     if device not in (None, "cpu"):

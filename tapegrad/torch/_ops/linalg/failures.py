@@ -2,8 +2,8 @@
 
 Knows LAPACK's codes, which NumPy's functions keep to themselves. Must not know tensors.
 
-A matrix that fails is found only where NumPy has raised, so the usual call pays nothing. Its result
-is NaN, and its derivative zero: it is exchanged for the identity before the function is called.
+A matrix that fails is found only where NumPy has raised, so the usual call pays nothing. Its
+result is NaN, and its derivative zero: the function is called with the identity in its place.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LinAlgError.__module__ = "tapegrad.torch.linalg"
 def tried(message: str, find: Compute, compute: Compute, A: Value) -> Value:
     """The result of a function of NumPy; its LinAlgError becomes PyTorch's.
 
-    message: PyTorch's text, where {batch} is for the first matrix that fails, {place} for its code.
+    message: PyTorch's text, with {batch} for the first matrix that fails, {place} for its code.
     find: the codes of the matrices.
     """
     try:

@@ -22,6 +22,7 @@ from tapegrad.torch import cuda as cuda
 from tapegrad.torch import distributions as distributions
 from tapegrad.torch import fft as fft
 from tapegrad.torch import func as func
+from tapegrad.torch import functional as functional
 from tapegrad.torch import linalg as linalg
 from tapegrad.torch import nn as nn
 from tapegrad.torch import optim as optim
@@ -30,7 +31,9 @@ from tapegrad.torch import return_types as return_types
 from tapegrad.torch import serialization as serialization
 from tapegrad.torch import special as special
 from tapegrad.torch import testing as testing
+from tapegrad.torch import types as types
 from tapegrad.torch import utils as utils
+from tapegrad.torch import version as version
 from tapegrad.torch._dtypes import Size as Size
 from tapegrad.torch._dtypes import channels_last as channels_last
 from tapegrad.torch._dtypes import channels_last_3d as channels_last_3d

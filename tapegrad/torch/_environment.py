@@ -704,9 +704,7 @@ _ORDERS = {
 
 
 @register(function=False)
-def dim_order(
-    self: Tensor, *, ambiguity_check: bool | list[_dtypes.memory_format] = False
-) -> tuple[int, ...]:
+def dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
     """The dimensions in the order in which they lie in memory, the outermost first.
 
     Parameters
@@ -729,12 +727,12 @@ def dim_order(
     """
     strides = self.stride()
     found = tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
-    listed = ambiguity_check if isinstance(ambiguity_check, (list, tuple)) else []
-    if not isinstance(ambiguity_check, (bool, list, tuple)) or not all(
-        isinstance(given, _dtypes.memory_format) for given in listed
-    ):
+    asked: Any = ambiguity_check
+    listed = asked if isinstance(asked, list) else []
+    known = isinstance(asked, (bool, list))
+    if not known or not all(isinstance(given, _dtypes.memory_format) for given in listed):
         raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
-    if ambiguity_check and _is_ambiguous(self):
+    if asked is not False and _is_ambiguous(self):
         fitting = [given for given in listed if self.is_contiguous(memory_format=given)]
         if len(fitting) != 1:
             raise RuntimeError(

@@ -522,9 +522,7 @@ class Tensor:
         """`digamma`, written into this tensor's own memory."""
     def dim(self) -> _int:
         """The number of dimensions."""
-    def dim_order(
-        self, *, ambiguity_check: _bool | list[_dtypes.memory_format] = False
-    ) -> tuple[_int, ...]:
+    def dim_order(self, *, ambiguity_check: _bool | list[Any] = False) -> tuple[_int, ...]:
         """The dimensions in the order in which they lie in memory, the outermost first."""
     def dist(self, other: _Operand, p: _Number = 2) -> Tensor:
         """The p-norm of a difference."""

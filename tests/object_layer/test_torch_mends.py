@@ -439,4 +439,6 @@ def test_counts_of_trials_have_the_dtype_of_probabilities() -> None:
     found = torch.distributions.Binomial(torch.tensor(5.0), p)
     assert found.total_count.dtype == torch.float64
     exact = math.log(10 * 0.25**2 * 0.75**3)
-    assert found.log_prob(torch.tensor(2.0))[0].item() == pytest.approx(exact, rel=1e-14)
+    assert found.log_prob(torch.tensor(2.0, dtype=torch.float64))[0].item() == pytest.approx(
+        exact, rel=1e-14
+    )

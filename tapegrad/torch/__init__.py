@@ -8,7 +8,6 @@ from __future__ import annotations
 from math import e, inf, nan, pi
 from typing import Any
 
-from tapegrad import __version__ as _version
 from tapegrad.torch import (
     _dtypes,
     amp,
@@ -18,6 +17,7 @@ from tapegrad.torch import (
     distributions,
     fft,
     func,
+    functional,
     linalg,
     nn,
     optim,
@@ -26,7 +26,9 @@ from tapegrad.torch import (
     serialization,
     special,
     testing,
+    types,
     utils,
+    version,
 )
 from tapegrad.torch import _environment as _environment
 from tapegrad.torch import _names as _names
@@ -72,10 +74,9 @@ from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.amp import GradScaler, autocast
 from tapegrad.torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from tapegrad.torch.func import vmap
+from tapegrad.torch.version import __version__ as __version__
 
 newaxis = None
-# The version of PyTorch whose names these are, and that of tapegrad.
-__version__ = f"2.13.0+tapegrad.{_version}"
 
 
 def __getattr__(name: str) -> Any:
@@ -115,6 +116,7 @@ __all__ = [
     "fft",
     "finfo",
     "func",
+    "functional",
     "get_default_dtype",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
@@ -148,7 +150,9 @@ __all__ = [
     "special",
     "strided",
     "testing",
+    "types",
     "use_deterministic_algorithms",
     "utils",
+    "version",
     "vmap",
 ]

@@ -22,6 +22,7 @@ from tapegrad.torch import cuda as cuda
 from tapegrad.torch import distributions as distributions
 from tapegrad.torch import fft as fft
 from tapegrad.torch import func as func
+from tapegrad.torch import functional as functional
 from tapegrad.torch import linalg as linalg
 from tapegrad.torch import nn as nn
 from tapegrad.torch import optim as optim
@@ -30,7 +31,9 @@ from tapegrad.torch import return_types as return_types
 from tapegrad.torch import serialization as serialization
 from tapegrad.torch import special as special
 from tapegrad.torch import testing as testing
+from tapegrad.torch import types as types
 from tapegrad.torch import utils as utils
+from tapegrad.torch import version as version
 from tapegrad.torch._dtypes import Size as Size
 from tapegrad.torch._dtypes import channels_last as channels_last
 from tapegrad.torch._dtypes import channels_last_3d as channels_last_3d
@@ -417,8 +420,18 @@ def bartlett_window(
     **options: Any,
 ) -> Tensor:
     """A triangle from 0 to 1 and back."""
-def batch_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
-    """`nn.functional.batch_norm`, which here also takes a flag for CUDA's own kernels."""
+def batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: _bool,
+    momentum: _float,
+    eps: _float,
+    cudnn_enabled: _bool,
+) -> Tensor:
+    """Each channel normalized over the batch: `nn.functional.batch_norm` in another order."""
 def bernoulli(
     input: Tensor,
     p: _Operand | None = None,
@@ -808,7 +821,11 @@ def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """`dropout`, written into its argument."""
 def dsplit(
-    input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
+    input: Tensor,
+    indices_or_sections: _int | Sequence[_int] | Tensor | None = None,
+    *,
+    sections: _int | None = None,
+    indices: _Sizes | None = None,
 ) -> tuple[Tensor, ...]:
     """`tensor_split` along dimension 2, evenly where a number of parts is given."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -1088,7 +1105,14 @@ def grid_sampler_3d(
     align_corners: _bool,
 ) -> Tensor:
     """As `nn.functional.grid_sample`, with numbers for the mode and the padding."""
-def group_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
+def group_norm(
+    input: Tensor,
+    num_groups: _int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: _float = 1e-05,
+    cudnn_enabled: _bool = True,
+) -> Tensor:
     """`nn.functional.group_norm`, which here also takes a flag for CUDA's own kernels."""
 def gru(
     input: Tensor, hx: Any, params: Any, *options: Any, **words: Any
@@ -1163,7 +1187,11 @@ def histogramdd(
 ) -> Tensor:
     """Counts of points, with coordinates along the last dimension, in boxes; and the edges."""
 def hsplit(
-    input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
+    input: Tensor,
+    indices_or_sections: _int | Sequence[_int] | Tensor | None = None,
+    *,
+    sections: _int | None = None,
+    indices: _Sizes | None = None,
 ) -> tuple[Tensor, ...]:
     """`tensor_split` along dimension 0, 1 of matrices, evenly where a number of parts is given."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -1232,8 +1260,18 @@ def initial_seed() -> _int:
     """The seed that the default generator started from."""
 def inner(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Sums of products over the last dimensions of both; of a number, the product."""
-def instance_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
-    """`nn.functional.instance_norm`, which here also takes a flag for CUDA's own kernels."""
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: _bool,
+    momentum: _float,
+    eps: _float,
+    cudnn_enabled: _bool,
+) -> Tensor:
+    """Each channel of each example normalized: `nn.functional.instance_norm` in another order."""
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix, or of each of a stack."""
 def is_autocast_cache_enabled() -> _bool:
@@ -1251,7 +1289,7 @@ def is_complex(input: Tensor) -> _bool:
 def is_conj(self: Tensor) -> _bool:
     """False: conjugates are computed at once."""
 def is_deterministic_algorithms_warn_only_enabled() -> _bool:
-    """Whether the debug mode is "warn"."""
+    """What `use_deterministic_algorithms` was told last as `warn_only`."""
 def is_distributed(*_args: Any, **_words: Any) -> Tensor:
     """False."""
 def is_floating_point(input: Tensor) -> _bool:
@@ -1335,7 +1373,14 @@ def kthvalue(
     input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False
 ) -> return_types.kthvalue:
     """The k-th smallest element along a dimension, and where it is."""
-def layer_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[_int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: _float = 1e-05,
+    cudnn_enable: _bool = True,
+) -> Tensor:
     """`nn.functional.layer_norm`, which here also takes a flag for CUDA's own kernels."""
 def lcm(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The least common multiple."""
@@ -2042,8 +2087,13 @@ def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself: negatives are computed at once."""
 def result_type(tensor1: _Operand, tensor2: _Operand) -> _dtype:
     """The dtype that two tensors or numbers come to have in an operation together."""
-def rms_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
-    """`nn.functional.rms_norm`, which here also takes a flag for CUDA's own kernels."""
+def rms_norm(
+    input: Tensor,
+    normalized_shape: _Sizes,
+    weight: Tensor | None = None,
+    eps: _float | None = None,
+) -> Tensor:
+    """The last dimensions divided by the root of their mean square, times weight."""
 def rnn_relu(
     input: Tensor, hx: Any, params: Any, *options: Any, **words: Any
 ) -> tuple[Tensor, Tensor]:
@@ -2423,7 +2473,13 @@ def tensor(
 ) -> Tensor:
     """A tensor with a copy of data, without history."""
 def tensor_split(
-    input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = 0
+    input: Tensor,
+    indices_or_sections: _int | Sequence[_int] | Tensor | None = None,
+    dim: _int = 0,
+    *,
+    sections: _int | None = None,
+    indices: _Sizes | None = None,
+    tensor_indices_or_sections: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """Parts along a dimension: so many of nearly one size, or split before these indices."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
@@ -2671,7 +2727,11 @@ def view_as_real_copy(
 def view_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
     """A copy of what `view` returns a view of."""
 def vsplit(
-    input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
+    input: Tensor,
+    indices_or_sections: _int | Sequence[_int] | Tensor | None = None,
+    *,
+    sections: _int | None = None,
+    indices: _Sizes | None = None,
 ) -> tuple[Tensor, ...]:
     """`tensor_split` along dimension 0, evenly where a number of parts is given."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:

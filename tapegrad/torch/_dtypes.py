@@ -453,6 +453,12 @@ class device:
 CPU = device("cpu")
 
 
+def require_cpu(given: object) -> None:
+    """Raise RuntimeError for what is given as `device=` and means another one than the CPU."""
+    if given is not None:
+        device(given)
+
+
 class _Named:
     """A constant that prints as its name."""
 
@@ -502,6 +508,17 @@ class memory_format(_Named):
 
 
 strided = layout("strided")
+
+
+def require_strided(call: str, given: object) -> None:
+    """Raise for what is given as `layout=` and is not how tensors are kept here."""
+    if given is not None and not isinstance(given, layout):
+        kind = type(given).__name__
+        raise TypeError(f"{call}(): argument 'layout' must be torch.layout, not {kind}")
+    if given is not None and given is not strided:
+        raise RuntimeError(f"{call}(): expected the layout torch.strided, got {given}")
+
+
 contiguous_format = legacy_contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")

@@ -5,6 +5,7 @@ Knows what has no effect here. Must not know operations.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,6 +13,11 @@ from typing import Any
 from tapegrad.torch import _dtypes
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch._ops.sections import told
+from tapegrad.torch._settings import (
+    are_deterministic_algorithms_enabled,
+    use_deterministic_algorithms,
+    warns_only,
+)
 from tapegrad.torch._tensor.tensor import Tensor
 
 _CONSTANT = """\
@@ -55,7 +61,7 @@ def _constant(word: str, value: Any, doc: str) -> None:
 _BRAIN, _HALF = _dtypes.BRAIN, _dtypes.BY_NAME["float16"]
 _dtypes_of: dict[str, _dtypes.dtype] = {"cpu": _BRAIN, "cuda": _HALF, "ipu": _HALF, "xla": _BRAIN}
 _enabled: dict[str, bool] = {}
-_state: dict[str, Any] = {"cache": True, "nesting": 0, "debug": 0, "always": False}
+_state: dict[str, Any] = {"cache": True, "nesting": 0, "always": False}
 
 
 @register(method=False)
@@ -336,7 +342,7 @@ def get_deterministic_debug_mode() -> int:
     >>> torch.get_deterministic_debug_mode()
     0
     """
-    return int(_state["debug"])
+    return (1 if warns_only() else 2) if are_deterministic_algorithms_enabled() else 0
 
 
 @register(method=False)
@@ -364,17 +370,17 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
         raise RuntimeError(
             f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
         )
-    _state["debug"] = debug_mode
+    use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
 
 
 @register(method=False)
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether the debug mode is "warn".
+    """What `use_deterministic_algorithms` was told last as `warn_only`.
 
     >>> torch.is_deterministic_algorithms_warn_only_enabled()
     False
     """
-    return bool(_state["debug"] == 1)
+    return warns_only()
 
 
 # --- Symbolic numbers, which are numbers here -------------------------------------------------
@@ -691,22 +697,58 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
     return self if dtype is None else self.to(dtype)
 
 
+_ORDERS = {
+    _dtypes.channels_last: (0, 2, 3, 1),
+    _dtypes.channels_last_3d: (0, 2, 3, 4, 1),
+}
+
+
 @register(function=False)
-def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+def dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
     """The dimensions in the order in which they lie in memory, the outermost first.
 
     Parameters
     ----------
-    ambiguity_check : bool or list, default False
-        Whether an order that is not unique is an error; PyTorch's memory formats as a list.
+    ambiguity_check : bool or list of memory_formats, default False
+        Whether an order that is not unique is an error; a list allows such a tensor that is in one
+        of its memory formats alone.
 
     Returns
     -------
     tuple of ints
         The dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        If the order is not unique, or the tensor is in none or several of the formats.
+    TypeError
+        If `ambiguity_check` is neither a bool nor a list of memory formats.
     """
     strides = self.stride()
-    return tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
+    found = tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
+    asked: Any = ambiguity_check
+    listed = asked if isinstance(asked, list) else []
+    known = isinstance(asked, (bool, list))
+    if not known or not all(isinstance(given, _dtypes.memory_format) for given in listed):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    if asked is not False and _is_ambiguous(self):
+        fitting = [given for given in listed if self.is_contiguous(memory_format=given)]
+        if len(fitting) != 1:
+            raise RuntimeError(
+                "The tensor does not have unique dim order, or cannot map to exact one of the "
+                "given memory formats."
+            )
+        if self.is_contiguous() and any(self.is_contiguous(memory_format=f) for f in _ORDERS):
+            raise RuntimeError("The tensor does not have unique dim order.")
+        return _ORDERS.get(fitting[0], tuple(range(len(strides))))
+    return found
+
+
+def _is_ambiguous(tensor: Tensor) -> bool:
+    """Whether dimensions could change places without a change in memory."""
+    steps = tensor.stride()
+    return 1 in tensor.shape or any(a == b for a, b in itertools.pairwise(steps))
 
 
 @register(function=False)

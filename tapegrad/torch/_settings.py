@@ -14,7 +14,7 @@ from tapegrad.torch.amp import say_once
 
 _threads: list[int] = []
 _controls: list[Any] = []  # of threadpoolctl, whose limits end with it
-_deterministic = [False]
+_deterministic = {"mode": False, "warn_only": False}
 
 
 def set_num_threads(num: int) -> None:
@@ -97,14 +97,19 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     mode : bool
         The mode.
     warn_only : bool, default False
-        Noted too.
+        Noted too: the mode is "warn".
 
     Examples
     --------
     >>> import tapegrad.torch as torch
     >>> torch.use_deterministic_algorithms(False)
     """
-    _deterministic[0] = bool(mode)
+    _deterministic.update(mode=bool(mode), warn_only=bool(warn_only))
+
+
+def warns_only() -> bool:
+    """What `warn_only` was set last."""
+    return _deterministic["warn_only"]
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -121,7 +126,7 @@ def are_deterministic_algorithms_enabled() -> bool:
     >>> torch.are_deterministic_algorithms_enabled()
     False
     """
-    return _deterministic[0]
+    return _deterministic["mode"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:

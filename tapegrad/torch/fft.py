@@ -378,8 +378,17 @@ ihfft2, ihfftn = _pair(
 
 
 def _frequencies(
-    compute: Callable[..., Any], n: int, d: float, dtype: Any, requires_grad: bool, out: Any
+    compute: Callable[..., Any],
+    n: int,
+    d: float,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    requires_grad: bool,
+    out: Any,
 ) -> Tensor:
+    _dtypes.require_cpu(device)
+    _dtypes.require_strided(compute.__name__, layout)
     dtype = _dtypes.get_default_dtype() if dtype is None else dtype
     made = of_value(compute(n, d).astype(dtype.numpy))
     if out is not None:
@@ -410,9 +419,9 @@ def fftfreq(
     dtype : dtype, optional
         The dtype; the default one unless given.
     layout : layout, optional
-        Changes nothing.
+        None or `torch.strided`: no other layout is known.
     device : device or str, optional
-        Changes nothing.
+        The CPU ("cpu"): no other device is known.
     requires_grad : bool, default False
         Whether the result is a leaf whose `grad` a backward pass fills.
 
@@ -427,7 +436,7 @@ def fftfreq(
     >>> torch.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
-    return _frequencies(np.fft.fftfreq, n, d, dtype, requires_grad, out)
+    return _frequencies(np.fft.fftfreq, n, d, dtype, layout, device, requires_grad, out)
 
 
 def rfftfreq(
@@ -453,9 +462,9 @@ def rfftfreq(
     dtype : dtype, optional
         The dtype; the default one unless given.
     layout : layout, optional
-        Changes nothing.
+        None or `torch.strided`: no other layout is known.
     device : device or str, optional
-        Changes nothing.
+        The CPU ("cpu"): no other device is known.
     requires_grad : bool, default False
         Whether the result is a leaf whose `grad` a backward pass fills.
 
@@ -470,7 +479,7 @@ def rfftfreq(
     >>> torch.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
-    return _frequencies(np.fft.rfftfreq, n, d, dtype, requires_grad, out)
+    return _frequencies(np.fft.rfftfreq, n, d, dtype, layout, device, requires_grad, out)
 
 
 @private("RollBackward0", name="fft_fftshift")

@@ -18,6 +18,13 @@ from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import deliver, operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.linalg.contractions import cross_along, matrix_power, multi_dot
+from tapegrad.torch._ops.linalg.failures import (
+    LinAlgError,
+    broken_minors,
+    tried,
+    with_codes,
+    zero_pivots,
+)
 from tapegrad.torch._ops.linalg.householder import householder_product
 from tapegrad.torch._ops.linalg.matrix_checks import require_matrices
 from tapegrad.torch._ops.linalg.old_factors import (
@@ -35,24 +42,17 @@ from tapegrad.torch._rules.matrix_exponential import exponential
 Operation = Callable[..., Any]
 
 
-class LinAlgError(RuntimeError):
-    """A matrix is singular, or not positive definite, or a decomposition did not converge."""
-
-
 def _adjoint(x: Value) -> Value:
     flipped = x.swapaxes(-1, -2)
     return np.conjugate(flipped) if x.dtype.kind == "c" else flipped
 
 
-def _tried(message: str, compute: Operation, *args: Any, **kwargs: Any) -> Any:
-    """Call a function of NumPy; its LinAlgError becomes that of this module."""
-    try:
-        return compute(*args, **kwargs)
-    except np.linalg.LinAlgError as error:
-        raise LinAlgError(message) from error
-
-
 # --- Equations ----------------------------------------------------------------------------------
+
+_SINGULAR = (
+    "linalg.{word}: {{batch}}The diagonal element {{place}} is zero, the inversion could not be "
+    "completed because the input matrix is singular."
+)
 
 
 @register("inverse")
@@ -77,25 +77,28 @@ def inv(A: Value) -> Value:
             [0.0000, 0.2500]])
     """
     require_matrices("linalg.inv", A, square=True)
-    message = (
-        "linalg.inv: The inversion could not be completed because the input matrix is singular."
-    )
-    return _tried(message, np.linalg.inv, A)
+    return tried(_SINGULAR.format(word="inv"), zero_pivots, np.linalg.inv, A)
 
 
 @private("LinalgInvExBackward0", name="linalg_inv_ex")
 def inv_ex(A: Value, *, check_errors: bool = False) -> Any:
-    """The inverse, and the info 0; a singular matrix is an error.
+    """The inverse, and LAPACK's code of success, which tells of singular matrices.
 
     Parameters
     ----------
     check_errors : bool, default False
-        Changes nothing: a singular matrix is always an error.
+        Whether a singular matrix is an error.
 
     Returns
     -------
     named tuple
-        The matrices `inverse` (..., n, n), and `info` (...): zeros.
+        The matrices `inverse` (..., n, n), and the codes `info` (...): 0, or the place of the
+        first pivot that is zero, where the inverse is NaN, and has no derivative.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is singular, and `check_errors`.
 
     Examples
     --------
@@ -104,11 +107,9 @@ def inv_ex(A: Value, *, check_errors: bool = False) -> Any:
             [0.0000, 0.2500]])
     """
     require_matrices("linalg.inv", A, square=True)
-    message = (
-        "linalg.inv_ex: The inversion could not be completed because the input matrix is singular."
-    )
-    made = _tried(message, np.linalg.inv, A)
-    return return_types.linalg_inv_ex(made, np.zeros(A.shape[:-2], np.int32))
+    message = _SINGULAR.format(word="inv_ex")
+    made = with_codes(message, zero_pivots, np.linalg.inv, A, check_errors)
+    return return_types.linalg_inv_ex(*made)
 
 
 @private("LinalgPinvBackward0", name="linalg_pinv")
@@ -192,9 +193,18 @@ def _require_complex_kind(A: Value) -> None:
         raise RuntimeError(f"Unknown Complex ScalarType for {word_of(A.dtype)}")
 
 
-def _solve(A: Value, B: Value, left: bool = True) -> Value:
+def _is_vector(A: Value, B: Value) -> bool:
+    """Whether the right-hand side has a vector for each matrix, and not a matrix."""
+    return len(B.shape) == 1 or len(B.shape) == len(A.shape) - 1 and B.shape == A.shape[:-1]
+
+
+_UNSOLVED = "torch.linalg.{word}: {{batch}}The solver failed because the input matrix is singular."
+
+
+def _solver(A: Value, B: Value, left: bool = True) -> Callable[[Value], Value]:
+    """What solves the equation for given matrices in the place of A; errors of unfit arguments."""
     require_matrices("linalg.solve", A, square=True)
-    vector = len(B.shape) == 1 or (len(B.shape) == len(A.shape) - 1 and B.shape == A.shape[:-1])
+    vector = _is_vector(A, B)
     if (
         not vector
         and (B.shape[-2 if left else -1] != A.shape[-1])
@@ -211,15 +221,17 @@ def _solve(A: Value, B: Value, left: bool = True) -> Value:
             f"linalg.solve: Expected A and B to have the same dtype, but found A of type "
             f"{word_of(A.dtype)} and B of type {word_of(B.dtype)} instead"
         )
-    message = "torch.linalg.solve: The solver failed because the input matrix is singular."
-    if vector:
-        right = B if len(B.shape) == 1 else np.expand_dims(B, -1)
-        found = _tried(message, np.linalg.solve, A, right)
-        return found if len(B.shape) == 1 else found[..., 0]
-    if left:
-        return _tried(message, np.linalg.solve, A, B)
-    flipped = _tried(message, np.linalg.solve, A.swapaxes(-1, -2), B.swapaxes(-1, -2))
-    return flipped.swapaxes(-1, -2)
+    if vector and len(B.shape) > 1:
+        return lambda matrices: np.linalg.solve(matrices, np.expand_dims(B, -1))[..., 0]
+    if vector or left:
+        return lambda matrices: np.linalg.solve(matrices, B)
+    return lambda matrices: np.linalg.solve(
+        matrices.swapaxes(-1, -2), B.swapaxes(-1, -2)
+    ).swapaxes(-1, -2)
+
+
+def _solve(A: Value, B: Value, left: bool = True) -> Value:
+    return tried(_UNSOLVED.format(word="solve"), zero_pivots, _solver(A, B, left), A)
 
 
 @private("LinalgSolveExBackward0", name="linalg_solve")
@@ -255,26 +267,35 @@ def solve(A: Value, B: Value, *, left: bool = True) -> Value:
 
 @private("LinalgSolveExBackward0", name="linalg_solve_ex")
 def solve_ex(A: Value, B: Value, *, left: bool = True, check_errors: bool = False) -> Any:
-    """`solve`, and the info 0; a singular matrix is an error.
+    """`solve`, and LAPACK's code of success, which tells of singular matrices.
 
     Parameters
     ----------
     B : Tensor
         The right-hand sides (..., n, m) or (..., n), of the dtype of A.
     check_errors : bool, default False
-        Changes nothing: a singular matrix is always an error.
+        Whether a singular matrix is an error.
 
     Returns
     -------
     named tuple
-        The solutions `result`, and `info` (...): zeros.
+        The solutions `result`, and the codes `info` (...): 0, or the place of the first pivot that
+        is zero, where the solutions are NaN, and have no derivative.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is singular, and `check_errors`.
 
     Examples
     --------
     >>> torch.linalg.solve_ex(2 * torch.eye(2), torch.ones(2)).result
     tensor([0.5000, 0.5000])
     """
-    return return_types.linalg_solve_ex(_solve(A, B, left), np.zeros(A.shape[:-2], np.int32))
+    message, solver = _UNSOLVED.format(word="solve_ex"), _solver(A, B, left)
+    rank = 1 if _is_vector(A, B) else 2
+    made = with_codes(message, zero_pivots, solver, A, check_errors, rank=rank)
+    return return_types.linalg_solve_ex(*made)
 
 
 def _triangle(A: Value, upper: bool, unitriangular: bool) -> Value:
@@ -610,13 +631,16 @@ def logdet(input: Value) -> Value:
 # --- Decompositions -----------------------------------------------------------------------------
 
 
-def _cholesky(A: Value, upper: bool = False) -> Value:
+_INDEFINITE = (
+    "{word}: {{batch}}The factorization could not be completed because the input is not "
+    "positive-definite (the leading minor of order {{place}} is not positive-definite)."
+)
+
+
+def _cholesky(A: Value, upper: bool, word: str) -> Value:
     require_matrices("linalg.cholesky", A, square=True)
-    message = (
-        "linalg.cholesky: The factorization could not be completed because the input is not "
-        "positive-definite."
-    )
-    low = _tried(message, np.linalg.cholesky, A)
+    message = _INDEFINITE.format(word=word)
+    low = tried(message, broken_minors, np.linalg.cholesky, _adjoint(A) if upper else A)
     return _adjoint(low) if upper else low
 
 
@@ -645,7 +669,7 @@ def cholesky(A: Value, *, upper: bool = False) -> Value:
     tensor([[2., 0.],
             [1., 2.]])
     """
-    return _cholesky(A, upper)
+    return _cholesky(A, upper, "linalg.cholesky")
 
 
 @operation("CholeskyBackward0", name="cholesky")
@@ -673,24 +697,31 @@ def _old_cholesky(input: Value, upper: bool = False) -> Value:
     tensor([[2., 0.],
             [1., 2.]])
     """
-    return _cholesky(input, upper)
+    return _cholesky(input, upper, "cholesky")
 
 
 @private("LinalgCholeskyExBackward0", name="linalg_cholesky_ex")
 def cholesky_ex(A: Value, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """`cholesky`, and the info 0; a matrix that is not positive definite is an error.
+    """`cholesky`, and LAPACK's code of success, which tells of matrices without a factor.
 
     Parameters
     ----------
     upper : bool, default False
         Whether the upper triangle is meant.
     check_errors : bool, default False
-        Changes nothing: a matrix that is not positive definite is always an error.
+        Whether a matrix that is not positive definite is an error.
 
     Returns
     -------
     named tuple
-        The triangular matrices `L` (..., n, n), and `info` (...): zeros.
+        The triangular matrices `L` (..., n, n), and the codes `info` (...): 0, or the order of the
+        first leading minor that is not positive, where L is NaN (PyTorch: the part of the factor
+        that LAPACK came to), and has no derivative.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is not positive definite, and `check_errors`.
 
     Examples
     --------
@@ -698,7 +729,11 @@ def cholesky_ex(A: Value, *, upper: bool = False, check_errors: bool = False) ->
     tensor([[2., 0.],
             [1., 2.]])
     """
-    return return_types.linalg_cholesky_ex(_cholesky(A, upper), np.zeros(A.shape[:-2], np.int32))
+    require_matrices("linalg.cholesky", A, square=True)
+    message = _INDEFINITE.format(word="linalg.cholesky_ex")
+    read = _adjoint(A) if upper else A
+    low, codes = with_codes(message, broken_minors, np.linalg.cholesky, read, check_errors)
+    return return_types.linalg_cholesky_ex(_adjoint(low) if upper else low, codes)
 
 
 def _qr(A: Value, mode: str) -> tuple[Value, Value]:
@@ -764,6 +799,14 @@ def _old_qr(input: Value, some: bool = True) -> Any:
     return return_types.qr(*_qr(input, "reduced" if some else "complete"))
 
 
+def _require_driver(driver: str | None) -> None:
+    if driver is not None:
+        raise RuntimeError(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with "
+            "cuSOLVER backend."
+        )
+
+
 @private("LinalgSvdBackward0", name="linalg_svd")
 def svd(A: Value, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """U, S and Vh with `A == U @ diag(S) @ Vh`, S in descending order.
@@ -773,7 +816,7 @@ def svd(A: Value, full_matrices: bool = True, *, driver: str | None = None) -> A
     A : Tensor
         Matrices (..., n, m).
     driver : str, optional
-        LAPACK's routine, which changes nothing here.
+        None: PyTorch has others on NVIDIA's processors alone, and so refuses any other here.
 
     Returns
     -------
@@ -785,6 +828,7 @@ def svd(A: Value, full_matrices: bool = True, *, driver: str | None = None) -> A
     >>> torch.linalg.svd(torch.diag(torch.tensor([2.0, 3.0]))).S.round(decimals=3)
     tensor([3., 2.])
     """
+    _require_driver(driver)
     require_matrices("linalg.svd", A)
     u, s, vh = np.linalg.svd(A, full_matrices=full_matrices)
     return return_types.linalg_svd(u, s, vh)
@@ -831,7 +875,7 @@ def svdvals(A: Value, *, driver: str | None = None) -> Value:
     A : Tensor
         Matrices (..., n, m).
     driver : str, optional
-        LAPACK's routine, which changes nothing here.
+        None: PyTorch has others on NVIDIA's processors alone, and so refuses any other here.
 
     Returns
     -------
@@ -843,6 +887,7 @@ def svdvals(A: Value, *, driver: str | None = None) -> Value:
     >>> torch.linalg.svdvals(torch.diag(torch.tensor([2.0, 3.0]))).round(decimals=3)
     tensor([3., 2.])
     """
+    _require_driver(driver)
     require_matrices("linalg.svd", A)
     return np.linalg.svd(A, compute_uv=False)
 

@@ -29,7 +29,7 @@ def cholesky(A: Tensor, *, upper: _bool = False, out: Tensor | None = None) -> T
 def cholesky_ex(
     A: Tensor, *, upper: _bool = False, check_errors: _bool = False
 ) -> return_types.linalg_cholesky_ex:
-    """`cholesky`, and the info 0; a matrix that is not positive definite is an error."""
+    """`cholesky`, and LAPACK's code of success, which tells of matrices without a factor."""
 def cond(A: Tensor, p: _Number | None = None, *, out: Tensor | None = None) -> Tensor:
     """The condition number: a norm of a matrix times that of its inverse."""
 def cross(
@@ -62,7 +62,7 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) ->
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix, or of each of a stack."""
 def inv_ex(A: Tensor, *, check_errors: _bool = False) -> return_types.linalg_inv_ex:
-    """The inverse, and the info 0; a singular matrix is an error."""
+    """The inverse, and LAPACK's code of success, which tells of singular matrices."""
 def ldl_factor(A: Tensor, *, hermitian: _bool = False, out: Tensor | None = None) -> Tensor:
     """The factors of a symmetric matrix L @ D @ L.mT as LAPACK packs them, and their pivots."""
 def ldl_factor_ex(
@@ -161,7 +161,7 @@ def solve(A: Tensor, B: Tensor, *, left: _bool = True, out: Tensor | None = None
 def solve_ex(
     A: Tensor, B: Tensor, *, left: _bool = True, check_errors: _bool = False
 ) -> return_types.linalg_solve_ex:
-    """`solve`, and the info 0; a singular matrix is an error."""
+    """`solve`, and LAPACK's code of success, which tells of singular matrices."""
 def solve_triangular(
     A: Tensor,
     B: Tensor,

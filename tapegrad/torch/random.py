@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from tapegrad.torch._ops.create.generator import Generator, default_generator
 from tapegrad.torch._ops.declare import register
@@ -107,20 +106,26 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextmanager
 def fork_rng(
-    devices: Iterable[int] | None = None, enabled: bool = True, device_type: str = "cpu", **_: Any
+    devices: Iterable[int] | None = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str = "cpu",
 ) -> Iterator[None]:
     """After the block the default generator is in the state from before it.
 
     Parameters
     ----------
     devices : iterable of int, optional
-        Changes nothing: there is no other device.
+        Numbers of other devices, of which there are none.
     enabled : bool, default True
         Whether the state is kept.
+    _caller : str, default 'fork_rng'
+        The name of the function in errors.
+    _devices_kw : str, default 'devices'
+        The name of the parameter in errors.
     device_type : str, default 'cpu'
-        Changes nothing.
-    **_ : object
-        PyTorch's other parameters, which change nothing.
+        The kind of those devices.
 
     Yields
     ------
@@ -139,6 +144,11 @@ def fork_rng(
     if not enabled:
         yield
         return
+    for number in devices or ():
+        raise RuntimeError(
+            f"{_caller}: expected no device as {_devices_kw}, got {device_type}:{number}: "
+            "there is no other generator than that of the CPU."
+        )
     state = get_rng_state()
     try:
         yield

@@ -36,6 +36,21 @@ def test_the_old_name_of_retain_graph(as_method: bool) -> None:
         y.backward(ones)
 
 
+@pytest.mark.parametrize("retains", [True, False])
+@pytest.mark.parametrize("times", [1, 2])
+def test_inputs_of_backward_get_their_gradient_once(retains: bool, times: int) -> None:
+    x, y = (torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    z = x * y
+    if retains:
+        z.retain_grad()
+    (z * 2).sum().backward(inputs=[z, y] * times)
+    assert z.grad is not None
+    assert y.grad is not None
+    assert z.grad.tolist() == [2.0, 2.0]
+    assert y.grad.tolist() == [2.0, 4.0]
+    assert x.grad is None
+
+
 def test_numpy_without_grad_mode() -> None:
     x = torch.ones(2, requires_grad=True)
     for y in (x, x * 2):
@@ -377,3 +392,53 @@ def test_incomplete_gamma_functions_agree() -> None:
         for dtype in (np.float64, np.float32):
             a, x = A.astype(dtype), ARGUMENTS.astype(dtype)
             agree(lambda t, x, w=word, a=a: getattr(t, w)(t.from_numpy(a), x), x, tolerance=1e-9)
+
+
+# --- broadcasting, NaN, dtypes -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "dim"),
+    [((2, 3), (1, 3), 0), ((3,), (2, 3), 1), ((2, 3), (3,), -2), ((4, 1, 3), (2, 3), 1)],
+)
+def test_cosines_are_of_the_vectors_after_broadcasting(
+    first: tuple[int, ...], second: tuple[int, ...], dim: int
+) -> None:
+    agree(
+        lambda t, x, y: t.nn.functional.cosine_similarity(x, y, dim, eps=1e-3),
+        numbers(*first),
+        1 + numbers(*second),
+        name=False,
+    )
+
+
+def test_each_nan_is_unique() -> None:
+    nan = math.nan
+    x = torch.tensor([3.0, nan, 1.0, nan])
+    values, inverse, counts = x.unique(return_inverse=True, return_counts=True)
+    assert repr(values.tolist()) == "[1.0, 3.0, nan, nan]"
+    assert sorted(inverse.tolist()) == [0, 1, 2, 3]
+    assert counts.tolist() == [1, 1, 1, 1]
+    assert torch.tensor([[1.0, nan], [1.0, nan]]).unique(dim=0).shape == (2, 2)
+
+
+@pytest.mark.parametrize("other", ["int32", "float16", "float64"])
+@pytest.mark.parametrize("word", ["float16", "bfloat16", "float32", "int64"])
+def test_ldexp_has_the_dtype_of_its_first_argument(word: str, other: str) -> None:
+    pytorch = pytest.importorskip("torch")
+    made = [
+        t.ldexp(t.ones(2, dtype=getattr(t, word)), t.tensor([1, 3], dtype=getattr(t, other)))
+        for t in (torch, pytorch)
+    ]
+    assert str(made[0].dtype) == str(made[1].dtype)
+    assert made[0].tolist() == made[1].tolist() == [2, 8]
+
+
+def test_counts_of_trials_have_the_dtype_of_probabilities() -> None:
+    p = torch.tensor([0.25, 0.5], dtype=torch.float64)
+    found = torch.distributions.Binomial(torch.tensor(5.0), p)
+    assert found.total_count.dtype == torch.float64
+    exact = math.log(10 * 0.25**2 * 0.75**3)
+    assert found.log_prob(torch.tensor(2.0, dtype=torch.float64))[0].item() == pytest.approx(
+        exact, rel=1e-14
+    )

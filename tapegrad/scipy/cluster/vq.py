@@ -19,7 +19,7 @@ import scipy.cluster.vq as theirs
 
 from tapegrad._core.forms import composite, constant, unsupported
 from tapegrad._core.types import Value
-from tapegrad._core.values import lift
+from tapegrad._core.values import any_true, lift, untraced
 from tapegrad._errors import InputError
 from tapegrad._transforms.primitives import primitive
 from tapegrad.scipy._mirror import mirror, namespace
@@ -43,9 +43,16 @@ def _array(x: Any, name: str) -> Any:
     return x
 
 
+def _require_finite(check_finite: bool, *given: Value) -> None:
+    """SciPy's error for numbers that are not finite."""
+    if check_finite and any(any_true(~np.isfinite(untraced(x))) for x in given):
+        raise ValueError("array must not contain infs or NaNs")
+
+
 def _vq(obs: Value, code_book: Value, check_finite: bool = True) -> Any:
     """The number of each observation's nearest centre, and its Euclidean distance."""
     obs, code_book = _array(obs, "obs"), _array(code_book, "code_book")
+    _require_finite(check_finite, obs, code_book)
     codes = _nearest(obs, code_book)
     apart = obs - code_book[codes]
     return codes, np.linalg.norm(apart if apart.ndim > 1 else apart[:, None], axis=-1)
@@ -53,13 +60,14 @@ def _vq(obs: Value, code_book: Value, check_finite: bool = True) -> Any:
 
 def _py_vq(obs: Value, code_book: Value, check_finite: bool = True) -> Any:
     """The same as SciPy writes it in Python, with numbers of NumPy's usual integers."""
-    codes, distances = _vq(obs, code_book)
+    codes, distances = _vq(obs, code_book, check_finite)
     return codes.astype(np.intp), distances
 
 
 def _whiten(obs: Value, check_finite: bool = True) -> Value:
     """Columns over their standard deviations; those that do not vary stay as they are."""
     obs = lift(obs)
+    _require_finite(check_finite, obs)
     spread = np.std(obs, axis=0)
     return obs / np.where(spread == 0, 1.0, spread)
 

@@ -178,6 +178,8 @@ def _romb(y: Value, dx: Value = 1.0, axis: int = -1, show: bool = False) -> Valu
         for j, before in enumerate(rows_before, 1):
             rows.append(rows[-1] + (rows[-1] - before) / (4**j - 1))
         step, h = half, h / 2.0
+    if show:  # SciPy prints its table
+        scipy.integrate.romb(untraced(_array(y)), untraced(dx), axis, show=True)
     return rows[-1]
 
 

@@ -17,6 +17,15 @@ def as_array(x: Any) -> Any:
     return x if hasattr(x, "ndim") else np.asarray(x)
 
 
+def require_numpy(xp: Any, device: Any) -> None:
+    """ValueError for arrays of another library than NumPy, which `xp=` and `device=` ask for."""
+    word = getattr(xp, "__name__", "numpy").rpartition(".")[2]
+    if word != "numpy":
+        raise ValueError(f"expected xp=None or NumPy with traced values, got {word}")
+    if device not in (None, "cpu"):
+        raise ValueError(f"Unsupported device for NumPy: {device!r}")
+
+
 def is_constant(*values: Any) -> bool:
     """Whether no value among these is in a trace."""
     return innermost(values) is None

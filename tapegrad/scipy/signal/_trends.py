@@ -12,7 +12,14 @@ from tapegrad._core.forms import composite
 from tapegrad._core.types import Value
 from tapegrad.scipy import fft
 from tapegrad.scipy._mirror import mirror
-from tapegrad.scipy.signal._arrays import HERE, along, as_array, part, real_like
+from tapegrad.scipy.signal._arrays import (
+    HERE,
+    along,
+    as_array,
+    part,
+    real_like,
+    require_numpy,
+)
 
 detrend, hilbert, hilbert2 = (mirror(f, HERE) for f in (ss.detrend, ss.hilbert, ss.hilbert2))
 savgol_coeffs, savgol_filter = mirror(ss.savgol_coeffs, HERE), mirror(ss.savgol_filter, HERE)
@@ -111,6 +118,7 @@ def _savgol_coeffs(
     device: Any = None,
 ) -> Value:
     """The step alone is continuous: a derivative is divided by its power."""
+    require_numpy(xp, device)
     return ss.savgol_coeffs(window_length, polyorder, deriv, 1.0, pos, use) / delta**deriv
 
 

@@ -13,7 +13,7 @@ from tapegrad._core.forms import composite, unsupported
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import innermost
 from tapegrad.scipy._mirror import mirror
-from tapegrad.scipy.signal._arrays import HERE, as_array
+from tapegrad.scipy.signal._arrays import HERE, as_array, require_numpy
 
 WINDOWS = "tapegrad.scipy.signal.windows"
 
@@ -41,12 +41,14 @@ def _of_length(M: int, sym: bool, window: Function) -> Value:
 def _gaussian(
     M: int, std: Value, sym: bool = True, *, xp: Any = None, device: Any = None
 ) -> Value:
+    require_numpy(xp, device)
     return _of_length(M, sym, lambda n: np.exp(-(((n - n[-1] / 2) / std) ** 2) / 2))
 
 
 def _general_gaussian(
     M: int, p: Value, sig: Value, sym: bool = True, *, xp: Any = None, device: Any = None
 ) -> Value:
+    require_numpy(xp, device)
     return _of_length(
         M, sym, lambda n: np.exp(-0.5 * np.absolute((n - n[-1] / 2) / sig) ** (2 * p))
     )
@@ -65,10 +67,13 @@ def _general_cosine(M: int, a: Value, sym: bool = True) -> Value:
 def _general_hamming(
     M: int, alpha: Value, sym: bool = True, *, xp: Any = None, device: Any = None
 ) -> Value:
+    require_numpy(xp, device)
     return _general_cosine(M, np.stack([as_array(alpha), 1 - as_array(alpha)]), sym)
 
 
 def _kaiser(M: int, beta: Value, sym: bool = True, *, xp: Any = None, device: Any = None) -> Value:
+    require_numpy(xp, device)
+
     def window(n: Any) -> Value:
         middle = n[-1] / 2
         return np.i0(beta * np.sqrt(1 - ((n - middle) / middle) ** 2)) / np.i0(beta * 1.0)
@@ -79,6 +84,7 @@ def _kaiser(M: int, beta: Value, sym: bool = True, *, xp: Any = None, device: An
 def _kaiser_bessel_derived(
     M: int, beta: Value, *, sym: bool = True, xp: Any = None, device: Any = None
 ) -> Value:
+    require_numpy(xp, device)
     if not sym or M < 1 or M % 2:
         raise ValueError(
             "scipy.signal.windows.kaiser_bessel_derived: expected an even length and sym=True, "
@@ -98,6 +104,7 @@ def _exponential(
     xp: Any = None,
     device: Any = None,
 ) -> Value:
+    require_numpy(xp, device)
     if sym and center is not None:
         raise ValueError("scipy.signal.windows.exponential: a center needs sym=False.")
 
@@ -111,6 +118,7 @@ def _exponential(
 def _tukey(
     M: int, alpha: Value = 0.5, sym: bool = True, *, xp: Any = None, device: Any = None
 ) -> Value:
+    require_numpy(xp, device)
     """Without a decision about alpha, so that each example of a vmap may have its own."""
     whole, none = stop_gradient(alpha) >= 1, stop_gradient(alpha) <= 0
     taper = np.where(whole, 1.0, np.where(none, 0.5, alpha))
@@ -157,6 +165,7 @@ _BY_NAME = {
 def _get_window(
     window: Any, Nx: int, fftbins: bool = True, *, xp: Any = None, device: Any = None
 ) -> Value:
+    require_numpy(xp, device)
     """The window of a tuple of a name and parameters; a number alone is the beta of Kaiser's."""
     if not isinstance(window, tuple):
         return kaiser(Nx, window, not fftbins)

@@ -165,7 +165,7 @@ class SparseArray:
         format : str or None
             "csr", "csc", "coo", "dia", "bsr", "lil" or "dok"; None keeps the format.
         copy : bool, default False
-            Not used: elements are shared.
+            Whether the elements are copied; they are shared otherwise.
 
         Returns
         -------
@@ -179,7 +179,8 @@ class SparseArray:
         """
         if format not in (None, "csr", "csc", "coo", "dia", "bsr", "lil", "dok"):
             raise ValueError(f"Format {format} is unknown.")
-        return SparseArray(self.data, self.row, self.col, self.shape, format or self.format)
+        data = np.copy(self.data) if copy else self.data
+        return SparseArray(data, self.row, self.col, self.shape, format or self.format)
 
     def tocsr(self, copy: bool = False) -> SparseArray:
         """Return the same matrix under the name of the format csr.
@@ -187,14 +188,14 @@ class SparseArray:
         Parameters
         ----------
         copy : bool, default False
-            Not used: elements are shared.
+            Whether the elements are copied; they are shared otherwise.
 
         Returns
         -------
         SparseArray
             The matrix.
         """
-        return self.asformat("csr")
+        return self.asformat("csr", copy)
 
     def tocsc(self, copy: bool = False) -> SparseArray:
         """Return the same matrix under the name of the format csc.
@@ -202,14 +203,14 @@ class SparseArray:
         Parameters
         ----------
         copy : bool, default False
-            Not used: elements are shared.
+            Whether the elements are copied; they are shared otherwise.
 
         Returns
         -------
         SparseArray
             The matrix.
         """
-        return self.asformat("csc")
+        return self.asformat("csc", copy)
 
     def tocoo(self, copy: bool = False) -> SparseArray:
         """Return the same matrix under the name of the format coo.
@@ -217,14 +218,14 @@ class SparseArray:
         Parameters
         ----------
         copy : bool, default False
-            Not used: elements are shared.
+            Whether the elements are copied; they are shared otherwise.
 
         Returns
         -------
         SparseArray
             The matrix.
         """
-        return self.asformat("coo")
+        return self.asformat("coo", copy)
 
     def copy(self) -> SparseArray:
         """Return the same matrix with elements of its own.
@@ -244,7 +245,7 @@ class SparseArray:
         dtype : dtype
             The dtype.
         copy : bool, default True
-            Not used.
+            Changes nothing: the elements are new ones.
 
         Returns
         -------
@@ -269,7 +270,7 @@ class SparseArray:
         axes : None or (1, 0), optional
             The order of the axes.
         copy : bool, default False
-            Not used: elements are shared.
+            Whether the elements are copied; they are shared otherwise.
 
         Returns
         -------
@@ -283,7 +284,7 @@ class SparseArray:
         """
         if axes not in (None, (1, 0)):
             raise ValueError("Sparse matrices do not support an 'axes' parameter")
-        return self.T
+        return self.T.copy() if copy else self.T
 
     def conj(self, copy: bool = True) -> SparseArray:
         """Return the complex conjugate.
@@ -291,7 +292,7 @@ class SparseArray:
         Parameters
         ----------
         copy : bool, default True
-            Not used.
+            Changes nothing: the elements are new ones.
 
         Returns
         -------
@@ -500,14 +501,14 @@ class SparseArray:
         n : scalar
             The exponent; of 0, elements that are not stored stay 0.
         dtype : dtype, optional
-            Not used.
+            The dtype to which the elements are converted first; kept unless given.
 
         Returns
         -------
         SparseArray
             The powers.
         """
-        merged = self._merged()
+        merged = self._merged() if dtype is None else self._merged().astype(dtype)
         return merged._with(merged.data**n)
 
     __pow__ = power

@@ -114,14 +114,21 @@ def _constructor(name: str) -> Any:
 
     @mirrored(theirs)
     def construct(
-        arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, **_: Any
+        arg1: Any,
+        shape: Any = None,
+        dtype: Any = None,
+        copy: bool = False,
+        blocksize: Any = None,
+        *,
+        maxprint: int | None = None,
     ) -> SparseArray:
         if kind in ("lil", "dok"):
             raise NotDifferentiableError(
                 f"scipy.sparse.{name} of traced values: expected plain ones. Use "
                 "tapegrad.scipy.sparse.csr_array((data, (rows, columns)), shape=shape)."
             )
-        return _made(kind, arg1, shape, dtype)
+        made = _made(kind, arg1, shape, dtype)
+        return made.copy() if copy else made
 
     return construct
 

@@ -9,6 +9,8 @@ import scipy.spatial as sp
 
 from tapegrad._core.forms import composite
 from tapegrad._core.types import Value
+from tapegrad._core.values import any_true, untraced
+from tapegrad._warning import warn
 from tapegrad.scipy._mirror import mirror
 from tapegrad.scipy.spatial.distance._vectors import as_array
 
@@ -54,6 +56,22 @@ def _procrustes(data1: Value, data2: Value) -> Any:
     return first, turned, np.sum((first - turned) ** 2)
 
 
+def _check_ends(start: Value, end: Value, tol: float) -> None:
+    """SciPy's errors and its warning for what are no two points of one great circle."""
+    if not any_true(start != end):
+        return
+    for point in (start, end):
+        if any_true(np.abs(np.linalg.norm(point) - 1.0) > 1e-9):
+            raise ValueError("start and end are not on a unit n-sphere")
+    if not isinstance(tol, float):
+        raise ValueError("tol must be a float")  # noqa: TRY004 - SciPy's
+    if any_true(np.abs(np.linalg.norm(start - end) - 2.0) <= np.fabs(tol)):
+        warn(
+            "start and end are antipodes using the specified tolerance; this may cause ambiguous "
+            "slerp paths"
+        )
+
+
 def _geometric_slerp(start: Value, end: Value, t: Value, tol: float = 1e-07) -> Value:
     """Points on the great circle, at fractions of the angle between two of its points."""
     start, end, t = as_array(start), as_array(end), as_array(t)
@@ -62,6 +80,7 @@ def _geometric_slerp(start: Value, end: Value, t: Value, tol: float = 1e-07) -> 
             "scipy.spatial.geometric_slerp: expected two vectors of one length from 2, got "
             f"{start.shape} and {end.shape}."
         )
+    _check_ends(untraced(start), untraced(end), tol)
     along = start @ end
     across = end - along * start  # the part of the end that is perpendicular to the start
     sine = np.linalg.norm(across)

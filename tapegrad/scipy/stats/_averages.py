@@ -153,6 +153,7 @@ def gmean(
     keepdims: bool = False,
 ) -> Any:
     a, axis = given(a, axis, nan_policy)
+    a = a if dtype is None else a.astype(dtype)
     return np.exp(_mean(np.log(a), axis, weights, keepdims))
 
 
@@ -167,6 +168,7 @@ def hmean(
     keepdims: bool = False,
 ) -> Any:
     a, axis = given(a, axis, nan_policy)
+    a = a if dtype is None else a.astype(dtype)
     return 1 / _mean(1 / a, axis, weights, keepdims)
 
 
@@ -182,6 +184,7 @@ def pmean(
     keepdims: bool = False,
 ) -> Any:
     a, axis = given(a, axis, nan_policy)
+    a = a if dtype is None else a.astype(dtype)
     if np.ndim(p) == 0 and stop_gradient(p) == 0:
         return np.exp(_mean(np.log(a), axis, weights, keepdims))
     return _mean(a**p, axis, weights, keepdims) ** (1 / p)

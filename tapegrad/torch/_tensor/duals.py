@@ -56,7 +56,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     tensor : Tensor
         One that was made by `make_dual`, or computed from such; or any other.
     level : int, optional
-        Ignored: there is one level.
+        The number of the level, 0: there is one.
 
     Returns
     -------
@@ -82,6 +82,8 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
             "_unpack_dual(): argument 'dual' (position 1) must be Tensor, not "
             f"{type(tensor).__name__}"
         )
+    if level not in (None, 0):
+        raise RuntimeError("Invalid level given to _unpack_dual")
     settled(tensor)
     value = tensor._value
     if not is_dual(value):

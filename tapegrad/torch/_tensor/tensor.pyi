@@ -454,8 +454,8 @@ class Tensor:
         aweights: Tensor | None = None,
     ) -> Tensor:
         """The covariances of variables in rows over observations in columns."""
-    def cpu(self, memory_format: Any = None) -> Tensor:
-        """The tensor itself: it is in the CPU's memory."""
+    def cpu(self, *, memory_format: Any = None) -> Tensor:
+        """The tensor itself, which is in the CPU's memory; a copy if in another memory format."""
     def cross(self, other: _Operand, dim: _int | None = None) -> Tensor:
         """The cross products of vectors of three elements along `dim`: the first of length 3."""
     def crow_indices(self, *_args: Any) -> Tensor:
@@ -522,7 +522,7 @@ class Tensor:
         """`digamma`, written into this tensor's own memory."""
     def dim(self) -> _int:
         """The number of dimensions."""
-    def dim_order(self, *, ambiguity_check: Any = False) -> tuple[_int, ...]:
+    def dim_order(self, *, ambiguity_check: _bool | list[Any] = False) -> tuple[_int, ...]:
         """The dimensions in the order in which they lie in memory, the outermost first."""
     def dist(self, other: _Operand, p: _Number = 2) -> Tensor:
         """The p-norm of a difference."""
@@ -539,7 +539,11 @@ class Tensor:
     def double(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.float64."""
     def dsplit(
-        self, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
+        self,
+        indices_or_sections: _int | Sequence[_int] | Tensor | None = None,
+        *,
+        sections: _int | None = None,
+        indices: _Sizes | None = None,
     ) -> tuple[Tensor, ...]:
         """`tensor_split` along dimension 2, evenly where a number of parts is given."""
     @property
@@ -690,7 +694,11 @@ class Tensor:
     ) -> Tensor:
         """Counts, or sums of weights, of the elements in bins, and the edges of these."""
     def hsplit(
-        self, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
+        self,
+        indices_or_sections: _int | Sequence[_int] | Tensor | None = None,
+        *,
+        sections: _int | None = None,
+        indices: _Sizes | None = None,
     ) -> tuple[Tensor, ...]:
         """`tensor_split` along dimension 0, 1 of matrices, evenly where a number of parts is given."""
     def hypot(self, other: _Operand) -> Tensor:
@@ -1523,7 +1531,13 @@ class Tensor:
     def tanh_(self) -> Tensor:
         """`tanh`, written into this tensor's own memory."""
     def tensor_split(
-        self, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = 0
+        self,
+        indices_or_sections: _int | Sequence[_int] | Tensor | None = None,
+        dim: _int = 0,
+        *,
+        sections: _int | None = None,
+        indices: _Sizes | None = None,
+        tensor_indices_or_sections: Tensor | None = None,
     ) -> tuple[Tensor, ...]:
         """Parts along a dimension: so many of nearly one size, or split before these indices."""
     def tile(self, *dims: _Sizes, **words: Any) -> Tensor:
@@ -1735,7 +1749,11 @@ class Tensor:
         """`self.view(other.size())`."""
     volatile: _bool
     def vsplit(
-        self, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
+        self,
+        indices_or_sections: _int | Sequence[_int] | Tensor | None = None,
+        *,
+        sections: _int | None = None,
+        indices: _Sizes | None = None,
     ) -> tuple[Tensor, ...]:
         """`tensor_split` along dimension 0, evenly where a number of parts is given."""
     def where(self, condition: Tensor, other: _Operand) -> Tensor:

@@ -181,10 +181,10 @@ def _backward(
 
 
 def _accumulate_inner(inputs: Sequence[Tensor], work: BackwardPass) -> None:
-    """Add to the `grad` of inputs that are not leaves."""
-    for x in inputs:
+    """Add to the `grad` of inputs that are not leaves; the pass did where they retain it."""
+    for x in {id(x): x for x in inputs}.values():
         node = node_of(x)
-        if not x.is_leaf and node in work.captured:
+        if not x.is_leaf and not x._retains and node in work.captured:
             accumulate(x, work.captured[node], work.taken, create=work.create)
 
 

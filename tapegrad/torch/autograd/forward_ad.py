@@ -134,7 +134,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     tangent : Tensor
         The tangent, of its shape; it is converted to its dtype.
     level : int, optional
-        Ignored: there is one level.
+        The number of the level, 0: there is one.
 
     Returns
     -------
@@ -170,6 +170,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
             "enter_dual_level() first."
         )
+    if level not in (None, 0):
+        raise RuntimeError("Invalid level given to _make_dual")
     for name, given in (("primal", tensor), ("tangent", tangent)):
         if not isinstance(given, Tensor):
             raise TypeError(f"expected {name} to be a tensor, got {type(given).__name__}")

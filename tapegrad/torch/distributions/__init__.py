@@ -11,6 +11,9 @@ tensor([-0.9189, -0.9189])
 
 from __future__ import annotations
 
+import importlib.util
+from typing import Any
+
 from tapegrad.torch.distributions import _kl_pairs as _kl_pairs
 from tapegrad.torch.distributions import constraint_registry, constraints, kl, transforms
 from tapegrad.torch.distributions._circle import ContinuousBernoulli, VonMises
@@ -157,6 +160,13 @@ __all__ = [
     "transform_to",
     "transforms",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The module of PyTorch's file for one family: `torch.distributions.normal`."""
+    if not name.startswith("_") and importlib.util.find_spec(f"{__name__}.{name}") is not None:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -271,7 +271,8 @@ class Binomial(_ByProbability):
         validate_args: bool | None = None,
     ) -> None:
         given = self._take(probs, logits)
-        self.total_count, given = broadcast(total_count, given)
+        counts, given = broadcast(total_count, given)
+        self.total_count = counts.type_as(given)
         self.__dict__["probs" if self._by_probs else "logits"] = given
         super().__init__(given.shape, validate_args=validate_args)
 

@@ -182,7 +182,8 @@ def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> Tree:
         _check_cotangents(tree, out)
         bars = tree_map(lambda leaf: conjugated(array_of(leaf)), tree)
         with _checks.pytorch_errors():
-            return gradients(pullback(bars))
+            found = gradients(pullback(bars))
+        return tree_map(Tensor.detach, found) if create_graph is False else found
 
     return (out, pull, *tensors(found[2:]))
 

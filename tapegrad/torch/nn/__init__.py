@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tapegrad.torch.nn import _native as _native
+from tapegrad.torch.nn import _norm_functions as _norm_functions
 from tapegrad.torch.nn import functional, init, modules, parallel, parameter, utils
 from tapegrad.torch.nn._adaptive import AdaptiveLogSoftmaxWithLoss
 from tapegrad.torch.nn._attention_layers import MultiheadAttention

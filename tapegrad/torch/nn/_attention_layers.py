@@ -5,7 +5,7 @@ Knows its parameters. Must not know how attention is computed.
 
 from __future__ import annotations
 
-from tapegrad.torch._dtypes import device, dtype
+from tapegrad.torch._dtypes import device, dtype, require_cpu
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import _attention, init
 from tapegrad.torch.nn._empty import empty_parameter
@@ -89,6 +89,7 @@ class MultiheadAttention(Module):
                 f"num_heads={num_heads} instead"
             )
         super().__init__()
+        require_cpu(device)
         self.embed_dim = embed_dim
         self.kdim = embed_dim if kdim is None else kdim
         self.vdim = embed_dim if vdim is None else vdim

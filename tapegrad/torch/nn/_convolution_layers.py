@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype
+from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype, require_cpu
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch._types import Sizes
 from tapegrad.torch.nn import init
@@ -59,6 +59,7 @@ class _ConvNd(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
+        require_cpu(device)
         _check(in_channels, out_channels, stride, padding, groups, padding_mode)
         self.in_channels = in_channels
         self.out_channels = out_channels

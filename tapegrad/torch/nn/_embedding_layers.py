@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.torch._dtypes import device, dtype
+from tapegrad.torch._dtypes import device, dtype, require_cpu
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import _embedding, init
@@ -117,6 +117,7 @@ class Embedding(_Table):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
+        require_cpu(device)
         _embedding._require_dense(sparse)
         self.padding_idx = padding_idx
         self.max_norm = max_norm
@@ -270,6 +271,7 @@ class EmbeddingBag(_Table):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
+        require_cpu(device)
         _embedding._require_dense(sparse)
         self.padding_idx = padding_idx
         self.max_norm = max_norm

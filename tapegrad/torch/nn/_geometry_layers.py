@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype
+from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype, require_cpu
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.nn import functional, init
 from tapegrad.torch.nn._module import Module
@@ -328,6 +328,7 @@ class Bilinear(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
+        require_cpu(device)
         given = default_float() if dtype is None else as_numpy(dtype)
         self.in1_features = in1_features
         self.in2_features = in2_features

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype
+from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype, require_cpu
 from tapegrad.torch._ops.linalg.affine import linear
 from tapegrad.torch._rules.reducing import word_for
 from tapegrad.torch._tensor.tensor import Tensor, of_value
@@ -80,6 +80,7 @@ class Linear(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
+        require_cpu(device)
         given = default_float() if dtype is None else as_numpy(dtype)
         self.in_features = in_features
         self.out_features = out_features

@@ -116,7 +116,7 @@ def native_group_norm(
     >>> torch.native_group_norm(x, None, None, 1, 2, 1, 1, 0.0)[1:]
     (tensor([[2.]]), tensor([[1.]]))
     """
-    rows = input.reshape(N, C, -1)
+    rows = input.reshape(N, C, HxW)
     made = _normalizing.group_norm(rows, group, weight, bias, eps).reshape(input.shape)
     means, scales = _moments(input.reshape(N, group, -1), (2,), eps)
     parts = made, means.reshape(N, group), scales.reshape(N, group)

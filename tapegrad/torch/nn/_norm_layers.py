@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._warning import warn
-from tapegrad.torch._dtypes import device, dtype
+from tapegrad.torch._dtypes import device, dtype, require_cpu
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.nn import _normalizing, init
@@ -69,6 +69,7 @@ class _NormBase(_Affine):
         bias: bool = True,
     ) -> None:
         super().__init__()
+        require_cpu(device)
         self.num_features = num_features
         self.eps = eps
         self.momentum = momentum
@@ -521,6 +522,7 @@ class LayerNorm(_Affine):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
+        require_cpu(device)
         self.normalized_shape = _sizes(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
@@ -580,6 +582,7 @@ class RMSNorm(_Affine):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
+        require_cpu(device)
         self.normalized_shape = _sizes(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
@@ -652,6 +655,7 @@ class GroupNorm(_Affine):
         bias: bool = True,
     ) -> None:
         super().__init__()
+        require_cpu(device)
         if num_channels % num_groups:
             raise ValueError(
                 f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"

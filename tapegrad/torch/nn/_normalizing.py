@@ -7,7 +7,6 @@ is normalized (`_rules.normalizing`).
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +19,7 @@ from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._ops.create.fill import C_NAMES
-from tapegrad.torch._ops.declare import OPERATIONS, private, register
+from tapegrad.torch._ops.declare import OPERATIONS, private
 from tapegrad.torch._ops.elementwise.kinds import require_kind
 from tapegrad.torch._ops.making import kept_by
 from tapegrad.torch._ops.settled import settled
@@ -651,45 +650,3 @@ def local_response_norm(
     if not input.numel():
         return input
     return _local_response(input, size, alpha, beta, k)
-
-
-_OF_TORCH = """\
-`nn.functional.{name}`, which here also takes a flag for CUDA's own kernels.
-
-Parameters
-----------
-*args : object
-    The arguments of `nn.functional.{name}`.
-cudnn_enabled : bool, default True
-    Without effect.
-**kwargs : object
-    The arguments by their names.
-
-Returns
--------
-Tensor
-    Of the shape and dtype of the input.
-
-Examples
---------
->>> import tapegrad.torch as torch
-{example}"""
-
-
-def _of_torch(function: Any) -> Any:
-    """As `torch.<name>`, which also takes the flag for CUDA's own kernels."""
-    count = len(inspect.signature(function).parameters)
-
-    def call(*args: Any, cudnn_enabled: bool = True, **kwargs: Any) -> Any:
-        return function(*args[:count], **kwargs)
-
-    call.__name__ = call.__qualname__ = function.__name__
-    name, example = function.__name__, (function.__doc__ or "").partition(">>> F.")[2]
-    example = inspect.cleandoc(f">>> torch.{example}")
-    call.__doc__ = _OF_TORCH.format(name=name, example=example + "\n")
-    call.__module__ = function.__module__
-    return call
-
-
-for _function in (batch_norm, group_norm, instance_norm, layer_norm, rms_norm):
-    register(method=False)(_of_torch(_function))

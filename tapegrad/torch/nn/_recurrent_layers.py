@@ -10,7 +10,7 @@ import numbers
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tapegrad._warning import warn
-from tapegrad.torch._dtypes import device, dtype
+from tapegrad.torch._dtypes import device, dtype, require_cpu
 from tapegrad.torch._ops.declare import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor, plain_of
 from tapegrad.torch.nn import _recurrent, init
@@ -86,6 +86,7 @@ class RNNBase(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
+        require_cpu(device)
         if not isinstance(input_size, int):
             raise TypeError(f"input_size should be of type int, got: {type(input_size).__name__}")
         for name, flag in (("bias", bias), ("batch_first", batch_first)):
@@ -645,6 +646,7 @@ class RNNCellBase(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
+        require_cpu(device)
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.bias = bias

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch._dtypes import device, dtype
+from tapegrad.torch._dtypes import device, dtype, require_cpu
 from tapegrad.torch._ops.elementwise.activations import gelu
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.nn import _attention, init
@@ -132,6 +132,7 @@ class TransformerEncoderLayer(_Block):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
+        require_cpu(device)
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, dtype=dtype
         )
@@ -222,6 +223,7 @@ class TransformerDecoderLayer(_Block):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
+        require_cpu(device)
         options: dict[str, Any] = {
             "dropout": dropout,
             "batch_first": batch_first,
@@ -474,6 +476,7 @@ class Transformer(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
+        require_cpu(device)
         sizes = (d_model, nhead, dim_feedforward, dropout, activation)
         options: dict[str, Any] = {
             "layer_norm_eps": layer_norm_eps,
@@ -526,6 +529,7 @@ class Transformer(Module):
         Tensor
             Of shape (sz, sz).
         """
+        require_cpu(device)
         return _causal_mask(sz, dtype)
 
     def forward(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype, of_numpy
+from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype, of_numpy, require_cpu
 from tapegrad.torch._graph.node import new
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, of_value
 from tapegrad.torch.nn._parameter import Parameter
@@ -76,6 +76,7 @@ class UninitializedTensorMixin:
         dtype : dtype, optional
             The dtype; the one given before unless given here.
         """
+        require_cpu(device)
         kind = _ARRAY.__get__(self).dtype if dtype is None else as_numpy(dtype)
         _ARRAY.__set__(self, np.empty(tuple(shape), kind))
         self.__class__ = self.cls_to_become  # type: ignore[assignment]
@@ -270,6 +271,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         device: device | str | None = None,
         dtype: dtype | None = None,
     ) -> Any:
+        require_cpu(device)
         return _made(cls, requires_grad, dtype)
 
 
@@ -309,6 +311,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         dtype: dtype | None = None,
         persistent: bool = True,
     ) -> Any:
+        require_cpu(device)
         made = _made(cls, requires_grad, dtype)
         made.persistent = persistent
         made._is_buffer = True

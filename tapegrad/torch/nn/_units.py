@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tapegrad._warning import warn
-from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype
+from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype, require_cpu
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.nn import functional
 from tapegrad.torch.nn._module import Module
@@ -659,6 +659,7 @@ class PReLU(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
+        require_cpu(device)
         given = default_float() if dtype is None else as_numpy(dtype)
         self.num_parameters = num_parameters
         self.init = init

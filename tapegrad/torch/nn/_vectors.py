@@ -96,7 +96,9 @@ def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> 
     tensor([0.7071])
     """
     x, y = promoted(x1, x2)
-    dim = wrapped(dim, max(len(x.shape), len(y.shape)))
+    if x.shape != y.shape:  # norms are those of the vectors as they meet
+        x, y = np.broadcast_arrays(x, y)
+    dim = wrapped(dim, len(x.shape))
     products = (x / _bounded_norm(x, 2, dim, eps)) * (y / _bounded_norm(y, 2, dim, eps))
     return np.sum(products, axis=dim) if products.ndim else products
 

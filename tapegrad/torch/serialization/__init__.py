@@ -113,7 +113,7 @@ def load(
     mmap : bool, optional
         Ignored.
     **pickle_load_args : object
-        Ignored.
+        Ignored: `encoding` and `errors`, which concern what Python 2 wrote.
 
     Returns
     -------
@@ -124,6 +124,8 @@ def load(
     ------
     pickle.UnpicklingError
         For a file that holds anything else, is of no known format, or damaged.
+    TypeError
+        For other keywords.
     AttributeError
         If `f` is neither a path nor a file.
 
@@ -141,6 +143,9 @@ def load(
     >>> torch.load(file)
     [tensor([0, 1, 2]), 'a']
     """
+    unknown = pickle_load_args.keys() - {"encoding", "errors", "fix_imports", "buffers"}
+    if unknown:
+        raise TypeError(f"load() got an unexpected keyword argument {min(unknown)!r}")
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as file:
             data = file.read()

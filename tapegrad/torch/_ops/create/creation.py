@@ -61,8 +61,7 @@ def finish(
     value: Value, *, device: Device = None, requires_grad: bool = False, out: Tensor | None = None
 ) -> Tensor:
     """The tensor that a creation function returns."""
-    if device is not None:
-        _dtypes.device(device)
+    _dtypes.require_cpu(device)
     if out is not None:
         return deliver(out, of_value(value))
     return leaf_of(value, requires_grad)
@@ -91,6 +90,7 @@ def creation(compute: Function) -> Function:
         requires_grad: bool = False,
         **kwargs: Any,
     ) -> Tensor:
+        _dtypes.require_strided(name, layout)
         given = numpy_dtype(name, dtype)
         if given is None and out is not None:
             given = out._value.dtype
@@ -393,6 +393,7 @@ def _new(word: str, compute: Function) -> None:
         requires_grad: bool = False,
         **kwargs: Any,
     ) -> Tensor:
+        _dtypes.require_strided(word, layout)
         given = numpy_dtype(word, dtype) or self._value.dtype
         value = compute(self._value, *args, dtype=given, **kwargs)
         return finish(value, device=device, requires_grad=requires_grad)

@@ -60,8 +60,7 @@ def tensor(
     tensor([[1.0000, 2.0000],
             [3.0000, 4.5000]])
     """
-    if device is not None:
-        _dtypes.device(device)
+    _dtypes.require_cpu(device)
     given = None if dtype is None else _given_dtype(dtype)
     value = array_of_data(data, given, "torch.tensor")
     return leaf_of(value, requires_grad)
@@ -350,8 +349,7 @@ def as_tensor(data: Tree, dtype: DType = None, device: Device = None) -> Tensor:
     >>> torch.as_tensor([1, 2])
     tensor([1, 2])
     """
-    if device is not None:
-        _dtypes.device(device)
+    _dtypes.require_cpu(device)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     given = None if dtype is None else _given_dtype(dtype)

@@ -36,9 +36,7 @@ def _new(cls: type, *args: Any, **kwargs: Any) -> Tensor:
 def _made(
     args: tuple[Any, ...], kwargs: Params, given: np.dtype[Any], *, any_dtype: bool = False
 ) -> Tensor:
-    device = kwargs.pop("device", None)
-    if device is not None:
-        _dtypes.device(device)
+    _dtypes.require_cpu(kwargs.pop("device", None))
     for word in ("size", "data", "other"):
         if word in kwargs:
             args = (kwargs.pop(word), *args)

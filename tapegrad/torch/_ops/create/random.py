@@ -288,6 +288,8 @@ def normal(
     >>> torch.normal(torch.tensor([1.0, 2.0]), 0.0)
     tensor([1., 2.])
     """
+    _dtypes.require_cpu(device)
+    _dtypes.require_strided("normal", layout)
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
         made = _normal_of_tensors(mean, std, generator)
         return made if out is None else deliver(out, made)
@@ -295,7 +297,7 @@ def normal(
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if size is None:
         raise TypeError("normal(): expected size= where mean and std are numbers, got None")
-    noise = randn(size, generator=generator, dtype=dtype, device=device)
+    noise = randn(size, generator=generator, dtype=dtype)
     value = noise._value
     value *= std
     value += mean

@@ -18,6 +18,7 @@ from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops import sections
 from tapegrad.torch._ops.declare import Operation, alias, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import (
+    cast,
     floating,
     floor_quotient,
     inplace_operator,
@@ -832,7 +833,8 @@ def ldexp(input: Value, other: Value) -> Value:
     >>> torch.ldexp(torch.tensor([1.0, 1.5]), torch.tensor([3, -1]))
     tensor([8.0000, 0.7500])
     """
-    x, power = promoted(input, np.power(2.0, floating(other)).astype(floating(other).dtype))
+    kind = floating(other).dtype if other.dtype.kind in "fcV" else floating(input).dtype
+    x, power = promoted(input, np.power(2.0, cast(other, kind)).astype(kind))
     return np.multiply(x, power)
 
 

@@ -353,6 +353,13 @@ def trace(input: Value) -> Value:
     return np.trace(input, dtype=np.int64 if input.dtype.kind in "bui" else None)
 
 
+_COMPUTE_MODES = (
+    "use_mm_for_euclid_dist_if_necessary",
+    "use_mm_for_euclid_dist",
+    "donot_use_mm_for_euclid_dist",
+)
+
+
 @operation("CdistBackward0", method=False)
 def cdist(
     x1: Value, x2: Value, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
@@ -368,7 +375,8 @@ def cdist(
     p : float, default 2.0
         The order of the norm, from 0 on.
     compute_mode : str, default 'use_mm_for_euclid_dist_if_necessary'
-        Changes nothing.
+        Or "use_mm_for_euclid_dist", or "donot_use_mm_for_euclid_dist": how PyTorch computes, which
+        changes no more than roundings there, and nothing here.
 
     Returns
     -------
@@ -380,6 +388,8 @@ def cdist(
     >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5., 1.]])
     """
+    if compute_mode not in _COMPUTE_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     for name, given in (("X1", x1), ("X2", x2)):
         if len(given.shape) < 2:
             raise RuntimeError(

@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._core.values import is_mapped, untraced
 from tapegrad.torch import return_types
-from tapegrad.torch._ops.declare import operation, private, register
+from tapegrad.torch._ops.declare import deliver, operation, private, register
 from tapegrad.torch._ops.linalg.matrix_checks import require_matrices
 from tapegrad.torch._ops.linalg.triangular_factors import (
     info_of,
@@ -100,7 +100,8 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     tensor([2, 2], dtype=torch.int32)
     """
     made = _lu(A, pivot)
-    return made if get_infos else (made[0], made[1])
+    asked = made if get_infos else (made[0], made[1])
+    return asked if out is None else deliver(out, asked)
 
 
 @operation("LuUnpackBackward0", method=False)
@@ -197,9 +198,13 @@ def ldl_factor(A: Value, *, hermitian: bool = False) -> Any:
             [0., 4.]])
     """
     factors, pivots, infos = _ldl("ldl_factor", A, hermitian)
-    if np.any(infos > 0):
-        raise RuntimeError("torch.linalg.ldl_factor: the matrix is singular")
+    _require_success("ldl_factor", infos)
     return return_types.linalg_ldl_factor(factors, pivots)
+
+
+def _require_success(word: str, infos: Value) -> None:
+    if np.any(infos > 0):
+        raise RuntimeError(f"torch.linalg.{word}: the matrix is singular")
 
 
 @private("NotImplemented", name="linalg_ldl_factor_ex")
@@ -211,7 +216,7 @@ def ldl_factor_ex(A: Value, *, hermitian: bool = False, check_errors: bool = Fal
     A : Tensor
         Symmetric matrices (..., n, n).
     check_errors : bool, default False
-        Changes nothing: the codes tell.
+        Whether a singular matrix is an error.
 
     Returns
     -------
@@ -223,7 +228,10 @@ def ldl_factor_ex(A: Value, *, hermitian: bool = False, check_errors: bool = Fal
     >>> torch.linalg.ldl_factor_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).info
     tensor(0, dtype=torch.int32)
     """
-    return return_types.linalg_ldl_factor_ex(*_ldl("ldl_factor_ex", A, hermitian))
+    made = _ldl("ldl_factor_ex", A, hermitian)
+    if check_errors:
+        _require_success("ldl_factor_ex", made[2])
+    return return_types.linalg_ldl_factor_ex(*made)
 
 
 @private("NotImplemented", name="linalg_ldl_solve")

@@ -338,15 +338,15 @@ for _word, _name in CONVERSIONS.items():
 
 
 @register(function=False)
-def cpu(self: Tensor, memory_format: MemoryFormat = None) -> Tensor:
-    """The tensor itself: it is in the CPU's memory.
+def cpu(self: Tensor, *, memory_format: MemoryFormat = None) -> Tensor:
+    """The tensor itself, which is in the CPU's memory; a copy if in another memory format.
 
     Returns
     -------
     Tensor
-        The tensor itself.
+        The tensor itself, or a new one.
     """
-    return self
+    return self if memory_format is None else to(self, memory_format=memory_format)
 
 
 @register(function=False)

@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import preserve_format, word_of
-from tapegrad.torch._formats import arranged, check_rank, is_in
+from tapegrad.torch._formats import arranged, check_rank, is_in, rank_of
 from tapegrad.torch._graph.modes import is_inference_mode_enabled
 from tapegrad.torch._graph.versions import count_write, owner_of, share_version
 from tapegrad.torch._ops.declare import private, register
@@ -250,6 +250,17 @@ def _check_free(self: Tensor, what: str) -> None:
         check_writable(self, tracked=False)
 
 
+def _laid_out(flat: Value, shape: tuple[int, ...], memory_format: MemoryFormat) -> Value:
+    """Elements that lie one after another as an array of a shape, in a memory format."""
+    rank = rank_of(memory_format)
+    if rank is None:
+        return flat.reshape(shape)
+    if len(shape) != rank:
+        word = str(memory_format).removeprefix("torch.")
+        raise RuntimeError(f"required rank {rank} tensor to use {word} format")
+    return np.moveaxis(flat.reshape(shape[0], *shape[2:], shape[1]), -1, 1)
+
+
 @register(function=False)
 def resize_(self: Tensor, *sizes: Any, memory_format: MemoryFormat = None) -> Tensor:
     """Give this tensor other sizes: its first elements stay, further ones are not initialised.
@@ -258,6 +269,8 @@ def resize_(self: Tensor, *sizes: Any, memory_format: MemoryFormat = None) -> Te
     ----------
     *sizes : int or sequence of ints
         The sizes.
+    memory_format : memory_format, optional
+        The order that the elements then have in memory; `preserve_format` is an error.
 
     Returns
     -------
@@ -275,20 +288,22 @@ def resize_(self: Tensor, *sizes: Any, memory_format: MemoryFormat = None) -> Te
         raise RuntimeError("cannot resize variables that require grad")
     if any(side < 0 for side in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension in sizes {shape}")
+    if memory_format is preserve_format:
+        raise RuntimeError("Unsupported memory formatPreserve")
     _check_free(self, "resize_")
     value, count = self._value, math.prod(shape)
-    if value.shape == shape:
+    if value.shape == shape and memory_format is None:
         return self
     flat = owner_of(value)
     start = (_address(value) - _address(flat)) // max(value.itemsize, 1)
     room = flat.reshape(-1) if flat.flags.c_contiguous and flat.dtype == value.dtype else None
     if room is not None and start + count <= room.size:
-        self._value = room[start : start + count].reshape(shape)
+        self._value = _laid_out(room[start : start + count], shape, memory_format)
     else:
         made = np.empty(count, value.dtype)
         kept = room[start:] if room is not None else value.reshape(-1)
         made[: kept.size] = kept[:count]
-        self._value = made.reshape(shape)
+        self._value = _laid_out(made, shape, memory_format)
     count_write(self)
     return self
 
@@ -307,7 +322,9 @@ def resize_as_(self: Tensor, other: Tensor, memory_format: MemoryFormat = None) 
     Tensor
         This tensor itself.
     """
-    return resize_(self, *other.shape)
+    if memory_format is None or memory_format is preserve_format:
+        return resize_(self, *other.shape)
+    return resize_(self, *other.shape, memory_format=memory_format)
 
 
 @register(function=False)

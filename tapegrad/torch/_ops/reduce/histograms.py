@@ -180,7 +180,7 @@ def segment_reduce(
     lengths : Tensor, optional
         How long the segments are; several dimensions are the leading ones of `data`.
     indices : Tensor, optional
-        PyTorch's parameter, which changes nothing.
+        Not supported, as in PyTorch.
     offsets : Tensor, optional
         Where the segments begin, and the last one ends.
     axis : int, default 0
@@ -205,6 +205,8 @@ def segment_reduce(
     if lengths is None and offsets is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
     axis = wrapped(axis, data.ndim)
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
     if lengths is not None:
         sizes = np.asarray(untraced(lengths))
         if sizes.ndim - 1 != axis:

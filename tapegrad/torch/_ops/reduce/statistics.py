@@ -366,7 +366,12 @@ def _unique(
     axis = None if dim is None else wrapped(dim, input.ndim)
     x = untraced(input)
     _, first, inverse, counts = np.unique(
-        x, return_index=True, return_inverse=True, return_counts=True, axis=axis
+        x,
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
+        axis=axis,
+        equal_nan=False,
     )
     flat = np.reshape(input, -1) if axis is None else input
     values = np.take(flat, first, axis=0 if axis is None else axis)

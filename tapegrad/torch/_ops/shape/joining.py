@@ -421,7 +421,12 @@ def repeat_interleave(
     dim : int, optional
         The dimension, counted from either end; the flat tensor unless given.
     output_size : int, optional
-        The size that comes out along `dim`; it changes nothing.
+        The size that comes out along `dim`, if it is known.
+
+    Raises
+    ------
+    RuntimeError
+        If another size comes out, or a count is negative.
 
     Examples
     --------
@@ -436,8 +441,16 @@ def repeat_interleave(
             raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
         if np.any(counts < 0):
             raise RuntimeError("repeats can not be negative")
-        return np.repeat(np.arange(counts.shape[0]), counts)
-    return _repeated(input, repeats, dim)
+        return _of_size(np.repeat(np.arange(counts.shape[0]), counts), 0, output_size)
+    return _of_size(_repeated(input, repeats, dim), 0 if dim is None else dim, output_size)
+
+
+def _of_size(made: Value, dim: int, size: int | None) -> Value:
+    if size is not None and made.shape[dim] != size:
+        raise RuntimeError(
+            f"repeat_interleave: Invalid output_size, expected {made.shape[dim]} but got {size}"
+        )
+    return made
 
 
 # --- Flips and rotations ------------------------------------------------------------------------

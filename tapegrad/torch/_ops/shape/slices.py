@@ -522,7 +522,13 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> Cut:
 
 @register(numpy_words=True)
 def tensor_split(
-    input: Tensor, indices_or_sections: TensorLike, dim: int = 0
+    input: Tensor,
+    indices_or_sections: TensorLike = None,
+    dim: int = 0,
+    *,
+    sections: int | None = None,
+    indices: Sizes = None,
+    tensor_indices_or_sections: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """Parts along a dimension: so many of nearly one size, or split before these indices.
 
@@ -530,6 +536,12 @@ def tensor_split(
     ----------
     indices_or_sections : int, Tensor or sequence of ints
         The number of parts, or the indices before which to split.
+    sections : int, optional
+        The number of parts, by its own name.
+    indices : sequence of ints, optional
+        The indices, by their own name.
+    tensor_indices_or_sections : Tensor, optional
+        The one or the other as a tensor.
 
     Returns
     -------
@@ -547,7 +559,10 @@ def tensor_split(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         )
     place = wrapped(dim, len(shape))
-    total, given = shape[place], indices_or_sections
+    total = shape[place]
+    given = _one_given(
+        "tensor_split", indices_or_sections, sections, indices, tensor_indices_or_sections
+    )
     if isinstance(given, Tensor):
         given = given._value.tolist()
     if isinstance(given, (tuple, list)):
@@ -560,6 +575,16 @@ def tensor_split(
         cuts = [i * small + min(i, larger) for i in range(1, count)]
     parts = zip([0, *cuts], [*cuts, total], strict=True)
     return tuple([_from_to(input, place, *part) for part in parts])
+
+
+def _one_given(call: str, *ways: Any) -> Any:
+    """What was given in one of several ways; TypeError for none or several."""
+    given = [way for way in ways if way is not None]
+    if len(given) != 1:
+        raise TypeError(
+            f"{call}() expected either indices or a number of sections, got {len(given)} arguments"
+        )
+    return given[0]
 
 
 @viewing
@@ -576,8 +601,10 @@ input : Tensor
     A tensor of at least {rank} dimensions.
 indices_or_sections : int or sequence of ints
     The number of parts of equal size, or the indices before which to split.
-**words : object
-    Changes nothing.
+sections : int, optional
+    The number, by its own name.
+indices : sequence of ints, optional
+    The indices, by their own name.
 
 Returns
 -------
@@ -597,7 +624,14 @@ Examples
 
 
 def _splitter(word: str, rank: int, dim: Callable[[int], int], result: str) -> None:
-    def call(input: Tensor, indices_or_sections: TensorLike, **words: Any) -> tuple[Tensor, ...]:
+    def call(
+        input: Tensor,
+        indices_or_sections: TensorLike = None,
+        *,
+        sections: int | None = None,
+        indices: Sizes = None,
+    ) -> tuple[Tensor, ...]:
+        given = _one_given(word, indices_or_sections, sections, indices)
         shape = input._value.shape
         if len(shape) < rank:
             raise RuntimeError(
@@ -605,7 +639,6 @@ def _splitter(word: str, rank: int, dim: Callable[[int], int], result: str) -> N
                 f"with {len(shape)} dimensions!"
             )
         place = dim(len(shape))
-        given = indices_or_sections
         if not isinstance(given, (tuple, list, Tensor)) and shape[place] % whole(given):
             raise RuntimeError(
                 f"torch.{word} attempted to split along dimension {place}, but the size of the "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import os
 import re
@@ -31,6 +32,8 @@ def loss(w: Array, scale: float = 1.0) -> np.float64:
     return np.sum(w) * scale
 def block(w: Array) -> Array:
     return w
+def step(u: Array, rate: float) -> Array:
+    return u * rate
 tapegrad.no_such_transform  # attr-defined
 tapegrad.grad(loss)(x, rate=2.0)  # call-arg
 tapegrad.grad(loss)(w=x)  # call-arg
@@ -39,10 +42,18 @@ value: str = tapegrad.value_and_grad(loss)(x)[0]  # assignment
 tapegrad.checkpoint(block)(x, x)  # call-arg
 tapegrad.compile(block)(x, 3)  # call-arg
 tapegrad.compile(backend="none")  # call-overload
+tapegrad.checkpoint_sequence(step, x, 3, 0.9, 0.9)  # arg-type
+tapegrad.checkpoint_sequence(step, x, 3, "fast")  # arg-type
 """
 
 
 # --- The stub -----------------------------------------------------------------------------------
+
+
+def test_the_stub_is_current(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    written = importlib.import_module("namespace_stub").stub()
+    assert written == STUB.read_text(encoding="utf-8"), "run: python docs/namespace_stub.py"
 
 
 def declared() -> dict[str, list[ast.FunctionDef]]:

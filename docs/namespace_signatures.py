@@ -56,8 +56,7 @@ _NAMED = (
 )
 _OF_UFUNC = Form(
     "_OfUfunc",
-    {"f": "np.ufunc | _OfUfunc", "argnums": _PLACES[0][0], "argnames": "None = None"}
-    | {"has_aux": _NO_AUX},
+    {"f": "_Ufunc", "argnums": _PLACES[0][0], "argnames": "None = None"} | {"has_aux": _NO_AUX},
     first=True,
 )
 
@@ -88,7 +87,7 @@ def _gradients(*, value: bool) -> list[Form]:
 
 
 _ELEMENTWISE = [
-    Form("_OfUfunc", {"f": "np.ufunc | _OfUfunc", "argnums": _PLACES[0][0]}, first=True),
+    Form("_OfUfunc", {"f": "_Ufunc", "argnums": _PLACES[0][0]}, first=True),
     *(
         Form(
             f"_Transformed[{_concatenate(parameters)}, _A]",
@@ -116,7 +115,7 @@ def _matrices(table: tuple[tuple[str, str, str], ...], *, ufuncs: bool) -> list[
     first = _PLACES[0][0]
     forms = []
     if ufuncs:
-        types = {"f": "np.ufunc | _OfUfunc", "argnums": first, "has_aux": _NO_AUX}
+        types = {"f": "_Ufunc", "argnums": first, "has_aux": _NO_AUX}
         forms = [Form("Callable[..., NDArray[Any]]", types, first=True)]
     for aux in (False, True):
         for given, of_f, matrix in table:
@@ -212,7 +211,7 @@ _MAPPED = (
     ("_R", "_R"),
 )
 _VMAP = [
-    Form("_Mapped[..., NDArray[Any]]", {"f": "np.ufunc | _OfUfunc"}, first=True),
+    Form("_Mapped[..., NDArray[Any]]", {"f": "_Ufunc"}, first=True),
     *(
         # a bool is an int
         Form(f"_Mapped[_P, {many}]", {"f": _callable("_P", one)}, first=one.startswith("bool"))
@@ -266,6 +265,7 @@ _Q = ParamSpec("_Q")
 _Args = TypeVarTuple("_Args")
 _Number = TypeVar("_Number", bound=np.generic)
 
+_Ufunc: TypeAlias = np.ufunc | _OfUfunc | Elementwise
 _Argnames: TypeAlias = str | Sequence[str]
 # Primals of other counts.
 _Many: TypeAlias = list[Any] | tuple[Any, Any, Any, Any, *tuple[Any, ...]]

@@ -53,6 +53,7 @@ FOR_PARAMETERS = """\
 from tapegrad._compile.compiled import Backend
 from tapegrad._progress import Progress
 from tapegrad._transforms.chunks import ChunkSize
+from tapegrad.scipy._kinds import Elementwise
 """
 # An annotation of the source that a user sees by another name.
 TYPES = {"Function": "Callable[..., Any]", "Function | None": "Callable[[Any], Any] | None"}

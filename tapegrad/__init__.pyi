@@ -69,6 +69,7 @@ from tapegrad._progress import Progress
 from tapegrad._transforms.chunks import ChunkSize
 from tapegrad._transforms.reverse import IndependentOutputWarning as IndependentOutputWarning
 from tapegrad._tree import register as register_pytree
+from tapegrad.scipy._kinds import Elementwise
 
 __version__: str
 
@@ -145,6 +146,7 @@ _Q = ParamSpec("_Q")
 _Args = TypeVarTuple("_Args")
 _Number = TypeVar("_Number", bound=np.generic)
 
+_Ufunc: TypeAlias = np.ufunc | _OfUfunc | Elementwise
 _Argnames: TypeAlias = str | Sequence[str]
 # Primals of other counts.
 _Many: TypeAlias = list[Any] | tuple[Any, Any, Any, Any, *tuple[Any, ...]]
@@ -237,7 +239,7 @@ class primitive(_Custom[_P, _R]):
 
 @overload
 def grad(  # type: ignore[overload-overlap, unused-ignore]
-    f: np.ufunc | _OfUfunc,
+    f: _Ufunc,
     argnums: Literal[0] | None = None,
     *,
     argnames: None = None,
@@ -606,7 +608,7 @@ def value_and_grad(
 ) -> _Transformed[_P, Any]: ...
 @overload
 def elementwise_grad(  # type: ignore[overload-overlap, unused-ignore]
-    f: np.ufunc | _OfUfunc,
+    f: _Ufunc,
     argnums: Literal[0] | None = None,
 ) -> _OfUfunc: ...
 @overload
@@ -626,7 +628,7 @@ def elementwise_grad(
 ) -> _Transformed[_P, Any]: ...
 @overload
 def jacobian(  # type: ignore[overload-overlap, unused-ignore]
-    f: np.ufunc | _OfUfunc,
+    f: _Ufunc,
     argnums: Literal[0] | None = None,
     mode: str = "auto",
     *,
@@ -716,7 +718,7 @@ def jacobian(
 ) -> _Transformed[_P, tuple[Any, _Aux]]: ...
 @overload
 def jacrev(  # type: ignore[overload-overlap, unused-ignore]
-    f: np.ufunc | _OfUfunc,
+    f: _Ufunc,
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[False] = False,
@@ -797,7 +799,7 @@ def jacrev(
 ) -> _Transformed[_P, tuple[Any, _Aux]]: ...
 @overload
 def jacfwd(  # type: ignore[overload-overlap, unused-ignore]
-    f: np.ufunc | _OfUfunc,
+    f: _Ufunc,
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[False] = False,
@@ -1168,7 +1170,7 @@ def linear_transpose(
 ) -> Callable[[_R], tuple[Any, ...]]: ...
 @overload
 def vmap(  # type: ignore[overload-overlap, unused-ignore]
-    f: np.ufunc | _OfUfunc,
+    f: _Ufunc,
     in_axes: Any = 0,
     out_axes: Any = 0,
     chunk_size: ChunkSize = None,

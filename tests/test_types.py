@@ -11,14 +11,19 @@ import runpy
 import shutil
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+from typed_values import asserted, fits
 
 import tapegrad
 
 ROOT = Path(__file__).parents[1]
 STUB = ROOT / "tapegrad" / "__init__.pyi"
+SCIPY_STUB = ROOT / "tapegrad" / "scipy" / "linalg" / "__init__.pyi"
 PROGRAMS = sorted((Path(__file__).parent / "typed_programs").glob("*.py"))
 MODULES = "autograd dask implicit numpy optimize rules scipy sparse testing torch tree".split()
 # Each line that ends so is an error of that kind, and no other is.
@@ -54,6 +59,16 @@ def test_the_stub_is_current(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
     written = importlib.import_module("namespace_stub").stub()
     assert written == STUB.read_text(encoding="utf-8"), "run: python docs/namespace_stub.py"
+
+
+def test_the_stubs_of_scipy_are_current(monkeypatch):
+    pytest.importorskip("scipy")
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    module = importlib.import_module("scipy_stubs")
+    if f"SciPy {module.VERSION}:" not in SCIPY_STUB.read_text(encoding="utf-8"):
+        pytest.skip("the stubs have the parameters of another SciPy")
+    for place, text in module.stubs().items():
+        assert text == place.read_text(encoding="utf-8"), "run: python docs/scipy_stubs.py"
 
 
 def declared() -> dict[str, list[ast.FunctionDef]]:
@@ -155,10 +170,20 @@ print(rlcompleter.Completer({"tapegrad": tapegrad}).attr_matches("tapegrad.s"))
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
-def test_typed_programs_run(program):
-    if program.stem == "scientific":
-        pytest.importorskip("scipy", reason="it minimises with SciPy")
+def test_typed_programs_run_and_return_the_types_that_they_say(program, monkeypatch):
+    if program.stem.startswith("sci"):
+        pytest.importorskip("scipy", reason="it calls SciPy")
+    monkeypatch.setattr(typing, "assert_type", asserted)
     runpy.run_path(str(program))
+
+
+def test_a_value_of_another_type_is_found():
+    array = np.ones(2)
+    assert fits((array, 1.0), tuple[np.ndarray, float])
+    assert not fits((array, array), tuple[np.ndarray, float])
+    assert not fits((array,), tuple[np.ndarray, np.ndarray])
+    assert not fits(np.float64(1.0), NDArray[np.float64])
+    assert not fits([1.0], tuple[float])
 
 
 @pytest.mark.slow

@@ -249,7 +249,7 @@ class Profile:
         self._entered = None
         events = self._watch.events()
         self._phases = _phases_of(events)
-        self.seconds = events[0].total * 1e-9 if events else 0.0
+        self.seconds: float = events[0].total * 1e-9 if events else 0.0
         self.events = events  # last: an interrupt before leaves a block that has not ended
 
     # -- results ---------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ class TapeView:
     ) -> None:
         self.title = title
         self.rows = list(rows)
-        self.outputs = dict(outputs or {})
+        self.outputs: dict[str, int | None] = dict(outputs or {})
         self._run_again = run_again
 
     @property
@@ -162,7 +162,7 @@ class TapeView:
         """
         if self._run_again is None:
             raise InputError("TapeView.run: expected a view of a function, got one of a history.")
-        self.rows = self._run_again(cotangent)
+        self.rows: list[Row] = self._run_again(cotangent)
         return self
 
     def summary(self, by: By = "operation") -> Summary:

@@ -211,7 +211,7 @@ class no_grad(Manager, metaclass=_Bare):
     False
     """
 
-    changes = MappingProxyType({"grad": False})
+    changes: Mapping[str, Any] = MappingProxyType({"grad": False})
 
     def __enter__(self) -> Self:
         self.before.append(stop_logging())
@@ -237,7 +237,7 @@ class enable_grad(Manager, metaclass=_Bare):
     True
     """
 
-    changes = MappingProxyType({"grad": True})
+    changes: Mapping[str, Any] = MappingProxyType({"grad": True})
 
 
 class set_grad_enabled(Manager):
@@ -261,9 +261,9 @@ class set_grad_enabled(Manager):
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
-        self.mode = bool(mode)
-        self.changes = {"grad": self.mode}
-        self.early = [change(grad=self.mode)]
+        self.mode: bool = bool(mode)
+        self.changes: dict[str, Any] = {"grad": self.mode}
+        self.early: list[Mode | None] = [change(grad=self.mode)]
 
     def __enter__(self) -> Self:
         if self.early:
@@ -301,7 +301,7 @@ class inference_mode(Manager):
     def __init__(self, mode: Any = True) -> None:
         super().__init__()
         self.mode = mode
-        self.changes = {"grad": not mode, "inference": bool(mode)}
+        self.changes: dict[str, Any] = {"grad": not mode, "inference": bool(mode)}
 
     def __new__(cls, mode: Any = True) -> Any:
         if callable(mode):

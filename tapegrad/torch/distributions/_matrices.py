@@ -121,7 +121,7 @@ class Wishart(ExponentialFamily):
             raise ValueError(
                 f"Value of df={_shown(df)} expected to be greater than ndim - 1 = {event[-1] - 1}."
             )
-        self.df = df.expand(batch)
+        self.df: Tensor | Any = df.expand(batch)
         self.__dict__[name] = matrix.expand((*batch, *event))
         super().__init__(batch, event, validate_args)
         if bool((self.df < event[-1]).any()):

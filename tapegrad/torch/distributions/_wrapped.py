@@ -144,7 +144,7 @@ class TransformedDistribution(Distribution):
         transforms: Transform | Sequence[Transform],
         validate_args: bool | None = None,
     ) -> None:
-        self.transforms = _listed(transforms)
+        self.transforms: list[Any] = _listed(transforms)
         whole = self._whole = ComposeTransform(self.transforms)
         shape = Size((*base_distribution.batch_shape, *base_distribution.event_shape))
         rank = len(base_distribution.event_shape)

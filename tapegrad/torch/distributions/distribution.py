@@ -20,7 +20,7 @@ Shape = Sequence[int]
 _broadcast_tensors = OPERATIONS["broadcast_tensors"]
 
 
-def broadcast(*values: Any) -> list[Any]:
+def broadcast(*values: Any) -> list[Tensor]:
     """Numbers and tensors as tensors of one shape and dtype; numbers take the tensors' dtype."""
     given = [value for value in values if isinstance(value, Tensor)]
     dtype = given[0].dtype if given else None

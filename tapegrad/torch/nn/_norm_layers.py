@@ -521,7 +521,7 @@ class LayerNorm(_Affine):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = _sizes(normalized_shape)
+        self.normalized_shape: tuple[int, ...] = _sizes(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         affine = elementwise_affine
@@ -580,7 +580,7 @@ class RMSNorm(_Affine):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = _sizes(normalized_shape)
+        self.normalized_shape: tuple[int, ...] = _sizes(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         shape = self.normalized_shape

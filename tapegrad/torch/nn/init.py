@@ -6,7 +6,8 @@ Knows tensors. Must not know modules.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from tapegrad.torch._ops.create.generator import Generator
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch._tensor.writes import overwrite
 
+_Init = TypeVar("_Init", bound=Callable[..., Tensor])
 _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 _EMPTY = "Initializing zero-element tensors is a no-op"
 _UNIT = (
@@ -671,7 +673,7 @@ torch.float32
 """
 
 
-def _older(function: Any, arguments: str = "torch.empty(2, 3)") -> Any:
+def _older(function: _Init, arguments: str = "torch.empty(2, 3)") -> _Init:
     """A function under its name without the underscore, which PyTorch deprecates.
 
     arguments: those of the example in its docstring.
@@ -687,7 +689,7 @@ def _older(function: Any, arguments: str = "torch.empty(2, 3)") -> Any:
 
     older.__name__ = older.__qualname__ = name
     older.__doc__ = _OLDER.format(name=name, arguments=arguments)
-    return older
+    return cast("_Init", older)
 
 
 uniform = _older(uniform_)

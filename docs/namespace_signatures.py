@@ -75,7 +75,10 @@ def _gradients(*, value: bool) -> list[Form]:
                 found = f"tuple[{gradient}, _Aux]" if aux else gradient
             types = {"f": _callable(given, of_f), "argnums": argnums, "argnames": "None = None"}
             types["has_aux"] = _AUX if aux else _NO_AUX
-            forms.append(Form(f"_Transformed[{given}, {found}]", types))
+            result = f"_Transformed[{given}, {found}]"
+            if argnums == _PLACES[0][0] and not aux:
+                result = "_ValueAndGradient[_A, _P, _R]" if value else "_Gradient[_A, _P]"
+            forms.append(Form(result, types))
     for argnums, names, gradient in _NAMED:
         types = {"f": _callable("_P", "_R" if value else "Any"), "argnums": argnums}
         types |= {"argnames": names, "has_aux": _NO_AUX}
@@ -202,12 +205,12 @@ _TRANSPOSES = [
 
 # What a function of one example returns, and the same of many.
 _MAPPED = (
+    (_ARRAY, "NDArray[_Number]"),  # first, since pyright takes it for functions without types
     ("bool | np.bool", "NDArray[np.bool]"),
     ("int", "NDArray[np.int64]"),
     ("float", "NDArray[np.float64]"),
     ("complex", "NDArray[np.complex128]"),
     ("_Number", "NDArray[_Number]"),
-    (_ARRAY, "NDArray[_Number]"),
     ("_R", "_R"),
 )
 _VMAP = [
@@ -285,6 +288,49 @@ class _Transformed(Generic[_P, _R]):
     def __get__(
         self: _Transformed[Concatenate[Any, _Q], _R], instance: object, owner: type | None = None
     ) -> Callable[_Q, _R]: ...
+
+@type_check_only
+class _Gradient(Generic[_A, _P]):
+    """A gradient by the first argument, whose type it has.
+
+    Of a function without types that is the type of what is passed: `Any` alone fits `Never`.
+    """
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+
+    @overload
+    def __call__(
+        self: _Gradient[Never, _P], x: _S, /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> _S: ...
+    @overload
+    def __call__(self, x: _A, /, *args: _P.args, **kwargs: _P.kwargs) -> _A: ...
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[_P, _A]: ...
+
+@type_check_only
+class _ValueAndGradient(Generic[_A, _P, _R]):
+    """The same with the value."""
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+
+    @overload
+    def __call__(
+        self: _ValueAndGradient[Never, _P, _R], x: _S, /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> tuple[_R, _S]: ...
+    @overload
+    def __call__(self, x: _A, /, *args: _P.args, **kwargs: _P.kwargs) -> tuple[_R, _A]: ...
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self, instance: object, owner: type | None = None
+    ) -> Callable[_P, tuple[_R, _A]]: ...
 
 @type_check_only
 class _Compiled(_Transformed[_P, _R]):

@@ -35,6 +35,7 @@ from typing import (
     Concatenate,
     Generic,
     Literal,
+    Never,
     ParamSpec,
     Self,
     TypeAlias,

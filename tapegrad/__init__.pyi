@@ -11,6 +11,7 @@ from typing import (
     Concatenate,
     Generic,
     Literal,
+    Never,
     ParamSpec,
     Self,
     TypeAlias,
@@ -168,6 +169,49 @@ class _Transformed(Generic[_P, _R]):
     ) -> Callable[_Q, _R]: ...
 
 @type_check_only
+class _Gradient(Generic[_A, _P]):
+    """A gradient by the first argument, whose type it has.
+
+    Of a function without types that is the type of what is passed: `Any` alone fits `Never`.
+    """
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+
+    @overload
+    def __call__(
+        self: _Gradient[Never, _P], x: _S, /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> _S: ...
+    @overload
+    def __call__(self, x: _A, /, *args: _P.args, **kwargs: _P.kwargs) -> _A: ...
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[_P, _A]: ...
+
+@type_check_only
+class _ValueAndGradient(Generic[_A, _P, _R]):
+    """The same with the value."""
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+
+    @overload
+    def __call__(
+        self: _ValueAndGradient[Never, _P, _R], x: _S, /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> tuple[_R, _S]: ...
+    @overload
+    def __call__(self, x: _A, /, *args: _P.args, **kwargs: _P.kwargs) -> tuple[_R, _A]: ...
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self, instance: object, owner: type | None = None
+    ) -> Callable[_P, tuple[_R, _A]]: ...
+
+@type_check_only
 class _Compiled(_Transformed[_P, _R]):
     def program(self, *args: _P.args, **kwargs: _P.kwargs) -> str: ...
     def source(self, *args: _P.args, **kwargs: _P.kwargs) -> str: ...
@@ -254,7 +298,7 @@ def grad(
     argnames: None = None,
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
-) -> _Transformed[Concatenate[_A, _P], _A]: ...
+) -> _Gradient[_A, _P]: ...
 @overload
 def grad(
     f: Callable[Concatenate[_X, _A, _P], Any],
@@ -434,7 +478,7 @@ def value_and_grad(
     argnames: None = None,
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
-) -> _Transformed[Concatenate[_A, _P], tuple[_R, _A]]: ...
+) -> _ValueAndGradient[_A, _P, _R]: ...
 @overload
 def value_and_grad(
     f: Callable[Concatenate[_X, _A, _P], _R],
@@ -1179,6 +1223,16 @@ def vmap(  # type: ignore[overload-overlap, unused-ignore]
     progress: Progress = None,
 ) -> _Mapped[..., NDArray[Any]]: ...
 @overload
+def vmap(
+    f: Callable[_P, np.ndarray[Any, np.dtype[_Number]]],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    chunk_size: ChunkSize = None,
+    *,
+    randomness: str = "error",
+    progress: Progress = None,
+) -> _Mapped[_P, NDArray[_Number]]: ...
+@overload
 def vmap(  # type: ignore[overload-overlap, unused-ignore]
     f: Callable[_P, bool | np.bool],
     in_axes: Any = 0,
@@ -1221,16 +1275,6 @@ def vmap(
 @overload
 def vmap(
     f: Callable[_P, _Number],
-    in_axes: Any = 0,
-    out_axes: Any = 0,
-    chunk_size: ChunkSize = None,
-    *,
-    randomness: str = "error",
-    progress: Progress = None,
-) -> _Mapped[_P, NDArray[_Number]]: ...
-@overload
-def vmap(
-    f: Callable[_P, np.ndarray[Any, np.dtype[_Number]]],
     in_axes: Any = 0,
     out_axes: Any = 0,
     chunk_size: ChunkSize = None,

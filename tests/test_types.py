@@ -61,6 +61,7 @@ def test_the_stub_is_current(monkeypatch):
     assert written == STUB.read_text(encoding="utf-8"), "run: python docs/namespace_stub.py"
 
 
+@pytest.mark.slow
 def test_the_stubs_of_scipy_are_current(monkeypatch):
     pytest.importorskip("scipy")
     monkeypatch.syspath_prepend(ROOT / "docs")

@@ -212,7 +212,7 @@ class Profile:
     def __init__(self, title: str = "profile", *, memory: bool = False) -> None:
         self.title, self.memory = title, memory
         self.value: Any = None
-        self.seconds = 0.0
+        self.seconds: float = 0.0
         self.events: list[Event] = []
         self._phases: list[str] = []
         self._watch, self._recorder = Watch(memory=memory), Recorder()
@@ -249,7 +249,7 @@ class Profile:
         self._entered = None
         events = self._watch.events()
         self._phases = _phases_of(events)
-        self.seconds: float = events[0].total * 1e-9 if events else 0.0
+        self.seconds = events[0].total * 1e-9 if events else 0.0
         self.events = events  # last: an interrupt before leaves a block that has not ended
 
     # -- results ---------------------------------------------------------------------------------

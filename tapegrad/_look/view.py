@@ -162,7 +162,7 @@ class TapeView:
         """
         if self._run_again is None:
             raise InputError("TapeView.run: expected a view of a function, got one of a history.")
-        self.rows: list[Row] = self._run_again(cotangent)
+        self.rows = self._run_again(cotangent)
         return self
 
     def summary(self, by: By = "operation") -> Summary:

@@ -96,7 +96,6 @@ class Distribution:
         mean: Elementwise
         var: Elementwise
         std: Elementwise
-        median: Elementwise
         entropy: Elementwise
 
     def __init__(self, theirs: Any) -> None:

@@ -142,7 +142,7 @@ class profile:
             return None
         if self.entered:
             raise RuntimeError("Profiler context manager is not reentrant")
-        self.entered: bool = True
+        self.entered = True
         self._function_events = None
         self._recorder = Recorder(
             shapes=self.record_shapes, memory=self.profile_memory, stack=self.with_stack
@@ -379,7 +379,7 @@ class record_function:
         """End the range when a future is done, rather than at the end of the block."""
         if not self.run_callbacks_on_exit:
             raise RuntimeError("_call_end_callbacks_on_future can only be called once.")
-        self.run_callbacks_on_exit: bool = False
+        self.run_callbacks_on_exit = False
         fut.add_done_callback(lambda _: self._ranges.pop().stop())
         return fut
 

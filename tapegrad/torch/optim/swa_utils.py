@@ -203,7 +203,7 @@ class AveragedModel(Module):
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
         self.module = copy.deepcopy(model)
         if device is not None:
-            self.module: Module = self.module.to(device)
+            self.module = self.module.to(device)
         self.register_buffer("n_averaged", zeros((), dtype=int, device=device))
         self.avg_fn = avg_fn
         self.multi_avg_fn = multi_avg_fn

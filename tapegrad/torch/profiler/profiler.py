@@ -363,7 +363,7 @@ class profile:
         self._end_step()
         before = self.current_action
         self.step_num += 1
-        self.current_action: ProfilerAction = self.schedule(self.step_num)
+        self.current_action = self.schedule(self.step_num)
         self._change(before, self.current_action)
         _profiler.KinetoStepTracker.increment_step(STEPS)
         self._begin_step()

@@ -108,7 +108,7 @@ class CyclicLR(LRScheduler):
         self._scale_fn_custom: Any = scale_fn
         self.scale_mode = scale_mode
         if scale_fn is None:
-            self.scale_mode: str = "iterations" if mode == "exp_range" else "cycle"
+            self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             require_momentum(optimizer)

@@ -507,7 +507,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             ratio = self.T_mult
             period = int(math.log(epoch / self.T_0 * (ratio - 1) + 1, ratio))
             self.T_cur = epoch - self.T_0 * (ratio**period - 1) / (ratio - 1)
-            self.T_i: int = self.T_0 * ratio**period
+            self.T_i = self.T_0 * ratio**period
 
 
 __all__ = [

@@ -122,7 +122,7 @@ class ReduceLROnPlateau(LRScheduler):
             warn(EPOCH_IS_DEPRECATED)
         self.last_epoch: int = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current, self.best):
-            self.best: float = current
+            self.best = current
             self.num_bad_epochs = 0
         else:
             self.num_bad_epochs += 1
@@ -131,8 +131,8 @@ class ReduceLROnPlateau(LRScheduler):
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
             self._reduce_lr()
-            self.cooldown_counter: int = self.cooldown
-            self.num_bad_epochs: int = 0
+            self.cooldown_counter = self.cooldown
+            self.num_bad_epochs = 0
         self._last_lr = settings_of(self.optimizer, "lr")
 
     def _reduce_lr(self) -> None:

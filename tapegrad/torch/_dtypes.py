@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Iterator
-from typing import Any, Self, SupportsIndex
+from typing import Any, Self, SupportsIndex, overload
 
 import numpy as np
 
@@ -389,11 +389,15 @@ class Size(tuple[int, ...]):
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(map(str, self))}])"
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
     def __getitem__(self, index: Any) -> Any:
         found = tuple.__getitem__(self, index)
         return Size(found) if isinstance(index, slice) else found
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Any) -> Size:
         return Size(tuple.__add__(self, tuple(other)))
 
 

@@ -1,12 +1,7 @@
 """The namespace for type checkers and editors: what the transforms make of a function's types.
 
-At run time `__init__.py` says it, and this file is not read. The package itself is checked without
-it: inside, a function is any callable. A test compares parameters and names with those at run time.
-
-`A`, `B` and `C` are arguments that are differentiated, with the containers, shapes and dtypes of
-which a gradient comes; they go by position, as at run time, so their names are not kept. `P` are
-the other parameters, `R` is a result, `Aux` what a function returns beside it. Where a type cannot
-be said (argnums that are not written out, Jacobians of containers) it is `Any`.
+Written by docs/namespace_stub.py, from `__init__.py` and docs/namespace_signatures.py: change
+those, not this. The package itself is checked without it: inside, a function is any callable.
 """
 
 import os
@@ -16,10 +11,12 @@ from typing import (
     Concatenate,
     Generic,
     Literal,
+    Never,
     ParamSpec,
     Self,
     TypeAlias,
     TypeVar,
+    TypeVarTuple,
     overload,
     type_check_only,
 )
@@ -73,6 +70,7 @@ from tapegrad._progress import Progress
 from tapegrad._transforms.chunks import ChunkSize
 from tapegrad._transforms.reverse import IndependentOutputWarning as IndependentOutputWarning
 from tapegrad._tree import register as register_pytree
+from tapegrad.scipy._kinds import Elementwise
 
 __version__: str
 
@@ -138,22 +136,21 @@ __all__ = [
 _A = TypeVar("_A", bound=Any)
 _B = TypeVar("_B", bound=Any)
 _C = TypeVar("_C", bound=Any)
-_S = TypeVar("_S", bound=Any)
 _X = TypeVar("_X", bound=Any)
 _Y = TypeVar("_Y", bound=Any)
+_S = TypeVar("_S")
 _R = TypeVar("_R")
 _Aux = TypeVar("_Aux")
 _F = TypeVar("_F", bound=Callable[..., Any])
 _P = ParamSpec("_P")
 _Q = ParamSpec("_Q")
+_Args = TypeVarTuple("_Args")
 _Number = TypeVar("_Number", bound=np.generic)
 
+_Ufunc: TypeAlias = np.ufunc | _OfUfunc | Elementwise
 _Argnames: TypeAlias = str | Sequence[str]
-_Many: TypeAlias = (
-    list[Any] | tuple[Any, Any, Any, Any, *tuple[Any, ...]]
-)  # of other counts of primals
-
-# --- What transforms return ---------------------------------------------------------------------
+# Primals of other counts.
+_Many: TypeAlias = list[Any] | tuple[Any, Any, Any, Any, *tuple[Any, ...]]
 
 @type_check_only
 class _Transformed(Generic[_P, _R]):
@@ -170,6 +167,49 @@ class _Transformed(Generic[_P, _R]):
     def __get__(
         self: _Transformed[Concatenate[Any, _Q], _R], instance: object, owner: type | None = None
     ) -> Callable[_Q, _R]: ...
+
+@type_check_only
+class _Gradient(Generic[_A, _P]):
+    """A gradient by the first argument, whose type it has.
+
+    Of a function without types that is the type of what is passed: `Any` alone fits `Never`.
+    """
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+
+    @overload
+    def __call__(
+        self: _Gradient[Never, _P], x: _S, /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> _S: ...
+    @overload
+    def __call__(self, x: _A, /, *args: _P.args, **kwargs: _P.kwargs) -> _A: ...
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[_P, _A]: ...
+
+@type_check_only
+class _ValueAndGradient(Generic[_A, _P, _R]):
+    """The same with the value."""
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+
+    @overload
+    def __call__(
+        self: _ValueAndGradient[Never, _P, _R], x: _S, /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> tuple[_R, _S]: ...
+    @overload
+    def __call__(self, x: _A, /, *args: _P.args, **kwargs: _P.kwargs) -> tuple[_R, _A]: ...
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self, instance: object, owner: type | None = None
+    ) -> Callable[_P, tuple[_R, _A]]: ...
 
 @type_check_only
 class _Compiled(_Transformed[_P, _R]):
@@ -206,12 +246,44 @@ class _OfUfunc:
 
     def __call__(self, x: _A, /, *args: Any, **kwargs: Any) -> _A: ...
 
-# --- Gradients ----------------------------------------------------------------------------------
+@type_check_only
+class _Custom(Generic[_P, _R]):
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[_P, _R]
+    function: Callable[_P, _R]
 
-# A ufunc has a type of its own for each kind of argument, of which a transform would get the first.
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self: _Custom[Concatenate[Any, _Q], _R], instance: object, owner: type | None = None
+    ) -> Callable[_Q, _R]: ...
+
+class custom_vjp(_Custom[_P, _R]):
+    nondiff_argnums: tuple[int, ...]
+    def __init__(
+        self, function: Callable[_P, _R], nondiff_argnums: int | Sequence[int] = ()
+    ) -> None: ...
+    def defvjp(
+        self, forward: Callable[..., tuple[_R, Any]], backward: Callable[..., Sequence[Any]]
+    ) -> None: ...
+
+class custom_jvp(_Custom[_P, _R]):
+    nondiff_argnums: tuple[int, ...]
+    def __init__(
+        self, function: Callable[_P, _R], nondiff_argnums: int | Sequence[int] = ()
+    ) -> None: ...
+    def defjvp(self, jvp: _F) -> _F: ...
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None: ...
+
+class primitive(_Custom[_P, _R]):
+    def __init__(self, function: Callable[_P, _R]) -> None: ...
+
 @overload
 def grad(  # type: ignore[overload-overlap, unused-ignore]
-    f: np.ufunc | _OfUfunc,
+    f: _Ufunc,
     argnums: Literal[0] | None = None,
     *,
     argnames: None = None,
@@ -226,7 +298,7 @@ def grad(
     argnames: None = None,
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
-) -> _Transformed[Concatenate[_A, _P], _A]: ...
+) -> _Gradient[_A, _P]: ...
 @overload
 def grad(
     f: Callable[Concatenate[_X, _A, _P], Any],
@@ -406,7 +478,7 @@ def value_and_grad(
     argnames: None = None,
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
-) -> _Transformed[Concatenate[_A, _P], tuple[_R, _A]]: ...
+) -> _ValueAndGradient[_A, _P, _R]: ...
 @overload
 def value_and_grad(
     f: Callable[Concatenate[_X, _A, _P], _R],
@@ -580,26 +652,27 @@ def value_and_grad(
 ) -> _Transformed[_P, Any]: ...
 @overload
 def elementwise_grad(  # type: ignore[overload-overlap, unused-ignore]
-    f: np.ufunc | _OfUfunc, argnums: Literal[0] | None = None
+    f: _Ufunc,
+    argnums: Literal[0] | None = None,
 ) -> _OfUfunc: ...
 @overload
 def elementwise_grad(
-    f: Callable[Concatenate[_A, _P], Any], argnums: Literal[0] | None = None
+    f: Callable[Concatenate[_A, _P], Any],
+    argnums: Literal[0] | None = None,
 ) -> _Transformed[Concatenate[_A, _P], _A]: ...
 @overload
 def elementwise_grad(
-    f: Callable[Concatenate[_X, _A, _P], Any], argnums: Literal[1]
+    f: Callable[Concatenate[_X, _A, _P], Any],
+    argnums: Literal[1],
 ) -> _Transformed[Concatenate[_X, _A, _P], _A]: ...
 @overload
 def elementwise_grad(
-    f: Callable[_P, Any], argnums: int | Sequence[int]
+    f: Callable[_P, Any],
+    argnums: int | Sequence[int],
 ) -> _Transformed[_P, Any]: ...
-
-# --- Matrices of derivatives --------------------------------------------------------------------
-
 @overload
-def jacobian(  # type: ignore[overload-overlap]
-    f: np.ufunc | _OfUfunc,
+def jacobian(  # type: ignore[overload-overlap, unused-ignore]
+    f: _Ufunc,
     argnums: Literal[0] | None = None,
     mode: str = "auto",
     *,
@@ -609,10 +682,7 @@ def jacobian(  # type: ignore[overload-overlap]
 ) -> Callable[..., NDArray[Any]]: ...
 @overload
 def jacobian(
-    f: Callable[
-        Concatenate[np.ndarray[Any, np.dtype[_Number]], _P],
-        np.ndarray[Any, np.dtype[_Number]] | _Number,
-    ],
+    f: Callable[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], np.ndarray[Any, np.dtype[_Number]] | _Number],
     argnums: Literal[0] | None = None,
     mode: str = "auto",
     *,
@@ -642,24 +712,17 @@ def jacobian(
 ) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], NDArray[Any]]: ...
 @overload
 def jacobian(
-    f: Callable[
-        Concatenate[np.ndarray[Any, np.dtype[_Number]], _P],
-        tuple[np.ndarray[Any, np.dtype[_Number]] | _Number, _Aux],
-    ],
+    f: Callable[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[np.ndarray[Any, np.dtype[_Number]] | _Number, _Aux]],
     argnums: Literal[0] | None = None,
     mode: str = "auto",
     *,
     has_aux: Literal[True],
     chunk_size: ChunkSize = None,
     progress: Progress = None,
-) -> _Transformed[
-    Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]
-]: ...
+) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]]: ...
 @overload
 def jacobian(
-    f: Callable[
-        Concatenate[float, _P], tuple[np.ndarray[Any, np.dtype[np.float64]] | float, _Aux]
-    ],
+    f: Callable[Concatenate[float, _P], tuple[np.ndarray[Any, np.dtype[np.float64]] | float, _Aux]],
     argnums: Literal[0] | None = None,
     mode: str = "auto",
     *,
@@ -676,9 +739,7 @@ def jacobian(
     has_aux: Literal[True],
     chunk_size: ChunkSize = None,
     progress: Progress = None,
-) -> _Transformed[
-    Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[Any], _Aux]
-]: ...
+) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[Any], _Aux]]: ...
 @overload
 def jacobian(
     f: Callable[_P, Any],
@@ -700,8 +761,8 @@ def jacobian(
     progress: Progress = None,
 ) -> _Transformed[_P, tuple[Any, _Aux]]: ...
 @overload
-def jacrev(  # type: ignore[overload-overlap]
-    f: np.ufunc | _OfUfunc,
+def jacrev(  # type: ignore[overload-overlap, unused-ignore]
+    f: _Ufunc,
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[False] = False,
@@ -710,10 +771,7 @@ def jacrev(  # type: ignore[overload-overlap]
 ) -> Callable[..., NDArray[Any]]: ...
 @overload
 def jacrev(
-    f: Callable[
-        Concatenate[np.ndarray[Any, np.dtype[_Number]], _P],
-        np.ndarray[Any, np.dtype[_Number]] | _Number,
-    ],
+    f: Callable[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], np.ndarray[Any, np.dtype[_Number]] | _Number],
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[False] = False,
@@ -740,23 +798,16 @@ def jacrev(
 ) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], NDArray[Any]]: ...
 @overload
 def jacrev(
-    f: Callable[
-        Concatenate[np.ndarray[Any, np.dtype[_Number]], _P],
-        tuple[np.ndarray[Any, np.dtype[_Number]] | _Number, _Aux],
-    ],
+    f: Callable[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[np.ndarray[Any, np.dtype[_Number]] | _Number, _Aux]],
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[True],
     chunk_size: ChunkSize = None,
     progress: Progress = None,
-) -> _Transformed[
-    Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]
-]: ...
+) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]]: ...
 @overload
 def jacrev(
-    f: Callable[
-        Concatenate[float, _P], tuple[np.ndarray[Any, np.dtype[np.float64]] | float, _Aux]
-    ],
+    f: Callable[Concatenate[float, _P], tuple[np.ndarray[Any, np.dtype[np.float64]] | float, _Aux]],
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[True],
@@ -771,9 +822,7 @@ def jacrev(
     has_aux: Literal[True],
     chunk_size: ChunkSize = None,
     progress: Progress = None,
-) -> _Transformed[
-    Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[Any], _Aux]
-]: ...
+) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[Any], _Aux]]: ...
 @overload
 def jacrev(
     f: Callable[_P, Any],
@@ -793,8 +842,8 @@ def jacrev(
     progress: Progress = None,
 ) -> _Transformed[_P, tuple[Any, _Aux]]: ...
 @overload
-def jacfwd(  # type: ignore[overload-overlap]
-    f: np.ufunc | _OfUfunc,
+def jacfwd(  # type: ignore[overload-overlap, unused-ignore]
+    f: _Ufunc,
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[False] = False,
@@ -803,10 +852,7 @@ def jacfwd(  # type: ignore[overload-overlap]
 ) -> Callable[..., NDArray[Any]]: ...
 @overload
 def jacfwd(
-    f: Callable[
-        Concatenate[np.ndarray[Any, np.dtype[_Number]], _P],
-        np.ndarray[Any, np.dtype[_Number]] | _Number,
-    ],
+    f: Callable[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], np.ndarray[Any, np.dtype[_Number]] | _Number],
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[False] = False,
@@ -833,23 +879,16 @@ def jacfwd(
 ) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], NDArray[Any]]: ...
 @overload
 def jacfwd(
-    f: Callable[
-        Concatenate[np.ndarray[Any, np.dtype[_Number]], _P],
-        tuple[np.ndarray[Any, np.dtype[_Number]] | _Number, _Aux],
-    ],
+    f: Callable[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[np.ndarray[Any, np.dtype[_Number]] | _Number, _Aux]],
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[True],
     chunk_size: ChunkSize = None,
     progress: Progress = None,
-) -> _Transformed[
-    Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]
-]: ...
+) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]]: ...
 @overload
 def jacfwd(
-    f: Callable[
-        Concatenate[float, _P], tuple[np.ndarray[Any, np.dtype[np.float64]] | float, _Aux]
-    ],
+    f: Callable[Concatenate[float, _P], tuple[np.ndarray[Any, np.dtype[np.float64]] | float, _Aux]],
     argnums: Literal[0] | None = None,
     *,
     has_aux: Literal[True],
@@ -864,9 +903,7 @@ def jacfwd(
     has_aux: Literal[True],
     chunk_size: ChunkSize = None,
     progress: Progress = None,
-) -> _Transformed[
-    Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[Any], _Aux]
-]: ...
+) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[Any], _Aux]]: ...
 @overload
 def jacfwd(
     f: Callable[_P, Any],
@@ -911,9 +948,7 @@ def hessian(
     has_aux: Literal[True],
     chunk_size: ChunkSize = None,
     progress: Progress = None,
-) -> _Transformed[
-    Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]
-]: ...
+) -> _Transformed[Concatenate[np.ndarray[Any, np.dtype[_Number]], _P], tuple[NDArray[_Number], _Aux]]: ...
 @overload
 def hessian(
     f: Callable[Concatenate[float, _P], tuple[Any, _Aux]],
@@ -941,18 +976,19 @@ def hessian(
     chunk_size: ChunkSize = None,
     progress: Progress = None,
 ) -> _Transformed[_P, tuple[Any, _Aux]]: ...
-
-# --- Products with vectors ----------------------------------------------------------------------
-
 @overload
 def hvp(f: Callable[[_A], Any], primals: tuple[_A], vectors: tuple[_A]) -> _A: ...
 @overload
 def hvp(
-    f: Callable[[_A, _B], Any], primals: tuple[_A, _B], vectors: tuple[_A, _B]
+    f: Callable[[_A, _B], Any],
+    primals: tuple[_A, _B],
+    vectors: tuple[_A, _B],
 ) -> tuple[_A, _B]: ...
 @overload
 def hvp(
-    f: Callable[[_A, _B, _C], Any], primals: tuple[_A, _B, _C], vectors: tuple[_A, _B, _C]
+    f: Callable[[_A, _B, _C], Any],
+    primals: tuple[_A, _B, _C],
+    vectors: tuple[_A, _B, _C],
 ) -> tuple[_A, _B, _C]: ...
 @overload
 def hvp(f: Callable[..., Any], primals: _Many, vectors: _Many) -> Any: ...
@@ -960,11 +996,15 @@ def hvp(f: Callable[..., Any], primals: _Many, vectors: _Many) -> Any: ...
 def vhp(f: Callable[[_A], Any], primals: tuple[_A], vectors: tuple[_A]) -> _A: ...
 @overload
 def vhp(
-    f: Callable[[_A, _B], Any], primals: tuple[_A, _B], vectors: tuple[_A, _B]
+    f: Callable[[_A, _B], Any],
+    primals: tuple[_A, _B],
+    vectors: tuple[_A, _B],
 ) -> tuple[_A, _B]: ...
 @overload
 def vhp(
-    f: Callable[[_A, _B, _C], Any], primals: tuple[_A, _B, _C], vectors: tuple[_A, _B, _C]
+    f: Callable[[_A, _B, _C], Any],
+    primals: tuple[_A, _B, _C],
+    vectors: tuple[_A, _B, _C],
 ) -> tuple[_A, _B, _C]: ...
 @overload
 def vhp(f: Callable[..., Any], primals: _Many, vectors: _Many) -> Any: ...
@@ -991,11 +1031,17 @@ def ggnvp(
 ) -> tuple[_A, _B, _C]: ...
 @overload
 def ggnvp(
-    f: Callable[..., Any], primals: _Many, vectors: _Many, loss: Callable[[Any], Any] | None = None
+    f: Callable[..., Any],
+    primals: _Many,
+    vectors: _Many,
+    loss: Callable[[Any], Any] | None = None,
 ) -> Any: ...
 @overload
 def jvp(
-    f: Callable[[_A], _R], primals: tuple[_A], tangents: tuple[_A], has_aux: Literal[False] = False
+    f: Callable[[_A], _R],
+    primals: tuple[_A],
+    tangents: tuple[_A],
+    has_aux: Literal[False] = False,
 ) -> tuple[_R, _R]: ...
 @overload
 def jvp(
@@ -1048,108 +1094,127 @@ def jvp(
 ) -> tuple[_R, _R, _Aux]: ...
 @overload
 def vjp(
-    f: Callable[[_A], _R], x0: _A, *, has_aux: Literal[False] = False
+    f: Callable[[_A], _R],
+    x0: _A,
+    *,
+    has_aux: Literal[False] = False,
 ) -> tuple[_R, Callable[[_R], tuple[_A]]]: ...
 @overload
 def vjp(
-    f: Callable[[_A], tuple[_R, _Aux]], x0: _A, *, has_aux: Literal[True]
+    f: Callable[[_A], tuple[_R, _Aux]],
+    x0: _A,
+    *,
+    has_aux: Literal[True],
 ) -> tuple[_R, Callable[[_R], tuple[_A]], _Aux]: ...
 @overload
 def vjp(
-    f: Callable[[_A, _B], _R], x0: _A, x1: _B, *, has_aux: Literal[False] = False
+    f: Callable[[_A, _B], _R],
+    x0: _A, x1: _B,
+    *,
+    has_aux: Literal[False] = False,
 ) -> tuple[_R, Callable[[_R], tuple[_A, _B]]]: ...
 @overload
 def vjp(
-    f: Callable[[_A, _B], tuple[_R, _Aux]], x0: _A, x1: _B, *, has_aux: Literal[True]
+    f: Callable[[_A, _B], tuple[_R, _Aux]],
+    x0: _A, x1: _B,
+    *,
+    has_aux: Literal[True],
 ) -> tuple[_R, Callable[[_R], tuple[_A, _B]], _Aux]: ...
 @overload
 def vjp(
-    f: Callable[[_A, _B, _C], _R], x0: _A, x1: _B, x2: _C, *, has_aux: Literal[False] = False
+    f: Callable[[_A, _B, _C], _R],
+    x0: _A, x1: _B, x2: _C,
+    *,
+    has_aux: Literal[False] = False,
 ) -> tuple[_R, Callable[[_R], tuple[_A, _B, _C]]]: ...
 @overload
 def vjp(
-    f: Callable[[_A, _B, _C], tuple[_R, _Aux]], x0: _A, x1: _B, x2: _C, *, has_aux: Literal[True]
+    f: Callable[[_A, _B, _C], tuple[_R, _Aux]],
+    x0: _A, x1: _B, x2: _C,
+    *,
+    has_aux: Literal[True],
 ) -> tuple[_R, Callable[[_R], tuple[_A, _B, _C]], _Aux]: ...
 @overload
 def vjp(
     f: Callable[..., _R],
-    x0: Any,
-    x1: Any,
-    x2: Any,
-    x3: Any,
-    *primals: Any,
+    x0: Any, x1: Any, x2: Any, x3: Any, *primals: Any,
     has_aux: Literal[False] = False,
 ) -> tuple[_R, Callable[[_R], tuple[Any, ...]]]: ...
 @overload
 def vjp(
     f: Callable[..., tuple[_R, _Aux]],
-    x0: Any,
-    x1: Any,
-    x2: Any,
-    x3: Any,
-    *primals: Any,
+    x0: Any, x1: Any, x2: Any, x3: Any, *primals: Any,
     has_aux: Literal[True],
 ) -> tuple[_R, Callable[[_R], tuple[Any, ...]], _Aux]: ...
 @overload
 def linearize(
-    f: Callable[[_A], _R], x0: _A, *, has_aux: Literal[False] = False
+    f: Callable[[_A], _R],
+    x0: _A,
+    *,
+    has_aux: Literal[False] = False,
 ) -> tuple[_R, Callable[[_A], _R]]: ...
 @overload
 def linearize(
-    f: Callable[[_A], tuple[_R, _Aux]], x0: _A, *, has_aux: Literal[True]
+    f: Callable[[_A], tuple[_R, _Aux]],
+    x0: _A,
+    *,
+    has_aux: Literal[True],
 ) -> tuple[_R, Callable[[_A], _R], _Aux]: ...
 @overload
 def linearize(
-    f: Callable[[_A, _B], _R], x0: _A, x1: _B, *, has_aux: Literal[False] = False
+    f: Callable[[_A, _B], _R],
+    x0: _A, x1: _B,
+    *,
+    has_aux: Literal[False] = False,
 ) -> tuple[_R, Callable[[_A, _B], _R]]: ...
 @overload
 def linearize(
-    f: Callable[[_A, _B], tuple[_R, _Aux]], x0: _A, x1: _B, *, has_aux: Literal[True]
+    f: Callable[[_A, _B], tuple[_R, _Aux]],
+    x0: _A, x1: _B,
+    *,
+    has_aux: Literal[True],
 ) -> tuple[_R, Callable[[_A, _B], _R], _Aux]: ...
 @overload
 def linearize(
-    f: Callable[[_A, _B, _C], _R], x0: _A, x1: _B, x2: _C, *, has_aux: Literal[False] = False
+    f: Callable[[_A, _B, _C], _R],
+    x0: _A, x1: _B, x2: _C,
+    *,
+    has_aux: Literal[False] = False,
 ) -> tuple[_R, Callable[[_A, _B, _C], _R]]: ...
 @overload
 def linearize(
-    f: Callable[[_A, _B, _C], tuple[_R, _Aux]], x0: _A, x1: _B, x2: _C, *, has_aux: Literal[True]
+    f: Callable[[_A, _B, _C], tuple[_R, _Aux]],
+    x0: _A, x1: _B, x2: _C,
+    *,
+    has_aux: Literal[True],
 ) -> tuple[_R, Callable[[_A, _B, _C], _R], _Aux]: ...
 @overload
 def linearize(
     f: Callable[..., _R],
-    x0: Any,
-    x1: Any,
-    x2: Any,
-    x3: Any,
-    *primals: Any,
+    x0: Any, x1: Any, x2: Any, x3: Any, *primals: Any,
     has_aux: Literal[False] = False,
 ) -> tuple[_R, Callable[..., _R]]: ...
 @overload
 def linearize(
     f: Callable[..., tuple[_R, _Aux]],
-    x0: Any,
-    x1: Any,
-    x2: Any,
-    x3: Any,
-    *primals: Any,
+    x0: Any, x1: Any, x2: Any, x3: Any, *primals: Any,
     has_aux: Literal[True],
 ) -> tuple[_R, Callable[..., _R], _Aux]: ...
 @overload
 def linear_transpose(f: Callable[[_A], _R], x0: _A) -> Callable[[_R], tuple[_A]]: ...
 @overload
 def linear_transpose(
-    f: Callable[[_A, _B], _R], x0: _A, x1: _B
+    f: Callable[[_A, _B], _R],
+    x0: _A, x1: _B,
 ) -> Callable[[_R], tuple[_A, _B]]: ...
 @overload
 def linear_transpose(
-    f: Callable[..., _R], x0: Any, x1: Any, x2: Any, *primals: Any
+    f: Callable[..., _R],
+    x0: Any, x1: Any, x2: Any, *primals: Any,
 ) -> Callable[[_R], tuple[Any, ...]]: ...
-
-# --- Examples at once ---------------------------------------------------------------------------
-
 @overload
 def vmap(  # type: ignore[overload-overlap, unused-ignore]
-    f: np.ufunc | _OfUfunc,
+    f: _Ufunc,
     in_axes: Any = 0,
     out_axes: Any = 0,
     chunk_size: ChunkSize = None,
@@ -1158,7 +1223,17 @@ def vmap(  # type: ignore[overload-overlap, unused-ignore]
     progress: Progress = None,
 ) -> _Mapped[..., NDArray[Any]]: ...
 @overload
-def vmap(  # type: ignore[overload-overlap]  # a bool is an int
+def vmap(
+    f: Callable[_P, np.ndarray[Any, np.dtype[_Number]]],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    chunk_size: ChunkSize = None,
+    *,
+    randomness: str = "error",
+    progress: Progress = None,
+) -> _Mapped[_P, NDArray[_Number]]: ...
+@overload
+def vmap(  # type: ignore[overload-overlap, unused-ignore]
     f: Callable[_P, bool | np.bool],
     in_axes: Any = 0,
     out_axes: Any = 0,
@@ -1209,16 +1284,6 @@ def vmap(
 ) -> _Mapped[_P, NDArray[_Number]]: ...
 @overload
 def vmap(
-    f: Callable[_P, np.ndarray[Any, np.dtype[_Number]]],
-    in_axes: Any = 0,
-    out_axes: Any = 0,
-    chunk_size: ChunkSize = None,
-    *,
-    randomness: str = "error",
-    progress: Progress = None,
-) -> _Mapped[_P, NDArray[_Number]]: ...
-@overload
-def vmap(
     f: Callable[_P, _R],
     in_axes: Any = 0,
     out_axes: Any = 0,
@@ -1227,48 +1292,7 @@ def vmap(
     randomness: str = "error",
     progress: Progress = None,
 ) -> _Mapped[_P, _R]: ...
-
-# --- Functions with derivatives of their own ----------------------------------------------------
-
-@type_check_only
-class _Custom(Generic[_P, _R]):
-    __name__: str
-    __qualname__: str
-    __wrapped__: Callable[_P, _R]
-    function: Callable[_P, _R]
-
-    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
-    @overload
-    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
-    @overload
-    def __get__(
-        self: _Custom[Concatenate[Any, _Q], _R], instance: object, owner: type | None = None
-    ) -> Callable[_Q, _R]: ...
-
-class custom_vjp(_Custom[_P, _R]):
-    nondiff_argnums: tuple[int, ...]
-    def __init__(
-        self, function: Callable[_P, _R], nondiff_argnums: int | Sequence[int] = ()
-    ) -> None: ...
-    def defvjp(
-        self, forward: Callable[..., tuple[_R, Any]], backward: Callable[..., Sequence[Any]]
-    ) -> None: ...
-
-class custom_jvp(_Custom[_P, _R]):
-    nondiff_argnums: tuple[int, ...]
-    def __init__(
-        self, function: Callable[_P, _R], nondiff_argnums: int | Sequence[int] = ()
-    ) -> None: ...
-    def defjvp(self, jvp: _F) -> _F: ...
-    def defjvps(self, *jvps: Callable[..., Any] | None) -> None: ...
-
-class primitive(_Custom[_P, _R]):
-    def __init__(self, function: Callable[_P, _R]) -> None: ...
-
 def stop_gradient(x: _S) -> _S: ...
-
-# --- Memory and speed ---------------------------------------------------------------------------
-
 def checkpoint(
     f: Callable[_P, _R],
     *,
@@ -1276,10 +1300,10 @@ def checkpoint(
     directory: str | os.PathLike[str] | None = None,
 ) -> _Transformed[_P, _R]: ...
 def checkpoint_sequence(
-    step: Callable[..., _S],
+    step: Callable[[_S, *_Args], _S],
     state: _S,
     n: int,
-    *args: Any,
+    *args: *_Args,
     snapshots: int | None = None,
     progress: Progress = None,
     disk: str | os.PathLike[str] | None = None,
@@ -1288,9 +1312,17 @@ def checkpoint_sequence(
 ) -> _S: ...
 @overload
 def compile(
-    f: Callable[_P, _R], *, backend: Backend = "auto", check: int = 0, threads: int = 1
+    f: Callable[_P, _R],
+    *,
+    backend: Backend = "auto",
+    check: int = 0,
+    threads: int = 1,
 ) -> _Compiled[_P, _R]: ...
 @overload
 def compile(
-    f: None = None, *, backend: Backend = "auto", check: int = 0, threads: int = 1
+    f: None = None,
+    *,
+    backend: Backend = "auto",
+    check: int = 0,
+    threads: int = 1,
 ) -> Callable[[Callable[_P, _R]], _Compiled[_P, _R]]: ...

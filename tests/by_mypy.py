@@ -19,15 +19,29 @@ follow_imports = silent
 """
 
 
+# Scripts of scientists, who write no types, and use packages that have none.
+OF_SCRIPTS = SETTINGS.replace("strict = true", "ignore_missing_imports = true")
+
+
 @pytest.fixture(scope="session")
 def by_mypy(tmp_path_factory):
     """What mypy prints of some files, whose imports are read once for all tests."""
+    return runner(tmp_path_factory.mktemp("mypy"), SETTINGS)
+
+
+@pytest.fixture(scope="session")
+def scripts_by_mypy(tmp_path_factory):
+    """The same of scripts."""
+    return runner(tmp_path_factory.mktemp("mypy"), OF_SCRIPTS, "--show-column-numbers")
+
+
+def runner(folder, text, *options):
+    """A function that runs mypy with the text of some settings."""
     pytest.importorskip("mypy", reason="mypy comes with the extra `lint`")
-    folder = tmp_path_factory.mktemp("mypy")
     settings = folder / "mypy.ini"
-    settings.write_text(SETTINGS, encoding="utf-8")
+    settings.write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--config-file", settings]
-    command += ["--cache-dir", folder / "cache"]
+    command += ["--cache-dir", folder / "cache", *options]
 
     def run(*files):
         return subprocess.run(
@@ -37,4 +51,4 @@ def by_mypy(tmp_path_factory):
     return run
 
 
-__all__ = ["by_mypy"]
+__all__ = ["by_mypy", "scripts_by_mypy"]

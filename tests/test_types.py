@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import os
 import re
@@ -10,14 +11,21 @@ import runpy
 import shutil
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
+import numpy as np
 import pytest
+import revealed
+from numpy.typing import NDArray
+from typed_values import asserted, fits
 
 import tapegrad
 
 ROOT = Path(__file__).parents[1]
 STUB = ROOT / "tapegrad" / "__init__.pyi"
+SCIPY_STUB = ROOT / "tapegrad" / "scipy" / "linalg" / "__init__.pyi"
+GALLERY = sorted((ROOT / "docs" / "examples").glob("*.py"))
 PROGRAMS = sorted((Path(__file__).parent / "typed_programs").glob("*.py"))
 MODULES = "autograd dask implicit numpy optimize rules scipy sparse testing torch tree".split()
 # Each line that ends so is an error of that kind, and no other is.
@@ -31,6 +39,8 @@ def loss(w: Array, scale: float = 1.0) -> np.float64:
     return np.sum(w) * scale
 def block(w: Array) -> Array:
     return w
+def step(u: Array, rate: float) -> Array:
+    return u * rate
 tapegrad.no_such_transform  # attr-defined
 tapegrad.grad(loss)(x, rate=2.0)  # call-arg
 tapegrad.grad(loss)(w=x)  # call-arg
@@ -39,10 +49,29 @@ value: str = tapegrad.value_and_grad(loss)(x)[0]  # assignment
 tapegrad.checkpoint(block)(x, x)  # call-arg
 tapegrad.compile(block)(x, 3)  # call-arg
 tapegrad.compile(backend="none")  # call-overload
+tapegrad.checkpoint_sequence(step, x, 3, 0.9, 0.9)  # arg-type
+tapegrad.checkpoint_sequence(step, x, 3, "fast")  # arg-type
 """
 
 
 # --- The stub -----------------------------------------------------------------------------------
+
+
+def test_the_stub_is_current(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    written = importlib.import_module("namespace_stub").stub()
+    assert written == STUB.read_text(encoding="utf-8"), "run: python docs/namespace_stub.py"
+
+
+@pytest.mark.slow
+def test_the_stubs_of_scipy_are_current(monkeypatch):
+    pytest.importorskip("scipy")
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    module = importlib.import_module("scipy_stubs")
+    if f"SciPy {module.VERSION}:" not in SCIPY_STUB.read_text(encoding="utf-8"):
+        pytest.skip("the stubs have the parameters of another SciPy")
+    for place, text in module.stubs().items():
+        assert text == place.read_text(encoding="utf-8"), "run: python docs/scipy_stubs.py"
 
 
 def declared() -> dict[str, list[ast.FunctionDef]]:
@@ -144,10 +173,20 @@ print(rlcompleter.Completer({"tapegrad": tapegrad}).attr_matches("tapegrad.s"))
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
-def test_typed_programs_run(program):
-    if program.stem == "scientific":
-        pytest.importorskip("scipy", reason="it minimises with SciPy")
+def test_typed_programs_run_and_return_the_types_that_they_say(program, monkeypatch):
+    if program.stem.startswith("sci"):
+        pytest.importorskip("scipy", reason="it calls SciPy")
+    monkeypatch.setattr(typing, "assert_type", asserted)
     runpy.run_path(str(program))
+
+
+def test_a_value_of_another_type_is_found():
+    array = np.ones(2)
+    assert fits((array, 1.0), tuple[np.ndarray, float])
+    assert not fits((array, array), tuple[np.ndarray, float])
+    assert not fits((array,), tuple[np.ndarray, np.ndarray])
+    assert not fits(np.float64(1.0), NDArray[np.float64])
+    assert not fits([1.0], tuple[float])
 
 
 @pytest.mark.slow
@@ -169,12 +208,58 @@ def test_mypy_knows_the_types(by_mypy, tmp_path):
     assert found == wanted
 
 
-@pytest.mark.slow
-def test_pyright_knows_the_types():
+@pytest.fixture(scope="module")
+def by_pyright():
+    """What pyright finds in some files."""
     places = [os.path.dirname(sys.executable), *os.get_exec_path()]
     pyright = shutil.which("pyright", path=os.pathsep.join(places))
-    if pyright is None or shutil.which("node") is None:
+    if pyright is None or shutil.which("node", path=os.pathsep.join(places)) is None:
         pytest.skip("pyright, and node, are not installed")
-    command = [pyright, "--pythonpath", sys.executable, *map(str, PROGRAMS)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    def run_on(*files):
+        command = [pyright, "--pythonpath", sys.executable, *map(str, files)]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    return run_on
+
+
+@pytest.mark.slow
+def test_pyright_knows_the_types_and_finds_nothing_in_the_gallery(by_pyright):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("sklearn")
+    done = by_pyright(*PROGRAMS, *GALLERY)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_mypy_finds_nothing_in_the_gallery_and_knows_what_its_calls_return(
+    scripts_by_mypy, tmp_path
+):
+    """A call that is given values of known types returns one: see tests/revealed.py."""
+    texts = {
+        script.stem: revealed.revealing(script.read_text(encoding="utf-8")) for script in GALLERY
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    done = scripts_by_mypy(*(tmp_path / f"{name}.py" for name in texts))
+    assert done.returncode == 0, done.stdout + done.stderr
+    types: dict[str, dict[tuple[int, int], str]] = {name: {} for name in texts}
+    for name, row, column, kind in revealed.NOTE.findall(done.stdout):
+        types[name][int(row), int(column)] = kind
+    counted = {name: revealed.unknown_calls(text, types[name]) for name, text in texts.items()}
+    assert [found for _, unknown in counted.values() for found in unknown] == []
+    assert sum(known for known, _ in counted.values()) > 90
+
+
+def test_a_call_of_no_type_is_found():
+    """Of arguments that have types; the place is that of mypy's notes."""
+    text = revealed.revealing("import tapegrad as t\nf = t.grad(g)(x)\n")
+    assert text.splitlines()[1] == (
+        "f = reveal_type(reveal_type(t.grad(reveal_type(g)))(reveal_type(x)))"
+    )
+    grad, called, function, argument = (2, 29), (2, 17), (2, 48), (2, 65)
+    types = {called: "Any", grad: "_Gradient[float, []]", function: "def (x: float) -> float"}
+    known, unknown = revealed.unknown_calls(text, types | {argument: "float"})
+    assert (known, len(unknown)) == (1, 1)
+    assert revealed.unknown_calls(text, types | {argument: "Any"}) == (1, [])
+    assert revealed.unknown_calls(text, types | {called: "float"}) == (2, [])

@@ -102,15 +102,17 @@ guess = {
 # each unknown.
 J = tapegrad.sparse.jacobian(residuals)(guess)
 assert isinstance(J, csr_array)
-dense_size, filled = np.prod(J.shape), J.nnz / np.prod(J.shape)
+equations, unknowns = seen.size, tree.size(guess)
+assert J.shape == (equations, unknowns)
+filled = J.nnz / (equations * unknowns)
 colours = tapegrad.sparse.colour(tapegrad.sparse.pattern(residuals)(guess))
-print(f"{J.shape[0]} residuals, {J.shape[1]} unknowns, {filled:.1%} of the Jacobian is not zero")
+print(f"{equations} residuals, {unknowns} unknowns, {filled:.1%} of the Jacobian is not zero")
 print(f"{colours.max() + 1} products give all of it")
 assert np.diff(J.indptr).max() <= 9  # 6 numbers of a camera, 3 of a point
 
 vector, into_tree = tree.ravel(guess)
-for column in random.choice(len(vector), 5, replace=False):
-    h = np.zeros(len(vector))
+for column in random.choice(unknowns, 5, replace=False):
+    h = np.zeros(unknowns)
     h[column] = 1e-6
     plus, minus = (residuals(into_tree(vector + s * h)) for s in (1, -1))
     measured = np.ravel(plus - minus) / 2e-6
@@ -143,9 +145,9 @@ assert tree.norm(slope) < 1e-4 * tree.norm(
 
 # With independent noise of size 1 in the residuals, the sum of their squares is about the number
 # of residuals less that of the unknowns: it differs by a few times sqrt(2 * that).
-freedom = J.shape[0] - J.shape[1]
-print(f"sum of squares {squares:.0f}, expected {freedom} ± {np.sqrt(2 * freedom):.0f}")
-assert abs(squares - freedom) < 4 * np.sqrt(2 * freedom)
+freedom = equations - unknowns
+print(f"sum of squares {history[-1]:.0f}, expected {freedom} ± {np.sqrt(2 * freedom):.0f}")
+assert abs(history[-1] - freedom) < 4 * np.sqrt(2 * freedom)
 found = unpacked(into_tree(parameters))
 
 
@@ -166,15 +168,15 @@ for place, (title, p) in enumerate({"before": unpacked(guess), "after": found}.i
     axis.set_title(f"{title}: points off by {off(p):.3f}")
     axis.set_aspect("equal")
 axis = figure.add_subplot(1, 3, 3)
-axis.spy(J, markersize=0.2, aspect="auto", rasterized=True)
+axis.spy(J.toarray(), markersize=0.2, aspect="auto", rasterized=True)
 axis.set(title="the Jacobian", xlabel="unknowns", ylabel="residuals", xticks=[], yticks=[])
 
 # %%
 # What it cost, and what to read next.
 print(
     f"cost: {time.perf_counter() - start:.1f} s; {len(history) - 1} Jacobians of "
-    f"{J.data.nbytes / 1e6:.1f} MB (dense: {8 * dense_size / 1e6:.0f} MB); differences would "
-    f"have run {(len(history) - 1) * J.shape[1]:,} times"
+    f"{J.data.nbytes / 1e6:.1f} MB (dense: {8 * equations * unknowns / 1e6:.0f} MB); "
+    f"differences would have run {(len(history) - 1) * unknowns:,} times"
 )
 print("read next: docs/sparse.md, docs/optimize.md")
 if len(sys.argv) > 1:  # a file for the picture

@@ -43,8 +43,8 @@ def build():
 def digits():
     """Training and test images (n, 1, 8, 8) with their labels, four to one."""
     images, labels = load_digits(return_X_y=True)
-    x = torch.from_numpy((images / 16).astype(np.float32)).reshape(-1, 1, 8, 8)
-    data = TensorDataset(x, torch.from_numpy(labels))
+    x = torch.tensor(images / 16, dtype=torch.float32).reshape(-1, 1, 8, 8)
+    data = TensorDataset(x, torch.tensor(labels))
     return random_split(data, [0.8, 0.2], generator=torch.Generator().manual_seed(0))
 
 

@@ -25,9 +25,10 @@ start = time.perf_counter()
 # %%
 # The data: 442 patients (B. Efron et al. 2004), all scaled to mean 0 and deviation 1. The last 142
 # are kept for the test.
-data = load_diabetes(scaled=False)
-x = (data.data - data.data.mean(axis=0)) / data.data.std(axis=0)
-y = (data.target - data.target.mean()) / data.target.std()
+names = ["age", "sex", "bmi", "pressure", "tc", "ldl", "hdl", "tch", "ltg", "glucose"]
+measured, progression = map(np.asarray, load_diabetes(return_X_y=True, scaled=False))
+x = (measured - measured.mean(axis=0)) / measured.std(axis=0)
+y = (progression - progression.mean()) / progression.std()
 x, y, new_x, new_y = x[:300], y[:300], x[300:], y[300:]
 
 # %%
@@ -56,9 +57,12 @@ def surprise(p, x, y):
 # Check value and gradient against scikit-learn, which has the gradient of this kernel by hand.
 p = {"size": np.zeros(()), "scales": np.full(10, 1.0), "noise": np.full((), -0.5)}
 value, gradient = tapegrad.value_and_grad(surprise)(p, x, y)
-theirs = ConstantKernel(1.0) * RBF(np.exp(np.ones(10))) + WhiteKernel(np.exp(-0.5))
-peer = GaussianProcessRegressor(theirs, optimizer=None).fit(x, y)
-their_value, their_gradient = peer.log_marginal_likelihood(theirs.theta, eval_gradient=True)
+rbf = RBF().set_params(length_scale=np.exp(np.ones(10)))
+theirs = ConstantKernel(1.0) * rbf + WhiteKernel(np.exp(-0.5))
+peer = GaussianProcessRegressor(theirs).set_params(optimizer=None).fit(x, y)
+both = peer.log_marginal_likelihood(theirs.theta, eval_gradient=True)
+assert isinstance(both, tuple)
+their_value, their_gradient = both
 assert np.isclose(value, -their_value)
 mine = np.concatenate([[gradient["size"]], gradient["scales"], [gradient["noise"]]])
 assert np.allclose(mine, -their_gradient, rtol=1e-7, atol=1e-8)
@@ -116,7 +120,7 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained
 relevance = np.exp(-p["scales"])
 order = np.argsort(relevance)
 best = order[-1]
-left.barh(np.array(data.feature_names)[order], relevance[order])
+left.barh(np.array(names)[order], relevance[order])
 left.set_xlabel("relevance: 1 / length scale")
 path = np.zeros((100, 10))
 path[:, best] = np.linspace(-2.5, 3, 100)
@@ -125,7 +129,7 @@ sure = np.sqrt(variance - np.exp(p["noise"]))
 right.plot(new_x[:, best], new_y, ".", color="grey", label="new patients")
 right.plot(path[:, best], mean, label="the mean patient")
 right.fill_between(path[:, best], mean - 1.96 * sure, mean + 1.96 * sure, alpha=0.3)
-right.set(xlabel=f"{data.feature_names[best]}, scaled", ylabel="progression, scaled")
+right.set(xlabel=f"{names[best]}, scaled", ylabel="progression, scaled")
 right.legend()
 
 # %%

@@ -23,11 +23,11 @@ start = time.perf_counter()
 # %%
 # The data are 569 tumours (W. Street, W. Wolberg, O. Mangasarian 1993), which scikit-learn ships.
 # Five of the thirty measurements will do. Each is centred, and divided by its standard deviation.
-data = load_breast_cancer()
 names = ["mean radius", "mean texture", "mean smoothness", "mean symmetry", "worst concavity"]
-x = data.data[:, [list(data.feature_names).index(name) for name in names]]
-x = (x - x.mean(axis=0)) / x.std(axis=0)
-malignant = (data.target == 0).astype(float)
+all_measured, kinds = map(np.asarray, load_breast_cancer(return_X_y=True))
+measured = all_measured[:, [0, 1, 4, 8, 26]]
+x = (measured - measured.mean(axis=0)) / measured.std(axis=0)
+malignant = (kinds == 0).astype(float)
 
 # %%
 # The negative logarithm of the likelihood. `np.logaddexp(0, s)` is log(1 + exp(s)), which does not
@@ -114,10 +114,10 @@ left.axvline(0, color="grey", linewidth=0.8)
 left.set_yticks(place, names)
 left.set_xlabel("weight, by a standard deviation of the measurement")
 left.legend()
-radius = data.data[:, 0].mean() + path[:, 0] * data.data[:, 0].std()
+radius = measured[:, 0].mean() + path[:, 0] * measured[:, 0].std()
 right.plot(radius, middle)
 right.fill_between(radius, middle - 1.96 * half, middle + 1.96 * half, alpha=0.3)
-right.plot(data.data[:, 0], malignant, "|", color="black", alpha=0.3)
+right.plot(measured[:, 0], malignant, "|", color="black", alpha=0.3)
 right.set(xlabel="mean radius", ylabel="chance that it is malignant", ylim=(-0.05, 1.05))
 
 # %%

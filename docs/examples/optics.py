@@ -59,7 +59,8 @@ print(f"after 2 m the beam is {found:.3f} mm wide, and grows by {slopes[0] * 1e3
 
 # %%
 # Now the hologram. What is to appear: twelve of scikit-learn's digits, each pixel 3 x 3.
-digits = np.pad(load_digits().images[:12] / 16, [(0, 0), (1, 1), (1, 1)])
+images = np.asarray(load_digits(return_X_y=True)[0])[:12].reshape(12, 8, 8)
+digits = np.pad(images / 16, [(0, 0), (1, 1), (1, 1)])
 tiles = digits.reshape(3, 4, 10, 10).transpose(0, 2, 1, 3).reshape(30, 40)
 target = np.zeros((n, n))
 target[19:109, 4:124] = np.sqrt(np.kron(tiles, np.ones((3, 3))))  # amplitudes, not intensities

@@ -25,8 +25,7 @@ torch.manual_seed(0)
 # %%
 # The data: 1,797 images of 8 x 8 pixels. The last 397 are kept for the test.
 images, labels = load_digits(return_X_y=True)
-images = (images / 16).astype(np.float32)
-data = torch.from_numpy(images)
+data = torch.tensor(images / 16, dtype=torch.float32)
 training, test = data[:1400], data[1400:]
 
 # %%

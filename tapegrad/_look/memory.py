@@ -189,8 +189,8 @@ class MemoryReport:
     ) -> None:
         self.title, self.inputs, self.hints = title, inputs, hints
         self.peak_forward = self.peak_backward = 0
-        self.kept = kept.total
-        self.objects = sum(kept.objects.values())
+        self.kept: int = kept.total
+        self.objects: int = sum(kept.objects.values())
         self._watch, self._found = watch, kept
 
     def table(self, by: By = "operation") -> MemoryTable:

@@ -212,7 +212,7 @@ class Profile:
     def __init__(self, title: str = "profile", *, memory: bool = False) -> None:
         self.title, self.memory = title, memory
         self.value: Any = None
-        self.seconds = 0.0
+        self.seconds: float = 0.0
         self.events: list[Event] = []
         self._phases: list[str] = []
         self._watch, self._recorder = Watch(memory=memory), Recorder()

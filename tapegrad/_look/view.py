@@ -126,7 +126,7 @@ class TapeView:
     ) -> None:
         self.title = title
         self.rows = list(rows)
-        self.outputs = dict(outputs or {})
+        self.outputs: dict[str, int | None] = dict(outputs or {})
         self._run_again = run_again
 
     @property

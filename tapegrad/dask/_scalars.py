@@ -6,7 +6,7 @@ Knows what users pass. Must not know graphs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -26,8 +26,40 @@ from tapegrad.dask._passes import Where, run_pass
 from tapegrad.dask._tasks import Place, Step, checked_weight
 
 Weights = Sequence[float] | Callable[[Any], Any] | None
+P = TypeVar("P")
+R = TypeVar("R")
+Aux = TypeVar("Aux")
 
 
+class Options(TypedDict, total=False):
+    """The parameters that do not change the type of a result."""
+
+    combine: str
+    weights: Weights
+    client: Any
+    scheduler: Any
+    retries: int | None
+    progress: Progress
+
+
+@overload
+def value_and_grad(
+    loss: Callable[..., R],
+    params: P,
+    data: Any,
+    *,
+    has_aux: Literal[False] = False,
+    **options: Unpack[Options],
+) -> tuple[R, P]: ...
+@overload
+def value_and_grad(
+    loss: Callable[..., tuple[R, Aux]],
+    params: P,
+    data: Any,
+    *,
+    has_aux: Literal[True],
+    **options: Unpack[Options],
+) -> tuple[tuple[R, Aux], P]: ...
 @folding
 def value_and_grad(
     loss: Function,
@@ -124,6 +156,24 @@ def value_and_grad(
     return value, work.tree(found[1:])
 
 
+@overload
+def value(
+    loss: Callable[..., R],
+    params: P,
+    data: Any,
+    *,
+    has_aux: Literal[False] = False,
+    **options: Unpack[Options],
+) -> R: ...
+@overload
+def value(
+    loss: Callable[..., tuple[R, Aux]],
+    params: P,
+    data: Any,
+    *,
+    has_aux: Literal[True],
+    **options: Unpack[Options],
+) -> tuple[R, Aux]: ...
 @folding
 def value(
     loss: Function,
@@ -193,6 +243,24 @@ def value(
     return (found, work.aux) if has_aux else found
 
 
+@overload
+def grad(
+    loss: Callable[..., R],
+    params: P,
+    data: Any,
+    *,
+    has_aux: Literal[False] = False,
+    **options: Unpack[Options],
+) -> P: ...
+@overload
+def grad(
+    loss: Callable[..., tuple[R, Aux]],
+    params: P,
+    data: Any,
+    *,
+    has_aux: Literal[True],
+    **options: Unpack[Options],
+) -> tuple[P, Aux]: ...
 @folding
 def grad(
     loss: Function,
@@ -260,7 +328,7 @@ def grad(
 @folding
 def hvp(
     loss: Function,
-    params: Any,
+    params: P,
     data: Any,
     vector: Any,
     *,
@@ -270,7 +338,7 @@ def hvp(
     scheduler: Any = None,
     retries: int | None = None,
     progress: Progress = None,
-) -> Any:
+) -> P:
     """The Hessian of a loss over all partitions times a vector.
 
     What is raised is as in `value_and_grad`.
@@ -331,7 +399,7 @@ def hvp(
 @folding
 def ggnvp(
     f: Function,
-    params: Any,
+    params: P,
     data: Any,
     vector: Any,
     loss: Function | None = None,
@@ -342,7 +410,7 @@ def ggnvp(
     scheduler: Any = None,
     retries: int | None = None,
     progress: Progress = None,
-) -> Any:
+) -> P:
     """The Gauss-Newton matrix over all partitions times a vector: J^T H J v.
 
     It is `tapegrad.ggnvp` over data. Nothing here can be differentiated.

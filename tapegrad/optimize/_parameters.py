@@ -29,7 +29,7 @@ class Parameters:
 
     def __init__(self, call: str, x0: Any) -> None:
         self.leaves, self.structure = flatten(x0)
-        self.places = [i for i, leaf in enumerate(self.leaves) if _is_free(leaf)]
+        self.places: list[int] = [i for i, leaf in enumerate(self.leaves) if _is_free(leaf)]
         if not self.places:
             raise InputError(
                 message(
@@ -39,9 +39,9 @@ class Parameters:
                     "Pass floats (x.astype(float), or 3.0 for 3); integers are constants",
                 )
             )
-        self.free = [self.leaves[i] for i in self.places]
+        self.free: list[Any] = [self.leaves[i] for i in self.places]
         self.unknowns = Unknowns(call, self.free)
-        self.size = self.unknowns.size
+        self.size: int = self.unknowns.size
 
     def whole(self, free: list[Any]) -> Any:
         """The tree with these free leaves."""

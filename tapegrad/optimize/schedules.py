@@ -19,7 +19,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._errors import InputError, message
 
-Schedule = Callable[[Value], Any]
+Schedule = Callable[[Value], float]
 
 
 def constant(value: Value) -> Schedule:

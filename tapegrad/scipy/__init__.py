@@ -16,7 +16,7 @@ np.float64(0.25)
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 # Modules of ours, named as SciPy's, loaded when asked for.
 _MODULES = (
@@ -35,13 +35,26 @@ _MODULES = (
 
 __all__ = list(_MODULES)
 
+if TYPE_CHECKING:
+    from tapegrad.scipy import cluster as cluster
+    from tapegrad.scipy import fft as fft
+    from tapegrad.scipy import integrate as integrate
+    from tapegrad.scipy import interpolate as interpolate
+    from tapegrad.scipy import linalg as linalg
+    from tapegrad.scipy import ndimage as ndimage
+    from tapegrad.scipy import signal as signal
+    from tapegrad.scipy import sparse as sparse
+    from tapegrad.scipy import spatial as spatial
+    from tapegrad.scipy import special as special
+    from tapegrad.scipy import stats as stats
+else:
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        from importlib import import_module
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            from importlib import import_module
 
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

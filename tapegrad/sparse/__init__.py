@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
 from tapegrad._errors import InputError, describe, message, name_of
@@ -260,7 +261,7 @@ def pattern(
     return pattern_of
 
 
-def colour(pattern: Value, *, progress: Progress = None) -> Value:
+def colour(pattern: Value, *, progress: Progress = None) -> NDArray[np.intp]:
     """A colour for each column of a pattern, different for columns that share a row.
 
     One product for each colour, with a vector of zeros and ones, gives all entries of a Jacobian.

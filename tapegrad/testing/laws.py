@@ -66,22 +66,22 @@ def _law(name: str) -> Law:
     return law
 
 
-gradient = _law("gradient")
-jvp = _law("jvp")
-adjoint = _law("adjoint")
-linearity = _law("linearity")
-mixed_modes = _law("mixed_modes")
-symmetric_hessian = _law("symmetric_hessian")
-vmap = _law("vmap")
-checkpoint = _law("checkpoint")
-compile = _law("compile")  # noqa: A001 - the name of what it is about
-pickle = _law("pickle")
-chain_rule = _law("chain_rule")
-dtype_and_shape = _law("dtype_and_shape")
-unmutated = _law("unmutated")
-deterministic = _law("deterministic")
-threads = _law("threads")
-finite = _law("finite")
+gradient: Law = _law("gradient")
+jvp: Law = _law("jvp")
+adjoint: Law = _law("adjoint")
+linearity: Law = _law("linearity")
+mixed_modes: Law = _law("mixed_modes")
+symmetric_hessian: Law = _law("symmetric_hessian")
+vmap: Law = _law("vmap")
+checkpoint: Law = _law("checkpoint")
+compile: Law = _law("compile")  # noqa: A001 - the name of what it is about
+pickle: Law = _law("pickle")
+chain_rule: Law = _law("chain_rule")
+dtype_and_shape: Law = _law("dtype_and_shape")
+unmutated: Law = _law("unmutated")
+deterministic: Law = _law("deterministic")
+threads: Law = _law("threads")
+finite: Law = _law("finite")
 
 __all__ = [
     "adjoint",

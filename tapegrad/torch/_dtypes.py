@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Iterator
-from typing import Any, Self, SupportsIndex
+from typing import Any, Self, SupportsIndex, overload
 
 import numpy as np
 
@@ -44,8 +44,8 @@ class dtype:
     __slots__ = ("name", "numpy")
 
     def __init__(self, name: str, scalar: Any) -> None:
-        self.name = name
-        self.numpy = np.dtype(scalar)
+        self.name: str = name
+        self.numpy: np.dtype[Any] = np.dtype(scalar)
 
     @property
     def is_floating_point(self) -> bool:
@@ -103,7 +103,7 @@ class _Brain(dtype):
         self.name = "bfloat16"
 
     @property
-    def numpy(self) -> np.dtype[Any]:
+    def numpy(self) -> np.dtype[Any]:  # type: ignore[override]  # which nothing writes later
         if not BRAINS:
             try:
                 import ml_dtypes
@@ -184,7 +184,7 @@ _default = [FLOAT32]  # the dtype of floating tensors that are made from Python 
 
 def of_numpy(given: np.dtype[Any] | type) -> dtype:
     """PyTorch's name for a NumPy dtype; TypeError where it has none."""
-    found = _BY_NUMPY.get(given)
+    found = _BY_NUMPY.get(given)  # type: ignore[arg-type]  # a type is equal to its dtype
     if found is None and np.dtype(given).name == "bfloat16":
         return _BY_NUMPY.setdefault(BRAIN.numpy, BRAIN)
     if found is None:  # another byte order
@@ -389,11 +389,15 @@ class Size(tuple[int, ...]):
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(map(str, self))}])"
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
     def __getitem__(self, index: Any) -> Any:
         found = tuple.__getitem__(self, index)
         return Size(found) if isinstance(index, slice) else found
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Any) -> Size:
         return Size(tuple.__add__(self, tuple(other)))
 
 
@@ -465,7 +469,7 @@ class _Named:
     __slots__ = ("name",)
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name: str = name
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -507,7 +511,7 @@ class memory_format(_Named):
     __slots__ = ()
 
 
-strided = layout("strided")
+strided: layout = layout("strided")
 
 
 def require_strided(call: str, given: object) -> None:
@@ -519,10 +523,11 @@ def require_strided(call: str, given: object) -> None:
         raise RuntimeError(f"{call}(): expected the layout torch.strided, got {given}")
 
 
-contiguous_format = legacy_contiguous_format = memory_format("contiguous_format")
-preserve_format = memory_format("preserve_format")
-channels_last = memory_format("channels_last")
-channels_last_3d = memory_format("channels_last_3d")
+contiguous_format: memory_format = memory_format("contiguous_format")
+legacy_contiguous_format: memory_format = contiguous_format
+preserve_format: memory_format = memory_format("preserve_format")
+channels_last: memory_format = memory_format("channels_last")
+channels_last_3d: memory_format = memory_format("channels_last_3d")
 
 
 class finfo:
@@ -546,10 +551,14 @@ class finfo:
             self._of_brain()
             return
         info = np.finfo(given.numpy)
-        self.bits, self.dtype = int(info.bits), given.to_real().name
-        self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
-        self.tiny = self.smallest_normal = float(info.tiny)
-        self.resolution = float(info.resolution)
+        self.bits: int = int(info.bits)
+        self.dtype: str = given.to_real().name
+        self.eps: float = float(info.eps)
+        self.max: float = float(info.max)
+        self.min: float = float(info.min)
+        self.tiny: float = float(info.tiny)
+        self.smallest_normal: float = self.tiny
+        self.resolution: float = float(info.resolution)
 
     def _of_brain(self) -> None:
         self.bits, self.dtype, self.eps, self.resolution = 16, "bfloat16", 2.0**-7, 0.01
@@ -582,7 +591,10 @@ class iinfo:
 
     def __init__(self, type: dtype) -> None:
         info = np.iinfo(type.numpy)
-        self.bits, self.max, self.min, self.dtype = info.bits, info.max, info.min, type.name
+        self.bits: int = info.bits
+        self.max: int = info.max
+        self.min: int = info.min
+        self.dtype: str = type.name
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

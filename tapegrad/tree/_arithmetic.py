@@ -180,7 +180,7 @@ def vdot(a: Any, b: Any) -> Any:
     return sum((np.vdot(x, y) for x, y in zip(left, right, strict=True)), np.float64(0))
 
 
-def norm(tree: Any, ord: float = 2, *, squared: bool = False) -> Any:
+def norm(tree: Any, ord: float = 2, *, squared: bool = False) -> np.floating[Any]:
     """The norm of all elements of a tree as one vector.
 
     Parameters

@@ -162,6 +162,7 @@ assert_type(
     tapegrad.checkpoint_sequence(step, (x, 0.0), 10, 0.9, snapshots=3), tuple[Array, float]
 )
 assert_type(tapegrad.checkpoint_sequence(lambda u, rate: u * rate, x, 10, 0.9), Array)
+assert_type(tapegrad.checkpoint_sequence(lambda u: u * 2.0, x, 10), Array)
 
 # NumPy's ufuncs have a type for each kind of argument.
 assert_type(tapegrad.grad(np.sin)(1.0), float)

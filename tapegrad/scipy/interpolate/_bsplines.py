@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.interpolate
+from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import decide, itself, raw_value, shown_value, untraced
@@ -138,7 +139,7 @@ class BSpline(Mirrored):
     def _count(self) -> int:
         return len(self.t) - self.k - 1
 
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> NDArray[Any]:
         """The value, or the derivative `nu`, at points."""
         if self._is_plain(x):
             return self._plain(x, nu, extrapolate)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.interpolate
+from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import decide, itself, untraced
@@ -97,7 +98,7 @@ class RegularGridInterpolator(Mirrored):
                 values = np.flip(values, axis=i)
         self.grid, self.values = tuple(grid), values
 
-    def __call__(self, xi: Any, method: str | None = None, *, nu: Any = None) -> Any:
+    def __call__(self, xi: Any, method: str | None = None, *, nu: Any = None) -> NDArray[Any]:
         """Values at points (..., ndim), or a tuple of arrays; `nu`: derivatives of splines."""
         given = xi if isinstance(xi, tuple) else (xi,)
         if self._is_plain(*given):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.interpolate
+from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import raw_value, untraced
@@ -101,7 +102,7 @@ class interp1d(Mirrored):
         """The values at the knots."""
         return np.moveaxis(self._y, 0, self.axis % self._y.ndim)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any) -> NDArray[Any]:
         """Values at points."""
         if self._is_plain(x):
             return self._plain(x)

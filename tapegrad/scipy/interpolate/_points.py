@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.interpolate
+from numpy.typing import NDArray
 
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import lift, untraced
@@ -71,7 +72,7 @@ class KroghInterpolator(_OnAxis):
         self.xi, self._y = xi, np.moveaxis(yi, self._axis, 0)
         self._c = _differences(xi, self._y)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any) -> NDArray[Any]:
         """Values at points."""
         return self._plain(x) if self._is_plain(x) else self.derivative(x, 0)
 
@@ -329,7 +330,7 @@ class BarycentricInterpolator(_OnAxis):
         width = np.max(untraced(self.xi)) - np.min(untraced(self.xi))
         return 1 / np.prod(apart * (4 / width), axis=-1)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any) -> NDArray[Any]:
         """Values at points."""
         if self._is_plain(x):
             return self._plain(x)
@@ -480,7 +481,7 @@ class FloaterHormannInterpolator(_OnAxis):
             out.append((-1.0) ** (k - d) * total + 0.0 * z[k])
         return np.stack(out)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any) -> NDArray[Any]:
         """Values at points."""
         if self._is_plain(x):
             return self._plain(x)
@@ -530,7 +531,7 @@ class AAA(Mirrored):
             )
         self._plain = self._theirs(x, y, **options)
 
-    def __call__(self, z: Any) -> Any:
+    def __call__(self, z: Any) -> NDArray[Any]:
         """Values at points."""
         if is_plain(z):
             return self._plain(z)

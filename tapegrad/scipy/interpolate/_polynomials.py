@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.interpolate
+from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import decide, itself, shown_value, untraced
@@ -92,7 +93,7 @@ class _Piecewise(Mirrored):
     def _asked(self, extrapolate: Any) -> Any:
         return self.extrapolate if extrapolate is None else extrapolate
 
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> NDArray[Any]:
         """The value, or the derivative `nu`, at points."""
         if self._is_plain(x):
             return self._plain(x, nu, extrapolate)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.interpolate
+from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import decide, itself, lift, untraced
@@ -148,7 +149,7 @@ class RBFInterpolator(Mirrored):
             columns.append(column)
         return np.stack(columns, axis=1)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any) -> NDArray[Any]:
         """Values at points (count, ndim)."""
         if self._is_plain(x):
             return self._plain(x)
@@ -268,7 +269,7 @@ class Rbf(Mirrored):
             f"{sorted(_OLD_KERNELS)} alone."
         )
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any) -> NDArray[Any]:
         """Values at points, one array a coordinate."""
         if self._is_plain(*args):
             return self._plain(*args)
@@ -349,7 +350,7 @@ class LinearNDInterpolator(Mirrored):
         else:
             self.tri = Delaunay((still - self._shift) / self._factor)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any) -> NDArray[Any]:
         """Values at points (..., ndim), or one array a coordinate."""
         if self._is_plain(*[part for x in args for part in (x if isinstance(x, tuple) else (x,))]):
             return self._plain(*args)
@@ -421,7 +422,7 @@ class NearestNDInterpolator(Mirrored):
         order = np.arange(data.shape[0])
         self._numbers = self._theirs(plain[0], order, rescale, tree_options)
 
-    def __call__(self, *args: Any, **query_options: Any) -> Any:
+    def __call__(self, *args: Any, **query_options: Any) -> NDArray[Any]:
         """Values at points (..., ndim), or one array a coordinate."""
         if self._is_plain(*[part for x in args for part in (x if isinstance(x, tuple) else (x,))]):
             return self._plain(*args, **query_options)
@@ -476,7 +477,7 @@ class CloughTocher2DInterpolator(Mirrored):
             _refuse_clough()
         self._plain = self._theirs(points, values, *args, **options)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any) -> NDArray[Any]:
         """Values at points."""
         if not is_plain(*[part for x in args for part in (x if isinstance(x, tuple) else (x,))]):
             _refuse_clough()

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy.interpolate
+from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import lift, untraced
@@ -159,7 +160,9 @@ class RectBivariateSpline(Mirrored):
         t, k = self.tck[at], self.degrees[at]
         return np.clip(x, t[k], t[t.shape[0] - k - 1])
 
-    def __call__(self, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
+    def __call__(
+        self, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True
+    ) -> NDArray[Any]:
         """Values, or derivatives, on the grid of x and y, or at points with `grid=False`."""
         if self._is_plain(x, y):
             return self._plain(x, y, dx, dy, grid)
@@ -320,7 +323,7 @@ class NdPPoly(Mirrored):
         """
         return cls(c, x, extrapolate)
 
-    def __call__(self, x: Any, nu: Any = None, extrapolate: Any = None) -> Any:
+    def __call__(self, x: Any, nu: Any = None, extrapolate: Any = None) -> NDArray[Any]:
         """Values, or derivatives `nu`, at points (..., ndim)."""
         if self._is_plain(x):
             return self._plain(x, nu, extrapolate)
@@ -511,7 +514,7 @@ class NdBSpline(Mirrored):
         if plain is not None:
             self._theirs(tuple(plain[1:]), plain[0], self.k, extrapolate=extrapolate)
 
-    def __call__(self, xi: Any, *, nu: Any = None, extrapolate: Any = None) -> Any:
+    def __call__(self, xi: Any, *, nu: Any = None, extrapolate: Any = None) -> NDArray[Any]:
         """Values, or derivatives `nu`, at points (..., ndim)."""
         if self._is_plain(xi):
             return self._plain(xi, nu=nu, extrapolate=extrapolate)

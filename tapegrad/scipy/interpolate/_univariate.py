@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.interpolate
+from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
 from tapegrad.scipy.interpolate._bsplines import (
@@ -37,7 +38,7 @@ class _Univariate(Mirrored):
         plain = self.__dict__.get("_plain")
         return self._tck if plain is None else plain._eval_args
 
-    def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
+    def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> NDArray[Any]:
         """The value, or the derivative `nu`, at points."""
         if self._is_plain(x):
             return self._plain(x, nu, ext)

@@ -6,7 +6,7 @@ Knows how SciPy calls its methods, free and frozen. What they are differentiated
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.stats
@@ -19,6 +19,9 @@ from tapegrad.scipy.stats import _discrete, _half_line, _integrals, _intervals, 
 from tapegrad.scipy.stats._discrete_methods import DiscreteMethods
 from tapegrad.scipy.stats._laws import Law
 from tapegrad.scipy.stats._methods import ContinuousMethods, Methods, named
+
+if TYPE_CHECKING:
+    from tapegrad.scipy._kinds import Elementwise
 
 CONTINUOUS: dict[str, Law] = {
     **_real_line.LAWS,
@@ -78,6 +81,22 @@ class Distribution:
     >>> tapegrad.grad(lambda mu: stats.poisson.logpmf(3, mu))(2.0)
     np.float64(0.5)
     """
+
+    if TYPE_CHECKING:  # what `__getattr__` makes
+        pdf: Elementwise
+        logpdf: Elementwise
+        pmf: Elementwise
+        logpmf: Elementwise
+        cdf: Elementwise
+        logcdf: Elementwise
+        sf: Elementwise
+        logsf: Elementwise
+        ppf: Elementwise
+        isf: Elementwise
+        mean: Elementwise
+        var: Elementwise
+        std: Elementwise
+        entropy: Elementwise
 
     def __init__(self, theirs: Any) -> None:
         self._theirs = theirs
@@ -191,6 +210,23 @@ class Distribution:
 
 class Frozen:
     """A distribution with its parameters, which may be traced: its methods take points alone."""
+
+    if TYPE_CHECKING:  # what `__getattr__` makes
+        pdf: Elementwise
+        logpdf: Elementwise
+        pmf: Elementwise
+        logpmf: Elementwise
+        cdf: Elementwise
+        logcdf: Elementwise
+        sf: Elementwise
+        logsf: Elementwise
+        ppf: Elementwise
+        isf: Elementwise
+        mean: Elementwise
+        var: Elementwise
+        std: Elementwise
+        median: Elementwise
+        entropy: Elementwise
 
     def __init__(self, dist: Distribution, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
         self.dist, self.args, self.kwds = dist, args, kwds

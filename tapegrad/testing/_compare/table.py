@@ -88,7 +88,7 @@ class Comparison:
 
     def __init__(self, name: str, rows: list[Row], reference: Any) -> None:
         self.name = name
-        self.rows = tuple(rows)
+        self.rows: tuple[Row, ...] = tuple(rows)
         self.reference_error: float = reference.error
         self.words: set[str] = reference.words
 

@@ -160,9 +160,11 @@ class RuleCoverage:
         helpers: Iterable[FunctionCoverage] = (),
         notes: Iterable[str] = (),
     ) -> None:
-        self.rules = sorted(rules, key=lambda one: (one.module, one.name, one.form))
-        self.helpers = sorted(helpers, key=lambda one: (one.file, one.first))
-        self.notes = list(notes)
+        self.rules: list[OneRule] = sorted(rules, key=lambda one: (one.module, one.name, one.form))
+        self.helpers: list[FunctionCoverage] = sorted(
+            helpers, key=lambda one: (one.file, one.first)
+        )
+        self.notes: list[str] = list(notes)
 
     # -- figures ---------------------------------------------------------------------------------
 

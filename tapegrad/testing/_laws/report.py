@@ -182,8 +182,8 @@ class LawError(AssertionError):
 
     def __init__(self, report: Report, blame: Any = None, cause: str = "") -> None:
         self.report = report
-        self.findings = report.findings
-        self.law = self.findings[0].law
+        self.findings: tuple[Finding, ...] = report.findings
+        self.law: str = self.findings[0].law
         self.blame = blame
         super().__init__(_text(report, blame, cause))
 

@@ -68,7 +68,7 @@ class GraphError(AssertionError):
         super().__init__(said)
         self.said = said
         self.source = source
-        self.steps = list(steps)
+        self.steps: list[Step] = list(steps)
         self.again = again
 
     def __str__(self) -> str:

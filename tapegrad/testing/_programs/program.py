@@ -80,11 +80,12 @@ class Program:
         self.source = source
         self.operations = operations
         self._args = tuple(args)
-        self.given = given or {}  # functions of a user's own, by their names in the program
+        # Functions of a user's own, by their names in the program.
+        self.given: dict[str, Any] = given or {}
         self.made = made
         key = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()[:12]
-        self.file = f"<program {key}>"
-        self.__name__ = f"program_{key}"
+        self.file: str = f"<program {key}>"
+        self.__name__: str = f"program_{key}"
         self._function: Any = None
         self._lines: Any = None
 

@@ -27,6 +27,8 @@ class Handle:
 
     __slots__ = ("__weakref__", "_also", "_hooks", "id")
 
+    id: int
+
     def __init__(
         self, hooks: OrderedDict[int, Any], key: int, *also: OrderedDict[int, Any]
     ) -> None:

@@ -13,10 +13,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast, overload
 
 from tapegrad._core.types import Function
 from tapegrad._warning import warn
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_M = TypeVar("_M")
 
 
 class Mode(NamedTuple):
@@ -130,7 +133,7 @@ class Manager:
         """
         return type(self)()
 
-    def __call__(self, function: Function) -> Function:
+    def __call__(self, function: _F) -> _F:
         if inspect.isclass(function):
             warn(
                 "Decorating classes is deprecated and will be disabled in future versions. You "
@@ -139,10 +142,12 @@ class Manager:
                 "else.",
                 FutureWarning,
             )
-            return self._decorate(lambda *args, **kwargs: function(*args, **kwargs))
-        if inspect.isgeneratorfunction(function):
-            return self._decorate_generator(function)
-        return self._decorate(function)
+            made = self._decorate(lambda *args, **kwargs: function(*args, **kwargs))
+        elif inspect.isgeneratorfunction(function):
+            made = self._decorate_generator(function)
+        else:
+            made = self._decorate(function)
+        return cast("_F", made)
 
     def _decorate(self, function: Function) -> Function:
         @functools.wraps(function)
@@ -182,10 +187,19 @@ class Manager:
 class _Bare(type):
     """Lets a manager without arguments decorate without parentheses: `@torch.no_grad`."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and callable(args[0]) and not kwargs:
-            return cls()(args[0])
-        return super().__call__(*args, **kwargs)
+    if TYPE_CHECKING:
+
+        @overload
+        def __call__(cls: type[_M]) -> _M: ...
+        @overload
+        def __call__(cls, function: _F, /) -> _F: ...
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any: ...
+    else:
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            if len(args) == 1 and callable(args[0]) and not kwargs:
+                return cls()(args[0])
+            return super().__call__(*args, **kwargs)
 
 
 class no_grad(Manager, metaclass=_Bare):
@@ -211,7 +225,7 @@ class no_grad(Manager, metaclass=_Bare):
     False
     """
 
-    changes = MappingProxyType({"grad": False})
+    changes: Mapping[str, Any] = MappingProxyType({"grad": False})
 
     def __enter__(self) -> Self:
         self.before.append(stop_logging())
@@ -237,7 +251,7 @@ class enable_grad(Manager, metaclass=_Bare):
     True
     """
 
-    changes = MappingProxyType({"grad": True})
+    changes: Mapping[str, Any] = MappingProxyType({"grad": True})
 
 
 class set_grad_enabled(Manager):
@@ -261,9 +275,9 @@ class set_grad_enabled(Manager):
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
-        self.mode = bool(mode)
-        self.changes = {"grad": self.mode}
-        self.early = [change(grad=self.mode)]
+        self.mode: bool = bool(mode)
+        self.changes: dict[str, Any] = {"grad": self.mode}
+        self.early: list[Mode | None] = [change(grad=self.mode)]
 
     def __enter__(self) -> Self:
         if self.early:
@@ -275,7 +289,7 @@ class set_grad_enabled(Manager):
     def clone(self) -> Manager:
         return set_grad_enabled(self.mode)
 
-    def __call__(self, function: Function) -> Function:
+    def __call__(self, function: _F) -> _F:
         if self.early:
             restore(self.early.pop())
         return super().__call__(function)
@@ -301,7 +315,7 @@ class inference_mode(Manager):
     def __init__(self, mode: Any = True) -> None:
         super().__init__()
         self.mode = mode
-        self.changes = {"grad": not mode, "inference": bool(mode)}
+        self.changes: dict[str, Any] = {"grad": not mode, "inference": bool(mode)}
 
     def __new__(cls, mode: Any = True) -> Any:
         if callable(mode):

@@ -98,7 +98,7 @@ class emit_nvtx:
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
         self.enabled = enabled
         self.record_shapes = record_shapes
-        self.entered = False
+        self.entered: bool = False
 
     def __enter__(self) -> Self | None:
         if not self.enabled:

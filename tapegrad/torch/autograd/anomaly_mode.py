@@ -38,11 +38,11 @@ class Trace:
     __slots__ = ("frames", "given", "name", "number", "origin", "parent")
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.number = next_number()
-        self.frames = _user_frames()
-        self.parent = RUNNING.get()
-        self.given = False  # whether an argument already held a NaN or an infinity
+        self.name: str = name
+        self.number: int = next_number()
+        self.frames: list[Any] = _user_frames()
+        self.parent: Node | None = RUNNING.get()
+        self.given: bool = False  # whether an argument already held a NaN or an infinity
         self.origin: Trace | None = None  # the first call with a NaN or infinity behind its result
 
     def text(self) -> str:
@@ -344,7 +344,7 @@ class detect_anomaly(_modes.Manager):
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__()
         self.check_nan = check_nan
-        self.changes = {"anomaly": Anomaly(check_nan)}
+        self.changes: dict[str, Any] = {"anomaly": Anomaly(check_nan)}
         warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
             "only be enabled for debugging.",

@@ -30,7 +30,7 @@ class set_multithreading_enabled(Manager):
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
-        self.mode = bool(mode)
+        self.mode: bool = bool(mode)
         self.changes = {}
 
     def clone(self) -> Self:

@@ -245,7 +245,7 @@ class saved_tensors_hooks(_modes.Manager):
                     f"{type(hook).__name__}"
                 )
         pair = HookPair(self.pack_hook, self.unpack_hook)
-        self.changes = {"saved": (*_modes.current().saved, pair)}
+        self.changes: dict[str, Any] = {"saved": (*_modes.current().saved, pair)}
         return super().__enter__()
 
     def clone(self) -> _modes.Manager:
@@ -347,7 +347,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     """
 
     def __init__(self) -> None:
-        self.clones = Clones()
+        self.clones: Clones = Clones()
         super().__init__(self.clones.pack, self.clones.unpack)
 
     def __enter__(self) -> Any:
@@ -459,7 +459,7 @@ class MultiHandle:
     """What `register_multi_grad_hook` returns: `remove()` takes the hook away."""
 
     def __init__(self, handles: Sequence[Handle]) -> None:
-        self.handles = tuple(handles)
+        self.handles: tuple[Handle, ...] = tuple(handles)
 
     def remove(self) -> None:
         """Take the hook away."""

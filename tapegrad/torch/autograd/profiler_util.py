@@ -290,9 +290,9 @@ class FunctionEvent(FormattedTimesMixin):
         self.id = id
         self.node_id = node_id
         self.name = name
-        self.overload_name = overload_name or ""
-        self.trace_name = trace_name or name
-        self.time_range = Interval(start_us, end_us)
+        self.overload_name: str = overload_name or ""
+        self.trace_name: str = trace_name or name
+        self.time_range: Interval = Interval(start_us, end_us)
         self.thread = thread
         self.fwd_thread = fwd_thread
         self.kernels: list[Kernel] = []
@@ -302,7 +302,7 @@ class FunctionEvent(FormattedTimesMixin):
         self.input_shapes = input_shapes if input_shapes is not None else []
         self.concrete_inputs = concrete_inputs if concrete_inputs is not None else []
         self.kwinputs = kwinputs or {}
-        self.stack = list(stack) if stack is not None else []
+        self.stack: list[Any] = list(stack) if stack is not None else []
         self.scope = scope
         self.use_device = use_device
         self.cpu_memory_usage = cpu_memory_usage
@@ -312,11 +312,11 @@ class FunctionEvent(FormattedTimesMixin):
         self.sequence_nr = sequence_nr
         self.device_type = device_type if device_type is not None else "cpu"
         self.device_index = device_index
-        self.device_resource_id = thread if device_resource_id is None else device_resource_id
+        self.device_resource_id: int = thread if device_resource_id is None else device_resource_id
         self.is_legacy = is_legacy
         self.flops = flops
         self.is_user_annotation = is_user_annotation
-        self.metadata_json = metadata_json or ""
+        self.metadata_json: str = metadata_json or ""
 
     @property
     def key(self) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._ops.create.generator import source
 from tapegrad.torch._ops.families import OPERATIONS
-from tapegrad.torch._tensor.tensor import of_value, plain_of
+from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._discrete import _ByProbability, _clamped
 from tapegrad.torch.distributions._location import uniform
@@ -105,11 +105,11 @@ class VonMises(Distribution):
         self.loc, self.concentration = broadcast(loc, concentration)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         found = self.concentration * (self._checked(value) - self.loc).cos()
         return found - math.log(2 * math.pi) - log_bessel(self.concentration, 0)
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
             loc = plain_of(self.loc.detach())
@@ -118,16 +118,16 @@ class VonMises(Distribution):
             return of_value(np.asarray(angles).astype(loc.dtype))
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean direction."""
         return self.loc
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return self.loc
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The circular variance."""
         return 1 - (log_bessel(self.concentration, 1) - log_bessel(self.concentration, 0)).exp()
 
@@ -206,14 +206,14 @@ class ContinuousBernoulli(_ByProbability, ExponentialFamily):
         return _where(self._outside(), slope - side, series)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         cut = self._cut()
         found = cut / (2.0 * cut - 1.0) + 1.0 / ((-cut).log1p() - cut.log())
         x = self.probs - 0.5
         return _where(self._outside(), found, 0.5 + (1.0 / 3.0 + 16.0 / 45.0 * x.pow(2)) * x)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         cut = self._cut()
         squares = cut * (cut - 1.0) / (1.0 - 2.0 * cut).pow(2)
         found = squares + 1.0 / ((-cut).log1p() - cut.log()).pow(2)
@@ -221,32 +221,32 @@ class ContinuousBernoulli(_ByProbability, ExponentialFamily):
         series = 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x
         return _where(self._outside(), found, series)
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self.icdf(uniform(self.probs, self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value = self._checked(value)  # before the logits are found, which the error would show
         logits, value = broadcast(self.logits, value)
         return self._log_norm() - binary_cross_entropy_with_logits(logits, value, reduction="none")
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         value, cut = self._checked(value), self._cut()
         power = cut**value * (1.0 - cut) ** (1.0 - value)
         found = _where(self._outside(), (power + cut - 1.0) / (2.0 * cut - 1.0), value)
         found = _where(value <= 0.0, 0.0, found)
         return _where(value >= 1.0, 1.0, found)
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         cut = self._cut()
         rest = (-cut).log1p()
         found = ((-cut + value * (2.0 * cut - 1.0)).log1p() - rest) / (cut.log() - rest)
         return _where(self._outside(), found, value)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         never, ever = (-self.probs).log1p(), self.probs.log()
         return self.mean * (never - ever) - self._log_norm() - never
 

@@ -15,7 +15,7 @@ from tapegrad._core.types import Value
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._ops.create.generator import source
 from tapegrad.torch._ops.families import OPERATIONS
-from tapegrad.torch._tensor.tensor import of_value, plain_of
+from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions.distribution import Distribution, broadcast
 from tapegrad.torch.distributions.exp_family import ExponentialFamily
@@ -63,7 +63,7 @@ class _ByProbability(Distribution):
     def _probs_of(self, logits: Any) -> Any:
         return logits.sigmoid()
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         raise NotImplementedError
 
     def _drawn(self, sample_shape: Shape, draw: Any, *parameters: Any) -> Any:
@@ -117,27 +117,27 @@ class Bernoulli(_ByProbability, ExponentialFamily):
         super().__init__(self._take(probs, logits).shape, validate_args=validate_args)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.probs
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         mode = (self.probs >= 0.5).to(self.probs.dtype)
         return _where(self.probs == 0.5, math.nan, mode)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         return self._drawn(sample_shape, lambda g, p: g.random(p.shape) < p, self.probs)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value = self._checked(value)
         logits, value = broadcast(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Any:
@@ -205,26 +205,26 @@ class Geometric(_ByProbability):
             )
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return 1.0 / self.probs - 1.0
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return OPERATIONS["zeros_like"](self.probs)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return (1.0 / self.probs - 1.0) / self.probs
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         return self._drawn(sample_shape, lambda g, p: g.geometric(p) - 1, self.probs)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value, probs = broadcast(self._checked(value), self.probs)
         probs = _where((probs == 1) & (value == 0), 0.0, probs)
         return value * (-probs).log1p() + self.probs.log()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         logits, probs = self.logits, self.probs
         return binary_cross_entropy_with_logits(logits, probs, reduction="none") / probs
 
@@ -282,18 +282,18 @@ class Binomial(_ByProbability):
         return constraints.IntegerInterval(0, total.item() if total.dim() == 0 else total)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.total_count * self.probs
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         return self._drawn(
             sample_shape,
             lambda g, n, p: g.binomial(n.astype(np.int64), p),
@@ -301,7 +301,7 @@ class Binomial(_ByProbability):
             self.probs,
         )
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value = self._checked(value)
         n = self.total_count
         ways = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
@@ -311,7 +311,7 @@ class Binomial(_ByProbability):
         softplus = positive + (-self.logits.abs()).exp().log1p()
         return ways + value * self.logits - n * softplus
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         total = int(self.total_count.max().item())
         if not bool((self.total_count == total).all()):
             raise NotImplementedError("Inhomogeneous total count not supported by `entropy`.")
@@ -362,22 +362,22 @@ class Poisson(ExponentialFamily):
         super().__init__(self.rate.shape, validate_args=validate_args)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.rate
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return self.rate.floor()
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self.rate
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         with no_grad():
             return OPERATIONS["poisson"](self.rate.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         rate, value = broadcast(self.rate, self._checked(value))
         return OPERATIONS["xlogy"](value, rate) - rate - (value + 1).lgamma()
 
@@ -461,18 +461,18 @@ class Categorical(_ByProbability):
         return self._param.shape
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return OPERATIONS["full"](self._extended_shape(), math.nan, dtype=self.probs.dtype)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return self.probs.argmax(dim=-1)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self.mean
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
             probs = self.probs.detach().reshape((-1, self._num_events))
@@ -480,13 +480,13 @@ class Categorical(_ByProbability):
             drawn = OPERATIONS["multinomial"](probs, count, True)
             return drawn.T.reshape(shape)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value = self._checked(value).long().unsqueeze(-1)
         shape = OPERATIONS["broadcast_shapes"](value.shape[:-1], self.logits.shape[:-1])
         chosen = value.expand((*shape, 1))
         return self.logits.expand((*shape, self._num_events)).gather(-1, chosen).squeeze(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         logits = self.logits.clamp(min=float(np.finfo(self.logits.dtype.numpy).min))
         return -(logits * self.probs).sum(-1)
 
@@ -566,28 +566,28 @@ class OneHotCategorical(_OfClasses):
         super().__init__(made.batch_shape, made.param_shape[-1:], validate_args)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.probs
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return self._hot(self.probs.argmax(-1))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
     def _hot(self, classes: Any) -> Any:
         probs = self._categorical._param
         return OPERATIONS["eye"](probs.shape[-1], dtype=probs.dtype)[classes]
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         return self._hot(self._categorical.sample(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         return self._categorical.log_prob(self._checked(value).argmax(-1))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Any:
@@ -650,28 +650,28 @@ class Multinomial(_OfClasses):
         return constraints.Multinomial(self.total_count)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.probs * self.total_count
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         with no_grad():
             classes = self._categorical.sample((self.total_count, *sample_shape))
             probs = self._categorical._param
             hot = OPERATIONS["eye"](probs.shape[-1], dtype=probs.dtype)[classes]
             return hot.sum(0)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value = self._checked(value)
         logits, value = broadcast(self.logits, value)
         ways = (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1)
         never = (value == 0) & (logits == -math.inf)
         return ways + (_where(never, 0.0, logits) * value).sum(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         n = self.total_count
         p = self.probs
         counts = _arange(1, n + 1, dtype=p.dtype).reshape((-1, *(1,) * p.dim()))

@@ -18,6 +18,7 @@ from tapegrad.torch._ops.create.generator import Generator, source
 from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._rules.gamma_draws import drawn
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._location import normal
 from tapegrad.torch.distributions.distribution import Distribution, broadcast
@@ -77,32 +78,32 @@ class Gamma(ExponentialFamily):
         super().__init__(self.concentration.shape, validate_args=validate_args)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.concentration / self.rate
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return ((self.concentration - 1) / self.rate).clamp(min=0)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self.concentration / self.rate.pow(2)
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return _standard_gamma(self.concentration.expand(shape)) / self.rate
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value = self._checked(OPERATIONS["as_tensor"](value, dtype=self.rate.dtype))
         a = self.concentration
         powers = OPERATIONS["xlogy"](a, self.rate) + OPERATIONS["xlogy"](a - 1, value)
         return powers - self.rate * value - _log_gamma(a)
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         igamma = OPERATIONS["igamma"]
         return igamma(self.concentration, self.rate * self._checked(value))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         a = self.concentration
         return a - self.rate.log() + _log_gamma(a) + (1 - a) * a.digamma()
 
@@ -194,7 +195,7 @@ class Dirichlet(ExponentialFamily):
         shape = concentration.shape
         super().__init__(shape[:-1], shape[-1:], validate_args)
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         # In double precision, where small concentrations seldom give zeros.
         wide = self.concentration.expand(self._extended_shape(sample_shape)).double()
         made = _standard_gamma(wide)
@@ -204,18 +205,18 @@ class Dirichlet(ExponentialFamily):
         inside = fixed.clamp(min=float(kind.tiny), max=1 - float(kind.epsneg))
         return shares + (inside - fixed)  # which keeps the slope
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value = self._checked(value)
         a = self.concentration
         powers = OPERATIONS["xlogy"](a - 1, value).sum(-1)
         return powers + _log_gamma(a.sum(-1)) - _log_gamma(a).sum(-1)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.concentration / self.concentration.sum(-1, keepdim=True)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         less = (self.concentration - 1).clamp(min=0)
         mode = less / less.sum(-1, keepdim=True)
         corner = (self.concentration < 1).all(-1)
@@ -226,12 +227,12 @@ class Dirichlet(ExponentialFamily):
         return OPERATIONS["where"](corner.unsqueeze(-1), hot, mode)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         total = self.concentration.sum(-1, keepdim=True)
         a = self.concentration
         return a * (total - a) / (total.pow(2) * (total + 1))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         a = self.concentration
         count, total = a.shape[-1], a.sum(-1)
         return (
@@ -311,26 +312,26 @@ class Beta(ExponentialFamily):
         return self._dirichlet.concentration[..., 1]
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.concentration1 / (self.concentration1 + self.concentration0)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return self._dirichlet.mode[..., 0]
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self._dirichlet.rsample(sample_shape)[..., 0]
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value = self._checked(value)
         return self._dirichlet.log_prob(OPERATIONS["stack"]([value, 1.0 - value], -1))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self._dirichlet.entropy()
 
     @property
@@ -392,34 +393,34 @@ class StudentT(Distribution):
         return StudentT(df, loc, scale, validate_args=False)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return OPERATIONS["where"](self.df <= 1, math.nan, self.loc)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return self.loc
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         where = OPERATIONS["where"]
         safe = where(self.df > 2, self.df, 3.0)
         found = self.scale.pow(2) * safe / (safe - 2)
         found = where(self.df > 2, found, math.inf)
         return where(self.df <= 1, math.nan, found)
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         z = self._chi2.rsample(sample_shape)
         return self.loc + self.scale * normal(self.loc, shape) * (z / self.df).rsqrt()
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         y = (self._checked(value) - self.loc) / self.scale
         half = 0.5 * self.df
         scaled = self.scale.log() + 0.5 * self.df.log() + 0.5 * math.log(math.pi)
         constant = scaled + _log_gamma(half) - _log_gamma(half + 0.5)
         return -0.5 * (self.df + 1.0) * (y**2.0 / self.df).log1p() - constant
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         half = 0.5 * self.df
         beta = _log_gamma(half) + math.lgamma(0.5) - _log_gamma(half + 0.5)
         slopes = (half + 0.5).digamma() - half.digamma()

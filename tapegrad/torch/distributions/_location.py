@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from tapegrad.torch._dtypes import finfo
 from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions.distribution import Distribution, broadcast
 from tapegrad.torch.distributions.exp_family import ExponentialFamily
@@ -46,18 +47,18 @@ class _LocationScale(Distribution):
     def _standard(self, shape: Any) -> Any:
         raise NotImplementedError
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self.loc + self.scale * self._standard(self._extended_shape(sample_shape))
 
     def _standardized(self, value: Any) -> Any:
         return (self._checked(value) - self.loc) / self.scale
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.loc
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return self.loc
 
 
@@ -92,24 +93,24 @@ class Normal(_LocationScale, ExponentialFamily):
         return normal(self.loc, shape)
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> Tensor:
         return self.scale
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self.scale**2
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         z = self._standardized(value)
         return -0.5 * z * z - self.scale.log() - _HALF_LOG_TAU
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         return 0.5 * (1 + (self._standardized(value) / math.sqrt(2)).erf())
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return 0.5 + _HALF_LOG_TAU + self.scale.log()
 
     @property
@@ -155,25 +156,25 @@ class Laplace(_LocationScale):
         return -u.sign() * (-2 * u.abs()).clamp(min=-1 + 1e-7).log1p()
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return 2 * self.scale**2
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> Tensor:
         return math.sqrt(2) * self.scale
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         return -(2 * self.scale).log() - self._standardized(value).abs()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         z = self._standardized(value)
         return 0.5 - 0.5 * z.sign() * (-z.abs()).expm1()
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         u = value - 0.5
         return self.loc - self.scale * u.sign() * (-2 * u.abs()).log1p()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return 1 + (2 * self.scale).log()
 
 
@@ -208,24 +209,24 @@ class Cauchy(_LocationScale):
         return (math.pi * (uniform(self.loc, shape) - 0.5)).tan()
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return OPERATIONS["full_like"](self.loc.detach(), math.nan)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return OPERATIONS["full_like"](self.loc.detach(), math.inf)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         z = self._standardized(value)
         return -math.log(math.pi) - self.scale.log() - (z * z).log1p()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         return self._standardized(value).atan() / math.pi + 0.5
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return math.log(4 * math.pi) + self.scale.log()
 
 
@@ -260,28 +261,28 @@ class Gumbel(_LocationScale):
         return -(-uniform(self.loc, shape).log()).log()
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.loc + self.scale * _EULER
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> Tensor:
         return math.pi / math.sqrt(6) * self.scale
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self.stddev**2
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         z = -self._standardized(value)
         return z - z.exp() - self.scale.log()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         return (-(-self._standardized(value)).exp()).exp()
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         return self.loc - self.scale * (-value.log()).log()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self.scale.log() + (1 + _EULER)
 
 
@@ -330,37 +331,37 @@ class Uniform(Distribution):
         return constraints.Interval(self.low, self.high)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return (self.high + self.low) / 2
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return math.nan * self.high
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> Tensor:
         return (self.high - self.low) / 12**0.5
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return (self.high - self.low).pow(2) / 12
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         u = _rand(size=tuple(self._extended_shape(sample_shape)), dtype=self.low.dtype)
         return self.low + u * (self.high - self.low)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value = self._checked(value)
         inside = (self.low <= value) & (self.high > value)
         return inside.type_as(self.low).log() - (self.high - self.low).log()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         return ((self._checked(value) - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         return value * (self.high - self.low) + self.low
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return (self.high - self.low).log()
 
 
@@ -380,25 +381,25 @@ class _Half(Distribution):
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
         return type(self)(self.scale.expand(batch_shape), validate_args=False)
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self._base.rsample(sample_shape).abs()
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value = self._checked(value)
         found = self._base.log_prob(value) + math.log(2)
         return OPERATIONS["where"](value >= 0, found, -math.inf)
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         return 2 * self._base.cdf(self._checked(value)) - 1
 
-    def icdf(self, prob: Any) -> Any:
+    def icdf(self, prob: Any) -> Tensor:
         return self._base.icdf((prob + 1) / 2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self._base.entropy() - math.log(2)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return OPERATIONS["zeros_like"](self.scale)
 
     def __repr__(self) -> str:
@@ -431,11 +432,11 @@ class HalfNormal(_Half):
     whole = Normal
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self.scale.pow(2) * (1 - 2 / math.pi)
 
 
@@ -465,11 +466,11 @@ class HalfCauchy(_Half):
     whole = Cauchy
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return OPERATIONS["full_like"](self.scale.detach(), math.inf)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self._base.variance
 
 
@@ -505,34 +506,34 @@ class Exponential(ExponentialFamily):
         super().__init__(self.rate.shape, validate_args=validate_args)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.rate.reciprocal()
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return OPERATIONS["zeros_like"](self.rate)
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> Tensor:
         return self.rate.reciprocal()
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self.rate.pow(-2)
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return -uniform(self.rate, self._extended_shape(sample_shape)).log() / self.rate
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         return self.rate.log() - self.rate * self._checked(value)
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         return 1 - (-self.rate * self._checked(value)).exp()
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         return -(-value).log1p() / self.rate
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return 1.0 - self.rate.log()
 
     @property

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from tapegrad.torch import linalg
 from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._location import normal
 from tapegrad.torch.distributions.distribution import Distribution
@@ -99,15 +100,15 @@ class LowRankMultivariateNormal(Distribution):
         return linalg.cholesky(inner + _eye(w.shape[-1], dtype=w.dtype))
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.loc
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return self.loc
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self.cov_factor.pow(2).sum(-1) + self.cov_diag
 
     @property
@@ -130,7 +131,7 @@ class LowRankMultivariateNormal(Distribution):
         inner = linalg.solve_triangular(self._capacitance(), scaled, upper=False)
         return self.cov_diag.reciprocal().diag_embed() - inner.mT @ inner
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         w = self.cov_factor
         z = normal(self.loc, (*shape[:-1], w.shape[-1]))
@@ -170,12 +171,12 @@ class LowRankMultivariateNormal(Distribution):
         diagonal = self._capacitance().diagonal(dim1=-2, dim2=-1)
         return 2 * diagonal.log().sum(-1) + self.cov_diag.log().sum(-1)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         size = self._event_shape[0] * math.log(2 * math.pi)
         squares = self.squares(self._checked(value) - self.loc)
         return -0.5 * (size + self.log_determinant() + squares)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         size = self._event_shape[0] * (1.0 + math.log(2 * math.pi))
         return 0.5 * (size + self.log_determinant())
 

@@ -121,7 +121,7 @@ class Wishart(ExponentialFamily):
             raise ValueError(
                 f"Value of df={_shown(df)} expected to be greater than ndim - 1 = {event[-1] - 1}."
             )
-        self.df = df.expand(batch)
+        self.df: Tensor | Any = df.expand(batch)
         self.__dict__[name] = matrix.expand((*batch, *event))
         super().__init__(batch, event, validate_args)
         if bool((self.df < event[-1]).any()):
@@ -159,22 +159,22 @@ class Wishart(ExponentialFamily):
         return self.df.unsqueeze(-1).unsqueeze(-1)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self._scale * self.covariance_matrix
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         factor = self._scale - self._event_shape[-1] - 1
         return _where(factor > 0, factor, math.nan) * self.covariance_matrix
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         matrix = self.covariance_matrix
         diagonal = matrix.diagonal(dim1=-2, dim2=-1)
         outer = diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2)
         return self._scale * (matrix.pow(2) + outer)
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         size = self._event_shape[-1]
         freedom = self.df.unsqueeze(-1) - _arange(size, dtype=self.df.dtype)
         lengths = Chi2(freedom, validate_args=False).rsample(sample_shape).sqrt()
@@ -185,7 +185,7 @@ class Wishart(ExponentialFamily):
     def _half_log_determinant(self) -> Any:
         return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value = self._checked(value)
         df, size = self.df, self._event_shape[-1]
         normalizer = df * (size * math.log(2.0) / 2 + self._half_log_determinant())
@@ -195,7 +195,7 @@ class Wishart(ExponentialFamily):
         trace = (self.precision_matrix * value.mT).sum((-2, -1))
         return powers - trace / 2 - normalizer
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         df, size = self.df, self._event_shape[-1]
         return (
             (size + 1) * (size * math.log(2.0) / 2 + self._half_log_determinant())
@@ -271,7 +271,7 @@ class LKJCholesky(Distribution):
         (self.concentration,) = broadcast(concentration)
         super().__init__(self.concentration.shape, (dim, dim), validate_args)
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         size = self.dim
         with no_grad():
             rows = _arange(size, dtype=self.concentration.dtype)
@@ -286,7 +286,7 @@ class LKJCholesky(Distribution):
             left = (1 - (made**2).sum(-1)).clamp(min=finfo(made.dtype).tiny)
             return made + left.sqrt().diag_embed()
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         diagonal = self._checked(value).diagonal(dim1=-1, dim2=-2)[..., 1:]
         size, rows = self.dim, self.dim - 1
         order = _arange(2, size + 1, dtype=self.concentration.dtype)

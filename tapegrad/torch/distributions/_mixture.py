@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._discrete import Categorical, _ByProbability
 from tapegrad.torch.distributions._number_transforms import softplus
@@ -115,26 +116,26 @@ class MixtureSameFamily(Distribution):
         return (self._weights() * value).sum(-1 - len(self._event_shape))
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self._mixed(self._component_distribution.mean)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         parts = self._component_distribution
         between = (parts.mean - self._padded(self.mean)).pow(2.0)
         return self._mixed(parts.variance) + self._mixed(between)
 
-    def cdf(self, x: Any) -> Any:
+    def cdf(self, x: Any) -> Tensor:
         found = self._component_distribution.cdf(self._padded(x))
         return (found * self._mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value = self._padded(self._checked(value))
         found = self._component_distribution.log_prob(value)
         weights = OPERATIONS["log_softmax"](self._mixture_distribution.logits, -1)
         return (found + weights).logsumexp(-1)
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         with no_grad():
             chosen = self._mixture_distribution.sample(sample_shape)
             drawn = self._component_distribution.sample(sample_shape)
@@ -198,24 +199,24 @@ class NegativeBinomial(_ByProbability):
         super().__init__(given.shape, validate_args=validate_args)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.total_count * self.logits.exp()
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self.mean / (-self.logits).sigmoid()
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
             gamma = OPERATIONS["_standard_gamma"](self.total_count.expand(shape))
             return OPERATIONS["poisson"](gamma * self.logits.exp())
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value, n = self._checked(value), self.total_count
         powers = -n * softplus(self.logits) - value * softplus(-self.logits)
         ways = (n + value).lgamma() - (1.0 + value).lgamma() - n.lgamma()

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from tapegrad.torch._dtypes import finfo
 from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._gammas import Gamma
 from tapegrad.torch.distributions._location import Exponential, Uniform, uniform
@@ -70,19 +71,19 @@ class Weibull(TransformedDistribution):
         return (1 + order / self.concentration).lgamma().exp()
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.scale * self._moment(1)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         k = self.concentration
         return self.scale * ((k - 1) / k) ** k.reciprocal()
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self.scale.pow(2) * (self._moment(2) - self._moment(1) ** 2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         k = self.concentration
         return EULER * (1 - 1 / k) + (self.scale / k).log() + 1
 
@@ -129,20 +130,20 @@ class Pareto(TransformedDistribution):
         return constraints.greater_than_eq(self.scale)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         a = self.alpha.clamp(min=1)
         return a * self.scale / (a - 1)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return self.scale
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         a = self.alpha.clamp(min=2)
         return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
 
 
@@ -197,11 +198,11 @@ class Kumaraswamy(TransformedDistribution):
         return b * (more.lgamma() + b.lgamma() - (more + b).lgamma()).exp()
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self._moment(1)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The value of the greatest density, NaN where that is at an end."""
         a, b = self.concentration1, self.concentration0
         inside = (a >= 1) & (b >= 1) & (a * b > 1)
@@ -209,10 +210,10 @@ class Kumaraswamy(TransformedDistribution):
         return share ** a.reciprocal()
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self._moment(2) - self.mean.pow(2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         harmonic = (b + 1).digamma() + EULER
         return (1 - b.reciprocal()) + (1 - a.reciprocal()) * harmonic - a.log() - b.log()
@@ -265,20 +266,20 @@ class InverseGamma(TransformedDistribution):
         return self.base_dist.rate
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return _where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return self.rate / (self.concentration + 1)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         a = self.concentration
         found = self.rate.square() / ((a - 1).square() * (a - 2))
         return _where(a > 2, found, math.inf)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         a = self.concentration
         return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
 
@@ -320,21 +321,21 @@ class FisherSnedecor(Distribution):
         super().__init__(self.df1.shape, validate_args=validate_args)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         df2 = _where(self.df2 > 2, self.df2, math.nan)
         return df2 / (df2 - 2)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         found = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
         return _where(self.df1 > 2, found, math.nan)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         df1, df2 = self.df1, _where(self.df2 > 4, self.df2, math.nan)
         return 2 * df2.pow(2) * (df1 + df2 - 2) / (df1 * (df2 - 2).pow(2) * (df2 - 4))
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         one, two = (
             Gamma(0.5 * df, df, validate_args=False).rsample(sample_shape)
             for df in (self.df1, self.df2)
@@ -342,7 +343,7 @@ class FisherSnedecor(Distribution):
         tiny = finfo(self.df2.dtype).tiny
         return (one / two.clamp(min=tiny)).clamp(min=tiny)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         value = self._checked(value)
         one, two, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
         shapes = (one + two).lgamma() - one.lgamma() - two.lgamma()
@@ -400,10 +401,10 @@ class GeneralizedPareto(Distribution):
     def _standardized(self, value: Any) -> Any:
         return (self._checked(value) - self.loc) / self.scale
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self.icdf(uniform(self.loc, self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         y, (none, k) = self._standardized(value), self._cases()
         powers = -(1 + 1 / k) * (k * y).log1p()
         return _where(none, -y, powers) - self.scale.log()
@@ -412,32 +413,32 @@ class GeneralizedPareto(Distribution):
         y, (none, k) = self._standardized(value), self._cases()
         return _where(none, -y, -(k * y).log1p() / k)
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         return -self._log_survival(value).expm1()
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         none, k = self._cases()
         left = (-value).log1p()
         return self.loc + self.scale * _where(none, -left, (-k * left).expm1() / k)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         k = self.concentration
         safe = _where(k < 1, k, 0.5)
         return _where(k < 1, self.loc + self.scale / (1 - safe), math.inf)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         k = self.concentration
         safe = _where(k < 0.5, k, 0.25)
         found = self.scale**2 / ((1 - safe) ** 2 * (1 - 2 * safe))
         return _where(k < 0.5, found, math.inf)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return self.loc
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self.scale.log() + self.concentration + 1
 
     @property

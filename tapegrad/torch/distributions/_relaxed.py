@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._discrete import (
     Categorical,
@@ -83,17 +84,17 @@ class LogitRelaxedBernoulli(_ByProbability):
         given = {word: self._param.expand(batch_shape)}
         return LogitRelaxedBernoulli(self.temperature, **given, validate_args=False)
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         return Distribution.sample(self, sample_shape)
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         probs = _clamped(self.probs.expand(shape))
         u = _clamped(uniform(probs, shape))
         drawn = u.log() - (-u).log1p() + probs.log() - (-probs).log1p()
         return drawn / self.temperature
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         logits, value = broadcast(self.logits, self._checked(value))
         difference = logits - value * self.temperature
         scale = OPERATIONS["as_tensor"](self.temperature, dtype=logits.dtype)
@@ -211,13 +212,13 @@ class ExpRelaxedCategorical(Distribution):
     def probs(self) -> Any:
         return self._categorical.probs
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         u = _clamped(uniform(self.logits, shape))
         scores = (self.logits - (-u.log()).log()) / self.temperature
         return scores - scores.logsumexp(-1, keepdim=True)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         count = self._event_shape[0]
         logits, value = broadcast(self.logits, self._checked(value))
         scale = OPERATIONS["as_tensor"](self.temperature, dtype=logits.dtype)
@@ -310,7 +311,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     has_rsample = True
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         probs = self.probs
         return self.sample(sample_shape) + (probs - probs.detach())
 

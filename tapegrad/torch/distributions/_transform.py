@@ -266,7 +266,9 @@ class ComposeTransform(Transform):
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.parts = [part.with_cache(cache_size) if cache_size else part for part in parts]
+        self.parts: list[Transform] = [
+            part.with_cache(cache_size) if cache_size else part for part in parts
+        ]
 
     def _bounded(self, first: str, ends: list[Transform]) -> Any:
         """The constraint at one end, over as many dimensions as the parts in between mix."""
@@ -387,7 +389,7 @@ class IndependentTransform(Transform):
         self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0
     ) -> None:
         super().__init__(cache_size)
-        self.base_transform = base_transform.with_cache(cache_size)
+        self.base_transform: Transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     @property
@@ -505,7 +507,7 @@ class _OfParts(Transform):
         if not all(isinstance(part, Transform) for part in tseq):
             raise AssertionError("All elements of tseq must be Transform instances")
         super().__init__(cache_size)
-        self.transforms = [part.with_cache(cache_size) for part in tseq]
+        self.transforms: list[Transform] = [part.with_cache(cache_size) for part in tseq]
         self.dim = dim
 
     @property
@@ -549,7 +551,7 @@ class CatTransform(_OfParts):
         cache_size: int = 0,
     ) -> None:
         super().__init__(tseq, dim, cache_size)
-        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        self.lengths: list[int] = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
             raise AssertionError(
                 f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})"

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from tapegrad.torch import linalg
 from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._location import normal
 from tapegrad.torch.distributions.distribution import Distribution
@@ -121,22 +122,22 @@ class MultivariateNormal(Distribution):
         return MultivariateNormal(self.loc.expand(rows), scale_tril=factor, validate_args=False)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.loc
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return self.loc
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self._factor.pow(2).sum(-1).expand((*self._batch_shape, *self._event_shape))
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         z = normal(self.loc, self._extended_shape(sample_shape))
         return self.loc + (self._factor @ z.unsqueeze(-1)).squeeze(-1)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         difference = (self._checked(value) - self.loc).unsqueeze(-1)
         batch = OPERATIONS["broadcast_shapes"](difference.shape[:-2], self._factor.shape[:-2])
         factor = self._factor.expand((*batch, *self._factor.shape[-2:]))
@@ -149,7 +150,7 @@ class MultivariateNormal(Distribution):
     def _half_log_determinant(self) -> Any:
         return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         size = self._event_shape[0]
         found = 0.5 * size * (1.0 + math.log(2 * math.pi)) + self._half_log_determinant()
         return found.expand(self._batch_shape)

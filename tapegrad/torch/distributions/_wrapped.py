@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._location import Normal
 from tapegrad.torch.distributions._number_transforms import ExpTransform
@@ -75,15 +76,15 @@ class Independent(Distribution):
         return constraints.IndependentConstraint(found, count) if count else found
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return self.base_dist.mean
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return self.base_dist.mode
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         return self.base_dist.variance
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
@@ -91,16 +92,16 @@ class Independent(Distribution):
         base = self.base_dist.expand((*batch_shape, *kept))
         return Independent(base, self.reinterpreted_batch_ndims, validate_args=False)
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         return self.base_dist.sample(sample_shape)
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self.base_dist.rsample(sample_shape)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         return sum_last(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return sum_last(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:
@@ -144,7 +145,7 @@ class TransformedDistribution(Distribution):
         transforms: Transform | Sequence[Transform],
         validate_args: bool | None = None,
     ) -> None:
-        self.transforms = _listed(transforms)
+        self.transforms: list[Any] = _listed(transforms)
         whole = self._whole = ComposeTransform(self.transforms)
         shape = Size((*base_distribution.batch_shape, *base_distribution.event_shape))
         rank = len(base_distribution.event_shape)
@@ -185,14 +186,14 @@ class TransformedDistribution(Distribution):
         )
         return made
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         with no_grad():
             return self._whole(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self._whole(self.base_dist.rsample(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         y = self._checked(value)
         rank, total = len(self.event_shape), 0.0
         for part in reversed(self.transforms):
@@ -213,10 +214,10 @@ class TransformedDistribution(Distribution):
             return probability
         return sign * (probability - 0.5) + 0.5
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         return self._turned(self.base_dist.cdf(self._whole.inv(self._checked(value))))
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         return self._whole(self.base_dist.icdf(self._turned(value)))
 
 
@@ -280,19 +281,19 @@ class LogNormal(TransformedDistribution):
         return self.base_dist.scale
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         return (self.loc + self.scale.pow(2) / 2).exp()
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         return (self.loc - self.scale.square()).exp()
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         square = self.scale.pow(2)
         return square.expm1() * (2 * self.loc + square).exp()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         return self.base_dist.entropy() + self.loc
 
 

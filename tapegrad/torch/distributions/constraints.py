@@ -510,8 +510,8 @@ class IndependentConstraint(Constraint):
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
-        self.is_discrete = base_constraint.is_discrete
-        self.event_dim = base_constraint.event_dim + reinterpreted_batch_ndims
+        self.is_discrete: bool = base_constraint.is_discrete
+        self.event_dim: int = base_constraint.event_dim + reinterpreted_batch_ndims
 
     def check(self, value: Tensor) -> Any:
         result = self.base_constraint.check(value)
@@ -562,8 +562,8 @@ class Cat(_OfParts):
     ) -> None:
         if not all(isinstance(part, Constraint) for part in cseq):
             raise AssertionError("All elements of cseq must be instances of Constraint")
-        self.cseq = list(cseq)
-        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        self.cseq: list[Constraint] = list(cseq)
+        self.lengths: list[int] = [1] * len(self.cseq) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.cseq):
             raise AssertionError(
                 f"Expected lengths ({len(self.lengths)}) to match cseq length ({len(self.cseq)})"
@@ -605,7 +605,7 @@ class Stack(_OfParts):
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         if not all(isinstance(part, Constraint) for part in cseq):
             raise AssertionError("All elements of cseq must be instances of Constraint")
-        self.cseq = list(cseq)
+        self.cseq: list[Constraint] = list(cseq)
         self.dim = dim
 
     @property
@@ -644,8 +644,8 @@ class MixtureSameFamilyConstraint(Constraint):
                 f"{type(base_constraint).__name__}"
             )
         self.base_constraint = base_constraint
-        self.is_discrete = base_constraint.is_discrete
-        self.event_dim = base_constraint.event_dim
+        self.is_discrete: bool = base_constraint.is_discrete
+        self.event_dim: int = base_constraint.event_dim
 
     def check(self, value: Tensor) -> Any:
         """Whether each value of a batch is in the set.
@@ -676,25 +676,25 @@ class MixtureSameFamilyConstraint(Constraint):
         return f"MixtureSameFamilyConstraint({self.base_constraint!r})"
 
 
-dependent = _Dependent()
+dependent: _Dependent = _Dependent()
 dependent_property = _DependentProperty
-boolean = Boolean()
-nonnegative_integer = IntegerGreaterThan(0)
-positive_integer = IntegerGreaterThan(1)
-real = Real()
-real_vector = IndependentConstraint(real, 1)
-positive = GreaterThan(0.0)
-nonnegative = GreaterThanEq(0.0)
-unit_interval = Interval(0.0, 1.0)
-simplex = Simplex()
-one_hot = OneHot()
-lower_triangular = LowerTriangular()
-lower_cholesky = LowerCholesky()
-corr_cholesky = CorrCholesky()
-square = Square()
-symmetric = Symmetric()
-positive_semidefinite = PositiveSemidefinite()
-positive_definite = PositiveDefinite()
+boolean: Boolean = Boolean()
+nonnegative_integer: IntegerGreaterThan = IntegerGreaterThan(0)
+positive_integer: IntegerGreaterThan = IntegerGreaterThan(1)
+real: Real = Real()
+real_vector: IndependentConstraint = IndependentConstraint(real, 1)
+positive: GreaterThan = GreaterThan(0.0)
+nonnegative: GreaterThanEq = GreaterThanEq(0.0)
+unit_interval: Interval = Interval(0.0, 1.0)
+simplex: Simplex = Simplex()
+one_hot: OneHot = OneHot()
+lower_triangular: LowerTriangular = LowerTriangular()
+lower_cholesky: LowerCholesky = LowerCholesky()
+corr_cholesky: CorrCholesky = CorrCholesky()
+square: Square = Square()
+symmetric: Symmetric = Symmetric()
+positive_semidefinite: PositiveSemidefinite = PositiveSemidefinite()
+positive_definite: PositiveDefinite = PositiveDefinite()
 greater_than = GreaterThan
 greater_than_eq = GreaterThanEq
 less_than = LessThan

@@ -134,26 +134,26 @@ class Distribution:
         return self._event_shape
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         raise NotImplementedError
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The value of the greatest density or probability."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         raise NotImplementedError
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> Tensor:
         """The root of the variance."""
         return self.variance.sqrt()
 
-    def sample(self, sample_shape: Shape = ()) -> Any:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         """Draws without a derivative.
 
         Parameters
@@ -169,7 +169,7 @@ class Distribution:
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Shape = ()) -> Any:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         """Draws that are differentiable functions of the parameters, where there is such a way.
 
         Parameters
@@ -204,7 +204,7 @@ class Distribution:
         """
         return self.sample((n,))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         """The logarithm of the density, or of the probability, at a value.
 
         Parameters
@@ -225,7 +225,7 @@ class Distribution:
         """
         raise NotImplementedError
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         """The probability of draws up to a value.
 
         Parameters
@@ -247,7 +247,7 @@ class Distribution:
         """
         raise NotImplementedError
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         """The inverse of `cdf`.
 
         Parameters
@@ -267,7 +267,7 @@ class Distribution:
         """
         raise NotImplementedError
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """The mean of `-log_prob` over draws.
 
         Returns

@@ -11,6 +11,7 @@ from typing import Any
 
 from tapegrad.torch import autograd
 from tapegrad.torch._graph.modes import enable_grad
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions.distribution import Distribution
 
 
@@ -68,7 +69,7 @@ class ExponentialFamily(Distribution):
         extra = value.dim() - len(self._batch_shape)
         return value.sum(tuple(range(-extra, 0))) if extra > 0 else value
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """The mean of `-log_prob` over draws.
 
         Returns

@@ -11,6 +11,7 @@ from typing import Any
 
 from tapegrad.torch import linalg
 from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions._discrete import (
     Bernoulli,
     Binomial,
@@ -89,7 +90,7 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Formula], Formula]:
     return decorate
 
 
-def kl_divergence(p: Distribution, q: Distribution) -> Any:
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """The mean under p of `p.log_prob(x) - q.log_prob(x)`.
 
     Parameters

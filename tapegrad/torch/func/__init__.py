@@ -11,8 +11,8 @@ grad stays on the graph of the tensors, so that the result of a transform can be
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 import tapegrad
 from tapegrad._core.types import Function, Tree
@@ -29,6 +29,10 @@ from tapegrad.torch.func._structures import outline
 from tapegrad.torch.func._vmap import vmap
 
 Argnums = int | tuple[int, ...]
+P = ParamSpec("P")
+A = TypeVar("A")
+R = TypeVar("R")
+Aux = TypeVar("Aux")
 
 
 def _selected(args: tuple[Tree, ...], argnums: Argnums) -> tuple[Tree, ...]:
@@ -57,6 +61,21 @@ def _checked(func: Function, check: Function, has_aux: bool, call: str) -> Funct
 # --- Gradients ----------------------------------------------------------------------------------
 
 
+@overload
+def grad(
+    func: Callable[Concatenate[A, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[A, P], A]: ...
+@overload
+def grad(
+    func: Callable[Concatenate[A, P], tuple[R, Aux]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+) -> Callable[Concatenate[A, P], tuple[A, Aux]]: ...
+@overload
+def grad(
+    func: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[P, Any]: ...
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The gradient of a function that returns a 0-d tensor.
 
@@ -96,6 +115,21 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
     return gradient
 
 
+@overload
+def grad_and_value(
+    func: Callable[Concatenate[A, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[A, P], tuple[A, R]]: ...
+@overload
+def grad_and_value(
+    func: Callable[Concatenate[A, P], tuple[R, Aux]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+) -> Callable[Concatenate[A, P], tuple[A, tuple[R, Aux]]]: ...
+@overload
+def grad_and_value(
+    func: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[P, Any]: ...
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The gradient of a function that returns a 0-d tensor, and its value.
 

@@ -100,7 +100,7 @@ class Calls(Tables):
         return _Call(self, args, kwargs).run()
 
     if TYPE_CHECKING:
-        __call__ = _TypedCall()
+        __call__: _TypedCall = _TypedCall()
     else:
         __call__ = _call_impl
 

@@ -77,7 +77,7 @@ class _ConvNd(Module):
             first, second = second, first
         given = default_float() if dtype is None else as_numpy(dtype)
         shape = (first, second // groups, *kernel_size)
-        self.weight = Parameter(of_value(np.empty(shape, given)))
+        self.weight: Parameter = Parameter(of_value(np.empty(shape, given)))
         if bias:
             self.bias = Parameter(of_value(np.empty(out_channels, given)))
         else:

@@ -182,7 +182,7 @@ class Upsample(Module):
         recompute_scale_factor: bool | None = None,
     ) -> None:
         super().__init__()
-        self.name = type(self).__name__
+        self.name: str = type(self).__name__
         self.size = size
         if isinstance(scale_factor, tuple):
             self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)
@@ -334,9 +334,9 @@ class Bilinear(Module):
         self.in2_features = in2_features
         self.out_features = out_features
         shape = (out_features, in1_features, in2_features)
-        self.weight = Parameter(of_value(np.empty(shape, given)))
+        self.weight: Parameter = Parameter(of_value(np.empty(shape, given)))
         if bias:
-            self.bias = Parameter(of_value(np.empty(out_features, given)))
+            self.bias: Parameter = Parameter(of_value(np.empty(out_features, given)))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()

@@ -84,9 +84,9 @@ class Linear(Module):
         given = default_float() if dtype is None else as_numpy(dtype)
         self.in_features = in_features
         self.out_features = out_features
-        self.weight = Parameter(of_value(np.empty((out_features, in_features), given)))
+        self.weight: Parameter = Parameter(of_value(np.empty((out_features, in_features), given)))
         if bias:
-            self.bias = Parameter(of_value(np.empty(out_features, given)))
+            self.bias: Parameter = Parameter(of_value(np.empty(out_features, given)))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()

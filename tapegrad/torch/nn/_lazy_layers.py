@@ -108,7 +108,7 @@ class LazyLinear(LazyModuleMixin, Linear):
                     f"The in_features inferred from input: {input.shape[-1]} is not equal to "
                     f"in_features from self.weight: {self.weight.shape[-1]}"
                 )
-            self.in_features = input.shape[-1]
+            self.in_features: int = input.shape[-1]
 
 
 class _LazyConv(LazyModuleMixin):

@@ -523,7 +523,7 @@ class LayerNorm(_Affine):
     ) -> None:
         super().__init__()
         require_cpu(device)
-        self.normalized_shape = _sizes(normalized_shape)
+        self.normalized_shape: tuple[int, ...] = _sizes(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         affine = elementwise_affine
@@ -583,7 +583,7 @@ class RMSNorm(_Affine):
     ) -> None:
         super().__init__()
         require_cpu(device)
-        self.normalized_shape = _sizes(normalized_shape)
+        self.normalized_shape: tuple[int, ...] = _sizes(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         shape = self.normalized_shape

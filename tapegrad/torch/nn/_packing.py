@@ -353,7 +353,7 @@ def pad_sequence(
     batch_first: bool = False,
     padding_value: float = 0.0,
     padding_side: str = "right",
-) -> Any:
+) -> Tensor:
     """Sequences of different lengths as one tensor.
 
     Parameters

@@ -20,7 +20,7 @@ class _Padding(Module):
 
     def __init__(self, padding: int | Iterable[int]) -> None:
         super().__init__()
-        self.padding = (
+        self.padding: tuple[int, ...] = (
             tuple(padding) if isinstance(padding, Iterable) else (padding,) * (2 * self.spatial)
         )
 

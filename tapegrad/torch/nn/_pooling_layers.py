@@ -31,7 +31,7 @@ class _MaxPool(Module):
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
+        self.stride: Sizes = kernel_size if stride is None else stride
         self.padding = padding
         self.dilation = dilation
         self.return_indices = return_indices
@@ -158,9 +158,11 @@ class _MaxUnpool(Module):
 
     def __init__(self, kernel_size: Sizes, stride: Sizes = None, padding: Sizes = 0) -> None:
         super().__init__()
-        self.kernel_size = _repeated(kernel_size, self._dims)
-        self.stride = _repeated(kernel_size if stride is None else stride, self._dims)
-        self.padding = _repeated(padding, self._dims)
+        self.kernel_size: tuple[int, ...] = _repeated(kernel_size, self._dims)
+        self.stride: tuple[int, ...] = _repeated(
+            kernel_size if stride is None else stride, self._dims
+        )
+        self.padding: tuple[int, ...] = _repeated(padding, self._dims)
 
     def forward(
         self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
@@ -363,9 +365,9 @@ class AvgPool1d(Module):
         count_include_pad: bool = True,
     ) -> None:
         super().__init__()
-        self.kernel_size = _repeated(kernel_size, 1)
-        self.stride = _repeated(kernel_size if stride is None else stride, 1)
-        self.padding = _repeated(padding, 1)
+        self.kernel_size: tuple[int, ...] = _repeated(kernel_size, 1)
+        self.stride: tuple[int, ...] = _repeated(kernel_size if stride is None else stride, 1)
+        self.padding: tuple[int, ...] = _repeated(padding, 1)
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
 
@@ -393,7 +395,7 @@ class _AvgPool(Module):
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
+        self.stride: Sizes = kernel_size if stride is None else stride
         self.padding = padding
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad

@@ -40,9 +40,9 @@ class _Block(Module):
     def _add_feed_forward(
         self, d_model: int, wide: int, dropout: float, bias: bool, dtype: dtype | None
     ) -> None:
-        self.linear1 = Linear(d_model, wide, bias=bias, dtype=dtype)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(wide, d_model, bias=bias, dtype=dtype)
+        self.linear1: Linear = Linear(d_model, wide, bias=bias, dtype=dtype)
+        self.dropout: Dropout = Dropout(dropout)
+        self.linear2: Linear = Linear(wide, d_model, bias=bias, dtype=dtype)
 
     def _add_norms(
         self, count: int, d_model: int, eps: float, dropout: float, bias: bool, given: Any
@@ -133,7 +133,7 @@ class TransformerEncoderLayer(_Block):
     ) -> None:
         super().__init__()
         require_cpu(device)
-        self.self_attn = MultiheadAttention(
+        self.self_attn: MultiheadAttention = MultiheadAttention(
             d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, dtype=dtype
         )
         self._add_feed_forward(d_model, dim_feedforward, dropout, bias, dtype)
@@ -230,8 +230,8 @@ class TransformerDecoderLayer(_Block):
             "bias": bias,
             "dtype": dtype,
         }
-        self.self_attn = MultiheadAttention(d_model, nhead, **options)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, **options)
+        self.self_attn: MultiheadAttention = MultiheadAttention(d_model, nhead, **options)
+        self.multihead_attn: MultiheadAttention = MultiheadAttention(d_model, nhead, **options)
         self._add_feed_forward(d_model, dim_feedforward, dropout, bias, dtype)
         self.norm_first = norm_first
         self._add_norms(3, d_model, layer_norm_eps, dropout, bias, dtype)
@@ -325,7 +325,7 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers = _copies(encoder_layer, num_layers)
+        self.layers: ModuleList = _copies(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
@@ -375,7 +375,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: Any, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = _copies(decoder_layer, num_layers)
+        self.layers: ModuleList = _copies(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 

@@ -663,7 +663,7 @@ class PReLU(Module):
         given = default_float() if dtype is None else as_numpy(dtype)
         self.num_parameters = num_parameters
         self.init = init
-        self.weight = Parameter(of_value(np.empty(num_parameters, given)))
+        self.weight: Parameter = Parameter(of_value(np.empty(num_parameters, given)))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -6,7 +6,8 @@ Knows tensors. Must not know modules.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from tapegrad.torch._ops.create.generator import Generator
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch._tensor.writes import overwrite
 
+_Init = TypeVar("_Init", bound=Callable[..., Tensor])
 _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 _EMPTY = "Initializing zero-element tensors is a no-op"
 _UNIT = (
@@ -85,7 +87,7 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
-) -> Any:
+) -> Tensor:
     """Fill with numbers from the uniform distribution between a and b.
 
     Parameters
@@ -117,7 +119,7 @@ def uniform_(
 
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
-) -> Any:
+) -> Tensor:
     """Fill with numbers from a normal distribution.
 
     Parameters
@@ -146,7 +148,7 @@ def normal_(
         return tensor.normal_(mean, std, generator=generator)
 
 
-def constant_(tensor: Tensor, val: Value) -> Any:
+def constant_(tensor: Tensor, val: Value) -> Tensor:
     """Fill with one value.
 
     Parameters
@@ -170,7 +172,7 @@ def constant_(tensor: Tensor, val: Value) -> Any:
     return _put(tensor, np.asarray(val))
 
 
-def zeros_(tensor: Tensor) -> Any:
+def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros.
 
     Parameters
@@ -192,7 +194,7 @@ def zeros_(tensor: Tensor) -> Any:
     return constant_(tensor, 0)
 
 
-def ones_(tensor: Tensor) -> Any:
+def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones.
 
     Parameters
@@ -214,7 +216,7 @@ def ones_(tensor: Tensor) -> Any:
     return constant_(tensor, 1)
 
 
-def eye_(tensor: Tensor) -> Any:
+def eye_(tensor: Tensor) -> Tensor:
     """Fill with the identity matrix.
 
     Parameters
@@ -244,7 +246,7 @@ def eye_(tensor: Tensor) -> Any:
     return _put(tensor, np.eye(*tensor.shape))
 
 
-def dirac_(tensor: Tensor, groups: int = 1) -> Any:
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill with the kernels of the convolution that leaves channels as they are.
 
     Parameters
@@ -282,13 +284,15 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Any:
     return _put(tensor, made)
 
 
-def _put(tensor: Tensor, value: Value) -> Any:
+def _put(tensor: Tensor, value: Value) -> Tensor:
     with no_grad():
         filled = np.broadcast_to(value, tensor.shape).astype(tensor._value.dtype)
         return overwrite(tensor, of_value(filled))
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Any:
+def xavier_uniform_(
+    tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Fill with uniform numbers that keep the variance from layer to layer.
 
     Parameters
@@ -325,7 +329,9 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Any:
+def xavier_normal_(
+    tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Fill with normal numbers that keep the variance from layer to layer.
 
     Parameters
@@ -371,7 +377,7 @@ def kaiming_uniform_(
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
-) -> Any:
+) -> Tensor:
     """Fill with uniform numbers that keep the variance of a net with rectifiers.
 
     Parameters
@@ -421,7 +427,7 @@ def kaiming_normal_(
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
-) -> Any:
+) -> Tensor:
     """Fill with normal numbers that keep the variance of a net with rectifiers.
 
     Parameters
@@ -470,7 +476,7 @@ def trunc_normal_(
     a: float = -2.0,
     b: float = 2.0,
     generator: Generator | None = None,
-) -> Any:
+) -> Tensor:
     """Fill with numbers from a normal distribution cut off below a and above b.
 
     Where much of the distribution lies between them, numbers are drawn again until they do; else
@@ -546,7 +552,7 @@ def _by_density(
         made = np.where(pending, uniform_(fresh, *ends, generator)._value, made)
 
 
-def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Any:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fill with gain times a matrix whose rows, or columns, are orthonormal.
 
     Parameters
@@ -595,7 +601,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
 def sparse_(
     tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
-) -> Any:
+) -> Tensor:
     """Fill with normal numbers, of which a share in each column is 0.
 
     Parameters
@@ -671,7 +677,7 @@ torch.float32
 """
 
 
-def _older(function: Any, arguments: str = "torch.empty(2, 3)") -> Any:
+def _older(function: _Init, arguments: str = "torch.empty(2, 3)") -> _Init:
     """A function under its name without the underscore, which PyTorch deprecates.
 
     arguments: those of the example in its docstring.
@@ -687,7 +693,7 @@ def _older(function: Any, arguments: str = "torch.empty(2, 3)") -> Any:
 
     older.__name__ = older.__qualname__ = name
     older.__doc__ = _OLDER.format(name=name, arguments=arguments)
-    return older
+    return cast("_Init", older)
 
 
 uniform = _older(uniform_)

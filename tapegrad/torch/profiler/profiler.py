@@ -310,7 +310,9 @@ class profile:
         custom_trace_id_callback: Callable[[], str] | None = None,
         post_processing_timeout_s: float | None = None,
     ) -> None:
-        self.activities = set(supported_activities() if activities is None else activities)
+        self.activities: set[Any] = set(
+            supported_activities() if activities is None else activities
+        )
         if not self.activities:
             raise AssertionError("No valid profiler activities found")
         if use_cuda is not None:
@@ -326,7 +328,7 @@ class profile:
         self.with_modules = with_modules
         self.acc_events = acc_events
         self.schedule = schedule if schedule is not None else _always
-        self.record_steps = schedule is not None
+        self.record_steps: bool = schedule is not None
         self.on_trace_ready = on_trace_ready
         self.step_num = 0
         self.current_action = self.schedule(0)

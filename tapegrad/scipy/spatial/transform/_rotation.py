@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation as PlainRotation
 
 from tapegrad._core.types import Value
@@ -122,7 +123,7 @@ class Rotation:
 
     # -- reading -----------------------------------------------------------------------------
 
-    def as_quat(self, canonical: bool = False, *, scalar_first: bool = False) -> Value:
+    def as_quat(self, canonical: bool = False, *, scalar_first: bool = False) -> NDArray[Any]:
         """(x, y, z, w), or (w, x, y, z); canonical: of the two signs that with w >= 0."""
         q = self._quaternion
         if canonical:
@@ -131,7 +132,7 @@ class Rotation:
             q = q * sign
         return np.concatenate([q[..., 3:], q[..., :3]], axis=-1) if scalar_first else q
 
-    def as_matrix(self) -> Value:
+    def as_matrix(self) -> NDArray[Any]:
         """Matrices that turn column vectors."""
         x, y, z, w = (self._quaternion[..., k] for k in range(4))
         rows = [
@@ -141,7 +142,7 @@ class Rotation:
         ]
         return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
-    def as_rotvec(self, degrees: bool = False) -> Value:
+    def as_rotvec(self, degrees: bool = False) -> NDArray[Any]:
         """Vectors along the axis, as long as the angle, which is at most pi."""
         q = self.as_quat(canonical=True)
         v, w = q[..., :3], q[..., 3:]
@@ -157,7 +158,7 @@ class Rotation:
         """The angle, from 0 to pi; its slope at 0 is 0."""
         return np.linalg.norm(self.as_rotvec(), axis=-1)
 
-    def as_euler(self, seq: str, degrees: bool = False) -> Any:
+    def as_euler(self, seq: str, degrees: bool = False) -> NDArray[Any]:
         """Angles of plain rotations; of traced ones refused, for some rotations lock them."""
         return self._plain("as_euler").as_euler(seq, degrees)
 
@@ -177,7 +178,7 @@ class Rotation:
 
     # -- computing ---------------------------------------------------------------------------
 
-    def apply(self, vectors: Value, inverse: bool = False) -> Value:
+    def apply(self, vectors: Value, inverse: bool = False) -> NDArray[Any]:
         """Turned vectors, the last axis of an array."""
         v = _checked(_as_array(vectors), 3)
         m = self.as_matrix()

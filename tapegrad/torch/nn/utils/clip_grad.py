@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import GeneratorType
-from typing import Any
 
 import numpy as np
 
@@ -58,7 +57,7 @@ def get_total_norm(
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
-) -> Any:
+) -> Tensor:
     """The norm of all elements of several tensors together, without history.
 
     Parameters
@@ -154,7 +153,7 @@ def clip_grad_norm_(
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
-) -> Any:
+) -> Tensor:
     """Scale the gradients of parameters in place so that their norm is at most `max_norm`.
 
     The norm is that of all gradients together, as if they were one vector.
@@ -204,7 +203,7 @@ def clip_grad_norm(
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
-) -> Any:
+) -> Tensor:
     """The older name of `clip_grad_norm_`.
 
     Parameters

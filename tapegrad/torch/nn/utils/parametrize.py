@@ -111,13 +111,13 @@ class ParametrizationList(ModuleList):
                 if hasattr(module, "right_inverse"):
                     with suppress(NotImplementedError):
                         found = module.right_inverse(found)
-        self.is_tensor = isinstance(found, Tensor)
+        self.is_tensor: bool = isinstance(found, Tensor)
         if not self.is_tensor and not isinstance(found, Sequence):
             raise ValueError(
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
                 f"Got {type(found).__name__}"
             )
-        self.ntensors = 1 if self.is_tensor else len(found)
+        self.ntensors: int = 1 if self.is_tensor else len(found)
         if self.is_tensor:
             if dtype != found.dtype:
                 raise ValueError(

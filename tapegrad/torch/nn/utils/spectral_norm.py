@@ -7,13 +7,15 @@ and their hooks.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import overwrite
 from tapegrad.torch.nn._parameter import Parameter
 from tapegrad.torch.nn._vectors import normalize
+
+_M = TypeVar("_M", bound=Any)
 
 TRANSPOSED = "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"
 
@@ -173,12 +175,12 @@ def _found(module: Any, name: str) -> int | None:
 
 
 def spectral_norm(
-    module: Any,
+    module: _M,
     name: str = "weight",
     n_power_iterations: int = 1,
     eps: float = 1e-12,
     dim: int | None = None,
-) -> Any:
+) -> _M:
     """Divide a weight of a module by its largest singular value, which power iterations estimate.
 
     A hook does that before each call; `parametrizations.spectral_norm` is the newer form.
@@ -226,7 +228,7 @@ def spectral_norm(
     return module
 
 
-def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
+def remove_spectral_norm(module: _M, name: str = "weight") -> _M:
     """Make the weight of a module a parameter again.
 
     Parameters

@@ -6,11 +6,13 @@ the newer one is `parametrizations.weight_norm`. Knows modules and their hooks.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from tapegrad._warning import warn
 from tapegrad.torch._ops.reduce.weight_norms import norm_except_dim, weight_of
 from tapegrad.torch.nn._parameter import Parameter
+
+_M = TypeVar("_M", bound=Any)
 
 
 class WeightNorm:
@@ -18,7 +20,7 @@ class WeightNorm:
 
     def __init__(self, name: str, dim: int | None) -> None:
         self.name = name
-        self.dim = -1 if dim is None else dim
+        self.dim: int = -1 if dim is None else dim
 
     def compute_weight(self, module: Any) -> Any:
         """The weight, from its length and direction."""
@@ -68,7 +70,7 @@ def _found(module: Any, name: str) -> int | None:
     return None
 
 
-def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
+def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
     """Make a weight of a module its length `name_g` times its direction `name_v`.
 
     A hook does that before each call; `parametrizations.weight_norm` is the newer form.
@@ -114,7 +116,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     return module
 
 
-def remove_weight_norm(module: Any, name: str = "weight") -> Any:
+def remove_weight_norm(module: _M, name: str = "weight") -> _M:
     """Make the weight of a module a parameter again.
 
     Parameters

@@ -97,10 +97,10 @@ class CyclicLR(LRScheduler):
         if last_epoch == -1:
             for rate, group in zip(base_lrs, optimizer.param_groups, strict=True):
                 change_setting(group, "lr", rate)
-        self.max_lrs = for_groups("max_lr", optimizer, max_lr)
+        self.max_lrs: list[Any] = for_groups("max_lr", optimizer, max_lr)
         up = float(step_size_up)
-        self.total_size = up + (up if step_size_down is None else float(step_size_down))
-        self.step_ratio = up / self.total_size
+        self.total_size: float = up + (up if step_size_down is None else float(step_size_down))
+        self.step_ratio: float = up / self.total_size
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError("mode is invalid and scale_fn is None")
         self.mode = mode
@@ -112,9 +112,9 @@ class CyclicLR(LRScheduler):
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             require_momentum(optimizer)
-            self.use_beta1 = "betas" in optimizer.defaults
-            self.base_momentums = for_groups("base_momentum", optimizer, base_momentum)
-            self.max_momentums = for_groups("max_momentum", optimizer, max_momentum)
+            self.use_beta1: bool = "betas" in optimizer.defaults
+            self.base_momentums: list[Any] = for_groups("base_momentum", optimizer, base_momentum)
+            self.max_momentums: list[Any] = for_groups("max_momentum", optimizer, max_momentum)
             if last_epoch == -1:
                 begin_momentum(optimizer, self.base_momentums, self.max_momentums)
         super().__init__(optimizer, last_epoch)

@@ -102,7 +102,7 @@ class OneCycleLR(LRScheduler):
     ) -> None:
         require_optimizer(optimizer)
         self.optimizer = optimizer
-        self.total_steps = _length(total_steps, epochs, steps_per_epoch)
+        self.total_steps: int = _length(total_steps, epochs, steps_per_epoch)
         last = self.total_steps - 1
         rise = float(pct_start * self.total_steps) - 1
         up = _phase(rise, "initial_lr", "max_lr", "max_momentum", "base_momentum")
@@ -132,7 +132,7 @@ class OneCycleLR(LRScheduler):
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             require_momentum(optimizer)
-            self.use_beta1 = "betas" in optimizer.defaults
+            self.use_beta1: bool = "betas" in optimizer.defaults
             highest = for_groups("max_momentum", optimizer, max_momentum)
             lowest = for_groups("base_momentum", optimizer, base_momentum)
             if last_epoch == -1:

@@ -163,12 +163,12 @@ class ConcatDataset(Dataset[Sample_co]):
     """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
-        self.datasets = list(datasets)
+        self.datasets: list[Any] = list(datasets)
         assert self.datasets, "datasets should not be an empty iterable"
         assert not any(isinstance(dataset, IterableDataset) for dataset in self.datasets), (
             "ConcatDataset does not support IterableDataset"
         )
-        self.cumulative_sizes = list(itertools.accumulate(map(len, self.datasets)))
+        self.cumulative_sizes: list[int] = list(itertools.accumulate(map(len, self.datasets)))
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]

@@ -156,7 +156,9 @@ class DataLoader(Generic[Sample_co]):
         self.batch_sampler = batch_sampler
         self.generator = generator
         self.num_workers = num_workers
-        self.prefetch_factor = 2 if prefetch_factor is None and num_workers else prefetch_factor
+        self.prefetch_factor: int | None = (
+            2 if prefetch_factor is None and num_workers else prefetch_factor
+        )
         self.pin_memory = pin_memory
         self.pin_memory_device = pin_memory_device
         self.timeout = timeout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import inspect
 import os
 import signal
 import threading
@@ -14,11 +15,11 @@ import time
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import matrices
-import numpy as np
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from by_mypy import by_mypy, scripts_by_mypy  # noqa: F401, fixtures of tests
 from hypothesis import HealthCheck, settings
+from left_out import is_left_out, skipped_at_once
 
 # No deadline: the first call of a test pays for imports, and machines differ. In CI the examples
 # are the same on every run, so that a red run is red again; elsewhere they are fresh.
@@ -68,6 +69,16 @@ def pytest_configure(config):
         compiled.compile_all(config.getoption("--compiled"))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector, name, obj):
+    """Make no items, by the thousand, of what would not run; None where pytest makes them."""
+    if not inspect.isfunction(obj) or not collector.istestfunction(obj, name):
+        return None
+    if is_left_out(collector, obj):
+        return []
+    return skipped_at_once(collector, name, obj)
+
+
 def pytest_collection_finish():
     """What is there before the first test is not looked through by each collection of garbage.
 
@@ -99,6 +110,9 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 def pytest_runtest_setup(item):
+    # Each test draws the same matrices, whichever ran before it and wherever it runs. No fixture:
+    # one for each of thirty thousand tests takes longer than what it does.
+    matrices.RNG.bit_generator.state = matrices.BEGINNING
     most = item.config.getoption("--most-seconds")
     if time.monotonic() - BEGUN > most:
         pytest.skip(f"the machine is slow: {most:.0f} s are over (--most-seconds)")
@@ -136,12 +150,6 @@ def pytest_enter_pdb():
         signal.setitimer(signal.ITIMER_REAL, 0)
     else:
         faulthandler.cancel_dump_traceback_later()
-
-
-@pytest.fixture(autouse=True)
-def same_matrices():
-    """Each test draws the same matrices, whichever ran before it and wherever it runs."""
-    matrices.RNG = np.random.default_rng(5)
 
 
 @pytest.fixture

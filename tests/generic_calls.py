@@ -7,6 +7,7 @@ matrices, `s` a scalar, `z` a complex vector), capital letters are plain.
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 from collections.abc import Callable, Iterator
@@ -188,7 +189,8 @@ class Pattern(NamedTuple):
     call: Callable[..., Any]  # of the function, then of values for the names
 
 
-def patterns(text: str) -> list[Pattern]:
+@functools.cache  # each of six hundred functions is called by all of them
+def patterns(text: str) -> tuple[Pattern, ...]:
     made = []
     for call in (part for line in text.split("\n") for part in line.split("  ") if part):
         used = {node.id for node in ast.walk(ast.parse(call)) if isinstance(node, ast.Name)}
@@ -197,10 +199,10 @@ def patterns(text: str) -> list[Pattern]:
         head = ", ".join(["f", *names])
         source = f"lambda {head}, *, {plain}: {call}" if plain else f"lambda {head}: {call}"
         made.append(Pattern(call, names, eval(source, {"np": np})))
-    return made
+    return tuple(made)
 
 
-def expressions(text: str) -> list[Pattern]:
+def expressions(text: str) -> tuple[Pattern, ...]:
     """Expressions in a namespace `np`, as calls of a function that passes a namespace on."""
     parts = [part for line in text.split("\n") for part in line.split("  ") if part]
     return patterns("  ".join(f"f(lambda np: {part})" for part in parts))
@@ -208,12 +210,16 @@ def expressions(text: str) -> list[Pattern]:
 
 def plain_arguments(call: Callable[..., Any]) -> dict[str, Any]:
     """New copies of the plain arguments, for a call may write into them."""
-    names = inspect.signature(call).parameters
     return {
         name: value.copy() if isinstance(value, np.ndarray) else value
-        for name, value in PLAIN.items()
-        if name in names
+        for name, value in ((name, PLAIN[name]) for name in plain_names(call))
     }
+
+
+@functools.cache
+def plain_names(call: Callable[..., Any]) -> tuple[str, ...]:
+    names = inspect.signature(call).parameters
+    return tuple(name for name in PLAIN if name in names)
 
 
 class Program:

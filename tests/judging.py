@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -37,9 +38,14 @@ def inputs_of(pattern: Pattern, *, symmetric: bool) -> tuple[Any, ...]:
 
 def tangents_of(pattern: Pattern, *, symmetric: bool) -> tuple[Any, ...]:
     """Fixed directions without structure; symmetric ones for functions that read a triangle."""
+    return tuple(x.copy() for x in drawn_tangents(pattern.names, symmetric))
+
+
+@functools.cache
+def drawn_tangents(names: tuple[str, ...], symmetric: bool) -> tuple[Any, ...]:
     random = np.random.default_rng(7)
     made = []
-    for name in pattern.names:
+    for name in names:
         like = DIFFERENTIATED[name]
         tangent = random.uniform(0.3, 1.0, like.shape) * random.choice([-1, 1], like.shape)
         if like.dtype.kind == "c":

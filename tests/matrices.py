@@ -8,6 +8,7 @@ import pytest
 import tapegrad
 
 RNG = np.random.default_rng(5)
+BEGINNING = RNG.bit_generator.state  # of each test: conftest.py
 
 
 def real(*shape):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 import tapegrad.torch as torch
 
 
-@pytest.fixture(autouse=True)
-def seed():
+def pytest_runtest_setup(item):  # no fixture: that takes longer than a seed
     torch.manual_seed(20)

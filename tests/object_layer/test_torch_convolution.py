@@ -282,7 +282,7 @@ def test_errors(x: Any, weight: Any, options: Any, text: str) -> None:
 # --- PyTorch ------------------------------------------------------------------------------------
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("seed", range(40))
 def test_as_pytorch(seed: int) -> None:
     x, weight, bias, options, dims = drawn(seed)
@@ -301,7 +301,7 @@ def test_as_pytorch(seed: int) -> None:
         )
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize(("x", "weight", "options", "_text"), ERRORS)
 def test_errors_as_pytorch(x: Any, weight: Any, options: Any, _text: str) -> None:
     pytorch = pytest.importorskip("torch")
@@ -313,7 +313,7 @@ def test_errors_as_pytorch(x: Any, weight: Any, options: Any, _text: str) -> Non
     assert texts[0] == texts[1]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("text", LAYERS)
 def test_layers_print_as_pytorchs(text: str) -> None:
     pytorch = pytest.importorskip("torch")
@@ -323,7 +323,7 @@ def test_layers_print_as_pytorchs(text: str) -> None:
     assert [*mine.state_dict()] == [*theirs.state_dict()]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("kernel", [2, (3, 2)])
 @pytest.mark.parametrize("options", [{}, {"padding": 1, "stride": 2}, {"dilation": (1, 2)}])
 def test_unfold_as_pytorch(kernel: Any, options: Any) -> None:

@@ -190,13 +190,13 @@ WITH_TENSORS = {
 }
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_creation(call):
     agree(call)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("call", WITH_TENSORS.values(), ids=WITH_TENSORS)
 def test_creation_from_tensors(call):
     agree(call, X)
@@ -220,13 +220,13 @@ def nested_lists(draw):
     return leaves.reshape(sides).tolist()
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @given(nested_lists())
 def test_tensors_of_drawn_data(data):
     agree(lambda t: t.tensor(data))
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3), st.integers(0, 40), st.booleans())
 def test_linspace_has_pytorchs_numbers(start, end, steps, double):
     pytorch = pytest.importorskip("torch")

@@ -162,7 +162,7 @@ def test_each_name_is_in_a_file_of_pytorchs() -> None:
     assert named == set(data.__all__)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("place", range(len(BATCHES)))
 def test_batches_are_those_of_pytorch(place: int) -> None:
     pytorch = pytest.importorskip("torch")

@@ -13,8 +13,6 @@ from tensor_programs import Machine, difference, programs
 
 import tapegrad.torch as torch
 
-pytestmark = pytest.mark.peers
-
 
 def check(program):
     pytorch = pytest.importorskip("torch")
@@ -24,12 +22,14 @@ def check(program):
     assert difference(ours, theirs, program) is None
 
 
+@pytest.mark.peers("torch")
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(programs)
 def test_programs_agree(program):
     check(program)
 
 
+@pytest.mark.peers("torch")
 @pytest.mark.slow
 @settings(max_examples=2000, suppress_health_check=list(HealthCheck))
 @given(programs)

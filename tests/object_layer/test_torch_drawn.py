@@ -36,7 +36,7 @@ def parted(pytorch, name, number):
     return [difference for row, difference in found if row is None]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("name", FAMILIES)
 def test_transcripts_agree(name):
     pytorch = pytest.importorskip("torch")

@@ -98,7 +98,7 @@ def test_names_of_formats():
     assert torch.legacy_contiguous_format is torch.contiguous_format
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_strides_are_those_of_pytorch():
     peer = pytest.importorskip("torch")
     shapes = [(2, 3, 4, 5), (2, 1, 4, 5), (1, 3, 1, 5), (2, 3, 1, 1), (1, 1, 1, 1)]

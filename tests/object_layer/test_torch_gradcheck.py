@@ -165,7 +165,7 @@ WITHOUT_JVP = {
 BROKEN_THERE = {("constant beside", "fast and forward"), ("complex", "batched forward")}
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_gradcheck(name: str, option: str) -> None:
@@ -192,7 +192,7 @@ SECOND: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("option", SECOND)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_gradgradcheck(name: str, option: str) -> None:
@@ -218,7 +218,7 @@ WRONG_OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("name", WRONG_OPTIONS)
 def test_wrong_options(name: str) -> None:
     def program(T: Any, log: Log) -> None:
@@ -228,7 +228,7 @@ def test_wrong_options(name: str) -> None:
     compare(program)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize(
     ("name", "option", "text"),
     [

@@ -299,7 +299,7 @@ def calls(codes: list[str]) -> Any:
     return pytest.mark.parametrize("code", codes)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @calls(READS + COMPUTED + WRITES)
 def test_calls_agree_with_pytorch(code: str) -> None:
     named = not any(word in code for word in ("b, None", "take_along_dim(i)", "reduce='add'"))
@@ -323,7 +323,7 @@ parts = st.one_of(
 )
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(parts, max_size=4).map(tuple).filter(lambda index: index.count(...) < 2),

@@ -133,7 +133,7 @@ def test_a_tensor_returned_twice_is_one_tensor(kind: str) -> None:
     assert _twice(torch, kind) == TWICE[kind]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("kind", TWICE)
 def test_what_is_returned_twice_is_pytorchs(kind: str) -> None:
     assert _twice(pytest.importorskip("torch"), kind) == TWICE[kind]
@@ -188,7 +188,7 @@ def test_a_number_that_a_dtype_does_not_hold_is_refused(dtype: str) -> None:
         assert str(error.value) == text
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", FILLS)
 def test_numbers_of_all_dtypes_are_taken_as_by_pytorch(word: str) -> None:
     pytorch = pytest.importorskip("torch")
@@ -276,7 +276,7 @@ def test_powers_of_zero_fall_from_infinity(base: Any) -> None:
     assert b.grad.tolist() == [-np.inf, -np.inf, -np.inf, 0.0, 0.0, 0.0]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_powers_of_zero_agree() -> None:
     for zero in (0.0, -0.0):
         agree(lambda t, b, zero=zero: t.full((6,), zero, dtype=t.float64) ** b, EXPONENTS)
@@ -304,7 +304,7 @@ def test_what_is_empty_gets_an_empty_gradient(shapes: Any) -> None:
         assert part.grad.shape == part.shape
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("shapes", EMPTY)
 def test_joining_what_is_empty_agrees(shapes: Any) -> None:
     for dim in (0, -1):
@@ -386,7 +386,7 @@ def test_incomplete_gamma_functions_at_borders() -> None:
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_incomplete_gamma_functions_agree() -> None:
     for word in ("igamma", "igammac"):
         for dtype in (np.float64, np.float32):

@@ -140,7 +140,7 @@ def as_tensors(library, arrays):
     return [tuple(library.from_numpy(part.copy()) for part in batch) for batch in arrays]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_the_digits_net_follows_pytorch():
     sklearn = pytest.importorskip("sklearn.datasets")
     pytest.importorskip("tqdm")
@@ -160,7 +160,7 @@ def test_the_digits_net_follows_pytorch():
     )
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.slow
 def test_resnet18_follows_pytorch():
     rng = np.random.default_rng(0)
@@ -211,7 +211,7 @@ def letters_model(library, kind):
     return Model()
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("kind", ["lstm", "transformer"])
 def test_models_of_letters_follow_pytorch(kind):
     batches = text_batches()

@@ -34,7 +34,7 @@ def test_programs_over_modules_answer_as_under_pytorch(word: str) -> None:
         assert mine == theirs
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_the_kept_answers_are_those_of_pytorch() -> None:
     """To write them anew: `python tests/object_layer/test_torch_modules.py`, with PyTorch."""
     pytorch = pytest.importorskip("torch")

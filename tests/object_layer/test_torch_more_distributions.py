@@ -79,7 +79,7 @@ def against_pytorch(row, call, *more):
     agree(both, *arrays_of(row), *more, name=False, tolerance=1e-8)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @ROWS
 def test_as_pytorchs(row):
     name = row[0]
@@ -97,7 +97,7 @@ def test_as_pytorchs(row):
         against_pytorch(row, lambda p, x: p.icdf(x), U)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @ROWS
 def test_shapes_reprs_and_supports(row):
     pytorch = pytest.importorskip("torch")
@@ -195,7 +195,7 @@ def test_wishart_as_scipys():
     np.testing.assert_allclose(p.entropy().item(), theirs.entropy(), 1e-10)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("size", [2, 3, 5])
 def test_lkj(size):
     torch.manual_seed(0)
@@ -222,7 +222,7 @@ def mixture(t, weights, loc, scale, event=False):
     return t.distributions.MixtureSameFamily(t.distributions.Categorical(weights), parts)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_mixtures():
     loc = RNG.normal(size=(2, 3))
     for call in (
@@ -308,7 +308,7 @@ def compared(library, number, x):
     return tuple(found)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("number", range(len(TRANSFORMS)))
 def test_transforms_as_pytorchs(number):
     pytorch = pytest.importorskip("torch")
@@ -447,7 +447,7 @@ def formulas():
     return [(p.__name__, q.__name__) for p, q in known if p.__name__ in PAIRS]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_divergences_as_pytorchs():
     pairs = formulas()
     assert len(pairs) > 60
@@ -555,7 +555,7 @@ ERRORS = [
 ]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("number", range(len(ERRORS)))
 def test_errors(number):
     pytorch = pytest.importorskip("torch")

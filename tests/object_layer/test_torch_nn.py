@@ -52,7 +52,7 @@ LOSSES = {
 }
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", LOSSES)
 def test_losses_of_pairs(word: str) -> None:
     with warnings.catch_warnings():
@@ -60,7 +60,7 @@ def test_losses_of_pairs(word: str) -> None:
         agree(lambda t, x, y: LOSSES[word](t.nn.functional, x, y), X, Y, order=2)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_binary_cross_entropy(reduction: str) -> None:
     agree(
@@ -78,7 +78,7 @@ def test_binary_cross_entropy(reduction: str) -> None:
     agree(lambda t, x, y: t.nn.functional.binary_cross_entropy(x, y), X, OTHER)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 def test_cross_entropy(reduction: str, smoothing: float) -> None:
@@ -97,7 +97,7 @@ def test_cross_entropy(reduction: str, smoothing: float) -> None:
         agree(loss, LOGITS, wrong)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_nll_loss(reduction: str) -> None:
     for x, y in ((LOGITS, CLASSES), (LOGITS[0], np.array(3)), (SPATIAL, PLACES)):
@@ -149,7 +149,7 @@ POOLS = [
 ]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize(("kernel", "options"), POOLS)
 def test_avg_pool2d(kernel: Any, options: dict[str, Any]) -> None:
     for images in (IMAGES, IMAGES[0], IMAGES[:, :, :4].copy()):
@@ -176,13 +176,13 @@ PADS = [
 ]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize(("widths", "options"), PADS)
 def test_pad(widths: Any, options: dict[str, Any]) -> None:
     agree(lambda t, x: t.nn.functional.pad(x, widths, **options), IMAGES)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_one_hot() -> None:
     agree(lambda t, x: t.nn.functional.one_hot(x), PLACES)
     agree(lambda t, x: t.nn.functional.one_hot(x, 7), PLACES)
@@ -373,14 +373,14 @@ PRINTED = {
 }
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", PRINTED)
 def test_modules_print_as_those_of_pytorch(word: str) -> None:
     pytorch = pytest.importorskip("torch")
     assert repr(PRINTED[word](nn)) == repr(PRINTED[word](pytorch.nn))
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_layers_start_as_those_of_pytorch() -> None:
     pytorch = pytest.importorskip("torch")
     layer, other = nn.Linear(100, 200), pytorch.nn.Linear(100, 200)
@@ -429,7 +429,7 @@ def _hooked_gradients(t: Any, replace: bool) -> list[Any]:
     return [*seen, x.grad.tolist(), *(p.grad.tolist() for p in layer.parameters())]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("replace", [False, True])
 def test_backward_hooks_agree_with_pytorch(replace: bool) -> None:
     pytorch = pytest.importorskip("torch")
@@ -482,7 +482,7 @@ OPTIMIZERS = {
 }
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", OPTIMIZERS)
 def test_optimizers_take_the_steps_of_pytorch(word: str) -> None:
     pytorch = pytest.importorskip("torch")
@@ -551,7 +551,7 @@ def test_closures_and_refused_arguments() -> None:
         optim.SGD([1.0], lr=0.1)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("loss", ["CrossEntropyLoss", "MSELoss"])
 def test_a_net_is_trained_as_by_pytorch(loss: str) -> None:
     pytorch = pytest.importorskip("torch")
@@ -579,7 +579,7 @@ def test_a_net_is_trained_as_by_pytorch(loss: str) -> None:
     np.testing.assert_allclose(trained(torch), trained(pytorch), rtol=1e-8)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_nets_under_functional_transforms() -> None:
     pytorch = pytest.importorskip("torch")
 

@@ -36,7 +36,7 @@ PADS = [
 ]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("case", PADS, ids=str)
 def test_padding_agrees_with_pytorch(case):
     mode, ndim, pad = case
@@ -80,7 +80,7 @@ SHUFFLES = [
 ]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("case", SHUFFLES, ids=str)
 def test_shuffles_agree_with_pytorch(case):
     name, shape, factor = case
@@ -131,7 +131,7 @@ RESIZED = [
 ]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("case", RESIZED, ids=str)
 def test_resizing_agrees_with_pytorch(case):
     ndim, mode, sizes, aligned, antialias = case
@@ -142,7 +142,7 @@ def test_resizing_agrees_with_pytorch(case):
     agree(lambda t, x: on(t).interpolate(x, **words), x.astype(np.float32))
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_a_factor_that_keeps_the_size_is_as_in_pytorch():
     """Of lines and volumes PyTorch's gradient is not that of its values: values alone."""
     pytorch = pytest.importorskip("torch")
@@ -175,7 +175,7 @@ WRONG_SIZES = [
 ]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("case", WRONG_SIZES, ids=str)
 def test_errors_of_resizing_are_those_of_pytorch(case):
     pytorch = pytest.importorskip("torch")
@@ -247,7 +247,7 @@ SAMPLED = [
 ]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("case", range(len(SAMPLED)))
 def test_grid_samples_agree_with_pytorch(case):
     x, grid, *words = SAMPLED[case]
@@ -289,7 +289,7 @@ def test_grid_samples_have_the_derivatives_of_differences(case):
 AFFINE = [((2, 3, 4, 5), 2), ((2, 3, 1, 5), 2), ((2, 1, 3, 4, 2), 3)]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize(("size", "n"), AFFINE)
 @pytest.mark.parametrize("aligned", [False, True])
 def test_affine_grids_agree_with_pytorch(size, n, aligned):
@@ -334,7 +334,7 @@ def wrong_grids(t, f):
     ]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_errors_of_grids_are_those_of_pytorch():
     pytorch = pytest.importorskip("torch")
     for mine, its in zip(

@@ -60,7 +60,7 @@ def call(t, *tensors, name, constants=(), **words):
     return getattr(t.nn.functional, name)(*tensors, *given, **words)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize(("name", "inputs", "constants", "words", "order"), CASES)
 def test_losses_agree_with_pytorch(name, inputs, constants, words, order):
     for reduction, kind in itertools.product(WORDS, (np.float64, np.float32)):
@@ -118,7 +118,7 @@ def aligned(t, x, targets, inputs, lengths, **words):
     return t.nn.functional.ctc_loss(x.log_softmax(-1), *made, **words)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("case", range(len(ALIGNED)))
 def test_alignments_agree_with_pytorch(case):
     targets, inputs, lengths, words = ALIGNED[case]
@@ -256,7 +256,7 @@ def error_of(t, wrong, shape):
     return type(caught.value).__name__, str(caught.value).splitlines()[0]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", [*WRONG, *MISALIGNED])
 def test_errors_are_those_of_pytorch(word):
     pytorch = pytest.importorskip("torch")
@@ -286,7 +286,7 @@ PAIRED = {
 }
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", PAIRED)
 def test_distances_agree_with_pytorch(word):
     of, order = PAIRED[word]
@@ -294,7 +294,7 @@ def test_distances_agree_with_pytorch(word):
     agree(of, A.astype(np.float32), B.astype(np.float32), tolerance=1e-5)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_bilinear_agrees_with_pytorch():
     weight, bias = numbers(3, 4, 2), numbers(3)
     for x, y in ((A, B[:, :2]), (A[0], B[0, :2]), (numbers(2, 3, 4), numbers(2, 3, 2))):
@@ -338,7 +338,7 @@ def adaptive_pair():
     return pytorch, mine, theirs
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_adaptive_softmax_agrees_with_pytorch():
     pytorch, mine, theirs = adaptive_pair()
     x, target = numbers(6, 16), np.array([0, 19, 5, 3, 11, 8])
@@ -440,7 +440,7 @@ def test_a_weighted_huber_loss_refuses_other_words():
         nn.functional.huber_loss(torch.ones(2), torch.zeros(2), "other", weight=torch.ones(2))
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("word", WORDS)
 def test_weights_of_pairs_are_as_pytorchs(name, word):

@@ -45,7 +45,7 @@ def built(t, text):
     return eval(f"nn.{text}", {"nn": t.nn, "double": t.float64})
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("text", [*UNITS, *OTHERS])
 def test_modules_show_and_hold_what_pytorchs_do(text):
     theirs = built(pytest.importorskip("torch"), text)
@@ -60,7 +60,7 @@ def test_modules_show_and_hold_what_pytorchs_do(text):
     assert {name: getattr(mine, name) for name in public} == public
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("text", UNITS)
 def test_units_agree_with_pytorch(text):
     agree(lambda t, x: built(t, text)(x * 1), X, order=2, tolerance=1e-6)
@@ -94,7 +94,7 @@ def test_activations_are_written_into_their_argument(word):
     assert getattr(functional, word)(written, inplace=True, **words)._version == version + 1
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", [*WITHIN, "threshold"])
 def test_what_is_in_which_namespace_is_as_in_pytorch(word):
     pytorch = pytest.importorskip("torch")
@@ -213,7 +213,7 @@ def seen(t, call):
     return type(made.grad_fn).__name__, tuple(made.shape), str(made.dtype)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", NODES)
 def test_noise_has_pytorchs_nodes_and_errors(word):
     pytorch = pytest.importorskip("torch")

@@ -46,7 +46,7 @@ def test_gradients_are_scaled_to_a_norm(order: float, most: float) -> None:
     assert found[3].grad is None
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("order", [0.5, 1, 2, 3.0, float("inf")])
 def test_norms_of_gradients_agree(order: float) -> None:
     pytorch = pytest.importorskip("torch")
@@ -147,7 +147,7 @@ def test_a_linear_layer_that_normalizes(bias: bool) -> None:
 # --- Weights by hooks ----------------------------------------------------------------------------
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("dim", [0, 1, 2, -1])
 def test_norms_except_along_one_dimension(dim: int) -> None:
     agree(lambda t, v: t.norm_except_dim(v, 2, dim), W, order=2, name=False)
@@ -301,7 +301,7 @@ def _parametrized(t: Any) -> list[Any]:
     return seen
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_parametrized_modules_agree_with_pytorch() -> None:
     pytorch = pytest.importorskip("torch")
     for place, (mine, theirs) in enumerate(
@@ -400,7 +400,7 @@ def test_orthogonal_weights(shape: Any, kind: str | None, trivial: bool) -> None
         net.parametrizations.weight[0].right_inverse(torch.ones(7, 7))
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 5, 3)])
 @pytest.mark.parametrize("kind", MAPS)
 def test_orthogonal_weights_are_pytorchs(shape: Any, kind: str) -> None:
@@ -569,7 +569,7 @@ def _refused_fills(t: Any) -> list[str]:
     ]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_refused_fills_agree() -> None:
     pytorch = pytest.importorskip("torch")
     assert _refused_fills(torch) == _refused_fills(pytorch)

@@ -100,7 +100,7 @@ def same_state(mine: Any, theirs: Any) -> None:
         assert mine == pytest.approx(theirs) if isinstance(mine, float) else mine == theirs
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("name", METHODS)
 def test_paths_of_a_hundred_steps_are_those_of_pytorch(name: str, seed: int) -> None:
@@ -117,7 +117,7 @@ def test_paths_of_a_hundred_steps_are_those_of_pytorch(name: str, seed: int) -> 
     same_state(own.state_dict(), other.state_dict())
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("name", METHODS)
 def test_paths_in_single_precision_and_of_complex_numbers(name: str) -> None:
     pytorch = pytest.importorskip("torch")
@@ -137,7 +137,7 @@ def test_paths_in_single_precision_and_of_complex_numbers(name: str) -> None:
     np.testing.assert_allclose(*paths, rtol=1e-6)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("search", [None, "strong_wolfe"])
 @pytest.mark.parametrize("options", [{}, {"history_size": 3}, {"lr": 0.3}, {"max_iter": 4}])
 def test_lbfgs_takes_the_steps_of_pytorch(search: str | None, options: dict[str, Any]) -> None:

@@ -171,7 +171,7 @@ LAYERS = [
 ]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("text", LAYERS)
 def test_layers_as_pytorchs(text: str) -> None:
     pytorch = pytest.importorskip("torch")
@@ -184,7 +184,7 @@ def test_layers_as_pytorchs(text: str) -> None:
         agree(lambda t, x: (mine if t is torch else theirs)(x), abs(x))
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("dims", [1, 2, 3])
 @pytest.mark.parametrize(("kernel", "options"), DILATED)
 def test_max_pools_as_pytorch(dims: int, kernel: Any, options: dict[str, Any]) -> None:
@@ -200,7 +200,7 @@ def test_max_pools_as_pytorch(dims: int, kernel: Any, options: dict[str, Any]) -
             )
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("dims", [1, 3])
 @pytest.mark.parametrize(("kernel", "options"), WAYS)
 def test_averages_and_norms_as_pytorch(dims: int, kernel: Any, options: dict[str, Any]) -> None:
@@ -217,7 +217,7 @@ def test_averages_and_norms_as_pytorch(dims: int, kernel: Any, options: dict[str
             agree(lambda t, x: of_dims(t, "lp_pool", dims)(x, 2, kernel, **options), abs(x) + 1)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("dims", [1, 2, 3])
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 9])
 def test_adaptive_pools_as_pytorch(dims: int, size: int) -> None:

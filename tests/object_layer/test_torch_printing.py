@@ -42,7 +42,7 @@ def both(array):
     return torch.from_numpy(array), pytorch.from_numpy(array)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @given(drawn_arrays(), st.booleans())
 def test_repr(array, grad):
     ours, theirs = both(array)
@@ -51,7 +51,7 @@ def test_repr(array, grad):
     assert repr(ours) == str(ours) == repr(theirs)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @given(
     st.integers(900, 3000),
     st.sampled_from(DTYPES),
@@ -82,7 +82,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_options(options):
     pytorch = pytest.importorskip("torch")

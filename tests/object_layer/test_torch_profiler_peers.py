@@ -12,7 +12,7 @@ import pytest
 
 import tapegrad.torch as torch
 
-pytestmark = pytest.mark.peers
+pytestmark = pytest.mark.peers("torch")
 pytorch = pytest.importorskip("torch")
 LIBRARIES = (torch, pytorch)
 

@@ -55,7 +55,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_programs_do_as_pytorchs(number: int) -> None:
     pytorch = pytest.importorskip("torch")

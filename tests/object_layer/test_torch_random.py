@@ -91,7 +91,7 @@ FORMS = {
 }
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("call", FORMS.values(), ids=FORMS)
 def test_forms(call):
     agree(lambda t: same(t, None, call(t)))
@@ -121,7 +121,7 @@ OVER_THE_GRAPH = {
 }
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("call", OVER_THE_GRAPH.values(), ids=OVER_THE_GRAPH)
 def test_names_of_nodes(call):
     agree(lambda t, x: names(call(t, x)), numbers(3))

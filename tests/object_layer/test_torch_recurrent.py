@@ -52,7 +52,7 @@ def called(t: Any, m: Any, x: Any, *hx: Any) -> Any:
     return m(x, hx if len(hx) > 1 else hx[0])
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_networks(name: str, kind: str) -> None:
     options = KINDS[kind]
@@ -65,7 +65,7 @@ def test_networks(name: str, kind: str) -> None:
     module_agrees(name, 3, 4, inputs=[ROW, *given], call=called, **options)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_networks_of_packed_sequences(name: str, kind: str) -> None:
     options = dict(KINDS[kind])
@@ -87,7 +87,7 @@ def test_networks_of_packed_sequences(name: str, kind: str) -> None:
         module_agrees(name, 3, 4, inputs=[x, *given], call=call, **options)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("name", ["RNNCell", "GRUCell", "LSTMCell"])
 @pytest.mark.parametrize("bias", [True, False])
 def test_cells(name: str, bias: bool) -> None:
@@ -98,7 +98,7 @@ def test_cells(name: str, bias: bool) -> None:
         module_agrees(name, 3, 4, bias, inputs=[x, *given], call=called)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_networks_as_functions() -> None:
     pytorch, theirs, ours = pair("LSTM", 3, 4, 2)
     found = []

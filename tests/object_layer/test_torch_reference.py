@@ -30,7 +30,7 @@ def test_every_namespace_is_on_one_page(writer):
     assert sorted(placed) == sorted(writer.SPACES)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_the_list_of_pytorchs_names_is_of_the_installed_version(writer):
     pytorch = pytest.importorskip("torch")
     written = (DOCS / "torch" / "pytorch-names.txt").read_text(encoding="utf-8")

@@ -223,7 +223,7 @@ def pytorch() -> Any:
     return pytest.importorskip("torch")
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_a_model_of_pytorch_is_read_and_gives_the_same(pytorch: Any, tmp_path: Any) -> None:
     theirs = pytorch.nn.Sequential(
         pytorch.nn.Linear(4, 8), pytorch.nn.ReLU(), pytorch.nn.Linear(8, 3)
@@ -249,7 +249,7 @@ def test_a_model_of_pytorch_is_read_and_gives_the_same(pytorch: Any, tmp_path: A
         torch.load(path)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("dtype", [str(dtype).removeprefix("torch.") for dtype in DTYPES])
 def test_tensors_of_pytorch_are_read(pytorch: Any, dtype: str) -> None:
     base = (pytorch.arange(12) % 5 - 2).abs().reshape(3, 4).to(getattr(pytorch, dtype))
@@ -274,7 +274,7 @@ def test_tensors_of_pytorch_are_read(pytorch: Any, dtype: str) -> None:
     assert type(found["parameter"]) is nn.Parameter
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_other_devices_need_a_map(pytorch: Any) -> None:
     held = io.BytesIO()
     pytorch.save(pytorch.ones(2), held)

@@ -67,7 +67,7 @@ def rates(t: Any, make: Any, count: int = 25, kind: str = "SGD") -> Any:
     return np.array(found), scheduler, optimizer
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("kind", ["SGD", "Adam"])
 @pytest.mark.parametrize("word", SCHEDULES)
 def test_rates_are_those_of_pytorch(word: str, kind: str) -> None:
@@ -81,7 +81,7 @@ def test_rates_are_those_of_pytorch(word: str, kind: str) -> None:
     assert state.keys() == known.keys()
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("seed", range(4))
 def test_plateaus_are_those_of_pytorch(seed: int) -> None:
     pytorch = pytest.importorskip("torch")
@@ -295,7 +295,7 @@ def test_swa_rates_go_to_theirs(strategy: str) -> None:
         swa_utils.SWALR(sgd(torch), 0.1, anneal_strategy="x")
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 def test_swa_is_that_of_pytorch() -> None:
     pytorch = pytest.importorskip("torch")
     paths = []

@@ -99,7 +99,7 @@ def test_scripts_learn(path, monkeypatch, capsys):
     assert capsys.readouterr().out
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("path", SCRIPTS, ids=NAMES)
 def test_scripts_follow_pytorch(path, monkeypatch, capsys):
     pytorch = pytest.importorskip("torch")

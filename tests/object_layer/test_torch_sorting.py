@@ -65,7 +65,7 @@ CALLS = {
 }
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", CALLS)
 def test_sorting(word):
     call, *inputs = CALLS[word]

@@ -62,7 +62,7 @@ def message(t: Any, place: int) -> tuple[str, str] | None:
     return None
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("place", range(len(CLOSE)))
 def test_messages_are_those_of_pytorch(place: int) -> None:
     pytorch = pytest.importorskip("torch")

@@ -168,7 +168,7 @@ def same(mine: Any, theirs: Any, where: str, hidden: Any = ()) -> None:
         assert mine == theirs, f"{where}: {mine!r}, PyTorch has {theirs!r}"
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @settings(max_examples=400, deadline=None)
 @given(leaves, statements)
 def test_programs_of_views_and_writes(given_leaves: Any, program: Any) -> None:
@@ -207,7 +207,7 @@ COMPLEX = (
 )
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("code", COMPLEX)
 @pytest.mark.parametrize("order", [1, 2])
 def test_writes_through_parts_of_complex_numbers(code: str, order: int) -> None:

@@ -231,7 +231,7 @@ def test_the_message(name: str) -> None:
     assert message_of(torch, program)[1].startswith(words)
 
 
-@pytest.mark.peers
+@pytest.mark.peers("torch")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_message_is_that_of_pytorch(name: str) -> None:
     pytorch = pytest.importorskip("torch")

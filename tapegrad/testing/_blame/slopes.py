@@ -40,8 +40,8 @@ class Differences:
 
     def __init__(self, function: FlatFunction, leaves: Sequence[Value]) -> None:
         self.function = function
-        self.leaves = widened(function, leaves)
-        self.value = function(*(leaf.copy() for leaf in self.leaves))
+        self.leaves, outs = widened(function, leaves)
+        self.value = function(*(leaf.copy() for leaf in self.leaves)) if outs is None else outs
         self.eps = resolution_of(*self.leaves, *self.value)
 
     def at_once(self, dots: Sequence[Tangent]) -> Slope | None:

@@ -42,7 +42,7 @@ class Reference:
             outs = [np.asarray(out) for out in flat(*leaves)]
             return (np.asarray(problem.weighted(outs)),)
 
-        self.leaves = widened(loss, problem.leaves)
+        self.leaves = widened(loss, problem.leaves)[0]
         parts = sum(leaf.size * (2 if leaf.dtype.kind == "c" else 1) for leaf in self.leaves)
         self.is_whole = parts <= MOST
         self.words: set[str] = set()

@@ -103,8 +103,9 @@ class Differences:
         self.leaves, power = list(subject.leaves), 1 / 3
         self.value = self.plain
         if exactness.wide:
-            self.leaves, power = widened(subject.function, self.leaves), 1 / 4
-            self.value = subject.function(*self.leaves)
+            self.leaves, outs = widened(subject.function, self.leaves)
+            power = 1 / 4
+            self.value = subject.function(*self.leaves) if outs is None else outs
         # A step that balances rounding against the curvature of a function of values around 1.
         self.step = exactness.eps or resolution_of(*self.leaves) ** power
         self.relative = (

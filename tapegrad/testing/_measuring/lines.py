@@ -77,10 +77,13 @@ def place_of(values: Sequence[Any], at: int) -> tuple[int, tuple[int, ...], str]
     raise IndexError(at)
 
 
-def widened(function: FlatFunction, leaves: Sequence[Any]) -> list[Any]:
-    """The leaves in the widest precision that the function computes in.
+def widened(
+    function: FlatFunction, leaves: Sequence[Any]
+) -> tuple[list[Any], tuple[Any, ...] | None]:
+    """The leaves in the widest precision that the function computes in, and its results there.
 
-    In longdouble the differences of a smooth function are exact to all digits of float64.
+    In longdouble the differences of a smooth function are exact to all digits of float64. The
+    results are None where it takes the leaves as they are alone.
     """
     for dtype in (np.longdouble, np.float64):
         wide = [leaf.astype(np.result_type(leaf.dtype, dtype)) for leaf in leaves]
@@ -88,8 +91,8 @@ def widened(function: FlatFunction, leaves: Sequence[Any]) -> list[Any]:
         # LAPACK knows float32 and float64 only; some functions make float64 of what they get.
         if outs is None or dtype is np.longdouble and not any(map(_is_wide, outs)):
             continue
-        return wide
-    return list(leaves)
+        return wide, outs
+    return list(leaves), None
 
 
 def _tried(function: FlatFunction, leaves: Sequence[Any]) -> tuple[Any, ...] | None:

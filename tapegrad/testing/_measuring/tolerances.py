@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ TOLERANCES: dict[np.dtype[Any], Tolerance] = {
 }
 
 
+@cache
 def real_dtype(dtype: Any) -> np.dtype[Any]:
     """The dtype of the parts of a complex dtype, and a real one as it is."""
     return np.dtype(dtype).type(0).real.dtype
@@ -39,4 +41,9 @@ def tolerance_of(*values: Value) -> Tolerance:
 
 def resolution_of(*values: Value) -> float:
     """The coarsest spacing of numbers at 1 among the dtypes of these values."""
-    return max((float(np.finfo(value.dtype).eps) for value in values), default=2.0**-52)
+    return max((_spacing(value.dtype) for value in values), default=2.0**-52)
+
+
+@cache
+def _spacing(dtype: Any) -> float:
+    return float(np.finfo(dtype).eps)

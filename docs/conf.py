@@ -32,6 +32,10 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
+# The index of all names weighed more than any page, and was half of what a search loads, which
+# finds the same names without it.
+autodoc_default_options = {"no-index-entry": True}
+html_use_index = False
 autodoc_typehints = "none"  # the text of a docstring says what an argument may be
 # Sections are read by napoleon, which comes with Sphinx: numpydoc's own extension would list the
 # methods of a class once more, in a table. tests/test_docstrings.py has numpydoc's validator.

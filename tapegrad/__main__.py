@@ -76,7 +76,8 @@ def _add_demo(commands: Any) -> None:
         "--out",
         metavar="PATH",
         help="where to draw the tape: .svg, .dot or .mmd (default tapegrad-demo.svg), with a page "
-        ".html beside it; of an example, its picture (default tapegrad-NAME.png)",
+        ".html beside it; of an example, its picture: .png, .svg, .pdf or .webp (default "
+        "tapegrad-NAME.png)",
     )
     demo.add_argument("--show", action="store_true", help="open the page of the tape in a browser")
 

@@ -105,7 +105,11 @@ def example_of(gallery, monkeypatch, tmp_path, text):
 
 
 def test_only_what_is_missing_is_run(gallery, monkeypatch, tmp_path):
-    text = 'import sys\nopen(sys.argv[1], "w").close()\nopen("count", "a").write("x")\nprint("it")'
+    pytest.importorskip("PIL")
+    text = (
+        "import sys\nfrom PIL import Image\nImage.effect_noise((99, 99), 9).save(sys.argv[1])\n"
+        'open("count", "a").write("x")\nprint("it")'
+    )
     example_of(gallery, monkeypatch, tmp_path, text)
     (tmp_path / "made").mkdir()
     old = tmp_path / "made" / "one-0123456789ab.webp"
@@ -115,6 +119,15 @@ def test_only_what_is_missing_is_run(gallery, monkeypatch, tmp_path):
     assert (tmp_path / "made" / "count").read_text() == "x"
     assert not old.exists()
     assert gallery.made("one")[1].read_text().strip() == "it"
+
+
+def test_a_picture_is_kept_in_fewer_bytes(gallery, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    path = tmp_path / "picture.webp"
+    image.effect_noise((200, 200), 50).convert("RGB").save(path)
+    before = path.stat().st_size
+    gallery.lighter(path)
+    assert 0 < path.stat().st_size < before
 
 
 @pytest.mark.parametrize(
@@ -170,7 +183,15 @@ def test_the_demo_says_what_an_example_needs(monkeypatch, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [(["nothing"], "no example 'nothing'"), (["one", "--out", "no/p.png"], "no such folder")],
+    [
+        (["nothing"], "no example 'nothing'"),
+        (["one", "--out", "no/p.png"], "no such folder"),
+        (
+            ["one", "--out", "p.nosuch"],
+            "p.nosuch: a picture's name ends in .png, .svg, .pdf, .webp",
+        ),
+        (["one", "--show"], "--show is of the demo alone"),
+    ],
 )
 def test_the_demo_refuses_what_it_cannot_run(monkeypatch, tmp_path, capsys, arguments, words):
     with_example(monkeypatch, tmp_path, "raise SystemError")

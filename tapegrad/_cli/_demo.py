@@ -16,7 +16,7 @@ import numpy as np
 import tapegrad
 from tapegrad._cli._differences import compare
 from tapegrad._cli._gallery import print_list, run_example
-from tapegrad._cli._tape_picture import check_folder, check_path, write_view
+from tapegrad._cli._tape_picture import check_path, write_view
 from tapegrad._cli._target import CommandError
 from tapegrad._progress import Bar
 
@@ -33,6 +33,8 @@ HIDDEN = 48
 RATE = 0.3
 MOMENTUM = 0.9
 HELD_OUT = 397
+
+PICTURES = (".png", ".svg", ".pdf", ".webp")  # of an example, which matplotlib draws
 
 
 # -- The model: plain NumPy --------------------------------------------------------------------
@@ -71,8 +73,10 @@ def run(options: argparse.Namespace) -> int:
         print_list()
         return 0
     if options.name is not None:
+        if options.show:
+            raise CommandError("--show is of the demo alone: an example has no page of its tape")
         picture = options.out or f"tapegrad-{options.name}.png"
-        check_folder(picture)
+        check_path(picture, PICTURES)
         return run_example(options.name, picture)
     out = options.out or "tapegrad-demo.svg"
     check_path(out)

@@ -19,11 +19,6 @@ def check_path(path: str, endings: Collection[str] = tuple(FORMATS)) -> None:
     if Path(path).suffix.lower() not in endings:
         what = "a picture" if len(endings) > 1 else "a page"
         raise CommandError(f"{path}: {what}'s name ends in {', '.join(endings)}")
-    check_folder(path)
-
-
-def check_folder(path: str) -> None:
-    """Refuse a path in a folder that does not exist."""
     if not Path(path).absolute().parent.is_dir():
         raise CommandError(f"{path}: no such folder")
 

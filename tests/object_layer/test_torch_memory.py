@@ -54,6 +54,20 @@ def test_forward_passes_without_backward_leave_nothing(weights):
     assert forward_passes(2_000, weights) < 20_000
 
 
+def test_a_linear_layer_holds_one_array_beside_its_input():
+    layer, x = torch.nn.Linear(128, 128), torch.ones(256, 128)
+    with torch.no_grad():
+        for _ in range(3):  # until the call is settled
+            layer(x)
+        tracemalloc.start()
+        try:
+            layer(x)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak < 1.5 * x.numpy().nbytes
+
+
 @pytest.mark.slow
 def test_many_forward_passes_without_backward_leave_nothing(weights):
     assert forward_passes(100_000, weights) < 20_000

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from tapegrad._core.entry import Spec
 from tapegrad._core.forms import General
@@ -145,7 +146,11 @@ def flipped(x: Value) -> Value:
 
 
 def _affine(bias: Value, x: Value, weight: Value) -> Value:
-    return np.matmul(x, flipped(weight)) + bias
+    out = np.matmul(x, flipped(weight))
+    if type(out) is ndarray and type(bias) is ndarray and out.dtype is bias.dtype:
+        out += bias  # NumPy itself adds in place from 256 KiB on
+        return out
+    return out + bias
 
 
 def _affine_examples(bias: Value, x: Value, weight: Value) -> Value:

@@ -24,6 +24,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "gallery",  # of this folder: runs the worked examples, and shows them
+    "links",  # of this folder: names in running text lead to their reference page
 ]
 autosummary_generate = False  # reference.py writes the pages
 exclude_patterns = ["_build"]

@@ -24,7 +24,11 @@ FUNCTIONS = {
         ones outer pad prod reshape roll sign sin sort sqrt stack std sum take tanh tensordot
         testing.assert_allclose trapezoid triu unique var vstack where zeros zeros_like errstate
         interp vectorize random.default_rng linalg.cholesky linalg.det linalg.eigh linalg.inv
-        linalg.norm linalg.qr linalg.slogdet linalg.solve linalg.svd fft.fft fft.rfft
+        linalg.norm linalg.qr linalg.slogdet linalg.solve linalg.svd fft.fft fft.rfft fft.irfft
+        arccos arctan2 digitize divide floor full_like histogram histogram2d histogramdd
+        histogram_bin_edges isin linalg.eigvalsh linalg.lstsq linalg.pinv log10 multiply nan_to_num
+        piecewise poly power quantile roots round save savez savez_compressed searchsorted select
+        seterr sinh square tan trace tril ufunc.at
     """,
     "scipy": """
         integrate.odeint integrate.quad integrate.solve_ivp interpolate.CubicSpline

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+import elsewhere
 import reference
 from docutils import nodes
 from sphinx import addnodes
@@ -28,6 +29,7 @@ ABOUT = {
     "scaling": "tapegrad.dask",
     "guides/parameters": "tapegrad.tree",
     "testing": "tapegrad.testing",
+    "kinks": "numpy",
 }
 # Pages on which `grad` or `compile` may be another library's.
 ELSEWHERE = ("torch", "autograd", "migrating", "api", "coverage", "versions", "benchmarks")
@@ -40,7 +42,7 @@ WORDS = {"linear", "general", "constant", "config", "dtype", "value", "scale"}
 def target(text: str, page: str, known: set[str]) -> str | None:
     """The full name that a piece of code in a text stands for, or None.
 
-    known has the full names of what api.md lists; names of other libraries need not be there.
+    known has the full names that have a page.
     """
     found = CALL.fullmatch(text.strip())
     if found is None:
@@ -62,6 +64,7 @@ class Links(SphinxTransform):
 
     def apply(self, **_kwargs) -> None:
         known = {f"{module}.{name}" for module, name in reference.listed()}
+        known |= {row.split()[0] for site in elsewhere.SITES for row in elsewhere.rows(site)}
         page = self.env.docname
         if page.startswith(UNTOUCHED):
             return

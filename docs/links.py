@@ -53,6 +53,8 @@ def target(text: str, page: str, known: set[str]) -> str | None:
             return full + name.removeprefix(short)
     if page.startswith(ELSEWHERE) or (name in WORDS and "(" not in text):
         return None
+    if name.startswith("torch."):  # as pages import it: `import tapegrad.torch as torch`
+        return f"tapegrad.{name}"
     modules = ["tapegrad"] if page not in ABOUT else [ABOUT[page], "tapegrad"]
     return next((f"{each}.{name}" for each in modules if f"{each}.{name}" in known), None)
 

@@ -268,6 +268,8 @@ def test_names_in_running_text_are_found(monkeypatch):
         ("optimize.adam", "glossary"): "tapegrad.optimize.adam",
         ("@tapegrad.compile", "compile"): "tapegrad.compile",
         ("np.where", "kinks"): "numpy.where",
+        ("torch.optim.Adam", "guides/training"): "tapegrad.torch.optim.Adam",
+        ("torch.optim.Adam", "migrating"): None,
         ("x + 1", "kinks"): None,
         ("grad", "torch"): None,
         ("linear", "writing-a-rule"): None,

@@ -433,6 +433,8 @@ def test_wrong_arguments_are_named():
         optimize.minimize(f, x, method="bfg")
     with pytest.raises(InputError, match="a Hessian that BFGS takes"):
         optimize.minimize(f, x, method="BFGS", hess="dense")
+    with pytest.raises(InputError, match="a Hessian that Powell takes"):
+        optimize.minimize(f, x, method="Powell", hess="hvp")
     with pytest.raises(InputError, match="constraints"):
         optimize.minimize(f, x, constraints=3)
     with pytest.raises(ShapeMismatchError, match="as many equations as unknowns, 2"):

@@ -35,7 +35,7 @@ FUNCTIONS = {
         linalg.cho_factor linalg.cho_solve linalg.expm linalg.solve optimize.curve_fit
         optimize.least_squares optimize.minimize optimize.root optimize.root_scalar
         special.expit special.gammaln special.xlogy special.logsumexp special.softmax
-        sparse.csr_array sparse.linalg.cg sparse.linalg.spsolve stats.norm
+        sparse.linalg.cg sparse.linalg.spsolve stats.norm
     """,
     "torch": """
         cat compile no_grad save load manual_seed autograd.backward autograd.grad func.grad
@@ -45,7 +45,7 @@ FUNCTIONS = {
 }
 CLASSES = {
     "numpy": "ndarray ufunc random.Generator",
-    "scipy": "",
+    "scipy": "sparse.csr_array",
     "torch": """
         Tensor autograd.Function nn.Module nn.Linear optim.Adam optim.SGD utils.data.DataLoader
     """,

@@ -25,6 +25,7 @@ extensions = [
     "sphinx_copybutton",
     "type_words",  # of this folder: links in the types of docstrings
     "gallery",  # likewise: runs the worked examples, and shows them
+    "links",  # likewise: names in running text lead to their reference page
 ]
 autosummary_generate = False  # reference.py writes the pages
 exclude_patterns = ["_build"]

@@ -24,14 +24,18 @@ FUNCTIONS = {
         ones outer pad prod reshape roll sign sin sort sqrt stack std sum take tanh tensordot
         testing.assert_allclose trapezoid triu unique var vstack where zeros zeros_like errstate
         interp vectorize random.default_rng linalg.cholesky linalg.det linalg.eigh linalg.inv
-        linalg.norm linalg.qr linalg.slogdet linalg.solve linalg.svd fft.fft fft.rfft
+        linalg.norm linalg.qr linalg.slogdet linalg.solve linalg.svd fft.fft fft.rfft fft.irfft
+        arccos arctan2 digitize divide floor full_like histogram histogram2d histogramdd
+        histogram_bin_edges isin linalg.eigvalsh linalg.lstsq linalg.pinv log10 multiply nan_to_num
+        piecewise poly power quantile roots round save savez savez_compressed searchsorted select
+        seterr sinh square tan trace tril ufunc.at
     """,
     "scipy": """
         integrate.odeint integrate.quad integrate.solve_ivp interpolate.CubicSpline
         linalg.cho_factor linalg.cho_solve linalg.expm linalg.solve optimize.curve_fit
         optimize.least_squares optimize.minimize optimize.root optimize.root_scalar
         special.expit special.gammaln special.xlogy special.logsumexp special.softmax
-        sparse.csr_array sparse.linalg.cg sparse.linalg.spsolve stats.norm
+        sparse.linalg.cg sparse.linalg.spsolve stats.norm
     """,
     "torch": """
         cat compile no_grad save load manual_seed autograd.backward autograd.grad func.grad
@@ -41,7 +45,7 @@ FUNCTIONS = {
 }
 CLASSES = {
     "numpy": "ndarray ufunc random.Generator",
-    "scipy": "",
+    "scipy": "sparse.csr_array",
     "torch": """
         Tensor autograd.Function nn.Module nn.Linear optim.Adam optim.SGD utils.data.DataLoader
     """,

@@ -254,3 +254,27 @@ def test_pictures_of_shapes_are_current():
     for name in shapes.PICTURES:
         written = (shapes.PLACE / f"{name}.svg").read_text(encoding="utf-8")
         assert written == shapes.drawn(name), "run: python docs/shapes.py"
+
+
+def test_names_in_running_text_are_found(monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    links = importlib.import_module("links")
+    known = {f"{module}.{name}" for module, name in importlib.import_module("reference").listed()}
+    expected = {
+        ("hvp(f, (x,), (v,))", "vmap"): "tapegrad.hvp",
+        ("jacobian", "vmap"): "tapegrad.jacobian",
+        ("jacobian", "sparse"): "tapegrad.sparse.jacobian",
+        ("optimize.adam", "glossary"): "tapegrad.optimize.adam",
+        ("@tapegrad.compile", "compile"): "tapegrad.compile",
+        ("np.where", "kinks"): "numpy.where",
+        ("torch.optim.Adam", "guides/training"): "tapegrad.torch.optim.Adam",
+        ("torch.optim.Adam", "migrating"): None,
+        ("x + 1", "kinks"): None,
+        ("grad", "torch"): None,
+        ("linear", "writing-a-rule"): None,
+    }
+    found = {each: links.target(*each, known) for each in expected}
+    assert found == expected
+    pages = {page_id(page).removeprefix("docs/").removesuffix(".md") for page in PAGES}
+    assert set(links.ABOUT) <= pages

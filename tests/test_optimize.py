@@ -433,6 +433,8 @@ def test_wrong_arguments_are_named():
         optimize.minimize(f, x, method="bfg")
     with pytest.raises(InputError, match="a Hessian that BFGS takes"):
         optimize.minimize(f, x, method="BFGS", hess="dense")
+    with pytest.raises(InputError, match="a Hessian that Powell takes"):
+        optimize.minimize(f, x, method="Powell", hess="hvp")
     with pytest.raises(InputError, match="constraints"):
         optimize.minimize(f, x, constraints=3)
     with pytest.raises(ShapeMismatchError, match="as many equations as unknowns, 2"):
@@ -521,6 +523,34 @@ def test_run_takes_a_mask_like_the_parameters(mask):
     method = optimize.adamw(0.1, weight_decay=0.5, mask=mask)
     done = optimize.run(loss, {"w": 1.0, "n": 2, "v": 4.0}, method, steps=1)
     assert done.params == {"w": 0.95, "n": 2, "v": 4.0}
+
+
+@pytest.mark.parametrize("made", [optimize.sgd, optimize.adam, optimize.lion])
+@pytest.mark.parametrize("scheduled", [False, True])
+def test_a_rate_for_each_parameter(made, scheduled):
+    """Each leaf moves as it does alone with its own rate."""
+    params = {"a": np.array([1.0, 2.0]), "b": 3.0}
+    rates = {"b": 0.5, "a": 0.1}  # matched by key
+
+    def moved(rate, params):
+        method = made((lambda count: rate) if scheduled else rate)
+        updates, _ = method.update(params, method.init(params), params)
+        return updates
+
+    updates = moved(rates, params)
+    for name, leaf in params.items():
+        assert np.array_equal(updates[name], moved(rates[name], leaf))
+    with pytest.raises(InputError, match="'b'"):
+        moved({"a": 0.1}, params)
+
+
+def test_run_takes_rates_like_the_parameters():
+    def loss(p):
+        return p["w"] ** 2 * p["n"]
+
+    method = optimize.sgd({"w": 0.125, "n": 1.0})
+    done = optimize.run(loss, {"w": 1.0, "n": 2}, method, steps=1)
+    assert done.params == {"w": 0.5, "n": 2}
 
 
 TIMES = np.linspace(0, 2, 15)

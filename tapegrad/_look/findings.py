@@ -85,7 +85,9 @@ def error_of(
     value = bad[index]
     kind = "a NaN" if np.isnan(value) else "an infinity"
     place = f" at element {index if len(index) > 1 else f'[{index[0]}]'}" if index else ""
-    lines = [f"{what} {kind} out of finite numbers{place} of {describe(bad)}."]
+    known = (array for arg in args for array in arrays_of(arg))
+    given = "finite" if all(np.isfinite(array).all() for array in known) else "other"
+    lines = [f"{what} {kind} out of {given} numbers{place} of {describe(bad)}."]
     if any(isinstance(arg, Mapped) for arg in args):
         lines.append("  Arrays are those of all examples of the vmap: the first axis counts them.")
     if site:

@@ -15,11 +15,12 @@ from tapegrad._transforms.recording import Recording
 class Kept(NamedTuple):
     """What the replay of a recording keeps: bytes by the number of a call, and by input.
 
-    The rest is there where the calls of functions are watched. sizes: of inputs. objects: bytes of
-    the tape itself, by call. alone: by input, the bytes of what depends on no other one. hints:
-    what checkpointed functions would save, and the numbers of their calls.
+    name: of the recording. The rest is there where the calls of functions are watched. sizes: of
+    inputs. objects: bytes of the tape itself, by call. alone: by input, the bytes of what depends
+    on no other one. hints: what checkpointed functions would save, and the numbers of their calls.
     """
 
+    name: str
     by_call: dict[int, int]
     by_input: list[int]
     sizes: list[int]
@@ -46,7 +47,7 @@ def kept_by(recording: Recording, made: dict[Any, int], stack: CallStack | None)
 
     by_slot = bytes_kept(entries)
     inputs |= {slot: by_slot[slot] for slot in inputs if slot in by_slot}
-    kept = Kept(by_call(by_slot), list(inputs.values()), [], {}, [], [])
+    kept = Kept(recording.tape.name, by_call(by_slot), list(inputs.values()), [], {}, [], [])
     if stack is None:
         return kept
     specs: dict[int, Any] = getattr(recording, "specs", {})

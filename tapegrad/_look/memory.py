@@ -364,7 +364,7 @@ def memory_report(f: Function, *args: Tree, **kwargs: Any) -> MemoryReport:
         )
         for one, numbers in kept.hints
     ]
-    names = _names(f, args, kwargs, len(kept.by_input))
+    names = _names(f, args, kwargs, kept)
     inputs = zip(names, kept.sizes, kept.by_input, kept.alone, strict=True)
     report = MemoryReport(name_of(f), watch, kept, [InputCost(*one) for one in inputs], hints)
     report.peak_forward, report.peak_backward = _peaks(lambda: run(f, args, kwargs, None, Watch()))
@@ -380,13 +380,22 @@ def _without_replay(f: Function) -> tuple[str, str]:
     return "no replay", "Pass floats: 3.0 for 3, x.astype(float)"
 
 
-def _names(f: Function, args: tuple[Tree, ...], kwargs: dict[str, Any], count: int) -> list[str]:
-    """The paths of inputs in the arguments; numbers where it is not known which these are."""
-    if not is_transform(f):
-        paths = paths_of_inputs(f, args, kwargs)
+def _names(f: Function, args: tuple[Tree, ...], kwargs: dict[str, Any], kept: Kept) -> list[str]:
+    """The paths of inputs in the arguments; numbers where another function's call keeps most."""
+    if is_transform(f):
+        _, inner, options = f._made  # type: ignore[attr-defined]
+        chosen = options.get("argnums") or 0
+        places = {each % len(args) for each in ([chosen] if isinstance(chosen, int) else chosen)}
+        others_left_out = tuple(arg if i in places else None for i, arg in enumerate(args))
+        paths = paths_of_inputs(f, others_left_out, {})
+        own = kept.name.endswith(f"({name_of(inner)})") and not options.get("argnames")
     else:
-        paths = paths_of_inputs(f, args[:1], {})
-    return paths if len(paths) == count else [f"input {i}" for i in range(count)]
+        paths = paths_of_inputs(f, args, kwargs)
+        own = kept.name == f"profile of {name_of(f)}"
+    if own and len(paths) == len(kept.by_input):
+        return paths
+    call = "" if own else f" of {kept.name}"
+    return [f"input {i}{call}" for i in range(len(kept.by_input))]
 
 
 @contextmanager

@@ -207,7 +207,7 @@ def _bound(call: str, bound: Any, leaf: Any) -> Any:
                 call,
                 f"a bound of the shape {shape}, or a number",
                 describe(bound),
-                "Pass (lower, upper), each None, a number, or a tree like x",
+                "Pass (lower, upper), each None, a number, or a tree like x; np.inf is no bound",
             )
         )
     return np.broadcast_to(bound, shape) + np.zeros(shape, getattr(leaf, "dtype", float))

@@ -269,13 +269,13 @@ class _Asked:
 
 def _derivatives(call: str, objective: Objective, method: str, hess: str) -> dict[str, Any]:
     """The functions that a method takes."""
+    form = hessian_form(call, method, hess, objective.parameters.size)
     if not METHODS[method].gradient:
         return {"fun": objective.value}
     given: dict[str, Any] = {
         "fun": lambda v: objective.value_and_grad(v)[0],
         "jac": objective.gradient,
     }
-    form = hessian_form(call, method, hess, objective.parameters.size)
     if form == "dense":
         given["hess"] = objective.hessian
     elif form == "sparse":

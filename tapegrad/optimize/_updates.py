@@ -3,7 +3,8 @@
 A method is a pair of functions, as optax has them. `init(params)` returns a state, a tree;
 `update(gradients, state, params)` returns `(updates, state)`, and the updates are to be added to
 the parameters (`apply_updates`). Nothing is changed in place, so a step may be compiled, mapped
-and differentiated. A learning rate is a number, or a schedule: a function of the count of steps.
+and differentiated. A learning rate is a number, a tree with one for each parameter, or a schedule:
+a function of the count of steps.
 Gradients of complex parameters are to be conjugated first (du/dx + i du/dy, the way up), as `run`
 does: `tapegrad.grad` gives du/dx - i du/dy.
 """
@@ -20,11 +21,11 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import cast
 from tapegrad._errors import InputError, message
 from tapegrad._transforms.elsewhere import explaining
-from tapegrad._tree import tree_map
+from tapegrad._tree import children_of, tree_map
 from tapegrad.optimize.schedules import Schedule
 
 T = TypeVar("T")
-Rate = Value | Schedule
+Rate = Value | Schedule  # a Value here may be a tree of them
 
 
 class Method(NamedTuple):
@@ -166,13 +167,24 @@ class Count(NamedTuple):
     count: Any
 
 
-def scale(factor: Value) -> Method:
-    """A piece that multiplies gradients by a number.
+def _times(factor: Any, gradients: Any) -> Any:
+    """Gradients times a number, or each times its own of a tree like them."""
+    if children_of(factor) is None:
+        return tree_map(lambda g: _as(factor * g, g), gradients)
+
+    def one(g: Value, own: Value) -> Any:
+        return None if g is None else _as(own * g, g)  # None stands for a constant
+
+    return tree.map(one, gradients, factor, is_leaf=lambda x: x is None)
+
+
+def scale(factor: Any) -> Method:
+    """A piece that multiplies gradients by a number, or each by its own.
 
     Parameters
     ----------
-    factor : scalar
-        The number.
+    factor : scalar or pytree
+        The number, or a tree like the parameters with a number for each.
 
     Returns
     -------
@@ -187,8 +199,14 @@ def scale(factor: Value) -> Method:
     --------
     >>> scale(2.0).update((1.0, 3.0), ())[0]
     (2.0, 6.0)
+    >>> scale((2.0, 0.1)).update((1.0, 3.0), ())[0]
+    (2.0, 0.30000000000000004)
     """
-    return _stateless(lambda gradients, _: tree_map(lambda g: _as(factor * g, g), gradients))
+    return _stateless(lambda gradients, _: _times(factor, gradients))
+
+
+def _negative(rates: Any) -> Any:
+    return tree_map(lambda rate: -rate, rates)
 
 
 def scale_by_rate(rate: Rate) -> Method:
@@ -196,8 +214,9 @@ def scale_by_rate(rate: Rate) -> Method:
 
     Parameters
     ----------
-    rate : float or callable
-        The learning rate, or a schedule: a function of the count of steps, from zero on.
+    rate : float, pytree or callable
+        The learning rate; or a tree like the parameters, with a rate for each; or a schedule: a
+        function of the count of steps, from zero on, that returns one of these.
 
     Returns
     -------
@@ -216,11 +235,10 @@ def scale_by_rate(rate: Rate) -> Method:
     (-4.0, -2.0)
     """
     if not callable(rate):
-        return scale(-rate)
+        return scale(_negative(rate))
 
     def update(gradients: Any, state: Count, params: Any = None, **_more: Any) -> tuple[Any, Any]:
-        now = rate(state.count)
-        return tree_map(lambda g: _as(-now * g, g), gradients), Count(state.count + 1.0)
+        return _times(_negative(rate(state.count)), gradients), Count(state.count + 1.0)
 
     return Method(lambda _params: Count(np.float64(0)), update)
 
@@ -612,8 +630,8 @@ def sgd(rate: Rate, momentum: float = 0.0, *, nesterov: bool = False) -> Method:
 
     Parameters
     ----------
-    rate : float or callable
-        The learning rate, or a schedule.
+    rate : float, pytree or callable
+        The learning rate, one for each parameter, or a schedule.
     momentum : float, default 0.0
         See `accumulate`.
     nesterov : bool, default False
@@ -641,8 +659,8 @@ def momentum(rate: Rate, momentum: float = 0.9, *, nesterov: bool = False) -> Me
 
     Parameters
     ----------
-    rate : float or callable
-        The learning rate, or a schedule.
+    rate : float, pytree or callable
+        The learning rate, one for each parameter, or a schedule.
     momentum : float, default 0.9
         See `accumulate`.
     nesterov : bool, default False
@@ -676,8 +694,8 @@ def adam(
 
     Parameters
     ----------
-    rate : float or callable
-        The learning rate, or a schedule.
+    rate : float, pytree or callable
+        The learning rate, one for each parameter, or a schedule.
     b1, b2, eps : float
         See `scale_by_adam`.
     amsgrad : bool, default False
@@ -717,8 +735,8 @@ def adamw(
 
     Parameters
     ----------
-    rate : float or callable
-        The learning rate, or a schedule, of the decay too.
+    rate : float, pytree or callable
+        The learning rate, one for each parameter, or a schedule; of the decay too.
     b1, b2, eps : float
         See `scale_by_adam`.
     weight_decay : float, default 0.01
@@ -763,8 +781,8 @@ def rmsprop(
 
     Parameters
     ----------
-    rate : float or callable
-        The learning rate, or a schedule.
+    rate : float, pytree or callable
+        The learning rate, one for each parameter, or a schedule.
     decay, eps : float
         See `scale_by_rms`.
     momentum : float, default 0.0
@@ -795,8 +813,8 @@ def adagrad(rate: Rate, initial: float = 0.0, eps: float = 1e-10) -> Method:
 
     Parameters
     ----------
-    rate : float or callable
-        The learning rate, or a schedule.
+    rate : float, pytree or callable
+        The learning rate, one for each parameter, or a schedule.
     initial, eps : float
         See `scale_by_sum_of_squares`.
 
@@ -822,8 +840,8 @@ def lion(
 
     Parameters
     ----------
-    rate : float or callable
-        The learning rate, or a schedule.
+    rate : float, pytree or callable
+        The learning rate, one for each parameter, or a schedule.
     b1, b2 : float
         See `scale_by_sign`.
     weight_decay : float, default 0.0

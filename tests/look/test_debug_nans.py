@@ -294,7 +294,8 @@ def test_the_element_is_the_nan_where_infinities_were_given():
     def f(x):
         return np.sum(np.array([np.inf, np.inf, 1.0]) * x + np.array([1.0, -np.inf, 1.0]))
 
-    with tapegrad.debug_nans(), pytest.raises(NonFiniteError, match="made a NaN") as caught:
+    expected = "made a NaN out of other numbers"
+    with tapegrad.debug_nans(), pytest.raises(NonFiniteError, match=expected) as caught:
         tapegrad.grad(f)(np.ones(3))
     assert caught.value.index == (1,)
 

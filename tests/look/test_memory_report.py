@@ -301,3 +301,31 @@ def test_a_report_prints_its_tables():
     text = str(tapegrad.memory_report(with_layer(layer), *network(layers=3, rows=200)))
     for word in ("peak forward", "np.tanh", "parameters[0][0]", "checkpoint(...)", "keeps less"):
         assert word in text
+
+
+def test_inputs_have_their_own_names():
+    """Also where a checkpointed call keeps most, whose arguments stand in another order."""
+
+    def block(x, weight):
+        for _ in range(3):
+            x = np.tanh(weight * x)
+        return x
+
+    def loss(weight, x, block=block):
+        return np.sum(block(x, weight) ** 2)
+
+    def frugal(weight, x):
+        return loss(weight, x, tapegrad.checkpoint(block))
+
+    def sizes(f):
+        return {
+            cost.name: cost.size for cost in tapegrad.memory_report(f, 1.2, np.ones(1000)).inputs
+        }
+
+    size = 8000
+    assert sizes(loss) == {"weight": 8, "x": size}
+    assert sizes(tapegrad.grad(loss)) == {"weight": 8}
+    assert sizes(tapegrad.grad(loss, argnums=1)) == {"x": size}
+    assert sizes(tapegrad.grad(loss, argnums=(-2, 1))) == {"weight": 8, "x": size}
+    of_block = {"input 0 of checkpoint(block)": size, "input 1 of checkpoint(block)": 8}
+    assert sizes(frugal) == sizes(tapegrad.grad(frugal, argnums=(0, 1))) == of_block

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
+import warnings
 
 import numpy as np
 import pytest
@@ -765,3 +767,19 @@ def test_fixed_quad_under_vmap_of_its_limits():
 
     found = tapegrad.vmap(tapegrad.grad(f, (0, 1)))(np.array([0.0, 1.0]), np.array([2.0, 3.0]))
     np.testing.assert_allclose(found, [[-0.0, -1.0], [4.0, 9.0]], atol=1e-12)
+
+
+def test_no_warning_speaks_of_a_program_that_the_user_did_not_ask_for():
+    """math.sin(t) asks for the time of each call, which no program has."""
+    solve_ivp = importlib.import_module("tapegrad.scipy.integrate").solve_ivp
+
+    def end(k):
+        def fun(t, y):
+            return np.stack([y[1], -k * y[0] + math.sin(t)])
+
+        return solve_ivp(fun, (0.0, 3.0), np.array([1.0, 0.0]), rtol=1e-7).y[0, -1]
+
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        tapegrad.grad(end)(1.0)
+    assert not seen

@@ -17,6 +17,7 @@ from tapegrad._errors import EagerWarning, TapegradError
 from tapegrad._tree import flatten
 
 _FEW = 60  # calls before a program pays
+_TRIED = 20  # calls that may show it to be none: more than a program may go ways from one place
 
 
 class Quick:
@@ -42,7 +43,7 @@ class Quick:
             return found
         if self.program is None:
             self.program = compiled(self.function, backend="numpy")
-        if self.calls > _FEW + 5:
+        if self.calls > _FEW + _TRIED:
             return self._run(args)
         with warnings.catch_warnings():
             warnings.simplefilter("error", EagerWarning)

@@ -35,6 +35,8 @@ ABOUT = {
 ELSEWHERE = ("torch", "autograd", "migrating", "api", "coverage", "versions", "benchmarks")
 # Docstrings have sections of their own for this; a table of a thousand names has enough of them.
 UNTOUCHED = ("api/", "coverage", "torch/")
+# Modules whose names have a page instead of an entry of the reference.
+PAGES = {"tapegrad.torch": "torch", "tapegrad.scipy": "scipy", "tapegrad.numpy": "array-api"}
 # Words that are more often a keyword, a column or a word of the text than the function.
 WORDS = {"linear", "general", "constant", "config", "dtype", "value", "scale"}
 
@@ -50,7 +52,9 @@ def target(text: str, page: str, known: set[str]) -> str | None:
     name = found[1]
     for short, full in WHOLE.items():
         if name.startswith(short):
-            return full + name.removeprefix(short)
+            whole = full + name.removeprefix(short)
+            parent = whole.rpartition(".")[0]  # a setting stands on the page of `tapegrad.config`
+            return parent if parent == "tapegrad.config" else whole
     if page.startswith(ELSEWHERE) or (name in WORDS and "(" not in text):
         return None
     if name.startswith("torch."):  # as pages import it: `import tapegrad.torch as torch`
@@ -85,12 +89,13 @@ class Links(SphinxTransform):
                 return False
         return True
 
-    @staticmethod
-    def link(node: nodes.literal, name: str, page: str) -> None:
-        around = addnodes.pending_xref(
-            "", refdomain="py", reftype="obj", reftarget=name, refexplicit=True, refwarn=False
-        )
-        around["refdoc"] = page
+    def link(self, node: nodes.literal, name: str, page: str) -> None:
+        if name in PAGES:
+            address = self.app.builder.get_relative_uri(page, PAGES[name])
+            around: nodes.Element = nodes.reference("", "", internal=True, refuri=address)
+        else:
+            what = {"refdomain": "py", "reftype": "obj", "reftarget": name, "refdoc": page}
+            around = addnodes.pending_xref("", refexplicit=True, refwarn=False, **what)
         node.replace_self(around)
         around += node
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from typing import Any
@@ -310,6 +311,7 @@ POINTS = {
 }
 
 
+@functools.cache
 def single_operations() -> list[Any]:
     """All operations that one tensor can be given to, with the points where they are smooth."""
     found = []

@@ -271,6 +271,24 @@ def replay_nested(
             _accumulate(bars, owned, arg_slot, bar, None)
 
 
+def _pull_mark(bars: Cotangents, owned: set[int], g: Cotangent, entry: Entry, start: int) -> None:
+    """Replay an entry of the tape's own: a read, a write, an addition, one of several results."""
+    _, rule, _, args, params, slots, _ = entry
+    if rule is READ:
+        if slots is not ABSENT and slots >= start:
+            scatter(bars, owned, slots, params, g, args)
+    elif rule is WRITE:
+        _pull_write(bars, owned, g, entry, start)
+    elif rule is ADD:
+        (x, v), (x_slot, v_slot) = args, slots
+        if v_slot >= start:
+            _accumulate(bars, owned, v_slot, fit_cotangent(g[params], v, ADD), v)
+        if x_slot >= start:
+            _accumulate(bars, owned, x_slot, g, x)
+    else:
+        _add_result(bars, slots, args, params, g)
+
+
 def _pull_general(
     bars: Cotangents, owned: set[int], g: Cotangent, entry: Entry, start: int, strong_zeros: bool
 ) -> bool:
@@ -281,19 +299,7 @@ def _pull_general(
     """
     slot, rule, out, args, params, slots, _ = entry
     if type(rule) is _Mark:
-        if rule is READ:
-            if slots is not ABSENT and slots >= start:
-                scatter(bars, owned, slots, params, g, args)
-        elif rule is WRITE:
-            _pull_write(bars, owned, g, entry, start)
-        elif rule is ADD:
-            (x, v), (x_slot, v_slot) = args, slots
-            if v_slot >= start:
-                _accumulate(bars, owned, v_slot, fit_cotangent(g[params], v, ADD), v)
-            if x_slot >= start:
-                _accumulate(bars, owned, x_slot, g, x)
-        else:
-            _add_result(bars, slots, args, params, g)
+        _pull_mark(bars, owned, g, entry, start)
         return strong_zeros
     if rule.in_order and slot in owned and type(g) is np.ndarray:
         at = slots[0]

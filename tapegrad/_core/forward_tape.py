@@ -177,12 +177,43 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path
     _push_products(entry, x_dot, y_dot)
 
 
-def _push_products(entry: Entry, x_dot: Tangent, y_dot: Tangent) -> None:
+def _push_products(  # noqa: C901 - the hot path, written out
+    entry: Entry, x_dot: Tangent, y_dot: Tangent
+) -> None:
     """The tangent by ordinary products of NumPy's, or, where these make a NaN, by strong ones."""
     slot, rule, out, x, y, _, _ = entry
+    partial: Any = rule.x_partial
     token = enter(WATCHING)
     try:
-        total = _total(rule, out, x, y, x_dot, y_dot)
+        # Products are named, not nested: nested ones of large arrays took up to twice the time.
+        if y_dot is None:
+            if rule.product:
+                total = x_dot * y
+            elif rule.plain:
+                factor = partial(out, x) if rule.unary else partial(out, x, y)
+                total = x_dot * factor
+            else:
+                factor = partial.by(out, x) if rule.unary else partial.by(out, x, y)
+                total = x_dot / factor
+        elif x_dot is None:
+            total = _along(rule.y_partial, y_dot, out, x, y)
+        elif rule.product:
+            total = x_dot * y
+            dot = y_dot * x
+            if type(total) is not type(dot) and (type(x_dot) is float or type(y_dot) is float):
+                _push_as_numpy(entry)
+                return
+            total = total + dot
+        else:
+            total = _along(partial, x_dot, out, x, y)
+            partial = rule.y_partial
+            if partial is None:
+                total = total + y_dot
+            elif partial is MINUS:
+                total = total - y_dot
+            else:
+                dot = y_dot * partial(out, x, y)
+                total = total + dot
         kind = type(total)
         if kind is ndarray:
             if NOTICED and not _is_sound(total):
@@ -190,7 +221,7 @@ def _push_products(entry: Entry, x_dot: Tangent, y_dot: Tangent) -> None:
         elif kind is float64 or kind is float:
             total = float(total if total == total else _pushed(entry))
         elif (type(x_dot) is float or type(y_dot) is float) and (
-            total is None or getattr(total, "dtype", None) not in _WIDE
+            getattr(total, "dtype", None) not in _WIDE
         ):
             _push_as_numpy(entry)
             return
@@ -201,38 +232,6 @@ def _push_products(entry: Entry, x_dot: Tangent, y_dot: Tangent) -> None:
         slot.tangent = _pushed(entry)
     finally:
         leave(token)
-
-
-def _total(rule: Any, out: Value, x: Value, y: Value, x_dot: Tangent, y_dot: Tangent) -> Tangent:
-    """The sum of tangents times partials; None where a float has to be one of NumPy's for it.
-
-    Products are named, not nested: nested ones of large arrays took up to twice the time.
-    """
-    partial = rule.x_partial
-    if y_dot is None:
-        if rule.product:
-            return x_dot * y
-        if rule.plain:
-            factor = partial(out, x) if rule.unary else partial(out, x, y)
-            return x_dot * factor
-        factor = partial.by(out, x) if rule.unary else partial.by(out, x, y)
-        return x_dot / factor
-    if x_dot is None:
-        return _along(rule.y_partial, y_dot, out, x, y)
-    if rule.product:
-        total = x_dot * y
-        dot = y_dot * x
-        if type(total) is not type(dot) and (type(x_dot) is float or type(y_dot) is float):
-            return None
-        return total + dot
-    total = _along(partial, x_dot, out, x, y)
-    partial = rule.y_partial
-    if partial is None:
-        return total + y_dot
-    if partial is MINUS:
-        return total - y_dot
-    dot = y_dot * partial(out, x, y)
-    return total + dot
 
 
 def _push_as_numpy(entry: Entry) -> None:

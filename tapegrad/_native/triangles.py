@@ -25,11 +25,20 @@ class Cholesky:
 
     def __init__(self, dtype: Any, n: int, strides: tuple[int, ...], unit: Unit) -> None:
         self.tiles = tiles = Tiles(dtype, unit)
-        e, lanes = tiles.element, tiles.lanes
-        width = -(-n // lanes) * lanes
-        self.scratch = n * width * tiles.size
+        self.width = -(-n // tiles.lanes) * tiles.lanes
+        self.scratch = n * self.width * tiles.size
         text = Text()
         text.add("store i8 0, ptr %f")
+        self._copy_in(text, n, strides)
+        for start, rows in _blocks(n, unit.rows):
+            self._factor_block(text, start, rows)
+        self._copy_out(text, n)
+        self.text = text.function("@KERNEL(ptr %a, ptr %c, ptr %f, ptr %s)")
+        self.helpers, self.declarations = tiles.texts, tiles.declarations
+
+    def _copy_in(self, text: Text, n: int, strides: tuple[int, ...]) -> None:
+        """Copy the lower triangle of the matrix into scratch, as an upper one."""
+        e, width = self.tiles.element, self.width
 
         def row(i: Any) -> None:
             line = text.moved("%a", e, i, strides[0])
@@ -43,37 +52,37 @@ class Cholesky:
             text.loop("0", end, 1, copy)
 
         text.loop("0", n, 1, row)
-        for start, rows in _blocks(n, unit.rows):
-            first = start // lanes * lanes  # columns before the block's are of no account
-            here = text.moved("%s", e, start * width + first)
-            if start:
-                left = text.moved("%s", e, start)
-                for panels in tiles.panels((width - first) // lanes, 0):
 
-                    def tile(
-                        i: Any,
-                        tail: int,
-                        rows: int = rows,
-                        vectors: int = panels.vectors,
-                        first: int = first,
-                        places: tuple[str, str] = (left, here),
-                        start: int = start,
-                    ) -> None:
-                        right = text.moved(text.moved("%s", e, first), e, i, lanes)
-                        name = tiles.tile(rows, vectors, tail, "fsub")
-                        text.add(
-                            f"call void {name}(ptr {places[0]}, i64 1, i64 {width}, ptr {right}, "
-                            f"i64 {width}, ptr {text.moved(places[1], e, i, lanes)}, "
-                            f"i64 {width}, i64 {start}, i1 true)"
-                        )
+    def _factor_block(self, text: Text, start: int, rows: int) -> None:
+        """Subtract what the rows above a block contribute, and finish the block."""
+        tiles, width = self.tiles, self.width
+        e, lanes = tiles.element, tiles.lanes
+        first = start // lanes * lanes  # columns before the block's are of no account
+        here = text.moved("%s", e, start * width + first)
+        if start:
+            left = text.moved("%s", e, start)
+            for panels in tiles.panels((width - first) // lanes, 0):
 
-                    panels.each(text, tile)
-            name = self._rows(rows)
-            diagonal = text.moved(here, e, start - first)
-            text.add(
-                f"call void {name}(ptr {here}, ptr {diagonal}, i64 {width}, "
-                f"i64 {width - first}, ptr %f)"
-            )
+                def tile(i: Any, tail: int, vectors: int = panels.vectors) -> None:
+                    right = text.moved(text.moved("%s", e, first), e, i, lanes)
+                    name = tiles.tile(rows, vectors, tail, "fsub")
+                    text.add(
+                        f"call void {name}(ptr {left}, i64 1, i64 {width}, ptr {right}, "
+                        f"i64 {width}, ptr {text.moved(here, e, i, lanes)}, "
+                        f"i64 {width}, i64 {start}, i1 true)"
+                    )
+
+                panels.each(text, tile)
+        name = self._rows(rows)
+        diagonal = text.moved(here, e, start - first)
+        text.add(
+            f"call void {name}(ptr {here}, ptr {diagonal}, i64 {width}, "
+            f"i64 {width - first}, ptr %f)"
+        )
+
+    def _copy_out(self, text: Text, n: int) -> None:
+        """Write the transpose of the upper factor out, with zeros above the diagonal."""
+        e, width = self.tiles.element, self.width
 
         def out(i: Any) -> None:
             target = text.moved("%c", e, i, n)
@@ -87,8 +96,6 @@ class Cholesky:
             text.loop("0", n, 1, copy)
 
         text.loop("0", n, 1, out)
-        self.text = text.function("@KERNEL(ptr %a, ptr %c, ptr %f, ptr %s)")
-        self.helpers, self.declarations = tiles.texts, tiles.declarations
 
     def _rows(self, rows: int) -> str:
         """The name of a function that finishes some rows, whose pivots are on a diagonal."""

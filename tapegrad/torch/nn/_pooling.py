@@ -349,6 +349,28 @@ def adaptive_sizes(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but "
                 f"input has sizes {list(shape)} with dimension {axis} being empty"
             )
+    given = _asked_sizes(output_size, dims, name, colon)
+    sizes = tuple(
+        own if size is None else int(size) for own, size in zip(shape[-dims:], given, strict=True)
+    )
+    if min(sizes) < 0:
+        if colon:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {min(sizes)}: "
+                f"{[*shape[:-dims], *sizes]}"
+            )
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received "
+            f"{{{', '.join(map(str, sizes))}}}"
+        )
+    if input.dtype.kind != "f":
+        kernel = f"{name[:-2]}3d_cpu" if dims == 3 else f"{name[:-2]}2d"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{word_of(input.dtype)}'")
+    return sizes
+
+
+def _asked_sizes(output_size: Sizes, dims: int, name: str, colon: str) -> tuple[int | None, ...]:
+    """A size, or None, for each dimension of an adaptive pooling, as it was asked for."""
     if isinstance(output_size, (tuple, list)):
         given = tuple(output_size)
         if len(given) == 1:
@@ -370,23 +392,7 @@ def adaptive_sizes(
             f"{name}(): argument 'output_size' (position 2) must be tuple of ints, but found "
             "element of type NoneType at pos 0"
         )
-    sizes = tuple(
-        own if size is None else int(size) for own, size in zip(shape[-dims:], given, strict=True)
-    )
-    if min(sizes) < 0:
-        if colon:
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {min(sizes)}: "
-                f"{[*shape[:-dims], *sizes]}"
-            )
-        raise RuntimeError(
-            f"{name}: elements of output_size must be greater than or equal to 0 but received "
-            f"{{{', '.join(map(str, sizes))}}}"
-        )
-    if input.dtype.kind != "f":
-        kernel = f"{name[:-2]}3d_cpu" if dims == 3 else f"{name[:-2]}2d"
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{word_of(input.dtype)}'")
-    return sizes
+    return given
 
 
 def _label_of_means(_input: TensorLike, dims: int, output_size: Sizes) -> str:

@@ -151,24 +151,12 @@ class LBFGS(Optimizer):
                 break
             used = 0
             if group["line_search_fn"] is not None:
-                if group["line_search_fn"] != "strong_wolfe":
-                    raise RuntimeError("only 'strong_wolfe' is supported")
-                # Here, because the package is slow to import.
-                from tapegrad.optimize._strong_wolfe import strong_wolfe
-
-                loss, gradient, length, used = strong_wolfe(
-                    self._evaluation(closure, direction),
-                    length,
-                    (loss, gradient, slope),
-                    _largest(direction),
-                    group["max_eval"] - evaluations,
-                )
-                self._move(length, direction)
-            else:
-                self._move(length, direction)
-                if iteration != group["max_iter"]:
-                    loss, gradient = _number(closure()), self._flat_gradient()
-                    used = 1
+                start, most = (loss, gradient, slope), group["max_eval"] - evaluations
+                found = self._searched(closure, direction, length, start, most)
+                loss, gradient, length, used = found
+            self._move(length, direction)
+            if group["line_search_fn"] is None and iteration != group["max_iter"]:
+                loss, gradient, used = _number(closure()), self._flat_gradient(), 1
             evaluations += used
             state["func_evals"] += used
             if (
@@ -186,6 +174,21 @@ class LBFGS(Optimizer):
             prev_loss=earlier_loss,
         )
         return first_loss
+
+    def _searched(
+        self, closure: Callable[[], Any], direction: Value, length: float, start: Any, most: int
+    ) -> tuple[Any, Any, float, int]:
+        """The loss and gradient where a line search ends, its step, and the calls that it made.
+
+        start: the loss, the gradient and the slope before it. most: the most calls.
+        """
+        if self.param_groups[0]["line_search_fn"] != "strong_wolfe":
+            raise RuntimeError("only 'strong_wolfe' is supported")
+        # Here, because the package is slow to import.
+        from tapegrad.optimize._strong_wolfe import strong_wolfe
+
+        evaluate = self._evaluation(closure, direction)
+        return strong_wolfe(evaluate, length, start, _largest(direction), most)
 
     def _remember(self, kept: dict[str, Any], change: Value, moved: Value) -> None:
         """Keep a change of the gradient and its step, if the curvature is positive."""

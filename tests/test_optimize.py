@@ -414,6 +414,16 @@ def test_root_scalar(options):
     assert np.allclose(vmap(cube_root)(np.array([1.0, 8.0])), [1, 2])
 
 
+@pytest.mark.parametrize("x0", [3, np.int64(3), np.array(3), np.array([0, 3], np.int8), [0, 3]])
+def test_whole_numbers_alone_are_floats_as_to_scipy(x0):
+    wanted = np.full(np.shape(x0), 1.5)
+    assert np.allclose(optimize.minimize(lambda x: np.sum((x - 1.5) ** 2), x0).x, wanted)
+    assert np.allclose(optimize.least_squares(lambda x: x - 1.5, x0).x, wanted)
+    assert np.allclose(optimize.root(lambda x: x - 1.5, x0).x, wanted)
+    run = optimize.run(lambda x: np.sum((x - 1.5) ** 2), x0, optimize.sgd(0.5), steps=3)
+    assert np.allclose(run.params, wanted)
+
+
 # --- Errors -------------------------------------------------------------------------------------
 
 
@@ -421,8 +431,8 @@ def test_wrong_arguments_are_named():
     f, x = rosenbrock, np.zeros(2)
     with pytest.raises(OutputError, match=r"one real number, got float64\[2\]"):
         optimize.minimize(lambda x: x, x)
-    with pytest.raises(InputError, match=r"floating or complex dtype, got int64\[2\]"):
-        optimize.minimize(f, np.zeros(2, int))
+    with pytest.raises(InputError, match="floating or complex dtype, got dict"):
+        optimize.minimize(lambda p: p["n"], {"n": np.zeros(2, int)})
     with pytest.raises(InputError, match="a method that takes bounds, got 'BFGS'"):
         optimize.minimize(f, x, method="BFGS", bounds=(0, 1))
     with pytest.raises(InputError, match=r"a bound of the shape \(2,\)"):

@@ -18,9 +18,16 @@ from tapegrad.implicit._unknowns import Unknowns, as_vector
 
 
 def as_start(x0: Any) -> Any:
-    """Where a method starts; a list of Python's numbers is an array of floats, as to SciPy."""
+    """Where a method starts; a list of numbers, or whole numbers alone, are floats, as to SciPy.
+
+    In a tree of several leaves integers are constants.
+    """
     if type(x0) is list and x0 and all(type(x) in (int, float) for x in x0):
         return np.array(x0, float)
+    if type(x0) is int:
+        return float(x0)
+    if isinstance(x0, (np.ndarray, np.integer)) and x0.dtype.kind in "iu":
+        return x0.astype(float)
     return x0
 
 

@@ -442,3 +442,18 @@ def test_counts_of_trials_have_the_dtype_of_probabilities() -> None:
     assert found.log_prob(torch.tensor(2.0, dtype=torch.float64))[0].item() == pytest.approx(
         exact, rel=1e-14
     )
+
+
+def test_a_product_by_itself_is_a_new_tensor() -> None:
+    x = torch.ones(2, 3)
+    y = x
+    y @= torch.full((3, 4), 2.0)
+    assert y.tolist() == [[6.0] * 4] * 2
+    assert x.tolist() == [[1.0] * 3] * 2
+
+
+def test_polygamma_in_place() -> None:
+    agree(lambda t, x: (x * 1).polygamma_(1), np.array([0.3, 0.7]))
+    agree(lambda t, x: (x * 1)[1:].polygamma_(2), np.array([0.3, 0.7]), name=False)
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        torch.arange(3).polygamma_(1)

@@ -361,3 +361,21 @@ def test_results_are_written_into_empty_tensors(call: Call) -> None:
 )
 def test_what_pytorch_refuses_is_refused(call: Call) -> None:
     agree(lambda t: call(t))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t, x, y: t.binary_cross_entropy_with_logits(x, y.sigmoid()),
+        lambda t, x, y: t.kl_div(x, y.softmax(-1)),
+        lambda t, x, y: t.hinge_embedding_loss(x, y.sign()),
+        lambda t, x, y: t.cosine_embedding_loss(x, y, t.ones(2)),
+        lambda t, x, y: t.margin_ranking_loss(x, y, t.ones(2, 4)),
+        lambda t, x, y: t.triplet_margin_loss(x, y, y.flip(0)),
+        lambda t, x, y: t.ctc_loss(x[:, None].log_softmax(-1), t.tensor([[1]]), [2], [1]),
+        lambda t, x, y: t.kl_div(x, y.softmax(-1), 1),
+        lambda t, x, y: t.triplet_margin_loss(x, y, y.flip(0), reduction=2),
+    ],
+)
+def test_losses_of_torch_itself_are_not_reduced_unless_asked(call: Call) -> None:
+    agree(call, X, numbers(2, 4) + 0.5, name=False)

@@ -79,6 +79,9 @@ TOWER = (
     "torch._settings",
     "torch._environment",
     "torch._programs",
+    "torch.functional",
+    "torch.types",
+    "torch.version",
     "torch",
 )
 
@@ -163,13 +166,15 @@ BY_NAME = {
 
 # Public packages load their own parts by name, and those of their library.
 PUBLIC_PACKAGES = {"numpy", "scipy", "dask", "autograd", "_cli", "__main__"}
+PUBLIC_PACKAGES |= {"torch.distributions"}
 
 # PyTorch's own names, and HIPS autograd's.
 PUBLIC_NAMES = {"torch.utils", "torch.nn.utils", "autograd.misc", "autograd.util"}
-PUBLIC_NAMES |= {"autograd.scipy.misc"}
+PUBLIC_NAMES |= {"autograd.scipy.misc", "torch.distributions.utils", "torch.nn.modules.utils"}
+PUBLIC_NAMES |= {"torch.utils.data._utils"}
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}
 # Namespaces that programs import by the name of another library's.
-GIVEN = {"torch.nn.utils", "autograd.scipy.stats.chi2"}
+GIVEN = {"torch.nn.utils", "autograd.scipy.stats.chi2", "torch.distributions.chi2"}
 
 
 def module_name(path: Path) -> str:

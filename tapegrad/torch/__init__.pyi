@@ -449,7 +449,7 @@ def binary_cross_entropy_with_logits(
     target: Tensor,
     weight: Tensor | None = None,
     pos_weight: Tensor | None = None,
-    reduction: _int = 1,
+    reduction: _int = 0,
 ) -> Tensor:
     """The function of `nn.functional`, with a number for its reduction."""
 def bincount(
@@ -694,7 +694,7 @@ def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic cosine of each element."""
 def cosh_(input: Tensor) -> Tensor:
     """`cosh`, written into this tensor's own memory."""
-def cosine_embedding_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
+def cosine_embedding_loss(*args: Any, reduction: _int = 0, **kwargs: Any) -> Tensor:
     """`nn.functional.cosine_embedding_loss`, with a number for its reduction."""
 def cosine_similarity(
     x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08, *, out: Tensor | None = None
@@ -717,7 +717,7 @@ def cross(
     input: Tensor, other: _Operand, dim: _int | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The cross products of vectors of three elements along `dim`: the first of length 3."""
-def ctc_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
+def ctc_loss(*args: Any, reduction: _int = 0, **kwargs: Any) -> Tensor:
     """`nn.functional.ctc_loss`, with a number for its reduction."""
 def cummax(input: Tensor, dim: _Sizes) -> return_types.cummax:
     """The largest element so far, and where it is."""
@@ -1155,7 +1155,7 @@ has_openmp: _bool
 has_spectral: _bool
 def heaviside(input: Tensor, values: _Operand, *, out: Tensor | None = None) -> Tensor:
     """0 below zero, 1 above, `values` at it; a derivative of 0."""
-def hinge_embedding_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
+def hinge_embedding_loss(*args: Any, reduction: _int = 0, **kwargs: Any) -> Tensor:
     """`nn.functional.hinge_embedding_loss`, with a number for its reduction."""
 def histc(
     input: Tensor,
@@ -1365,7 +1365,7 @@ def kaiser_window(
     **options: Any,
 ) -> Tensor:
     """`i0(beta sqrt(1 - (2 k / n - 1) ** 2)) / i0(beta)`."""
-def kl_div(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
+def kl_div(*args: Any, reduction: _int = 0, **kwargs: Any) -> Tensor:
     """`nn.functional.kl_div`, with a number for its reduction."""
 def kron(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: every element of `input` times the whole of `other`."""
@@ -1519,7 +1519,7 @@ def lu_unpack(
     """P, L and U of what `linalg.lu_factor` returned; empty ones for what is not asked for."""
 def manual_seed(seed: _int) -> Generator:
     """Start the default generator anew from a seed, and return it."""
-def margin_ranking_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
+def margin_ranking_loss(*args: Any, reduction: _int = 0, **kwargs: Any) -> Tensor:
     """`nn.functional.margin_ranking_loss`, with a number for its reduction."""
 def masked_fill(
     input: Tensor, mask: Tensor, value: _Operand, *, out: Tensor | None = None
@@ -1869,7 +1869,7 @@ def poisson(
     input: Tensor, generator: Generator | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """Poisson numbers; each element is the rate of one."""
-def poisson_nll_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
+def poisson_nll_loss(*args: Any, reduction: _int = 0, **kwargs: Any) -> Tensor:
     """`nn.functional.poisson_nll_loss`, with a number for its reduction."""
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A complex tensor of absolute values and angles."""
@@ -2546,7 +2546,7 @@ def tril_indices(
     requires_grad: _bool = False,
 ) -> Tensor:
     """The indices of the lower triangle of a matrix, as a tensor of two rows."""
-def triplet_margin_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
+def triplet_margin_loss(*args: Any, reduction: _int = 0, **kwargs: Any) -> Tensor:
     """`nn.functional.triplet_margin_loss`, with a number for its reduction."""
 def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrix with zeros below a diagonal."""

@@ -15,7 +15,7 @@ from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._ops.declare import private
+from tapegrad.torch._ops.declare import deliver, private
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 
 Sizes = Sequence[int] | int | None
@@ -390,10 +390,13 @@ def _frequencies(
     _dtypes.require_cpu(device)
     _dtypes.require_strided(compute.__name__, layout)
     dtype = _dtypes.get_default_dtype() if dtype is None else dtype
+    if dtype.numpy.kind not in "fcV":
+        raise RuntimeError(f"{compute.__name__} requires a floating point or complex dtype")
     made = of_value(compute(n, d).astype(dtype.numpy))
-    if out is not None:
-        return out.copy_(made)
-    return made.requires_grad_(requires_grad)
+    if out is None:
+        return made.requires_grad_(requires_grad)
+    delivered: Tensor = deliver(out, made)
+    return delivered.requires_grad_() if requires_grad else delivered
 
 
 def fftfreq(

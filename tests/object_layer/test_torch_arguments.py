@@ -322,3 +322,60 @@ def test_flags_of_other_norms() -> None:
     agree(lambda t, x: t.layer_norm(x, (5,), cudnn_enable=False), IMAGES, name=False)
     agree(lambda t, x: t.group_norm(x, 3, cudnn_enabled=False), IMAGES, name=False)
     agree(lambda t, x: t.rms_norm(x, (5,), None, 1e-3), IMAGES, name=False)
+
+
+# --- where results are written -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t, out: t.fft.fftfreq(4, out=out),
+        lambda t, out: t.fft.rfftfreq(4, out=out),
+        lambda t, out: t.nn.functional.normalize(t.tensor([[3.0, 4.0]]), out=out),
+        lambda t, out: t.ones(2, out=out, requires_grad=True),
+        lambda t, out: t.arange(3, out=out, requires_grad=True),
+        lambda t, out: 0 * t.normal(0.0, 1.0, (2,), out=out, requires_grad=True),
+    ],
+)
+def test_results_are_written_into_empty_tensors(call: Call) -> None:
+    pytorch = pytest.importorskip("torch")
+    made = []
+    for t in (torch, pytorch):
+        out = t.empty(0)
+        result = call(t, out)
+        made.append((result.detach().tolist(), list(out.shape), result.requires_grad))
+        assert out.requires_grad == result.requires_grad
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: t.fft.fftfreq(4, dtype=t.int64),
+        lambda t: t.normal(t.zeros(2), 1.0, dtype=t.float64),
+        lambda t: t.normal(t.zeros(2), 1.0, requires_grad=True),
+        lambda t: t.normal(t.zeros(2), t.ones(2), size=(2,)),
+        lambda t: t.nn.functional.normalize(t.ones(2, 2, requires_grad=True), out=t.empty(2, 2)),
+    ],
+)
+def test_what_pytorch_refuses_is_refused(call: Call) -> None:
+    agree(lambda t: call(t))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t, x, y: t.binary_cross_entropy_with_logits(x, y.sigmoid()),
+        lambda t, x, y: t.kl_div(x, y.softmax(-1)),
+        lambda t, x, y: t.hinge_embedding_loss(x, y.sign()),
+        lambda t, x, y: t.cosine_embedding_loss(x, y, t.ones(2)),
+        lambda t, x, y: t.margin_ranking_loss(x, y, t.ones(2, 4)),
+        lambda t, x, y: t.triplet_margin_loss(x, y, y.flip(0)),
+        lambda t, x, y: t.ctc_loss(x[:, None].log_softmax(-1), t.tensor([[1]]), [2], [1]),
+        lambda t, x, y: t.kl_div(x, y.softmax(-1), 2),
+        lambda t, x, y: t.triplet_margin_loss(x, y, y.flip(0), reduction=2),
+    ],
+)
+def test_losses_of_torch_itself_are_not_reduced_unless_asked(call: Call) -> None:
+    agree(call, X, numbers(2, 4) + 0.5, name=False)

@@ -442,3 +442,24 @@ def test_counts_of_trials_have_the_dtype_of_probabilities() -> None:
     assert found.log_prob(torch.tensor(2.0, dtype=torch.float64))[0].item() == pytest.approx(
         exact, rel=1e-14
     )
+
+
+def test_a_product_by_itself_is_a_new_tensor() -> None:
+    x = torch.ones(2, 3)
+    y = x
+    y @= torch.full((3, 4), 2.0)
+    assert y.tolist() == [[6.0] * 4] * 2
+    assert x.tolist() == [[1.0] * 3] * 2
+
+
+def test_polygamma_in_place() -> None:
+    x = torch.tensor([0.3, 0.7], dtype=torch.float64, requires_grad=True)
+    y = x * 1
+    made = y.polygamma_(1)
+    assert made is y
+    assert made.equal(torch.polygamma(1, x))
+    made.sum().backward()
+    assert x.grad is not None
+    assert x.grad.equal(torch.polygamma(2, x))
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        torch.arange(3).polygamma_(1)

@@ -164,7 +164,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """The module of PyTorch's file for one family: `torch.distributions.normal`."""
-    if not name.startswith("_") and importlib.util.find_spec(f"{__name__}.{name}") is not None:
+    known = name.isidentifier() and not name.startswith("_")
+    if known and importlib.util.find_spec(f"{__name__}.{name}") is not None:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

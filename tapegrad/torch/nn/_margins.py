@@ -45,8 +45,8 @@ Parameters
 ----------
 *args : object
     The arguments of `nn.functional.{word}`, without older forms of the reduction.
-reduction : int, default 1
-    0 for none, 1 for the mean, 2 for the sum.
+reduction : int, default 0
+    0 for none, as in PyTorch's own calls without it, 1 for the mean, 2 for the sum.
 **kwargs : object
     The arguments by their names.
 
@@ -69,7 +69,7 @@ def numbered(word: str, call: Callable[..., Any], count: int, arguments: str, re
     arguments, result: what the example in its docstring gives, and what that prints.
     """
 
-    def of(*args: Any, reduction: int = 1, **kwargs: Any) -> Any:
+    def of(*args: Any, reduction: int = 0, **kwargs: Any) -> Any:
         if len(args) > count:
             args, reduction = args[:count] + args[count + 1 :], args[count]
         return call(*args, reduction=_NUMBERED[reduction], **kwargs)
@@ -728,27 +728,27 @@ numbered(
     "margin_ranking_loss",
     margin_ranking_loss,
     4,
-    "torch.tensor([2.0, 1.0]), torch.tensor([1.0, 3.0]), torch.ones(2)",
+    "torch.tensor([2.0, 1.0]), torch.tensor([1.0, 3.0]), torch.ones(2), reduction=1",
     "1.",
 )
 numbered(
     "hinge_embedding_loss",
     hinge_embedding_loss,
     3,
-    "torch.tensor([0.5, 0.5]), torch.tensor([1.0, -1.0])",
+    "torch.tensor([0.5, 0.5]), torch.tensor([1.0, -1.0]), reduction=1",
     "0.5000",
 )
 numbered(
     "cosine_embedding_loss",
     cosine_embedding_loss,
     4,
-    "torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]), torch.ones(1)",
+    "torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]), torch.ones(1), reduction=1",
     "0.2929",
 )
 numbered(
     "triplet_margin_loss",
     triplet_margin_loss,
     7,
-    "torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])",
+    "torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]]), reduction=1",
     "1.0000",
 )

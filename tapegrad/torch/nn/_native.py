@@ -303,7 +303,7 @@ def binary_cross_entropy_with_logits(
     target: Tensor,
     weight: Tensor | None = None,
     pos_weight: Tensor | None = None,
-    reduction: int = 1,
+    reduction: int = 0,
 ) -> Any:
     """The function of `nn.functional`, with a number for its reduction.
 
@@ -317,8 +317,8 @@ def binary_cross_entropy_with_logits(
         Factors of the losses, which broadcast.
     pos_weight : Tensor, optional
         Factors of the part of the loss that `target` multiplies, which broadcast.
-    reduction : int, default 1
-        0 for none, 1 for the mean, 2 for the sum.
+    reduction : int, default 0
+        0 for none, as in PyTorch's own calls without it, 1 for the mean, 2 for the sum.
 
     Returns
     -------
@@ -334,7 +334,7 @@ def binary_cross_entropy_with_logits(
     --------
     >>> import tapegrad.torch as torch
     >>> torch.binary_cross_entropy_with_logits(torch.tensor([0.0, 2.0]), torch.ones(2))
-    tensor(0.4100)
+    tensor([0.6931, 0.1269])
     """
     return _probabilities.binary_cross_entropy_with_logits(
         input, target, weight, pos_weight=pos_weight, reduction=_REDUCTIONS[reduction]

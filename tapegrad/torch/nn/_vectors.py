@@ -13,7 +13,7 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._ops.declare import operation, private, register
+from tapegrad.torch._ops.declare import deliver, operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.reduce.sums import vector_norm
 from tapegrad.torch._rules.pairs import distances_of_pairs
@@ -65,7 +65,7 @@ def normalize(
     tensor([[0.6000, 0.8000]])
     """
     made = _normalize(input, p, dim, eps)
-    return made if out is None else out.copy_(made)
+    return made if out is None else deliver(out, made)
 
 
 @operation("SumBackward1", method=False)

@@ -63,7 +63,8 @@ def finish(
     """The tensor that a creation function returns."""
     _dtypes.require_cpu(device)
     if out is not None:
-        return deliver(out, of_value(value))
+        made: Tensor = deliver(out, of_value(value))
+        return made.requires_grad_() if requires_grad else made
     return leaf_of(value, requires_grad)
 
 

@@ -291,6 +291,11 @@ def normal(
     _dtypes.require_cpu(device)
     _dtypes.require_strided("normal", layout)
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
+        if size is not None or dtype is not None or requires_grad:
+            raise TypeError(
+                "normal(): size, dtype and requires_grad are for a mean and a standard deviation "
+                "that are numbers, got a tensor"
+            )
         made = _normal_of_tensors(mean, std, generator)
         return made if out is None else deliver(out, made)
     if std < 0:
@@ -302,7 +307,7 @@ def normal(
     value *= std
     value += mean
     if out is not None:
-        return deliver(out, noise)
+        noise = deliver(out, noise)
     return noise.requires_grad_(requires_grad)
 
 

@@ -16,7 +16,7 @@ from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops import sections
-from tapegrad.torch._ops.declare import Operation, alias, operation, register
+from tapegrad.torch._ops.declare import Operation, add_inplace, alias, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import (
     cast,
     floating,
@@ -518,16 +518,18 @@ def _polygamma_of(self: Tensor, n: int) -> Tensor:
     return made
 
 
-@register(function=False)
-def polygamma_(self: Tensor, n: int) -> Tensor:
-    """`polygamma`, written into this tensor's own memory.
+def _polygamma_into(input: Value, n: int) -> Value:
+    """The n-th derivative of digamma.
 
     Parameters
     ----------
     n : int
         The order of the derivative, from 0 on.
     """
-    return self.copy_(polygamma(n, self))
+    return special.polygamma(floating(input), n)
+
+
+add_inplace("polygamma", _polygamma_into, "PolygammaBackward1", {}, operation=_polygamma_of)
 
 
 def _pair(word: str, input: Value, other: Value) -> tuple[Value, Value]:

@@ -104,11 +104,6 @@ def _matmul_operator(self: Tensor, other: TensorLike) -> Any:
     return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
-@register("__imatmul__", function=False)
-def _matmul_inplace(self: Tensor, other: TensorLike) -> Any:
-    return self.copy_(matmul(self, other)) if isinstance(other, Tensor) else NotImplemented
-
-
 # --- Products of fixed dimensions ---------------------------------------------------------------
 
 

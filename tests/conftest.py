@@ -17,7 +17,7 @@ import matrices
 import numpy as np
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
-from by_mypy import by_mypy, scripts_by_mypy  # noqa: F401, fixtures of tests
+from by_mypy import by_mypy  # noqa: F401, a fixture of tests
 from hypothesis import HealthCheck, settings
 
 # No deadline: the first call of a test pays for imports, and machines differ. In CI the examples

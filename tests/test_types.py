@@ -232,16 +232,16 @@ def test_pyright_knows_the_types_and_finds_nothing_in_the_gallery(by_pyright):
 
 
 @pytest.mark.slow
-def test_mypy_finds_nothing_in_the_gallery_and_knows_what_its_calls_return(
-    scripts_by_mypy, tmp_path
-):
+def test_mypy_finds_nothing_in_the_gallery_and_knows_what_its_calls_return(by_mypy, tmp_path):
     """A call that is given values of known types returns one: see tests/revealed.py."""
     texts = {
         script.stem: revealed.revealing(script.read_text(encoding="utf-8")) for script in GALLERY
     }
-    for name, text in texts.items():
-        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
-    done = scripts_by_mypy(*(tmp_path / f"{name}.py" for name in texts))
+    folder = tmp_path / "gallery"
+    folder.mkdir()
+    for name, text in {"__init__": "", **texts}.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    done = by_mypy("--show-column-numbers", *sorted(folder.glob("*.py")))
     assert done.returncode == 0, done.stdout + done.stderr
     types: dict[str, dict[tuple[int, int], str]] = {name: {} for name in texts}
     for name, row, column, kind in revealed.NOTE.findall(done.stdout):

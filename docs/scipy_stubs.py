@@ -132,12 +132,14 @@ def result_of(module: str, name: str) -> str:
 
 def lines_of(form: str, name: str) -> Iterator[str]:
     """A declaration on as many lines as it needs."""
+    # A number is array_like too.
+    ignored = "  # type: ignore[overload-overlap, unused-ignore]" * (": complex" in form)
     line = f"def {name}{form}: ..."
     if len(line) <= WIDTH:
-        yield line
+        yield line + ignored
         return
     inner, _, result = form[1:].rpartition(") -> ")
-    yield f"def {name}("
+    yield f"def {name}({ignored}"
     depth, part = 0, ""
     for letter in inner + ",":
         depth += (letter in "([") - (letter in ")]")

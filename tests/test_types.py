@@ -232,6 +232,12 @@ def test_pyright_knows_the_types_and_finds_nothing_in_the_gallery(by_pyright):
 
 
 @pytest.mark.slow
+def test_the_stubs_are_without_errors(by_mypy):
+    done = by_mypy(STUB, *sorted((ROOT / "tapegrad" / "scipy").rglob("*.pyi")))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
 def test_mypy_finds_nothing_in_the_gallery_and_knows_what_its_calls_return(by_mypy, tmp_path):
     """A call that is given values of known types returns one: see tests/revealed.py."""
     texts = {

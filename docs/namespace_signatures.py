@@ -78,7 +78,7 @@ def _gradients(*, value: bool) -> list[Form]:
             result = f"_Transformed[{given}, {found}]"
             if argnums == _PLACES[0][0] and not aux:
                 result = "_ValueAndGradient[_A, _P, _R]" if value else "_Gradient[_A, _P]"
-            forms.append(Form(result, types))
+            forms.append(Form(result, types, first=result.startswith("_Value")))
     for argnums, names, gradient in _NAMED:
         types = {"f": _callable("_P", "_R" if value else "Any"), "argnums": argnums}
         types |= {"argnames": names, "has_aux": _NO_AUX}

@@ -7,6 +7,7 @@ and results by scipy_signatures.py.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
@@ -132,12 +133,14 @@ def result_of(module: str, name: str) -> str:
 
 def lines_of(form: str, name: str) -> Iterator[str]:
     """A declaration on as many lines as it needs."""
+    # A number is array_like too.
+    ignored = "  # type: ignore[overload-overlap, unused-ignore]" * (": complex" in form)
     line = f"def {name}{form}: ..."
     if len(line) <= WIDTH:
-        yield line
+        yield line + ignored
         return
     inner, _, result = form[1:].rpartition(") -> ")
-    yield f"def {name}("
+    yield f"def {name}({ignored}"
     depth, part = 0, ""
     for letter in inner + ",":
         depth += (letter in "([") - (letter in ")]")
@@ -165,7 +168,13 @@ def declaration(module: str, name: str, found: Any) -> Iterator[str]:
     elif isinstance(found, np.ufunc):
         yield f"{name}: {UFUNCS[found.nout]}"
     elif inspect.isclass(found) and home(found).startswith("tapegrad."):
-        yield f"from {source_of(found, module, name)} import {name} as {name}"
+        source = source_of(found, module, name)
+        if is_written(source, name):
+            yield f"from {source} import {name} as {name}"
+        else:  # made by a call
+            base = found.__mro__[1]
+            yield f"from {base.__module__} import {base.__name__}"
+            yield f"{name}: type[{base.__name__}]"
     elif inspect.isclass(found):
         yield f"from scipy.{module} import {name} as {name}"
     elif not callable(found) or type(found).__module__.startswith("tapegrad.scipy.stats"):
@@ -193,12 +202,18 @@ def has_signature(found: Any) -> bool:
     return True
 
 
+def is_written(module: str, name: str) -> bool:
+    """Whether a module has a class statement of this name."""
+    tree = ast.parse(inspect.getsource(importlib.import_module(module)))
+    return any(isinstance(part, ast.ClassDef) and part.name == name for part in tree.body)
+
+
 def source_of(found: Any, module: str, name: str) -> str:
     """The private module that has a class of ours, which says it is of the public one."""
     package = importlib.import_module(f"tapegrad.scipy.{module}")
     for word, inner in sorted(vars(package).items()):
         private = isinstance(inner, ModuleType) and word.startswith("_")
-        if private and vars(inner).get(name) is found:
+        if private and vars(inner).get(name) is found and is_written(inner.__name__, name):
             return inner.__name__
     return home(found)
 
@@ -222,7 +237,7 @@ def stub(module: str) -> str:
     if "np." in text:
         kinds.add("import numpy as np")
     head = HEADER.format(name=module, version=VERSION)
-    return head + "\n".join([*sorted(kinds), *sorted(imports), "", text]) + "\n"
+    return head + "\n".join([*sorted(kinds), *sorted(set(imports)), "", text]) + "\n"
 
 
 def place_of(module: str) -> Path:

@@ -471,7 +471,7 @@ def grad(
     holomorphic: bool = False,
 ) -> _Transformed[_P, Any]: ...
 @overload
-def value_and_grad(
+def value_and_grad(  # type: ignore[overload-overlap, unused-ignore]
     f: Callable[Concatenate[_A, _P], _R],
     argnums: Literal[0] | None = None,
     *,

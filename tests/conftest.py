@@ -17,7 +17,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import matrices
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
-from by_mypy import by_mypy, scripts_by_mypy  # noqa: F401, fixtures of tests
+from by_mypy import by_mypy  # noqa: F401, a fixture of tests
 from hypothesis import HealthCheck, settings
 from left_out import is_left_out, skipped_at_once
 

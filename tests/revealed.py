@@ -41,19 +41,27 @@ def names_of(tree: ast.Module) -> set[str]:
     return names
 
 
+def root_of(call: ast.expr) -> str:
+    """The name with which a chain of attributes and calls begins."""
+    root: ast.expr = call
+    while isinstance(root, ast.Attribute | ast.Call):
+        if isinstance(root, ast.Attribute):
+            root = root.value
+        else:
+            root = root.args[0] if is_revealed(root) else root.func
+    return root.id if isinstance(root, ast.Name) else ""
+
+
 def public_calls(node: ast.AST, names: set[str]) -> Iterator[ast.Call]:
-    """Calls of names, of their attributes, and of what such calls return."""
-    if isinstance(node, ast.JoinedStr | ast.Lambda | ast.GeneratorExp | ast.ListComp):
-        return  # texts have no places; the rest is what a call makes of it
-    if isinstance(node, ast.Call):
-        root: ast.expr = node.func
-        while isinstance(root, ast.Attribute | ast.Call):
-            root = root.value if isinstance(root, ast.Attribute) else root.func
-        if isinstance(root, ast.Name) and root.id in names:
-            yield node
-    bodies = ast.FunctionDef, ast.ClassDef  # whose decorators and bases cannot be called so
-    inner = node.body if isinstance(node, bodies) else ast.iter_child_nodes(node)
-    for child in inner:
+    """Calls of names, of their attributes, and of what such calls return.
+
+    mypy does not look into functions without types; texts have no places.
+    """
+    if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda | ast.JoinedStr):
+        return
+    if isinstance(node, ast.Call) and not is_revealed(node) and root_of(node) in names:
+        yield node
+    for child in ast.iter_child_nodes(node):
         yield from public_calls(child, names)
 
 
@@ -89,16 +97,15 @@ def is_revealed(node: ast.expr) -> bool:
 
 def calls_of(revealed: str) -> Iterator[Call]:
     """The public calls of a script that `revealing` made."""
-    for node in ast.walk(ast.parse(revealed)):
-        if isinstance(node, ast.Call) and is_revealed(node) and isinstance(node.args[0], ast.Call):
-            call = node.args[0]
-            parts = [call.func, *arguments(call)]
-            while isinstance(parts[0], ast.Attribute):
-                parts[0] = parts[0].value
-            inner = [part.args[0] for part in parts if is_revealed(part)]
-            untyped = any(isinstance(part, ast.Lambda | ast.Starred) for part in parts)
-            text = ast.unparse(call).replace("reveal_type", "")
-            yield Call(text, place(call), [place(part) for part in inner], untyped)
+    tree = ast.parse(revealed)
+    for call in public_calls(tree, names_of(tree)):
+        parts = [call.func, *arguments(call)]
+        while isinstance(parts[0], ast.Attribute):
+            parts[0] = parts[0].value
+        inner = [part.args[0] for part in parts if is_revealed(part)]
+        untyped = any(isinstance(part, ast.Lambda | ast.Starred) for part in parts)
+        text = ast.unparse(call).replace("reveal_type", "")
+        yield Call(text, place(call), [place(part) for part in inner], untyped)
 
 
 def place(node: ast.expr) -> Place:

@@ -262,7 +262,7 @@ def joined(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule
         )
 
     def at(step: Value) -> Any:
-        value = schedules[0](step)
+        value: Value = schedules[0](step)
         for boundary, schedule in zip(boundaries, schedules[1:], strict=True):
             later = schedule(np.maximum(step - boundary, 0))
             value = np.where(step >= boundary, later, value)

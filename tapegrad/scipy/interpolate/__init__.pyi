@@ -14,12 +14,10 @@ from scipy.interpolate import ndgriddata as ndgriddata
 from scipy.interpolate import polyint as polyint
 from scipy.interpolate import rbf as rbf
 from tapegrad.scipy.interpolate._bsplines import BSpline as BSpline
-from tapegrad.scipy.interpolate._bsplines import CubicSpline as CubicSpline
 from tapegrad.scipy.interpolate._cubic import Akima1DInterpolator as Akima1DInterpolator
 from tapegrad.scipy.interpolate._cubic import CubicHermiteSpline as CubicHermiteSpline
-from tapegrad.scipy.interpolate._cubic import PPoly as PPoly
+from tapegrad.scipy.interpolate._cubic import CubicSpline as CubicSpline
 from tapegrad.scipy.interpolate._cubic import PchipInterpolator as PchipInterpolator
-from tapegrad.scipy.interpolate._grids import RectBivariateSpline as RectBivariateSpline
 from tapegrad.scipy.interpolate._grids import RegularGridInterpolator as RegularGridInterpolator
 from tapegrad.scipy.interpolate._one_dimension import interp1d as interp1d
 from tapegrad.scipy.interpolate._points import AAA as AAA
@@ -27,12 +25,8 @@ from tapegrad.scipy.interpolate._points import BarycentricInterpolator as Baryce
 from tapegrad.scipy.interpolate._points import FloaterHormannInterpolator as FloaterHormannInterpolator
 from tapegrad.scipy.interpolate._points import KroghInterpolator as KroghInterpolator
 from tapegrad.scipy.interpolate._polynomials import BPoly as BPoly
-from tapegrad.scipy.interpolate._refused import BivariateSpline as BivariateSpline
-from tapegrad.scipy.interpolate._refused import LSQBivariateSpline as LSQBivariateSpline
-from tapegrad.scipy.interpolate._refused import LSQSphereBivariateSpline as LSQSphereBivariateSpline
-from tapegrad.scipy.interpolate._refused import RectSphereBivariateSpline as RectSphereBivariateSpline
-from tapegrad.scipy.interpolate._refused import SmoothBivariateSpline as SmoothBivariateSpline
-from tapegrad.scipy.interpolate._refused import SmoothSphereBivariateSpline as SmoothSphereBivariateSpline
+from tapegrad.scipy.interpolate._polynomials import PPoly as PPoly
+from tapegrad.scipy.interpolate._refused import _Refused
 from tapegrad.scipy.interpolate._scattered import CloughTocher2DInterpolator as CloughTocher2DInterpolator
 from tapegrad.scipy.interpolate._scattered import LinearNDInterpolator as LinearNDInterpolator
 from tapegrad.scipy.interpolate._scattered import NearestNDInterpolator as NearestNDInterpolator
@@ -40,10 +34,17 @@ from tapegrad.scipy.interpolate._scattered import RBFInterpolator as RBFInterpol
 from tapegrad.scipy.interpolate._scattered import Rbf as Rbf
 from tapegrad.scipy.interpolate._tensor_products import NdBSpline as NdBSpline
 from tapegrad.scipy.interpolate._tensor_products import NdPPoly as NdPPoly
+from tapegrad.scipy.interpolate._tensor_products import RectBivariateSpline as RectBivariateSpline
 from tapegrad.scipy.interpolate._univariate import InterpolatedUnivariateSpline as InterpolatedUnivariateSpline
 from tapegrad.scipy.interpolate._univariate import LSQUnivariateSpline as LSQUnivariateSpline
 from tapegrad.scipy.interpolate._univariate import UnivariateSpline as UnivariateSpline
 
+BivariateSpline: type[_Refused]
+LSQBivariateSpline: type[_Refused]
+LSQSphereBivariateSpline: type[_Refused]
+RectSphereBivariateSpline: type[_Refused]
+SmoothBivariateSpline: type[_Refused]
+SmoothSphereBivariateSpline: type[_Refused]
 def approximate_taylor_polynomial(
     f: Any,
     x: Any,

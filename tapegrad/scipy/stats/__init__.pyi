@@ -31,12 +31,13 @@ from scipy.stats import rv_continuous as rv_continuous
 from scipy.stats import rv_discrete as rv_discrete
 from scipy.stats import rv_histogram as rv_histogram
 from scipy.stats import stats as stats
-from tapegrad.scipy.stats import Binomial as Binomial
-from tapegrad.scipy.stats import Logistic as Logistic
-from tapegrad.scipy.stats import Normal as Normal
-from tapegrad.scipy.stats import Uniform as Uniform
 from tapegrad.scipy.stats._kernels import gaussian_kde as gaussian_kde
+from tapegrad.scipy.stats._variables import Variable
 
+Binomial: type[Variable]
+Logistic: type[Variable]
+Normal: type[Variable]
+Uniform: type[Variable]
 def abs(X: Any, /) -> Any: ...
 def alexandergovern(
     *samples: Any,

@@ -30,7 +30,7 @@ from tapegrad.torch.func._vmap import vmap
 
 Argnums = int | tuple[int, ...]
 P = ParamSpec("P")
-A = TypeVar("A")
+A = TypeVar("A", bound=Any)  # which lets the body of a lambda do anything with it
 R = TypeVar("R")
 Aux = TypeVar("Aux")
 

@@ -280,7 +280,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     per_group = tensor.shape[0] // groups
     middle = tuple(side // 2 for side in tensor.shape[2:])
     for channel in range(min(per_group, tensor.shape[1])):
-        made[(slice(channel, None, per_group), channel, *middle)] = 1
+        place: Any = (slice(channel, None, per_group), channel, *middle)
+        made[place] = 1
     return _put(tensor, made)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import json
 import os
 import re
 import runpy
@@ -208,27 +209,31 @@ def test_mypy_knows_the_types(by_mypy, tmp_path):
     assert found == wanted
 
 
-@pytest.fixture(scope="module")
-def by_pyright():
-    """What pyright finds in some files."""
-    places = [os.path.dirname(sys.executable), *os.get_exec_path()]
-    pyright = shutil.which("pyright", path=os.pathsep.join(places))
-    if pyright is None or shutil.which("node", path=os.pathsep.join(places)) is None:
-        pytest.skip("pyright, and node, are not installed")
-
-    def run_on(*files):
-        command = [pyright, "--pythonpath", sys.executable, *map(str, files)]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-    return run_on
-
-
 @pytest.mark.slow
-def test_pyright_knows_the_types_and_finds_nothing_in_the_gallery(by_pyright):
+def test_pyright_knows_the_types_and_finds_nothing_in_the_gallery(tmp_path):
+    """Pyright itself fetches its program; basedpyright, of the extra `lint`, brings it along."""
     pytest.importorskip("matplotlib")
     pytest.importorskip("sklearn")
-    done = by_pyright(*PROGRAMS, *GALLERY)
-    assert done.returncode == 0, done.stdout + done.stderr
+    places = os.pathsep.join([os.path.dirname(sys.executable), *os.get_exec_path()])
+    pyright = shutil.which("basedpyright", path=places) or shutil.which("pyright", path=places)
+    if pyright is None:
+        pytest.skip("neither basedpyright nor pyright is installed")
+    wrong = tmp_path / "wrong.py"  # what it finds there shows that it looks
+    wrong.write_text("import tapegrad\n\ntapegrad.grad(3)\n", encoding="utf-8")
+    config = tmp_path / "pyrightconfig.json"
+    asked = {
+        "include": [str(path) for path in (*PROGRAMS, *GALLERY, wrong)],
+        "extraPaths": [str(ROOT)],
+        "typeCheckingMode": "standard",  # Pyright's own; basedpyright has a stricter one
+    }
+    config.write_text(json.dumps(asked), encoding="utf-8")
+    command = [pyright, "-p", str(config), "--pythonpath", sys.executable, "--outputjson"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    said = json.loads(done.stdout)
+    found = [one for one in said["generalDiagnostics"] if one["severity"] == "error"]
+    assert [one for one in found if one["file"] != str(wrong)] == []
+    assert found
+    assert said["summary"]["filesAnalyzed"] == len(PROGRAMS) + len(GALLERY) + 1
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ DENSE = 500  # parameters up to which a Jacobian is a matrix
 @overload
 def least_squares(
     fun: Function,
-    x0: list[float],
+    x0: list[float] | NDArray[np.integer[Any]],
     args: Any = (),
     *,
     method: str | None = None,
@@ -67,6 +67,22 @@ def least_squares(
     callback: Callable[[Any], Any] | None = None,
     progress: Progress = None,
 ) -> Result[NDArray[np.float64]]: ...
+@overload
+def least_squares(
+    fun: Function,
+    x0: int,
+    args: Any = (),
+    *,
+    method: str | None = None,
+    bounds: Any = None,
+    jac: str = "auto",
+    loss: str | Callable[[Value], Any] = "linear",
+    f_scale: float = 1.0,
+    tol: float | None = None,
+    options: dict[str, Any] | None = None,
+    callback: Callable[[Any], Any] | None = None,
+    progress: Progress = None,
+) -> Result[float]: ...
 @overload
 def least_squares(
     fun: Function,
@@ -354,7 +370,7 @@ def curve_fit(
     f: Function,
     xdata: Any,
     ydata: Any,
-    p0: list[float] | tuple[float, ...] | None = None,
+    p0: list[float] | tuple[float, ...] | NDArray[np.integer[Any]] | None = None,
     sigma: Any = None,
     absolute_sigma: bool = False,
     *,

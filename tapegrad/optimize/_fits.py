@@ -19,6 +19,7 @@ from tapegrad._errors import (
     name_of,
 )
 from tapegrad._progress import Bar, Progress
+from tapegrad._transforms.elsewhere import explaining
 from tapegrad._transforms.reverse import grad
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten
@@ -394,6 +395,11 @@ def curve_fit(
     **options: Any,
 ) -> CurveFit[T]: ...
 @folding
+@explaining(
+    check_finite="leave it away: residuals that are not finite are refused",
+    full_output="leave it away: SciPy's own result is in raw",
+    nan_policy="pick the data before: keep = np.isfinite(y), then x[keep] and y[keep]",
+)
 def curve_fit(
     f: Function,
     xdata: Any,
@@ -447,6 +453,8 @@ def curve_fit(
     ------
     InputError
         If p0 is None and the parameters of f are not named.
+    TypeError
+        If neither `least_squares` nor SciPy's function takes one of the options.
     ShapeMismatchError
         If f(xdata, ...) does not broadcast to the shape of ydata, or sigma does not fit them.
 
@@ -485,6 +493,10 @@ def curve_fit(
     if "maxfev" in further:  # SciPy's name with "lm"
         further["max_nfev"] = further.pop("maxfev")
     if further:
+        known = inspect.signature(scipy_optimize(call).least_squares).parameters
+        for name in further:
+            if name not in known:
+                raise TypeError(f"curve_fit() got an unexpected keyword argument {name!r}")
         options["options"] = {**options.get("options", {}), **further}
     found = least_squares(
         residuals,

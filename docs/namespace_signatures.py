@@ -211,13 +211,23 @@ _MAPPED = (
     ("float", "NDArray[np.float64]"),
     ("complex", "NDArray[np.complex128]"),
     ("_Number", "NDArray[_Number]"),
+    # Numbers in a tuple or a dict are arrays, too: the value beside a gradient, say.
+    ("tuple[float, float]", "tuple[NDArray[np.float64], NDArray[np.float64]]"),
+    ("tuple[float, _R]", "tuple[NDArray[np.float64], _R]"),
+    ("tuple[_R, float]", "tuple[_R, NDArray[np.float64]]"),
+    ("tuple[float, ...]", "tuple[NDArray[np.float64], ...]"),
+    ("Mapping[_Key, float]", "dict[_Key, NDArray[np.float64]]"),
     ("_R", "_R"),
 )
 _VMAP = [
     Form("_Mapped[..., NDArray[Any]]", {"f": "_Ufunc"}, first=True),
     *(
-        # a bool is an int
-        Form(f"_Mapped[_P, {many}]", {"f": _callable("_P", one)}, first=one.startswith("bool"))
+        # A bool is an int, and a float may stand for `_R`.
+        Form(
+            f"_Mapped[_P, {many}]",
+            {"f": _callable("_P", one)},
+            first=one.startswith(("bool", "tuple")) and not one.endswith("...]"),
+        )
         for one, many in _MAPPED
     ),
 ]
@@ -240,7 +250,10 @@ FORMS: dict[str, list[Form]] = {
     "linear_transpose": _TRANSPOSES,
     "vmap": _VMAP,
     "stop_gradient": [Form("_S", {"x": "_S"})],
-    "checkpoint": [Form("_Transformed[_P, _R]", {"f": "Callable[_P, _R]"})],
+    "checkpoint": [
+        Form("_U", {"f": "_U"}, first=True),
+        Form("_Transformed[_P, _R]", {"f": "Callable[_P, _R]"}),
+    ],
     "checkpoint_sequence": [
         Form("_S", {"step": "Callable[[_S, *_Args], _S]", "state": "_S", "*args": "*args: *_Args"})
     ],
@@ -267,6 +280,8 @@ _P = ParamSpec("_P")
 _Q = ParamSpec("_Q")
 _Args = TypeVarTuple("_Args")
 _Number = TypeVar("_Number", bound=np.generic)
+_Key = TypeVar("_Key")
+_U = TypeVar("_U", bound=_Ufunc)
 
 _Ufunc: TypeAlias = np.ufunc | _OfUfunc | Elementwise
 _Argnames: TypeAlias = str | Sequence[str]

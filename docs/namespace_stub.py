@@ -29,7 +29,7 @@ those, not this. The package itself is checked without it: inside, a function is
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import (
     Any,
     Concatenate,

@@ -45,9 +45,11 @@ UFUNCS = {1: "Elementwise", 2: "ElementwisePair", 4: "ElementwiseFour"}
 
 
 def names_of(module: str) -> list[str]:
-    """The public names of SciPy's module."""
+    """The public names of SciPy's module, and of ours: former names may be missing there."""
     theirs = importlib.import_module(f"scipy.{module}")
+    ours = importlib.import_module(f"tapegrad.scipy.{module}")
     listed = getattr(theirs, "__all__", None) or vars(theirs)
+    listed = {*listed, *getattr(ours, "__all__", ())}
     return sorted({name for name in listed if not name.startswith("_")}, key=str)
 
 
@@ -169,7 +171,9 @@ def declaration(module: str, name: str, found: Any) -> Iterator[str]:
         yield f"{name}: {UFUNCS[found.nout]}"
     elif inspect.isclass(found) and home(found).startswith("tapegrad."):
         source = source_of(found, module, name)
-        if is_written(source, name):
+        if found.__name__ != name:  # another name of a class
+            yield f"{name} = {found.__name__}"
+        elif is_written(source, name):
             yield f"from {source} import {name} as {name}"
         else:  # made by a call
             base = found.__mro__[1]

@@ -5,7 +5,7 @@ those, not this. The package itself is checked without it: inside, a function is
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import (
     Any,
     Concatenate,
@@ -146,6 +146,8 @@ _P = ParamSpec("_P")
 _Q = ParamSpec("_Q")
 _Args = TypeVarTuple("_Args")
 _Number = TypeVar("_Number", bound=np.generic)
+_Key = TypeVar("_Key")
+_U = TypeVar("_U", bound=_Ufunc)
 
 _Ufunc: TypeAlias = np.ufunc | _OfUfunc | Elementwise
 _Argnames: TypeAlias = str | Sequence[str]
@@ -1283,6 +1285,56 @@ def vmap(
     progress: Progress = None,
 ) -> _Mapped[_P, NDArray[_Number]]: ...
 @overload
+def vmap(  # type: ignore[overload-overlap, unused-ignore]
+    f: Callable[_P, tuple[float, float]],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    chunk_size: ChunkSize = None,
+    *,
+    randomness: str = "error",
+    progress: Progress = None,
+) -> _Mapped[_P, tuple[NDArray[np.float64], NDArray[np.float64]]]: ...
+@overload
+def vmap(  # type: ignore[overload-overlap, unused-ignore]
+    f: Callable[_P, tuple[float, _R]],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    chunk_size: ChunkSize = None,
+    *,
+    randomness: str = "error",
+    progress: Progress = None,
+) -> _Mapped[_P, tuple[NDArray[np.float64], _R]]: ...
+@overload
+def vmap(  # type: ignore[overload-overlap, unused-ignore]
+    f: Callable[_P, tuple[_R, float]],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    chunk_size: ChunkSize = None,
+    *,
+    randomness: str = "error",
+    progress: Progress = None,
+) -> _Mapped[_P, tuple[_R, NDArray[np.float64]]]: ...
+@overload
+def vmap(
+    f: Callable[_P, tuple[float, ...]],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    chunk_size: ChunkSize = None,
+    *,
+    randomness: str = "error",
+    progress: Progress = None,
+) -> _Mapped[_P, tuple[NDArray[np.float64], ...]]: ...
+@overload
+def vmap(
+    f: Callable[_P, Mapping[_Key, float]],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    chunk_size: ChunkSize = None,
+    *,
+    randomness: str = "error",
+    progress: Progress = None,
+) -> _Mapped[_P, dict[_Key, NDArray[np.float64]]]: ...
+@overload
 def vmap(
     f: Callable[_P, _R],
     in_axes: Any = 0,
@@ -1293,6 +1345,14 @@ def vmap(
     progress: Progress = None,
 ) -> _Mapped[_P, _R]: ...
 def stop_gradient(x: _S) -> _S: ...
+@overload
+def checkpoint(  # type: ignore[overload-overlap, unused-ignore]
+    f: _U,
+    *,
+    save: str = "memory",
+    directory: str | os.PathLike[str] | None = None,
+) -> _U: ...
+@overload
 def checkpoint(
     f: Callable[_P, _R],
     *,

@@ -3,7 +3,7 @@
 Knows their names, what each may be, and where a program sets them: as an attribute, for a block,
 by a variable of the environment. Must not know what follows from a setting: who needs one asks.
 
-To add a setting: a line in `SETTINGS`, a paragraph in the docstring of `Config`.
+To add a setting: a line in `SETTINGS`, a paragraph in the docstring of `Config`, and its type.
 """
 
 from __future__ import annotations
@@ -13,9 +13,16 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tapegrad._errors import SettingError, message
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from typing import Literal
+
+    Tracebacks = Literal["folded", "full"]
+    Shown = Literal["auto", "on", "off"]
 
 # What each setting may be; the first is what it is if nothing says otherwise.
 SETTINGS: dict[str, tuple[Any, ...]] = {
@@ -92,22 +99,44 @@ class Config:
             values[name] = _checked(name, given, variable) if given else known[0]
         object.__setattr__(self, "_values", values)
 
-    def __getattr__(self, name: str) -> Any:
-        block = _IN_BLOCK.get()
-        if block is not None and name in block:
-            return block[name]
-        try:
-            return self._values[name]
-        except KeyError:
-            _refuse(name)
+    if TYPE_CHECKING:  # each by its name, as checkers and editors want it
+        tracebacks: Tracebacks
+        progress: Shown
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        value = _checked(name, value, f"tapegrad.config.{name}")
-        block = _IN_BLOCK.get()
-        if block is not None:
-            _IN_BLOCK.set({**block, name: value})  # which the end of the block takes back
-        else:
-            self._values[name] = value
+        @property
+        def memory_budget(self) -> int: ...
+        @memory_budget.setter
+        def memory_budget(self, value: int | str) -> None: ...
+        def __call__(
+            self,
+            *,
+            tracebacks: Tracebacks = ...,
+            progress: Shown = ...,
+            memory_budget: int | str = ...,
+        ) -> AbstractContextManager[Config]: ...
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            block = _IN_BLOCK.get()
+            if block is not None and name in block:
+                return block[name]
+            try:
+                return self._values[name]
+            except KeyError:
+                _refuse(name)
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            value = _checked(name, value, f"tapegrad.config.{name}")
+            block = _IN_BLOCK.get()
+            if block is not None:
+                _IN_BLOCK.set({**block, name: value})  # which the end of the block takes back
+            else:
+                self._values[name] = value
+
+        def __call__(self, **settings: Any) -> Any:
+            """A block with other settings: `with tapegrad.config(tracebacks="full"):`."""
+            call = "tapegrad.config(...)"
+            return self._block({name: _checked(name, settings[name], call) for name in settings})
 
     @contextmanager
     def _block(self, settings: dict[str, Any]) -> Iterator[Config]:
@@ -116,11 +145,6 @@ class Config:
             yield self
         finally:
             _IN_BLOCK.reset(token)
-
-    def __call__(self, **settings: Any) -> Any:
-        """A block with other settings: `with tapegrad.config(tracebacks="full"):`."""
-        call = "tapegrad.config(...)"
-        return self._block({name: _checked(name, settings[name], call) for name in settings})
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *SETTINGS]

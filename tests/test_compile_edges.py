@@ -786,6 +786,20 @@ def test_errors_of_arithmetic_that_are_asked_for(agree):
             assert fast(X - 0.5)[0] == np.inf
 
 
+def test_an_error_state_that_is_silent_in_part():
+    def f(x, **state):
+        with np.errstate(**state):
+            return 1 / x
+
+    fast = tapegrad.compile(lambda x: f(x, divide="ignore"), backend="numpy")
+    with pytest.warns(tapegrad.EagerWarning, match=r"other than np\.errstate\(all='ignore'\)"):
+        fast(X)
+    silent = tapegrad.compile(lambda x: f(x, all="ignore"), backend="numpy")
+    for n in range(4):
+        assert_same(silent(X - n), f(X - n, all="ignore"))
+    assert has_program(silent)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_roots_by_powers(agree, dtype):
     """-inf ** 0.5 is NaN where NumPy takes the root, and inf where it takes the power."""

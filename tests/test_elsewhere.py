@@ -45,6 +45,10 @@ def test_what_is_said_to_be_here_is_here():
         (lambda: optimize.run(norm, 1.0, optimize.sgd(0.1), epochs=1), "epochs: it is steps"),
         (lambda: optimize.minimize(norm, np.ones(2), jac=True), "jac: leave it away"),
         (lambda: optimize.minimize(norm, np.ones(2), hessp=norm), "hessp: write hess='hvp'"),
+        (
+            lambda: optimize.curve_fit(np.multiply, np.ones(3), np.ones(3), 1.0, nan_policy=None),
+            "nan_policy: pick the data before",
+        ),
         (lambda: optimize.root(norm, np.ones(2), jac=norm), "jac: leave it away"),
     ],
 )

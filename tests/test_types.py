@@ -52,6 +52,9 @@ tapegrad.compile(block)(x, 3)  # call-arg
 tapegrad.compile(backend="none")  # call-overload
 tapegrad.checkpoint_sequence(step, x, 3, 0.9, 0.9)  # arg-type
 tapegrad.checkpoint_sequence(step, x, 3, "fast")  # arg-type
+tapegrad.config.no_such_setting = 3  # attr-defined
+tapegrad.config(no_such_setting=3)  # call-arg
+tapegrad.config.memory_budget = "200 MB"
 """
 
 

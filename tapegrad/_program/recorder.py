@@ -161,7 +161,7 @@ class Recorder:
         if state == self.errstate:
             return False
         if not set(state.values()) <= {"ignore", "call"}:  # the engine's own
-            self.give_up("it changes NumPy's error state (np.errstate) to other than 'ignore'")
+            self.give_up("it changes NumPy's error state to other than np.errstate(all='ignore')")
         return True
 
     def constants(self, template: Any) -> Any:

@@ -41,7 +41,7 @@ OTHERS = (
 @overload
 def root(
     fun: Function,
-    x0: list[float],
+    x0: list[float] | NDArray[np.integer[Any]],
     args: Any = (),
     method: str = "hybr",
     *,
@@ -50,6 +50,18 @@ def root(
     callback: Callable[[Any], Any] | None = None,
     progress: Progress = None,
 ) -> Result[NDArray[np.float64]]: ...
+@overload
+def root(
+    fun: Function,
+    x0: int,
+    args: Any = (),
+    method: str = "hybr",
+    *,
+    tol: float | None = None,
+    options: dict[str, Any] | None = None,
+    callback: Callable[[Any], Any] | None = None,
+    progress: Progress = None,
+) -> Result[float]: ...
 @overload
 def root(
     fun: Function,

@@ -19,6 +19,7 @@ from tapegrad._errors import (
     name_of,
 )
 from tapegrad._progress import Bar, Progress
+from tapegrad._transforms.elsewhere import explaining
 from tapegrad._transforms.reverse import grad
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten
@@ -54,7 +55,7 @@ DENSE = 500  # parameters up to which a Jacobian is a matrix
 @overload
 def least_squares(
     fun: Function,
-    x0: list[float],
+    x0: list[float] | NDArray[np.integer[Any]],
     args: Any = (),
     *,
     method: str | None = None,
@@ -67,6 +68,22 @@ def least_squares(
     callback: Callable[[Any], Any] | None = None,
     progress: Progress = None,
 ) -> Result[NDArray[np.float64]]: ...
+@overload
+def least_squares(
+    fun: Function,
+    x0: int,
+    args: Any = (),
+    *,
+    method: str | None = None,
+    bounds: Any = None,
+    jac: str = "auto",
+    loss: str | Callable[[Value], Any] = "linear",
+    f_scale: float = 1.0,
+    tol: float | None = None,
+    options: dict[str, Any] | None = None,
+    callback: Callable[[Any], Any] | None = None,
+    progress: Progress = None,
+) -> Result[float]: ...
 @overload
 def least_squares(
     fun: Function,
@@ -354,7 +371,7 @@ def curve_fit(
     f: Function,
     xdata: Any,
     ydata: Any,
-    p0: list[float] | tuple[float, ...] | None = None,
+    p0: list[float] | tuple[float, ...] | NDArray[np.integer[Any]] | None = None,
     sigma: Any = None,
     absolute_sigma: bool = False,
     *,
@@ -378,6 +395,11 @@ def curve_fit(
     **options: Any,
 ) -> CurveFit[T]: ...
 @folding
+@explaining(
+    check_finite="leave it away: residuals that are not finite are refused",
+    full_output="leave it away: SciPy's own result is in raw",
+    nan_policy="pick the data before: keep = np.isfinite(y), then x[keep] and y[keep]",
+)
 def curve_fit(
     f: Function,
     xdata: Any,
@@ -431,6 +453,8 @@ def curve_fit(
     ------
     InputError
         If p0 is None and the parameters of f are not named.
+    TypeError
+        If neither `least_squares` nor SciPy's function takes one of the options.
     ShapeMismatchError
         If f(xdata, ...) does not broadcast to the shape of ydata, or sigma does not fit them.
 
@@ -469,6 +493,10 @@ def curve_fit(
     if "maxfev" in further:  # SciPy's name with "lm"
         further["max_nfev"] = further.pop("maxfev")
     if further:
+        known = inspect.signature(scipy_optimize(call).least_squares).parameters
+        for name in further:
+            if name not in known:
+                raise TypeError(f"curve_fit() got an unexpected keyword argument {name!r}")
         options["options"] = {**options.get("options", {}), **further}
     found = least_squares(
         residuals,

@@ -37,7 +37,7 @@ T = TypeVar("T")
 @overload
 def minimize(
     fun: Function,
-    x0: list[float],
+    x0: list[float] | NDArray[np.integer[Any]],
     args: Any = (),
     method: str | None = None,
     *,
@@ -53,6 +53,25 @@ def minimize(
     has_aux: bool = False,
     compile: bool = False,
 ) -> Result[NDArray[np.float64]]: ...
+@overload
+def minimize(
+    fun: Function,
+    x0: int,
+    args: Any = (),
+    method: str | None = None,
+    *,
+    bounds: Any = None,
+    constraints: Any = (),
+    equality: Function | None = None,
+    inequality: Function | None = None,
+    hess: str = "auto",
+    tol: float | None = None,
+    options: dict[str, Any] | None = None,
+    callback: Callable[[Any], Any] | None = None,
+    progress: Progress = None,
+    has_aux: bool = False,
+    compile: bool = False,
+) -> Result[float]: ...
 @overload
 def minimize(
     fun: Function,

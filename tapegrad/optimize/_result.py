@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -188,6 +188,10 @@ class CurveFit(Result[T]):
     True
     """
 
+    @overload
+    def __iter__(self: CurveFit[NDArray[np.float64]]) -> Iterator[NDArray[np.float64]]: ...
+    @overload
+    def __iter__(self) -> Iterator[Any]: ...
     def __iter__(self) -> Iterator[Any]:
         return iter((self.x, self.covariance))
 

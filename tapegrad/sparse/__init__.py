@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,26 @@ P = ParamSpec("P")
 MODES = ("auto", "forward", "reverse")
 
 
+@overload
+def jacobian(
+    f: np.ufunc,
+    argnums: int | Sequence[int] = 0,
+    *,
+    pattern: Value = None,
+    mode: str = "auto",
+    scheduler: Scheduler = None,
+    progress: Progress = None,
+) -> Callable[..., csr_array]: ...
+@overload
+def jacobian(
+    f: Callable[P, Any],
+    argnums: int | Sequence[int] = 0,
+    *,
+    pattern: Value = None,
+    mode: str = "auto",
+    scheduler: Scheduler = None,
+    progress: Progress = None,
+) -> Callable[P, csr_array]: ...
 def jacobian(
     f: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
@@ -205,6 +225,14 @@ def hessian(
     return hessian_of
 
 
+@overload
+def pattern(
+    f: np.ufunc, argnums: int | Sequence[int] = 0, *, progress: Progress = None
+) -> Callable[..., csr_array]: ...
+@overload
+def pattern(
+    f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, progress: Progress = None
+) -> Callable[P, csr_array]: ...
 def pattern(
     f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, progress: Progress = None
 ) -> Callable[P, csr_array]:

@@ -78,6 +78,11 @@ assert_type(optimize.minimize(rosenbrock, start).x, Array)
 assert_type(optimize.minimize(of_layer, layer, args=(array(3),)).x, Layer)
 assert_type(found.covariance, Array)
 assert_type(found.standard_errors, Array)
+# Whole numbers alone are floats to start from.
+assert_type(optimize.minimize(lambda x: (x - 0.5) ** 2, 0).x, float)
+assert_type(optimize.minimize(rosenbrock, np.arange(3)).x, Array)
+assert_type(optimize.least_squares(lambda x: x - 0.5, 2).x, float)
+assert_type(optimize.root(lambda x: x - 0.5, 2).x, float)
 assert_type(tree.ravel(weights)[0], NDArray[Any])
 
 
@@ -91,6 +96,9 @@ assert_type(fit.x, Layer)
 assert_type(fit.standard_errors, Layer)
 by_numbers = optimize.curve_fit(lambda t, a, b: a * t + b, seen, seen**2)
 assert_type(by_numbers.x, Array)
+best, covariance = by_numbers
+assert_type(best, Array)
+assert_type(covariance, Array)
 assert_type(implicit.root(lambda x, a: x**2 - a, array(3), 2.0), Array)
 assert_type(implicit.fixed_point(lambda x, a: a * np.cos(x), 1.0, 0.5), float)
 assert_type(implicit.argmin(lambda x, a: np.sum((x - a) ** 2), array(3), 2.0), Array)
@@ -103,3 +111,5 @@ assert_type(optimize.apply_updates(weights, updates), Weights)
 # Sparse matrices: the parameters are known; SciPy says nothing of their types.
 sparse.jacobian(descend)(array(3), array(3)).toarray()
 sparse.hessian(rosenbrock)(array(5)).toarray()
+sparse.jacobian(np.sin)(array(3)).toarray()
+sparse.pattern(np.sin)(array(3)).toarray()

@@ -46,6 +46,14 @@ def tree(x: dict[str, Array]) -> dict[str, Array]:
     return x
 
 
+def named(x: Array) -> dict[str, np.float64]:
+    return {"sum": np.sum(x)}
+
+
+def both_ways(x: Array) -> tuple[Array, np.float64]:
+    return x, np.sum(x)
+
+
 # Matrices.
 assert_type(tapegrad.jacobian(field)(x, shift=1.0), Array)
 assert_type(tapegrad.jacobian(field, mode="forward")(x), Array)
@@ -87,6 +95,10 @@ assert_type(vmap(tapegrad.grad(cube))(x), Array)
 assert_type(vmap(cube)(x), Array)
 assert_type(vmap(pair, in_axes=(0, None))(xs, x), Array)
 assert_type(vmap(tree)({"a": xs}), dict[str, Array])
+assert_type(vmap(tapegrad.value_and_grad(loss))(xs), tuple[Array, Array])
+assert_type(vmap(tapegrad.value_and_grad(cube))(x), tuple[Array, Array])
+assert_type(vmap(named)(xs), dict[str, Array])
+assert_type(vmap(both_ways)(xs), tuple[Array, Array])
 vmap(lambda x: x * 2)(xs)
 
 
@@ -169,4 +181,5 @@ assert_type(tapegrad.grad(np.sin)(1.0), float)
 assert_type(tapegrad.elementwise_grad(np.tanh)(x), Array)
 assert_type(tapegrad.elementwise_grad(tapegrad.elementwise_grad(np.tanh))(x), Array)
 assert_type(vmap(np.sin)(x), NDArray[Any])
+assert_type(tapegrad.checkpoint(np.sin)(x), NDArray[Any])
 assert_type(tapegrad.jacobian(np.exp)(x), NDArray[Any])

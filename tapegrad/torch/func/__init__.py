@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
 import tapegrad
 from tapegrad._core.types import Function, Tree
@@ -33,6 +33,13 @@ P = ParamSpec("P")
 A = TypeVar("A", bound=Any)  # which lets the body of a lambda do anything with it
 R = TypeVar("R")
 Aux = TypeVar("Aux")
+
+if TYPE_CHECKING:
+
+    class _Gradient(Protocol[A, P]):
+        """A class, since mypy takes the gradient of a lambda for a function without types."""
+
+        def __call__(self, x: A, /, *args: P.args, **kwargs: P.kwargs) -> A: ...
 
 
 def _selected(args: tuple[Tree, ...], argnums: Argnums) -> tuple[Tree, ...]:
@@ -64,7 +71,7 @@ def _checked(func: Function, check: Function, has_aux: bool, call: str) -> Funct
 @overload
 def grad(
     func: Callable[Concatenate[A, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
-) -> Callable[Concatenate[A, P], A]: ...
+) -> _Gradient[A, P]: ...
 @overload
 def grad(
     func: Callable[Concatenate[A, P], tuple[R, Aux]],

@@ -13,6 +13,7 @@ def energy(x: Tensor) -> Tensor:
 
 x = torch.randn(3)
 gradient: Tensor = grad(energy)(x)
+by_lambda: Tensor = grad(lambda x: (x**2).sum())(x)
 curvature: Tensor = hessian(energy)(x)
 rows: Tensor = jacrev(torch.sin)(x)
 assert_type(vmap(energy)(torch.randn(4, 3)), Tensor)

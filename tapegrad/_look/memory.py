@@ -12,8 +12,8 @@ import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from sys import _getframe
 from numbers import Integral
+from sys import _getframe
 from typing import Any
 
 from tapegrad._compile.compiled import Compiled

@@ -162,6 +162,31 @@ def test_nothing_is_done_twice_outside():
     assert type(held.last) is np.ndarray
 
 
+KEPT_BY_NAME = None
+
+
+def keeps_in_a_global(x):
+    global KEPT_BY_NAME  # noqa: PLW0603 - which is what is tested
+    KEPT_BY_NAME = x * 3
+    return x * 2
+
+
+def keeps_at_a_function(x):
+    keeps_at_a_function.kept = x * 3
+    return x * 2
+
+
+@pytest.mark.parametrize("f", [keeps_in_a_global, keeps_at_a_function])
+def test_what_is_only_written_is_looked_at(f):
+    fast = tapegrad.compile(f, backend="numpy")
+    with pytest.warns(tapegrad.EagerWarning, match="object outside"):
+        fast(X)
+    for times in range(1, 4):
+        fast(X * times)
+        kept = KEPT_BY_NAME if f is keeps_in_a_global else keeps_at_a_function.kept
+        assert np.array_equal(kept, X * times * 3)
+
+
 def test_a_nan_is_met_once():
     counts = [0]
 

@@ -414,7 +414,10 @@ def test_root_scalar(options):
     assert np.allclose(vmap(cube_root)(np.array([1.0, 8.0])), [1, 2])
 
 
-@pytest.mark.parametrize("x0", [3, np.int64(3), np.array(3), np.array([0, 3], np.int8), [0, 3]])
+@pytest.mark.parametrize(
+    "x0",
+    [3, np.int64(3), np.array(3), np.array([0, 3], np.int8), [0, 3], [np.float64(0), np.int64(3)]],
+)
 def test_whole_numbers_alone_are_floats_as_to_scipy(x0):
     wanted = np.full(np.shape(x0), 1.5)
     assert np.allclose(optimize.minimize(lambda x: np.sum((x - 1.5) ** 2), x0).x, wanted)

@@ -46,9 +46,15 @@ _NOTICING = "the last bits of derivatives near infinities, or NaNs, depend on wh
 
 
 class Calls:
-    """The calls of one function, by signature."""
+    """The calls of one function, by signature.
 
-    def __init__(self, f: Function, backend: str, check: int, threads: int = 1) -> None:
+    alerts: whether an EagerWarning is raised, for a caller that has not been asked for programs.
+    """
+
+    def __init__(
+        self, f: Function, backend: str, check: int, threads: int = 1, *, alerts: bool = False
+    ) -> None:
+        self.alerts = alerts
         self.f, self.backend, self.check, self.threads = f, backend, check, threads
         self.name = f"compile({name_of(f)})"
         self.programs: OrderedDict[Any, Specialization] = OrderedDict()
@@ -278,10 +284,10 @@ class Calls:
         self._warn(why)
 
     def _warn(self, why: str) -> None:
-        warn(
-            f"{self.name}: {why}. Such calls are the function's own, at its own speed.",
-            EagerWarning,
-        )
+        text = f"{self.name}: {why}. Such calls are the function's own, at its own speed."
+        if self.alerts:
+            raise EagerWarning(text)
+        warn(text, EagerWarning)
 
     def _give_up_all(self, outside: int) -> None:
         """Let all calls be the function's own, for what it reads from outside."""

@@ -60,6 +60,8 @@ class Search:
         self.known: dict[int, Any] = {}
         self.asked: set[tuple[int, str]] = set()  # names that these are looked at for
         self.modules: list[Any] = []  # that code may read attributes of
+        self.stores = False  # whether some code sets attributes
+        self.bare: list[Any] = []  # functions without attributes, which they may get
         self.count = 0
         self.waiting: list[Any] = [f]
         while self.waiting and self.complete:
@@ -67,6 +69,10 @@ class Search:
             self.complete = self.count <= _MOST
             if not self.waiting:
                 self._of_modules()
+            if not self.waiting and self.stores:
+                for function in self.bare:
+                    self._dict(function.__dict__)
+                self.bare = []
         if "random" in self.names and "numpy.random" in sys.modules:
             self.random.append(_global_generator())
 
@@ -164,12 +170,15 @@ class Search:
             self._hold(lambda: [f.__defaults__, f.__kwdefaults__])
         if f.__dict__:
             self._dict(f.__dict__)
+        else:
+            self.bare.append(f)
         self._code(f.__code__, f.__globals__)
 
     def _code(self, code: types.CodeType, known: dict[str, Any]) -> None:
-        """What code reads by name: globals, and modules that it imports itself."""
-        names, attributes, imported = _names_in(code)
+        """What code reads or sets by name: globals, and modules that it imports itself."""
+        names, attributes, imported, stores = _names_in(code)
         self.names |= attributes
+        self.stores |= stores
         looked: list[str] = []
         for name in names:
             found = known.get(name, Missing)
@@ -428,15 +437,17 @@ def _is_installed(package: str) -> bool:
     return any("site-packages" in path or "dist-packages" in path for path in where)
 
 
-_Names = tuple[tuple[str, ...], frozenset[str], tuple[tuple[str, int], ...]]
+_Names = tuple[tuple[str, ...], frozenset[str], tuple[tuple[str, int], ...], bool]
+_OF_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL")
 
 
 @functools.cache
 def _names_in(code: types.CodeType) -> _Names:
-    """The globals that code reads, the attributes it names, the modules it imports.
+    """The globals that code names, the attributes, the modules it imports, whether it sets any.
 
-    Those of inner functions included.
+    Those of inner functions included; what is set is an attribute.
     """
+    stores = False
     names: dict[str, None] = {}
     attributes: set[str] = set()
     imported: dict[tuple[str, int], None] = {}
@@ -449,13 +460,15 @@ def _names_in(code: types.CodeType) -> _Names:
         before: list[Any] = [0, 0]
         for instruction in dis.get_instructions(part):
             name = instruction.opname
-            if name.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")):
+            if name.startswith(_OF_GLOBALS):
                 names[instruction.argval] = None
+            elif name == "STORE_ATTR":
+                stores = True
             elif name.startswith("IMPORT_NAME"):
                 level = before[-2] if type(before[-2]) is int else 0
                 imported[instruction.argval, level] = None
             before = [before[-1], instruction.argval]
-    return tuple(names), frozenset(attributes), tuple(imported)
+    return tuple(names), frozenset(attributes), tuple(imported), stores
 
 
 # -- Random generators ----------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Integral
 from sys import _getframe
 from typing import Any
 
@@ -385,7 +386,8 @@ def _names(f: Function, args: tuple[Tree, ...], kwargs: dict[str, Any], kept: Ke
     if is_transform(f):
         _, inner, options = f._made  # type: ignore[attr-defined]
         chosen = options.get("argnums") or 0
-        places = {each % len(args) for each in ([chosen] if isinstance(chosen, int) else chosen)}
+        listed: Any = [chosen] if isinstance(chosen, Integral) else chosen
+        places = {each % len(args) for each in listed}
         others_left_out = tuple(arg if i in places else None for i, arg in enumerate(args))
         paths = paths_of_inputs(f, others_left_out, {})
         own = kept.name.endswith(f"({name_of(inner)})") and not options.get("argnames")

@@ -139,7 +139,7 @@ def run(
         `loss(params, *batch, *args)` returns a real number.
     params : pytree
         Where to start. Leaves of a floating or complex dtype are moved and keep their shapes and
-        dtypes; all others are constants. A list of numbers is an array, and whole numbers
+        dtypes; all others are constants. A list of real numbers is an array, and whole numbers
         alone are floats.
     method : Method
         The method, such as `adam(0.01)`.

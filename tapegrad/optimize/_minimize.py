@@ -126,7 +126,7 @@ def minimize(
         `fun(x, *args)` returns a real number, or `(number, aux)` with `has_aux`.
     x0 : pytree
         Where to start. Leaves of a floating or complex dtype are moved and keep their shapes and
-        dtypes (SciPy computes in float64); all others are constants. A list of numbers is
+        dtypes (SciPy computes in float64); all others are constants. A list of real numbers is
         an array, and whole numbers alone are floats, as to SciPy.
     args : tuple, default ()
         Further arguments of the functions; what is no tuple is the only one.

@@ -18,17 +18,23 @@ from tapegrad.implicit._unknowns import Unknowns, as_vector
 
 
 def as_start(x0: Any) -> Any:
-    """Where a method starts; a list of numbers, or whole numbers alone, are floats, as to SciPy.
+    """Where a method starts, as SciPy sees it.
 
-    In a tree of several leaves integers are constants.
+    A list of real numbers is an array, and whole numbers alone are floats. In a tree of several
+    leaves integers are constants.
     """
-    if type(x0) is list and x0 and all(type(x) in (int, float) for x in x0):
-        return np.array(x0, float)
+    if type(x0) is list and x0 and all(_is_real(type(x)) for x in x0):
+        x0 = np.array(x0)
     if type(x0) is int:
         return float(x0)
     if isinstance(x0, (np.ndarray, np.integer)) and x0.dtype.kind in "iu":
         return x0.astype(float)
     return x0
+
+
+def _is_real(kind: type) -> bool:
+    """Whether a type is one of real numbers, Python's or NumPy's; a traced number's is not."""
+    return issubclass(kind, (int, float, np.integer, np.floating)) and kind is not bool
 
 
 class Parameters:

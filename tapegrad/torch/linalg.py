@@ -204,17 +204,19 @@ _UNSOLVED = "torch.linalg.{word}: {{batch}}The solver failed because the input m
 def _solver(A: Value, B: Value, left: bool = True) -> Callable[[Value], Value]:
     """What solves the equation for given matrices in the place of A; errors of unfit arguments."""
     require_matrices("linalg.solve", A, square=True)
+    if not B.shape:
+        raise RuntimeError("linalg.solve: The input tensor B must have at least 2 dimensions.")
     vector = _is_vector(A, B)
-    if (
-        not vector
-        and (B.shape[-2 if left else -1] != A.shape[-1])
-        or vector
-        and B.shape[-1] != A.shape[-1]
-    ):
+    rows, columns = (B.shape[-1], 1) if vector else B.shape[-2:]  # a vector is a column
+    if A.shape[-1] != (rows if left else columns):
         raise RuntimeError(
             "linalg.solve: Incompatible shapes of A and B for the equation "
-            f"{'AX = B' if left else 'XA = B'} ({A.shape[-2]}x{A.shape[-1]} and "
-            f"{'x'.join(map(str, B.shape[-2:]))})"
+            f"{'AX = B' if left else 'XA = B'} ({A.shape[-2]}x{A.shape[-1]} and {rows}x{columns})"
+        )
+    if vector and not left:
+        raise RuntimeError(
+            "linalg.solve: Vector broadcasting of the left hand side is not supported for "
+            "left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)"
         )
     if A.dtype != B.dtype:
         raise RuntimeError(

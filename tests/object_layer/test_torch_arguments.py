@@ -139,6 +139,21 @@ def test_the_error_names_the_matrix_and_the_place(call: Call) -> None:
     assert str(ours.value) == str(theirs.value)
 
 
+@pytest.mark.parametrize(
+    ("sides", "error"),
+    [
+        ((2, 2), "for the equation XA = B \\(2x2 and 2x1\\)"),
+        ((1, 1), "Vector broadcasting of the left hand side is not supported"),
+        ((), "must have at least 2 dimensions"),
+    ],
+)
+def test_vectors_are_no_rows_to_solve_for(sides: tuple[int, ...], error: str) -> None:
+    A, B = torch.eye(*sides or (2,)), torch.ones(sides[:1])
+    for solve in (torch.linalg.solve, torch.linalg.solve_ex):
+        with pytest.raises(RuntimeError, match=error):
+            solve(A, B, left=False)
+
+
 def test_the_upper_factor_is_of_the_upper_triangle() -> None:
     A = np.array([[4.0, 2.0], [99.0, 5.0]])
     for call in (

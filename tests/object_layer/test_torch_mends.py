@@ -434,6 +434,26 @@ def test_ldexp_has_the_dtype_of_its_first_argument(word: str, other: str) -> Non
     assert made[0].tolist() == made[1].tolist() == [2, 8]
 
 
+def test_ldexp_by_an_integer_overflows_only_where_the_result_does() -> None:
+    x = torch.tensor([2.0**-100, 2.0**100], requires_grad=True)
+    assert torch.ldexp(x, torch.tensor([150, -160])).tolist() == [2.0**50, 2.0**-60]
+    torch.ldexp(x, torch.tensor([3, -3])).sum().backward()
+    assert x.grad.tolist() == [8.0, 0.125]
+
+
+def test_inputs_of_a_backward_pass_retain_their_gradients() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    z = (y**2).sum()
+    z.backward(inputs=[y], retain_graph=True)
+    assert y.retains_grad
+    assert x.grad is None
+    assert y.grad.tolist() == [6.0, 12.0]
+    z.backward()
+    assert y.grad.tolist() == [12.0, 24.0]
+    assert x.grad.tolist() == [18.0, 36.0]
+
+
 def test_counts_of_trials_have_the_dtype_of_probabilities() -> None:
     p = torch.tensor([0.25, 0.5], dtype=torch.float64)
     found = torch.distributions.Binomial(torch.tensor(5.0), p)

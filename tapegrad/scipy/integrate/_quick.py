@@ -6,10 +6,8 @@ the function computes, to the last bit, so the switch cannot be seen.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from tapegrad._compile.compiled import compile as compiled
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function
 from tapegrad._core.values import in_trace, innermost
@@ -17,7 +15,6 @@ from tapegrad._errors import EagerWarning, TapegradError
 from tapegrad._tree import flatten
 
 _FEW = 60  # calls before a program pays
-_TRIED = 20  # calls that may show it to be none: more than a program may go ways from one place
 
 
 class Quick:
@@ -42,12 +39,10 @@ class Quick:
                 self.program = False
             return found
         if self.program is None:
-            self.program = compiled(self.function, backend="numpy")
-        if self.calls > _FEW + _TRIED:
-            return self._run(args)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", EagerWarning)
-            return self._run(args)
+            from tapegrad._compile.calls import Calls  # here, as few programs need it
+
+            self.program = Calls(self.function, "numpy", check=0, alerts=True)
+        return self._run(args)
 
     def _run(self, args: Any) -> Any:
         token: Any = CURRENT.set(None)

@@ -118,8 +118,8 @@ def _exponential(
 def _tukey(
     M: int, alpha: Value = 0.5, sym: bool = True, *, xp: Any = None, device: Any = None
 ) -> Value:
-    require_numpy(xp, device)
     """Without a decision about alpha, so that each example of a vmap may have its own."""
+    require_numpy(xp, device)
     whole, none = stop_gradient(alpha) >= 1, stop_gradient(alpha) <= 0
     taper = np.where(whole, 1.0, np.where(none, 0.5, alpha))
 
@@ -165,8 +165,8 @@ _BY_NAME = {
 def _get_window(
     window: Any, Nx: int, fftbins: bool = True, *, xp: Any = None, device: Any = None
 ) -> Value:
-    require_numpy(xp, device)
     """The window of a tuple of a name and parameters; a number alone is the beta of Kaiser's."""
+    require_numpy(xp, device)
     if not isinstance(window, tuple):
         return kaiser(Nx, window, not fftbins)
     name, *parameters = window

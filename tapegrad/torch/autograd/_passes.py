@@ -17,7 +17,7 @@ from tapegrad._warning import warn
 from tapegrad.torch._engine.backward_pass import BackwardPass
 from tapegrad.torch._graph.node import AccumulateGrad, GradientEdge, Node, fresh_node
 from tapegrad.torch._methods import method_of
-from tapegrad.torch._tensor.gradients import accumulate, as_gradient, root_of
+from tapegrad.torch._tensor.gradients import as_gradient, root_of
 from tapegrad.torch._tensor.tensor import Tensor, node_of, of_value
 
 
@@ -47,7 +47,7 @@ def backward(
     grad_variables : Tensor or sequence of Tensor, optional
         The old name of `grad_tensors`.
     inputs : Tensor or sequence of Tensor, optional
-        Add to the `grad` of these tensors alone.
+        Add to the `grad` of these tensors alone; those that are no leaves retain it from then on.
     retain_variables : bool, optional
         The old name of `retain_graph`.
 
@@ -97,13 +97,11 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots = _roots(tensors, grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
-    if inputs is not None and any(isinstance(x, Tensor) and node_of(x) is None for x in inputs):
-        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    for x in inputs or ():
+        if isinstance(x, Tensor):
+            x.retain_grad()  # as in PyTorch: later passes fill its `grad` too
     wanted = None if inputs is None else [_wanted_node(x) for x in inputs]
-    work = BackwardPass(roots, wanted, keep=keep, create=create_graph, accumulate=True)
-    work.run()
-    if inputs is not None:
-        _accumulate_inner(inputs, work)
+    BackwardPass(roots, wanted, keep=keep, create=create_graph, accumulate=True).run()
 
 
 @method_of(Tensor, "backward")
@@ -127,7 +125,7 @@ def _backward(
     create_graph : bool, default False
         Make the gradients differentiable.
     inputs : Tensor or sequence of Tensor, optional
-        Add to the `grad` of these tensors alone.
+        Add to the `grad` of these tensors alone; those that are no leaves retain it from then on.
     retain_variables : bool, optional
         The old name of `retain_graph`.
 
@@ -178,14 +176,6 @@ def _backward(
     except BaseException as error:
         fold(error)
         raise
-
-
-def _accumulate_inner(inputs: Sequence[Tensor], work: BackwardPass) -> None:
-    """Add to the `grad` of inputs that are not leaves; the pass did where they retain it."""
-    for x in {id(x): x for x in inputs}.values():
-        node = node_of(x)
-        if not x.is_leaf and not x._retains and node in work.captured:
-            accumulate(x, work.captured[node], work.taken, create=work.create)
 
 
 @folding

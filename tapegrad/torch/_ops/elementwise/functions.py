@@ -835,6 +835,8 @@ def ldexp(input: Value, other: Value) -> Value:
     >>> torch.ldexp(torch.tensor([1.0, 1.5]), torch.tensor([3, -1]))
     tensor([8.0000, 0.7500])
     """
+    if other.dtype.kind in "bui" and input.dtype.kind in "fbui":
+        return np.ldexp(floating(input), other)  # the power alone may overflow
     kind = floating(other).dtype if other.dtype.kind in "fcV" else floating(input).dtype
     x, power = promoted(input, np.power(2.0, cast(other, kind)).astype(kind))
     return np.multiply(x, power)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import tapegrad.autograd as autograd
 
 Array = NDArray[np.float64]
-x = np.array([0.5, -1.0, 2.0])
+x: Array = np.array([0.5, -1.0, 2.0])
 
 
 def loss(w: Array, scale: float = 2.0) -> np.float64:

@@ -12,13 +12,17 @@ import ast
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
+import autograd_signatures
 import namespace_signatures as known
 
 import tapegrad
+from tapegrad.autograd import differential_operators
 
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "tapegrad" / "__init__.pyi"
+OPERATORS = ROOT / "tapegrad" / "autograd" / "differential_operators.pyi"
 WIDTH = 99
 
 HEADER = '''\
@@ -60,6 +64,13 @@ from tapegrad.scipy._kinds import Elementwise
 TYPES = {"Function": "Callable[..., Any]", "Function | None": "Callable[[Any], Any] | None"}
 
 
+# Operators with two names.
+SAME = {
+    "hessian_vector_product": "hessian_tensor_product",
+    "vector_jacobian_product": "tensor_jacobian_product",
+}
+
+
 def imports() -> Iterator[str]:
     """An import of each public name that is not declared here, from where `__init__.py` has it."""
     declared = {*known.FORMS, "custom_jvp", "custom_vjp", "primitive"}
@@ -77,10 +88,10 @@ def imports() -> Iterator[str]:
         yield f"from tapegrad import {name} as {name}"
 
 
-def parameters(function: str, form: known.Form) -> Iterator[str]:
+def parameters(module: ModuleType, function: str, form: known.Form) -> Iterator[str]:
     """The parameters of an overload, each with its type."""
     starred = False
-    for name, found in inspect.signature(getattr(tapegrad, function)).parameters.items():
+    for name, found in inspect.signature(getattr(module, function)).parameters.items():
         if found.kind is found.VAR_POSITIONAL:
             written = form.types[f"*{name}"]
             starred = "*" in written  # or the first few are written out
@@ -101,13 +112,12 @@ def literal(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def declarations(function: str) -> Iterator[str]:
+def declarations(module: ModuleType, function: str, forms: list[known.Form]) -> Iterator[str]:
     """The lines that declare a function: its overloads."""
-    forms = known.FORMS[function]
     for form in forms:
         if len(forms) > 1:
             yield "@overload"
-        given = list(parameters(function, form))
+        given = list(parameters(module, function, form))
         ignored = "  # type: ignore[overload-overlap, unused-ignore]" if form.first else ""
         line = f"def {function}({', '.join(given)}) -> {form.result}: ...{ignored}"
         if len(line) <= WIDTH:
@@ -124,10 +134,23 @@ def stub() -> str:
     lines += ["", "__version__: str", "", "__all__ = ["]
     lines += [f'    "{name}",' for name in tapegrad.__all__]
     lines += ["]", "", known.CLASSES]
-    for function in known.FORMS:
-        lines += declarations(function)
+    for function, forms in known.FORMS.items():
+        lines += declarations(tapegrad, function, forms)
     return "\n".join(lines) + "\n"
+
+
+def stub_of_operators() -> str:
+    """That of `tapegrad.autograd.differential_operators`, which HIPS autograd has too."""
+    lines = [f'    "{name}",' for name in differential_operators.__all__]
+    lines += ["]", "", autograd_signatures.CLASSES]
+    for function, forms in autograd_signatures.FORMS.items():
+        lines += declarations(differential_operators, function, forms)
+    lines.append("")
+    for name, function in SAME.items():
+        lines.append(f"{name} = {function}")
+    return autograd_signatures.HEADER + "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
     PLACE.write_text(stub(), encoding="utf-8")
+    OPERATORS.write_text(stub_of_operators(), encoding="utf-8")

@@ -25,6 +25,7 @@ RESULTS: dict[str, dict[str, str]] = {
     },
     "integrate": {
         ARRAY: "cumulative_simpson cumulative_trapezoid",
+        "tuple[Array, float]": "newton_cotes",
         "tuple[float, float]": "dblquad tplquad",
         "Solution": "solve_ivp",
     },
@@ -51,6 +52,7 @@ RESULTS: dict[str, dict[str, str]] = {
         """,
         PAIR: "cdf2rdf lu_factor polar rsf2csf",
         THREE: "ldl",
+        FOUR: "qz",
         "tuple[Array, bool]": "cho_factor",
         "tuple[int, int]": "bandwidth",
         "bool": "ishermitian issymmetric",
@@ -134,7 +136,10 @@ RESULTS: dict[str, dict[str, str]] = {
         FOUR: "ai_zeros bi_zeros jnjnp_zeros jnyn_zeros",
     },
     "stats": {
-        ARRAY: "gzscore rankdata zmap zscore trim1 trimboth false_discovery_control",
+        "float": "energy_distance wasserstein_distance",
+        ARRAY: """
+            false_discovery_control gzscore obrientransform rankdata trim1 trimboth zmap zscore
+        """,
     },
     "sparse.linalg": {
         "tuple[Array, int]": """
@@ -156,11 +161,13 @@ ELEMENTWISE = {
 
 # A flag whose value decides: its name, the results with its default and without.
 FLAGS: dict[str, tuple[str, str, str]] = {
+    "integrate.nquad": ("full_output", "tuple[float, float]", "tuple[Any, ...]"),
     "linalg.eig_banded": ("eigvals_only", PAIR, ARRAY),
     "linalg.eigh": ("eigvals_only", PAIR, ARRAY),
     "linalg.eigh_tridiagonal": ("eigvals_only", PAIR, ARRAY),
     "linalg.expm_frechet": ("compute_expm", PAIR, ARRAY),
     "linalg.hessenberg": ("calc_q", ARRAY, PAIR),
+    "linalg.matrix_balance": ("separate", PAIR, f"tuple[Array, {PAIR}]"),
     "linalg.lu": ("permute_l", THREE, PAIR),
     "linalg.pinv": ("return_rank", ARRAY, "tuple[Array, int]"),
     "linalg.pinvh": ("return_rank", ARRAY, "tuple[Array, int]"),
@@ -168,6 +175,7 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "signal.lfilter": ("zi", ARRAY, PAIR),
     "signal.resample": ("t", ARRAY, PAIR),
     "signal.sosfilt": ("zi", ARRAY, PAIR),
+    "stats.yeojohnson": ("lmbda", "tuple[Array, np.float64]", ARRAY),
 }
 _DESIGN = (
     ("Literal['ba'] = 'ba'", PAIR),
@@ -179,8 +187,80 @@ CHOICES: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = dict.fromkeys(
     (f"signal.{name}" for name in "bessel butter cheby1 cheby2 ellip iirdesign iirfilter".split()),
     ("output", _DESIGN),
 )
+_OF_ALL = ("index", (("None = None", "float"),))  # not of one label, or of several
+CHOICES |= {
+    f"ndimage.{name}": _OF_ALL
+    for name in "maximum mean median minimum standard_deviation sum sum_labels variance".split()
+}
+CHOICES |= {
+    "linalg.rq": (
+        "mode",
+        (("Literal['full', 'economic'] = 'full'", PAIR), ("Literal['r']", ARRAY)),
+    ),
+    "linalg.schur": (
+        "sort",
+        (("None = None", PAIR), ("str", "tuple[Array, Array, int]")),
+    ),
+    "ndimage.label": ("output", (("None = None", "tuple[Array, int]"),)),
+}
 # Overloads that are written out.
+_EIG = (
+    "overwrite_a: bool = False, overwrite_b: bool = False, check_finite: bool = True, "
+    "homogeneous_eigvals: bool = False"
+)
+_NO = "Literal[False] = False"
+_QUAD = "func: Any, a: Any, b: Any, args: Any = ()"
+_HOW = (
+    "epsabs: float = 1.49e-08, epsrel: float = 1.49e-08, limit: int = 50, points: Any = None, "
+    "weight: Any = None, wvar: Any = None"
+)
 OVERLOADS: dict[str, list[str]] = {
+    "integrate.quad": [
+        (
+            f"({_QUAD}, full_output: Literal[0, False] = 0, {_HOW}, "
+            f"complex_func: {_NO}, **options: Any) -> tuple[float, float]"
+        ),
+        f"({_QUAD}, full_output: Any = 0, {_HOW}, **options: Any) -> tuple[Any, ...]",
+    ],
+    "linalg.eig": [
+        (
+            f"(a: ArrayLike, b: Any = None, left: {_NO}, right: Literal[True] = True, {_EIG}) "
+            f"-> {PAIR}"
+        ),
+        f"(a: ArrayLike, b: Any = None, left: {_NO}, *, right: Literal[False], {_EIG}) -> Array",
+        (
+            f"(a: ArrayLike, b: Any = None, *, left: Literal[True], right: Literal[True] = True, "
+            f"{_EIG}) -> {THREE}"
+        ),
+        f"(a: ArrayLike, b: Any = None, left: bool = False, right: bool = True, {_EIG}) -> Any",
+    ],
+    "linalg.lstsq": [
+        (
+            "(a: ArrayLike, b: ArrayLike, cond: Any = None, overwrite_a: bool = False, "
+            "overwrite_b: bool = False, check_finite: bool = True, "
+            "lapack_driver: str | None = None) -> tuple[Array, Array, Any, Array | None]"
+        )  # a rank, or those of several matrices
+    ],
+    "linalg.qr": [
+        (
+            "(a: ArrayLike, overwrite_a: bool = False, lwork: Any = None, "
+            f"mode: Literal['full', 'economic'] = 'full', pivoting: {_NO}, "
+            f"check_finite: bool = True) -> {PAIR}"
+        ),
+        (
+            "(a: ArrayLike, overwrite_a: bool = False, lwork: Any = None, "
+            "mode: Literal['full', 'economic'] = 'full', *, pivoting: Literal[True], "
+            f"check_finite: bool = True) -> {THREE}"
+        ),
+        (
+            "(a: ArrayLike, overwrite_a: bool = False, lwork: Any = None, *, "
+            f"mode: Literal['r'], pivoting: {_NO}, check_finite: bool = True) -> tuple[Array]"
+        ),
+        (
+            "(a: ArrayLike, overwrite_a: bool = False, lwork: Any = None, mode: str = 'full', "
+            "pivoting: bool = False, check_finite: bool = True) -> tuple[Any, ...]"
+        ),
+    ],
     "linalg.norm": [
         (
             "(a: ArrayLike, ord: Any = None, axis: None = None, keepdims: Literal[False] = False, "

@@ -22,9 +22,11 @@ from numpy.typing import NDArray
 from typed_values import asserted, fits
 
 import tapegrad
+from tapegrad.autograd import differential_operators
 
 ROOT = Path(__file__).parents[1]
 STUB = ROOT / "tapegrad" / "__init__.pyi"
+OPERATORS = ROOT / "tapegrad" / "autograd" / "differential_operators.pyi"
 SCIPY_STUB = ROOT / "tapegrad" / "scipy" / "linalg" / "__init__.pyi"
 GALLERY = sorted((ROOT / "docs" / "examples").glob("*.py"))
 PROGRAMS = sorted((Path(__file__).parent / "typed_programs").glob("*.py"))
@@ -65,6 +67,25 @@ def test_the_stub_is_current(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
     written = importlib.import_module("namespace_stub").stub()
     assert written == STUB.read_text(encoding="utf-8"), "run: python docs/namespace_stub.py"
+
+
+def test_the_stub_of_the_drop_in_operators_is_current(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    written = importlib.import_module("namespace_stub").stub_of_operators()
+    assert written == OPERATORS.read_text(encoding="utf-8"), "run: python docs/namespace_stub.py"
+
+
+def test_the_stub_of_the_drop_in_operators_has_their_names_and_parameters():
+    declared_here: dict[str, list[ast.FunctionDef]] = {}
+    for part in ast.parse(OPERATORS.read_text(encoding="utf-8")).body:
+        if isinstance(part, ast.FunctionDef):
+            declared_here.setdefault(part.name, []).append(part)
+    others = {"checkpoint", "hessian_vector_product", "vector_jacobian_product"}
+    assert {*declared_here, *others} == {*differential_operators.__all__}
+    for name, forms in declared_here.items():
+        taken = [*inspect.signature(getattr(differential_operators, name)).parameters]
+        for form in forms:
+            assert [arg.arg for arg in form.args.args] == taken
 
 
 @pytest.mark.slow
@@ -241,7 +262,7 @@ def test_pyright_knows_the_types_and_finds_nothing_in_the_gallery(tmp_path):
 
 @pytest.mark.slow
 def test_the_stubs_are_without_errors(by_mypy):
-    done = by_mypy(STUB, *sorted((ROOT / "tapegrad" / "scipy").rglob("*.pyi")))
+    done = by_mypy(STUB, OPERATORS, *sorted((ROOT / "tapegrad" / "scipy").rglob("*.pyi")))
     assert done.returncode == 0, done.stdout + done.stderr
 
 

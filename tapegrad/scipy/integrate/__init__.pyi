@@ -4,7 +4,7 @@ Written by docs/scipy_stubs.py with SciPy 1.17: change that, not this.
 """
 
 from tapegrad.scipy._kinds import Array, Solution
-from typing import Any
+from typing import Any, Literal, overload
 from scipy.integrate import BDF as BDF
 from scipy.integrate import DOP853 as DOP853
 from scipy.integrate import DenseOutput as DenseOutput
@@ -52,7 +52,25 @@ def dblquad(
 ) -> tuple[float, float]: ...
 def fixed_quad(func: Any, a: Any, b: Any, args: Any = ..., n: Any = 5) -> Any: ...
 def lebedev_rule(n: Any) -> Any: ...
-def newton_cotes(rn: Any, equal: Any = 0) -> Any: ...
+def newton_cotes(rn: Any, equal: Any = 0) -> tuple[Array, float]: ...
+@overload
+def nquad(
+    func: Any,
+    ranges: Any,
+    args: Any = None,
+    opts: Any = None,
+    full_output: Literal[False] = False,
+) -> tuple[float, float]: ...
+@overload
+def nquad(
+    func: Any,
+    ranges: Any,
+    args: Any = None,
+    opts: Any = None,
+    *,
+    full_output: Literal[True],
+) -> tuple[Any, ...]: ...
+@overload
 def nquad(
     func: Any,
     ranges: Any,
@@ -90,20 +108,37 @@ def odeint(
     checkpoints: Any = None,
 ) -> Any: ...
 def qmc_quad(func: Any, a: Any, b: Any, **options: Any) -> Any: ...
+@overload
 def quad(
     func: Any,
     a: Any,
     b: Any,
-    args: Any = ...,
+    args: Any = (),
+    full_output: Literal[0, False] = 0,
+    epsabs: float = 1.49e-08,
+    epsrel: float = 1.49e-08,
+    limit: int = 50,
+    points: Any = None,
+    weight: Any = None,
+    wvar: Any = None,
+    complex_func: Literal[False] = False,
+    **options: Any,
+) -> tuple[float, float]: ...
+@overload
+def quad(
+    func: Any,
+    a: Any,
+    b: Any,
+    args: Any = (),
     full_output: Any = 0,
-    epsabs: Any = 1.49e-08,
-    epsrel: Any = 1.49e-08,
-    limit: Any = 50,
+    epsabs: float = 1.49e-08,
+    epsrel: float = 1.49e-08,
+    limit: int = 50,
     points: Any = None,
     weight: Any = None,
     wvar: Any = None,
     **options: Any,
-) -> Any: ...
+) -> tuple[Any, ...]: ...
 def quad_vec(
     f: Any,
     a: Any,

@@ -81,8 +81,44 @@ def cossin(
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any: ...
 def dft(n: Any, scale: Any = None) -> Array: ...
 def diagsvd(s: Any, M: Any, N: Any) -> Array: ...
+@overload
 def eig(
-    a: Any,
+    a: ArrayLike,
+    b: Any = None,
+    left: Literal[False] = False,
+    right: Literal[True] = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> tuple[Array, Array]: ...
+@overload
+def eig(
+    a: ArrayLike,
+    b: Any = None,
+    left: Literal[False] = False,
+    *,
+    right: Literal[False],
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> Array: ...
+@overload
+def eig(
+    a: ArrayLike,
+    b: Any = None,
+    *,
+    left: Literal[True],
+    right: Literal[True] = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> tuple[Array, Array, Array]: ...
+@overload
+def eig(
+    a: ArrayLike,
     b: Any = None,
     left: bool = False,
     right: bool = True,
@@ -334,14 +370,14 @@ def ldl(
 def leslie(f: Any, s: Any) -> Array: ...
 def logm(A: Any, disp: Any = ...) -> Array: ...
 def lstsq(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     cond: Any = None,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
     check_finite: bool = True,
-    lapack_driver: Any = None,
-) -> Any: ...
+    lapack_driver: str | None = None,
+) -> tuple[Array, Array, Any, Array | None]: ...
 @overload
 def lu(
     a: Any,
@@ -385,6 +421,24 @@ def matmul_toeplitz(
     check_finite: bool = False,
     workers: Any = None,
 ) -> Array: ...
+@overload
+def matrix_balance(
+    A: Any,
+    permute: bool = True,
+    scale: bool = True,
+    separate: Literal[False] = False,
+    overwrite_a: bool = False,
+) -> tuple[Array, Array]: ...
+@overload
+def matrix_balance(
+    A: Any,
+    permute: bool = True,
+    scale: bool = True,
+    *,
+    separate: Literal[True],
+    overwrite_a: bool = False,
+) -> tuple[Array, tuple[Array, Array]]: ...
+@overload
 def matrix_balance(
     A: Any,
     permute: bool = True,
@@ -493,14 +547,44 @@ def pinvh(
     check_finite: bool = True,
 ) -> Any: ...
 def polar(a: Any, side: Any = 'right') -> tuple[Array, Array]: ...
+@overload
 def qr(
-    a: Any,
+    a: ArrayLike,
     overwrite_a: bool = False,
     lwork: Any = None,
-    mode: Any = 'full',
+    mode: Literal['full', 'economic'] = 'full',
+    pivoting: Literal[False] = False,
+    check_finite: bool = True,
+) -> tuple[Array, Array]: ...
+@overload
+def qr(
+    a: ArrayLike,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: Literal['full', 'economic'] = 'full',
+    *,
+    pivoting: Literal[True],
+    check_finite: bool = True,
+) -> tuple[Array, Array, Array]: ...
+@overload
+def qr(
+    a: ArrayLike,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    *,
+    mode: Literal['r'],
+    pivoting: Literal[False] = False,
+    check_finite: bool = True,
+) -> tuple[Array]: ...
+@overload
+def qr(
+    a: ArrayLike,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = 'full',
     pivoting: bool = False,
     check_finite: bool = True,
-) -> Any: ...
+) -> tuple[Any, ...]: ...
 def qr_delete(
     Q: Any,
     R: Any,
@@ -546,7 +630,25 @@ def qz(
     overwrite_a: bool = False,
     overwrite_b: bool = False,
     check_finite: bool = True,
-) -> Any: ...
+) -> tuple[Array, Array, Array, Array]: ...
+@overload
+def rq(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: Literal['full', 'economic'] = 'full',
+    check_finite: bool = True,
+) -> tuple[Array, Array]: ...
+@overload
+def rq(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    *,
+    mode: Literal['r'],
+    check_finite: bool = True,
+) -> Array: ...
+@overload
 def rq(
     a: Any,
     overwrite_a: bool = False,
@@ -555,6 +657,26 @@ def rq(
     check_finite: bool = True,
 ) -> Any: ...
 def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Array, Array]: ...
+@overload
+def schur(
+    a: Any,
+    output: Any = 'real',
+    lwork: Any = None,
+    overwrite_a: bool = False,
+    sort: None = None,
+    check_finite: bool = True,
+) -> tuple[Array, Array]: ...
+@overload
+def schur(
+    a: Any,
+    output: Any = 'real',
+    lwork: Any = None,
+    overwrite_a: bool = False,
+    *,
+    sort: str,
+    check_finite: bool = True,
+) -> tuple[Array, Array, int]: ...
+@overload
 def schur(
     a: Any,
     output: Any = 'real',

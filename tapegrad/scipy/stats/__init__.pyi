@@ -3,10 +3,12 @@
 Written by docs/scipy_stubs.py with SciPy 1.17: change that, not this.
 """
 
+from numpy.typing import ArrayLike
 from tapegrad.scipy._kinds import Array
 from tapegrad.scipy.stats._multivariate import Multivariate
 from tapegrad.scipy.stats._univariate import Distribution
-from typing import Any
+from typing import Any, overload
+import numpy as np
 from scipy.stats import BootstrapMethod as BootstrapMethod
 from scipy.stats import CensoredData as CensoredData
 from scipy.stats import ConstantInputWarning as ConstantInputWarning
@@ -291,7 +293,7 @@ def energy_distance(
     v_values: Any,
     u_weights: Any = None,
     v_weights: Any = None,
-) -> Any: ...
+) -> float: ...
 def entropy(
     pk: Any,
     qk: Any = None,
@@ -664,7 +666,7 @@ def normaltest(
     keepdims: bool = False,
 ) -> Any: ...
 norminvgauss: Distribution
-def obrientransform(*samples: Any) -> Any: ...
+def obrientransform(*samples: Any) -> Array: ...
 def order_statistic(X: Any, /, *, r: Any, n: Any) -> Any: ...
 def ortho_group(dim: Any = None, seed: Any = None) -> Any: ...
 def page_trend_test(
@@ -1050,7 +1052,7 @@ def wasserstein_distance(
     v_values: Any,
     u_weights: Any = None,
     v_weights: Any = None,
-) -> Any: ...
+) -> float: ...
 def wasserstein_distance_nd(
     u_values: Any,
     v_values: Any,
@@ -1084,6 +1086,11 @@ def wilcoxon(
 ) -> Any: ...
 wishart: Multivariate
 wrapcauchy: Distribution
+@overload
+def yeojohnson(x: Any, lmbda: None = None) -> tuple[Array, np.float64]: ...
+@overload
+def yeojohnson(x: Any, *, lmbda: ArrayLike) -> Array: ...
+@overload
 def yeojohnson(x: Any, lmbda: Any = None) -> Any: ...
 def yeojohnson_llf(
     lmb: Any,

@@ -10,8 +10,8 @@ without, they have no history. With
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, overload
 
 import numpy as np
 
@@ -51,6 +51,42 @@ def _one(like: Tensor) -> Tensor:
 # --- Products -----------------------------------------------------------------------------------
 
 
+@overload
+def vjp(
+    func: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    v: Tensor | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def vjp(
+    func: Callable[..., Tensor],
+    inputs: tuple[Tensor, ...],
+    v: Tensor | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Tensor, tuple[Tensor, ...]]: ...
+@overload
+def vjp(
+    func: Callable[[Tensor], tuple[Tensor, ...]],
+    inputs: Tensor,
+    v: tuple[Tensor, ...] | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[tuple[Tensor, ...], Tensor]: ...
+@overload
+def vjp(
+    func: Callable[..., tuple[Tensor, ...]],
+    inputs: tuple[Tensor, ...],
+    v: tuple[Tensor, ...] | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]: ...
+@overload
+def vjp(
+    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tree, Tree]: ...
 @folding
 def vjp(
     func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
@@ -108,6 +144,42 @@ def vjp(
     return _finished(outputs, out_is_tuple, found, is_tuple, create_graph)
 
 
+@overload
+def jvp(
+    func: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    v: Tensor | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def jvp(
+    func: Callable[..., Tensor],
+    inputs: tuple[Tensor, ...],
+    v: tuple[Tensor, ...] | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def jvp(
+    func: Callable[[Tensor], tuple[Tensor, ...]],
+    inputs: Tensor,
+    v: Tensor | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]: ...
+@overload
+def jvp(
+    func: Callable[..., tuple[Tensor, ...]],
+    inputs: tuple[Tensor, ...],
+    v: tuple[Tensor, ...] | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]: ...
+@overload
+def jvp(
+    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tree, Tree]: ...
 @folding
 def jvp(
     func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
@@ -164,6 +236,26 @@ def jvp(
     return _finished(outputs, out_is_tuple, found, out_is_tuple, create_graph)
 
 
+@overload
+def vhp(
+    func: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    v: Tensor | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def vhp(
+    func: Callable[..., Tensor],
+    inputs: tuple[Tensor, ...],
+    v: tuple[Tensor, ...] | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Tensor, tuple[Tensor, ...]]: ...
+@overload
+def vhp(
+    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tree, Tree]: ...
 @folding
 def vhp(
     func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
@@ -219,6 +311,26 @@ def vhp(
     return _finished((out,), False, found, is_tuple, create_graph)
 
 
+@overload
+def hvp(
+    func: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    v: Tensor | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def hvp(
+    func: Callable[..., Tensor],
+    inputs: tuple[Tensor, ...],
+    v: tuple[Tensor, ...] | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Tensor, tuple[Tensor, ...]]: ...
+@overload
+def hvp(
+    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tree, Tree]: ...
 @folding
 def hvp(
     func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
@@ -333,6 +445,51 @@ def _finished(
 # --- Matrices -----------------------------------------------------------------------------------
 
 
+@overload
+def jacobian(
+    func: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Tensor: ...
+@overload
+def jacobian(
+    func: Callable[..., Tensor],
+    inputs: tuple[Tensor, ...],
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> tuple[Tensor, ...]: ...
+@overload
+def jacobian(
+    func: Callable[[Tensor], tuple[Tensor, ...]],
+    inputs: Tensor,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> tuple[Tensor, ...]: ...
+@overload
+def jacobian(
+    func: Callable[..., tuple[Tensor, ...]],
+    inputs: tuple[Tensor, ...],
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> tuple[tuple[Tensor, ...], ...]: ...
+@overload
+def jacobian(
+    func: Function,
+    inputs: Tree,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Tree: ...
 @folding
 def jacobian(
     func: Function,
@@ -522,6 +679,33 @@ def _jacfwd(func: Function, inputs: Tree, strict: bool = False, vectorize: bool 
     return _tuple_postprocess(found, (structures[0], is_tuple))
 
 
+@overload
+def hessian(
+    func: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Tensor: ...
+@overload
+def hessian(
+    func: Callable[..., Tensor],
+    inputs: tuple[Tensor, ...],
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> tuple[tuple[Tensor, ...], ...]: ...
+@overload
+def hessian(
+    func: Function,
+    inputs: Tree,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Tree: ...
 @folding
 def hessian(
     func: Function,

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from tapegrad._core.types import Value
+from tapegrad.torch._dtypes import Size
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._ops.create.generator import source
 from tapegrad.torch._ops.families import OPERATIONS
@@ -33,6 +34,9 @@ def _clamped(probs: Any) -> Any:
 
 class _ByProbability(Distribution):
     """A distribution given by a probability, or its logit: what is not given is computed."""
+
+    probs: Tensor
+    logits: Tensor
 
     def _take(self, probs: Any, logits: Any) -> Any:
         if (probs is None) == (logits is None):
@@ -123,7 +127,7 @@ class Bernoulli(_ByProbability, ExponentialFamily):
     @property
     def mode(self) -> Tensor:
         mode = (self.probs >= 0.5).to(self.probs.dtype)
-        return _where(self.probs == 0.5, math.nan, mode)
+        return _where(self.probs.eq(0.5), math.nan, mode)
 
     @property
     def variance(self) -> Tensor:
@@ -140,7 +144,7 @@ class Bernoulli(_ByProbability, ExponentialFamily):
     def entropy(self) -> Tensor:
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         values = _arange(2, dtype=self._param.dtype)
         values = values.reshape((-1, *(1,) * len(self._batch_shape)))
         return values.expand((-1, *self._batch_shape)) if expand else values
@@ -221,7 +225,7 @@ class Geometric(_ByProbability):
 
     def log_prob(self, value: Any) -> Tensor:
         value, probs = broadcast(self._checked(value), self.probs)
-        probs = _where((probs == 1) & (value == 0), 0.0, probs)
+        probs = _where(probs.eq(1) & (value == 0), 0.0, probs)
         return value * (-probs).log1p() + self.probs.log()
 
     def entropy(self) -> Tensor:
@@ -277,7 +281,7 @@ class Binomial(_ByProbability):
         super().__init__(given.shape, validate_args=validate_args)
 
     @property
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         total = self.total_count
         return constraints.IntegerInterval(0, total.item() if total.dim() == 0 else total)
 
@@ -318,7 +322,7 @@ class Binomial(_ByProbability):
         log_prob = self.log_prob(self.enumerate_support(expand=False))
         return -(log_prob.exp() * log_prob).sum(0)
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         total = int(self.total_count.max().item())
         if not bool((self.total_count == total).all()):
             raise NotImplementedError(
@@ -452,11 +456,11 @@ class Categorical(_ByProbability):
         return OPERATIONS["softmax"](logits, -1)
 
     @property
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         return constraints.IntegerInterval(0, self._num_events - 1)
 
     @property
-    def param_shape(self) -> Any:
+    def param_shape(self) -> Size:
         """The shape of `probs` and `logits`."""
         return self._param.shape
 
@@ -490,7 +494,7 @@ class Categorical(_ByProbability):
         logits = self.logits.clamp(min=float(np.finfo(self.logits.dtype.numpy).min))
         return -(logits * self.probs).sum(-1)
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         values = _arange(self._num_events).reshape((-1, *(1,) * len(self._batch_shape)))
         return values.expand((-1, *self._batch_shape)) if expand else values
 
@@ -503,21 +507,21 @@ class _OfClasses(Distribution):
         return self._categorical
 
     @property
-    def probs(self) -> Any:
+    def probs(self) -> Tensor:
         """The probabilities of the classes."""
         return self._categorical.probs
 
     @property
-    def logits(self) -> Any:
+    def logits(self) -> Tensor:
         """The logarithms of the probabilities."""
         return self._categorical.logits
 
     @property
-    def param_shape(self) -> Any:
+    def param_shape(self) -> Size:
         """The shape of `probs` and `logits`."""
         return self._categorical.param_shape
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
         made = super().expand(batch_shape)
         made._categorical = self._categorical.expand(batch_shape)
         return made
@@ -590,7 +594,7 @@ class OneHotCategorical(_OfClasses):
     def entropy(self) -> Tensor:
         return self._categorical.entropy()
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         count = self._event_shape[0]
         values = OPERATIONS["eye"](count, dtype=self._categorical._param.dtype)
         values = values.reshape((count, *(1,) * len(self._batch_shape), count))
@@ -646,7 +650,7 @@ class Multinomial(_OfClasses):
         super().__init__(made.batch_shape, made.param_shape[-1:], validate_args)
 
     @property
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         return constraints.Multinomial(self.total_count)
 
     @property
@@ -668,7 +672,7 @@ class Multinomial(_OfClasses):
         value = self._checked(value)
         logits, value = broadcast(self.logits, value)
         ways = (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1)
-        never = (value == 0) & (logits == -math.inf)
+        never = (value == 0) & logits.eq(-math.inf)
         return ways + (_where(never, 0.0, logits) * value).sum(-1)
 
     def entropy(self) -> Tensor:

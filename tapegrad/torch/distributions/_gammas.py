@@ -153,7 +153,7 @@ class Chi2(Gamma):
         return self.df if name == "df" else super()._given(name)
 
     @property
-    def df(self) -> Any:
+    def df(self) -> Tensor:
         """The degrees of freedom: twice the concentration."""
         return self.concentration * 2
 
@@ -297,17 +297,17 @@ class Beta(ExponentialFamily):
         self._dirichlet = Dirichlet(pair, validate_args=validate_args)
         super().__init__(one.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Beta:
         one, zero = self.concentration1, self.concentration0
         return Beta(one.expand(batch_shape), zero.expand(batch_shape), validate_args=False)
 
     @property
-    def concentration1(self) -> Any:
+    def concentration1(self) -> Tensor:
         """The concentration of the part whose share it is."""
         return self._dirichlet.concentration[..., 0]
 
     @property
-    def concentration0(self) -> Any:
+    def concentration0(self) -> Tensor:
         """The concentration of the other part."""
         return self._dirichlet.concentration[..., 1]
 
@@ -388,7 +388,7 @@ class StudentT(Distribution):
         self._chi2 = Chi2(self.df, validate_args=False)
         super().__init__(self.df.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> StudentT:
         df, loc, scale = (part.expand(batch_shape) for part in (self.df, self.loc, self.scale))
         return StudentT(df, loc, scale, validate_args=False)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from tapegrad.torch._dtypes import finfo
 from tapegrad.torch._ops.families import OPERATIONS
@@ -327,7 +327,7 @@ class Uniform(Distribution):
             raise ValueError("Uniform is not defined when low>= high")
 
     @property
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         return constraints.Interval(self.low, self.high)
 
     @property
@@ -378,7 +378,7 @@ class _Half(Distribution):
         self._base = self.whole(0.0, self.scale, validate_args=False)
         super().__init__(self.scale.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
         return type(self)(self.scale.expand(batch_shape), validate_args=False)
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:

@@ -112,7 +112,7 @@ class LowRankMultivariateNormal(Distribution):
         return self.cov_factor.pow(2).sum(-1) + self.cov_diag
 
     @property
-    def scale_tril(self) -> Any:
+    def scale_tril(self) -> Tensor:
         """The lower factor of the covariance."""
         root = self.cov_diag.sqrt().unsqueeze(-1)
         scaled = self.cov_factor / root
@@ -120,12 +120,12 @@ class LowRankMultivariateNormal(Distribution):
         return root * linalg.cholesky(inner)
 
     @property
-    def covariance_matrix(self) -> Any:
+    def covariance_matrix(self) -> Tensor:
         """The covariance."""
         return self.cov_factor @ self.cov_factor.mT + self.cov_diag.diag_embed()
 
     @property
-    def precision_matrix(self) -> Any:
+    def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
         scaled = self.cov_factor.mT / self.cov_diag.unsqueeze(-2)
         inner = linalg.solve_triangular(self._capacitance(), scaled, upper=False)

@@ -88,6 +88,10 @@ class Wishart(ExponentialFamily):
         "df": constraints.greater_than(0),
     }
 
+    covariance_matrix: Tensor
+    precision_matrix: Tensor
+    scale_tril: Tensor
+
     def __init__(
         self,
         df: Any,
@@ -147,7 +151,7 @@ class Wishart(ExponentialFamily):
             raise AttributeError(f"'Wishart' object has no attribute {name!r}")
         return found.expand((*self._batch_shape, *self._event_shape))
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Wishart:
         given = [word for word in self.arg_constraints if word in self.__dict__ and word != "df"]
         word = given[0]
         matrix = self.__dict__[word].expand((*batch_shape, *self._event_shape))

@@ -83,23 +83,23 @@ class MixtureSameFamily(Distribution):
         self._num_component = count
         super().__init__(parts[:-1], component_distribution.event_shape, validate_args)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> MixtureSameFamily:
         parts = self._component_distribution.expand((*batch_shape, self._num_component))
         return MixtureSameFamily(
             self._mixture_distribution.expand(batch_shape), parts, validate_args=False
         )
 
     @property
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     @property
-    def mixture_distribution(self) -> Any:
+    def mixture_distribution(self) -> Categorical:
         """The distribution of the components' numbers."""
         return self._mixture_distribution
 
     @property
-    def component_distribution(self) -> Any:
+    def component_distribution(self) -> Distribution:
         """The components, as a batch."""
         return self._component_distribution
 

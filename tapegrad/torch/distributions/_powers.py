@@ -126,7 +126,7 @@ class Pareto(TransformedDistribution):
         )
 
     @property
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         return constraints.greater_than_eq(self.scale)
 
     @property
@@ -256,12 +256,12 @@ class InverseGamma(TransformedDistribution):
         super().__init__(base, PowerTransform(-_ones_like(base.rate)), validate_args=validate_args)
 
     @property
-    def concentration(self) -> Any:
+    def concentration(self) -> Tensor:
         """The shape parameter."""
         return self.base_dist.concentration
 
     @property
-    def rate(self) -> Any:
+    def rate(self) -> Tensor:
         """The rate of the gamma numbers."""
         return self.base_dist.rate
 
@@ -442,7 +442,7 @@ class GeneralizedPareto(Distribution):
         return self.scale.log() + self.concentration + 1
 
     @property
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         k = self.concentration
         safe = _where(k < 0, k, -1.0)
         return constraints.interval(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from tapegrad.torch._dtypes import Size
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.distributions import constraints
@@ -79,7 +80,7 @@ class LogitRelaxedBernoulli(_ByProbability):
         given = self._take(probs, logits)
         super().__init__(given.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> LogitRelaxedBernoulli:
         word = "probs" if self._by_probs else "logits"
         given = {word: self._param.expand(batch_shape)}
         return LogitRelaxedBernoulli(self.temperature, **given, validate_args=False)
@@ -107,17 +108,17 @@ class _Relaxed(TransformedDistribution):
     has_rsample = True
 
     @property
-    def temperature(self) -> Any:
+    def temperature(self) -> Tensor:
         """The temperature."""
         return self.base_dist.temperature
 
     @property
-    def logits(self) -> Any:
+    def logits(self) -> Tensor:
         """The logits of the probabilities."""
         return self.base_dist.logits
 
     @property
-    def probs(self) -> Any:
+    def probs(self) -> Tensor:
         """The probabilities."""
         return self.base_dist.probs
 
@@ -193,7 +194,7 @@ class ExpRelaxedCategorical(Distribution):
             self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args
         )
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
         made = type(self).__new__(type(self))
         made.__dict__.update(self.__dict__)
         made._categorical = self._categorical.expand(batch_shape)
@@ -201,15 +202,15 @@ class ExpRelaxedCategorical(Distribution):
         return made
 
     @property
-    def param_shape(self) -> Any:
+    def param_shape(self) -> Size:
         return self._categorical.param_shape
 
     @property
-    def logits(self) -> Any:
+    def logits(self) -> Tensor:
         return self._categorical.logits
 
     @property
-    def probs(self) -> Any:
+    def probs(self) -> Tensor:
         return self._categorical.probs
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
@@ -355,12 +356,12 @@ class LogisticNormal(TransformedDistribution):
         super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
 
     @property
-    def loc(self) -> Any:
+    def loc(self) -> Tensor:
         """The means of the normal numbers."""
         return self.base_dist.base_dist.loc
 
     @property
-    def scale(self) -> Any:
+    def scale(self) -> Tensor:
         """The standard deviations of the normal numbers."""
         return self.base_dist.base_dist.scale
 

@@ -69,6 +69,10 @@ class MultivariateNormal(Distribution):
         "scale_tril": constraints.lower_cholesky,
     }
 
+    covariance_matrix: Tensor
+    precision_matrix: Tensor
+    scale_tril: Tensor
+
     def __init__(
         self,
         loc: Any,
@@ -116,7 +120,7 @@ class MultivariateNormal(Distribution):
             return OPERATIONS["cholesky_inverse"](self._factor).expand(shape)
         raise AttributeError(f"'MultivariateNormal' object has no attribute {name!r}")
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> MultivariateNormal:
         rows = (*batch_shape, *self._event_shape)
         factor = self.scale_tril.expand((*rows, *self._event_shape))
         return MultivariateNormal(self.loc.expand(rows), scale_tril=factor, validate_args=False)

@@ -6,7 +6,7 @@ Knows the interface of `Distribution` alone, but for LogNormal's base.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._graph.modes import no_grad
@@ -18,9 +18,10 @@ from tapegrad.torch.distributions._transform import ComposeTransform, Transform,
 from tapegrad.torch.distributions.distribution import Distribution
 
 Shape = Sequence[int]
+Base = TypeVar("Base", bound=Distribution)
 
 
-class Independent(Distribution):
+class Independent(Distribution, Generic[Base]):
     """A distribution whose last batch dimensions count as dimensions of one event.
 
     Parameters
@@ -47,7 +48,7 @@ class Independent(Distribution):
 
     def __init__(
         self,
-        base_distribution: Any,
+        base_distribution: Base,
         reinterpreted_batch_ndims: int,
         validate_args: bool | None = None,
     ) -> None:
@@ -70,7 +71,7 @@ class Independent(Distribution):
         return bool(self.base_dist.has_rsample)
 
     @property
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         found = self.base_dist.support
         count = self.reinterpreted_batch_ndims
         return constraints.IndependentConstraint(found, count) if count else found
@@ -87,7 +88,7 @@ class Independent(Distribution):
     def variance(self) -> Tensor:
         return self.base_dist.variance
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Independent[Base]:
         kept = self.event_shape[: self.reinterpreted_batch_ndims]
         base = self.base_dist.expand((*batch_shape, *kept))
         return Independent(base, self.reinterpreted_batch_ndims, validate_args=False)
@@ -171,14 +172,14 @@ class TransformedDistribution(Distribution):
         return bool(self.base_dist.has_rsample)
 
     @property
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         if not self.transforms:
             return self.base_dist.support
         found = self.transforms[-1].codomain
         more = len(self.event_shape) - found.event_dim
         return constraints.IndependentConstraint(found, more) if more > 0 else found
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
         made = super().expand(batch_shape)
         shape = self._whole.inverse_shape((*batch_shape, *self.event_shape))
         made.base_dist = self.base_dist.expand(
@@ -271,12 +272,12 @@ class LogNormal(TransformedDistribution):
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
     @property
-    def loc(self) -> Any:
+    def loc(self) -> Tensor:
         """The mean of the normal numbers."""
         return self.base_dist.loc
 
     @property
-    def scale(self) -> Any:
+    def scale(self) -> Tensor:
         """The standard deviation of the normal numbers."""
         return self.base_dist.scale
 

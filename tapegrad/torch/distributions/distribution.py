@@ -7,7 +7,7 @@ one distribution.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._graph.modes import no_grad
@@ -20,7 +20,7 @@ Shape = Sequence[int]
 _broadcast_tensors = OPERATIONS["broadcast_tensors"]
 
 
-def broadcast(*values: Any) -> list[Any]:
+def broadcast(*values: Any) -> list[Tensor]:
     """Numbers and tensors as tensors of one shape and dtype; numbers take the tensors' dtype."""
     given = [value for value in values if isinstance(value, Tensor)]
     dtype = given[0].dtype if given else None
@@ -70,7 +70,14 @@ class Distribution:
 
     has_rsample = False
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
-    support: Any = constraints.real
+    if TYPE_CHECKING:  # a constant of some classes, of others a property
+
+        @property
+        def support(self) -> constraints.Constraint:
+            """Where draws are."""
+
+    else:
+        support = constraints.real
     _validate_by_default = True
 
     def __init__(
@@ -189,7 +196,7 @@ class Distribution:
         """
         raise NotImplementedError
 
-    def sample_n(self, n: int) -> Any:
+    def sample_n(self, n: int) -> Tensor:
         """`sample((n,))`.
 
         Parameters
@@ -282,7 +289,7 @@ class Distribution:
         """
         raise NotImplementedError
 
-    def perplexity(self) -> Any:
+    def perplexity(self) -> Tensor:
         """The exponential of the entropy.
 
         Returns
@@ -292,7 +299,7 @@ class Distribution:
         """
         return self.entropy().exp()
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """All values of a discrete distribution, along a new first dimension.
 
         Parameters
@@ -312,7 +319,7 @@ class Distribution:
         """
         raise NotImplementedError
 
-    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
         """The distribution with parameters expanded to a batch shape.
 
         Parameters

@@ -31,6 +31,7 @@ from tapegrad.torch.func._vmap import vmap
 Argnums = int | tuple[int, ...]
 P = ParamSpec("P")
 A = TypeVar("A", bound=Any)  # which lets the body of a lambda do anything with it
+B = TypeVar("B", bound=Any)
 R = TypeVar("R")
 Aux = TypeVar("Aux")
 
@@ -182,8 +183,30 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 # --- Products -----------------------------------------------------------------------------------
 
 
+@overload
+def vjp(
+    func: Callable[[A], R], *primals: *tuple[A], has_aux: Literal[False] = False
+) -> tuple[R, Callable[..., tuple[A]]]: ...
+@overload
+def vjp(
+    func: Callable[[A, B], R], *primals: *tuple[A, B], has_aux: Literal[False] = False
+) -> tuple[R, Callable[..., tuple[A, B]]]: ...
+@overload
+def vjp(
+    func: Callable[[A], tuple[R, Aux]], *primals: *tuple[A], has_aux: Literal[True]
+) -> tuple[R, Callable[..., tuple[A]], Aux]: ...
+@overload
+def vjp(
+    func: Callable[..., R], *primals: Tree, has_aux: Literal[False] = False
+) -> tuple[R, Callable[..., tuple[Any, ...]]]: ...
+@overload
+def vjp(
+    func: Callable[..., tuple[R, Aux]], *primals: Tree, has_aux: Literal[True]
+) -> tuple[R, Callable[..., tuple[Any, ...]], Aux]: ...
+@overload
+def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...]: ...
 @folding
-def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> Tree:
+def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of a function, and its derivative in reverse mode.
 
     Parameters
@@ -248,10 +271,41 @@ def _check_cotangents(tree: Tree, out: Tree) -> None:
             )
 
 
+@overload
+def jvp(
+    func: Callable[[A], R],
+    primals: tuple[A],
+    tangents: tuple[A],
+    *,
+    strict: bool = False,
+    has_aux: Literal[False] = False,
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    func: Callable[..., R],
+    primals: Tree,
+    tangents: Tree,
+    *,
+    strict: bool = False,
+    has_aux: Literal[False] = False,
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    func: Callable[..., tuple[R, Aux]],
+    primals: Tree,
+    tangents: Tree,
+    *,
+    strict: bool = False,
+    has_aux: Literal[True],
+) -> tuple[R, R, Aux]: ...
+@overload
+def jvp(
+    func: Function, primals: Tree, tangents: Tree, *, strict: bool = False, has_aux: bool = False
+) -> tuple[Any, ...]: ...
 @folding
 def jvp(
     func: Function, primals: Tree, tangents: Tree, *, strict: bool = False, has_aux: bool = False
-) -> Tree:
+) -> tuple[Any, ...]:
     """The value of a function, and its derivative in one direction, in forward mode.
 
     Parameters
@@ -305,6 +359,10 @@ def _is_independent(out: Tensor) -> bool:
     return not hasattr(array, "slot") or tangent_of(array) is None
 
 
+@overload
+def linearize(func: Callable[[A], R], *primals: *tuple[A]) -> tuple[R, Callable[[A], R]]: ...
+@overload
+def linearize(func: Callable[..., R], *primals: Tree) -> tuple[R, Callable[..., R]]: ...
 @folding
 def linearize(func: Function, *primals: Tree) -> tuple[Tree, Function]:
     """The value of a function, and its derivative as a function of the direction.
@@ -360,6 +418,30 @@ def linearize(func: Function, *primals: Tree) -> tuple[Tree, Function]:
 # --- Matrices -----------------------------------------------------------------------------------
 
 
+@overload
+def jacrev(
+    func: Callable[Concatenate[Tensor, P], Tensor],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[False] = False,
+    chunk_size: ChunkSize = None,
+) -> Callable[Concatenate[Tensor, P], Tensor]: ...
+@overload
+def jacrev(
+    func: Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+    chunk_size: ChunkSize = None,
+) -> Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]]: ...
+@overload
+def jacrev(
+    func: Callable[P, Any],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: ChunkSize = None,
+) -> Callable[P, Any]: ...
 def jacrev(
     func: Function,
     argnums: Argnums = 0,
@@ -404,6 +486,30 @@ def jacrev(
     return _jacobian(tapegrad.jacrev, reverse, func, argnums, has_aux, options)
 
 
+@overload
+def jacfwd(
+    func: Callable[Concatenate[Tensor, P], Tensor],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    *,
+    randomness: str = "error",
+) -> Callable[Concatenate[Tensor, P], Tensor]: ...
+@overload
+def jacfwd(
+    func: Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+    randomness: str = "error",
+) -> Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]]: ...
+@overload
+def jacfwd(
+    func: Callable[P, Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+) -> Callable[P, Any]: ...
 def jacfwd(
     func: Function,
     argnums: Argnums = 0,
@@ -487,6 +593,12 @@ def _jacobian(
     return jacobian
 
 
+@overload
+def hessian(
+    func: Callable[Concatenate[Tensor, P], Tensor], argnums: Literal[0] = 0
+) -> Callable[Concatenate[Tensor, P], Tensor]: ...
+@overload
+def hessian(func: Callable[P, Any], argnums: Argnums = 0) -> Callable[P, Any]: ...
 def hessian(func: Function, argnums: Argnums = 0) -> Function:
     """The Hessian, forward over reverse: of shape `out.shape + argument.shape * 2`.
 

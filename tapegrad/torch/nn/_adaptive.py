@@ -107,7 +107,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
         self.head.reset_parameters()
-        for narrow, wide in self.tail:
+        pair: Any
+        for pair in self.tail:
+            narrow, wide = pair
             narrow.reset_parameters()
             wide.reset_parameters()
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import itertools
 import operator
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self, SupportsIndex
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from typing import Any, Self, SupportsIndex, overload
 
 from tapegrad.torch.nn._module import Module, indented
 
@@ -20,13 +20,18 @@ class _Listed(Module):
     def _name_at(self, index: SupportsIndex) -> str:
         return list(self._modules)[place_of(index, len(self))]
 
-    def _of_slice(self, items: list[tuple[str, Any]]) -> Any:
+    def _of_slice(self, items: list[tuple[str, Any]]) -> Self:
         raise NotImplementedError
 
-    def __getitem__(self, index: SupportsIndex | slice) -> Any:
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Module: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> Module | Self:
         if isinstance(index, slice):
             return self._of_slice(list(self._modules.items())[index])
-        return self._modules[self._name_at(index)]
+        module: Module = self._modules[self._name_at(index)]
+        return module
 
     def __setitem__(self, index: SupportsIndex, module: Any) -> None:
         setattr(self, self._name_at(index), module)
@@ -42,7 +47,7 @@ class _Listed(Module):
     def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
     def append(self, module: Any) -> Self:
@@ -67,7 +72,11 @@ class _Listed(Module):
             self._modules[str(place)] = self._modules[str(place - 1)]
         self._modules[str(index)] = module
 
-    def pop(self, key: SupportsIndex | slice) -> Any:
+    @overload
+    def pop(self, key: SupportsIndex) -> Module: ...
+    @overload
+    def pop(self, key: slice) -> Self: ...
+    def pop(self, key: SupportsIndex | slice) -> Module | Self:
         """Remove a module, or those of a slice, and return it.
 
         Parameters
@@ -123,7 +132,7 @@ class Sequential(_Listed):
             value = module(value)
         return value
 
-    def _of_slice(self, items: list[tuple[str, Any]]) -> Any:
+    def _of_slice(self, items: list[tuple[str, Any]]) -> Self:
         return type(self)(OrderedDict(items))
 
     def extend(self, sequential: Iterable[Any]) -> Self:
@@ -228,7 +237,7 @@ class ModuleList(_Listed):
     def _name_at(self, index: SupportsIndex) -> str:
         return str(place_of(index, len(self)))
 
-    def _of_slice(self, items: list[tuple[str, Any]]) -> Any:
+    def _of_slice(self, items: list[tuple[str, Any]]) -> Self:
         return type(self)(module for _, module in items)
 
     def insert(self, index: int, module: Any) -> None:
@@ -329,7 +338,7 @@ class ModuleDict(Module):
         for name, module in pairs_of(modules, ModuleDict, "ModuleDict"):
             self[name] = module
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> Module:
         return self._modules[key]
 
     def __setitem__(self, key: str, module: Any) -> None:
@@ -351,7 +360,7 @@ class ModuleDict(Module):
         """Remove all modules."""
         self._modules.clear()
 
-    def pop(self, key: str) -> Any:
+    def pop(self, key: str) -> Module:
         """Remove a module and return it.
 
         Parameters
@@ -373,7 +382,7 @@ class ModuleDict(Module):
         del self[key]
         return found
 
-    def keys(self) -> Any:
+    def keys(self) -> KeysView[str]:
         """The names.
 
         Returns
@@ -383,7 +392,7 @@ class ModuleDict(Module):
         """
         return self._modules.keys()
 
-    def values(self) -> Any:
+    def values(self) -> ValuesView[Module]:
         """The modules.
 
         Returns
@@ -393,7 +402,7 @@ class ModuleDict(Module):
         """
         return self._modules.values()
 
-    def items(self) -> Any:
+    def items(self) -> ItemsView[str, Module]:
         """Names and modules.
 
         Returns

@@ -7,8 +7,8 @@ Knows its parts: `_tables` for attributes, `_walks` for paths, `_calls` for hook
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any, Self, cast
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
@@ -76,6 +76,16 @@ class Module(Calls, State, Walks):
 
     dump_patches = False
     call_super_init = False  # whether __init__ goes on to the next class, with the arguments
+
+    if TYPE_CHECKING:  # what `Walks` finds, which knows no Module
+
+        def get_submodule(self, target: str) -> Module: ...
+        def modules(self, remove_duplicate: bool = True) -> Iterator[Module]: ...
+        def children(self) -> Iterator[Module]: ...
+        def named_children(self) -> Iterator[tuple[str, Module]]: ...
+        def named_modules(
+            self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+        ) -> Iterator[tuple[str, Module]]: ...
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:

@@ -6,8 +6,8 @@ Knows `Module` and `Parameter`. Must not know layers.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NoReturn, Self, SupportsIndex
+from collections.abc import Iterable, Iterator, KeysView, Mapping
+from typing import Any, NoReturn, Self, SupportsIndex, overload
 
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn._containers import pairs_of, place_of
@@ -39,6 +39,10 @@ class ParameterList(Module):
     def _name_at(self, index: SupportsIndex) -> str:
         return str(place_of(index, len(self)))
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
     def __getitem__(self, index: SupportsIndex | slice) -> Any:
         if not isinstance(index, slice):
             return getattr(self, self._name_at(index))
@@ -268,7 +272,7 @@ class ParameterDict(Module):
         """
         return ParameterDict((key, default) for key in keys)
 
-    def keys(self) -> Any:
+    def keys(self) -> KeysView[str]:
         """The names.
 
         Returns

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never, TypeVar, overload
 
 from tapegrad._core.types import Function
 from tapegrad._warning import warn
@@ -19,6 +19,8 @@ from tapegrad.torch.nn._hooks import BoundHook
 from tapegrad.torch.nn._parameter import Parameter
 from tapegrad.torch.nn._tables import Tables
 from tapegrad.torch.nn._uninitialized import is_lazy
+
+Destination = TypeVar("Destination")  # where a caller has the state put
 
 EXTRA = "_extra_state"
 UNREACHABLE = (
@@ -152,6 +154,18 @@ class State(Tables):
         """
         raise RuntimeError(UNREACHABLE.format("set_extra_state()"))
 
+    @overload
+    def state_dict(
+        self, *args: Never, prefix: str = "", keep_vars: bool = False
+    ) -> OrderedDict[str, Any]: ...
+    @overload
+    def state_dict(
+        self, *args: Never, destination: Destination, prefix: str = "", keep_vars: bool = False
+    ) -> Destination: ...
+    @overload
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> Any: ...
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
@@ -231,7 +245,7 @@ class State(Tables):
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> Any:
+    ) -> IncompatibleKeys:
         """Copy values into parameters and buffers of the same paths.
 
         Parameters

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from tapegrad._warning import is_ours, warn
 from tapegrad.torch import random
@@ -19,6 +19,8 @@ from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.autograd import backward
 from tapegrad.torch.autograd.function import Function
 from tapegrad.torch.autograd.graph import saved_tensors_hooks
+
+Result = TypeVar("Result")
 
 
 class CheckpointError(RuntimeError):
@@ -472,7 +474,7 @@ class DefaultDeviceType:
 
 
 def checkpoint(
-    function: Callable[..., Any],
+    function: Callable[..., Result],
     *args: Any,
     use_reentrant: bool | None = None,
     context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
@@ -480,7 +482,7 @@ def checkpoint(
     debug: bool = False,
     early_stop: bool = True,
     **kwargs: Any,
-) -> Any:
+) -> Result:
     """What a function gives, with its inputs kept alone: it runs again in the backward pass.
 
     Parameters

@@ -15,8 +15,8 @@ THEIRS = {space: set(names) for space, *names in map(str.split, LINES)}
 # Names of modules, which the list of PyTorch's names leaves out, and what PyTorch has in the
 # module, but neither in its `__all__` nor in its reference.
 MORE = {
-    "torch": """amp autograd backends cuda distributions fft func functional linalg nn optim profiler random
-        return_types serialization special testing types utils version""",
+    "torch": """amp autograd backends cuda distributions fft func functional linalg nn optim
+        profiler random return_types serialization special testing types utils version""",
     "torch.autograd": """forward_ad function functional graph profiler profiler_legacy
         profiler_util""",
     # make_dot: of torchviz, which draws PyTorch's graphs. tape: our own

@@ -24,6 +24,8 @@ NUMBERS = {
 def fits(value: Any, kind: Any) -> bool:
     """Whether a value is of a type, with what is in tuples; what dicts and lists hold is free."""
     origin, parts = get_origin(kind), get_args(kind)
+    if hasattr(origin, "__value__"):  # `type NDArray[...] = ndarray[...]`, in newer NumPy
+        origin = get_origin(origin.__value__)
     if kind is Any or typing.is_typeddict(kind):
         return kind is Any or isinstance(value, dict)
     if origin in (Union, types.UnionType):

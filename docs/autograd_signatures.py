@@ -6,12 +6,13 @@ differentiate by are `argnum`, and integers count as floats.
 
 from __future__ import annotations
 
-from namespace_signatures import _PLACES, Form, _callable, _concatenate
+from namespace_signatures import PLACES as OUR_PLACES
+from namespace_signatures import Form, callable_of, concatenate
 
 Places = list[tuple[str, str, str]]
 PLACES: Places = [
     (argnum.replace(" | None = None", " = 0"), given, gradient)
-    for argnum, given, gradient in _PLACES[:-2]
+    for argnum, given, gradient in OUR_PLACES[:-2]
 ]
 FIRST = PLACES[0][0]
 # Which no overload says: places that are not written out.
@@ -22,12 +23,12 @@ _UFUNC = {"fun": "_Ufunc", "argnum": FIRST}
 
 def _of(result: str, given: str, out: str, argnum: str = FIRST, *, first: bool = False) -> Form:
     """A function of the parameters of `fun`, which returns `result`."""
-    types = {"fun": _callable(_concatenate(given), out), "argnum": argnum}
-    return Form(f"_Transformed[{_concatenate(given)}, {result}]", types, first=first)
+    types = {"fun": callable_of(concatenate(given), out), "argnum": argnum}
+    return Form(f"_Transformed[{concatenate(given)}, {result}]", types, first=first)
 
 
 def _other(result: str = "Any", out: str = "Any", default: str = "") -> Form:
-    types = {"fun": _callable("_P", out), "argnum": OTHERS + default}
+    types = {"fun": callable_of("_P", out), "argnum": OTHERS + default}
     return Form(f"_Transformed[_P, {result}]", types)
 
 
@@ -41,7 +42,9 @@ def _by_place(result: str, out: str, places: Places = PLACES) -> list[Form]:
 
 def _gradients(kind: str, result: str, out: str) -> list[Form]:
     """The same, where those by the first argument are of a class."""
-    by_first = Form(kind, {"fun": _callable(_concatenate("_A"), out), "argnum": FIRST}, first=True)
+    by_first = Form(
+        kind, {"fun": callable_of(concatenate("_A"), out), "argnum": FIRST}, first=True
+    )
     return [by_first, *_by_place(result, out)[1:]]
 
 
@@ -63,7 +66,7 @@ _MATRIX_OF_UFUNC = Form("Callable[..., NDArray[Any]]", _UFUNC, first=True)
 _WITH_VECTORS = [
     Form(
         f"Callable[..., {gradient}]",
-        {"fun": _callable(_concatenate(given), "Any"), "argnum": argnum},
+        {"fun": callable_of(concatenate(given), "Any"), "argnum": argnum},
     )
     for argnum, given, gradient in PLACES[:3]
 ]
@@ -83,8 +86,8 @@ FORMS: dict[str, list[Form]] = {
     "jacobian": [_MATRIX_OF_UFUNC, *_matrices(_JACOBIANS)],
     "make_ggnvp": [
         Form(
-            f"_Transformed[{_concatenate('_A')}, Callable[[_A], _A]]",
-            {"f": _callable(_concatenate("_A"), "_R"), "g": _G.format("_R"), "f_argnum": FIRST},
+            f"_Transformed[{concatenate('_A')}, Callable[[_A], _A]]",
+            {"f": callable_of(concatenate("_A"), "_R"), "g": _G.format("_R"), "f_argnum": FIRST},
         ),
         Form(
             "_Transformed[_P, Callable[[Any], Any]]",
@@ -105,7 +108,7 @@ FORMS: dict[str, list[Form]] = {
         *(
             Form(
                 "Callable[..., NDArray[Any]]",
-                {"fun": _callable(_concatenate(given), "Any"), "argnum": FIRST},
+                {"fun": callable_of(concatenate(given), "Any"), "argnum": FIRST},
             )
             for given in ("np.ndarray[Any, Any]", "float")
         ),

@@ -28,18 +28,18 @@ class Form:
 _NO_AUX, _AUX = "Literal[False] = False", "Literal[True]"
 
 
-def _concatenate(first: str) -> str:
+def concatenate(first: str) -> str:
     return f"Concatenate[{first}, _P]"
 
 
-def _callable(parameters: str, result: str) -> str:
+def callable_of(parameters: str, result: str) -> str:
     return f"Callable[{parameters}, {result}]"
 
 
 # --- Gradients ----------------------------------------------------------------------------------
 
 # How argnums are written, the parameters up to the last of them, and the type of their gradients.
-_PLACES = (
+PLACES = (
     ("Literal[0] | None = None", "_A", "_A"),
     ("Literal[1]", "_X, _A", "_A"),
     ("Literal[2]", "_X, _Y, _A", "_A"),
@@ -56,7 +56,7 @@ _NAMED = (
 )
 _OF_UFUNC = Form(
     "_OfUfunc",
-    {"f": "_Ufunc", "argnums": _PLACES[0][0], "argnames": "None = None"} | {"has_aux": _NO_AUX},
+    {"f": "_Ufunc", "argnums": PLACES[0][0], "argnames": "None = None"} | {"has_aux": _NO_AUX},
     first=True,
 )
 
@@ -67,36 +67,36 @@ def _gradients(*, value: bool) -> list[Form]:
     for aux in (False, True):
         out = "_R" if value else "Any"
         of_f = f"tuple[{out}, _Aux]" if aux else out
-        for argnums, parameters, gradient in _PLACES:
-            given = _concatenate(parameters) if parameters else "_P"
+        for argnums, parameters, gradient in PLACES:
+            given = concatenate(parameters) if parameters else "_P"
             if value:
                 found = f"tuple[{of_f}, {gradient}]"
             else:
                 found = f"tuple[{gradient}, _Aux]" if aux else gradient
-            types = {"f": _callable(given, of_f), "argnums": argnums, "argnames": "None = None"}
+            types = {"f": callable_of(given, of_f), "argnums": argnums, "argnames": "None = None"}
             types["has_aux"] = _AUX if aux else _NO_AUX
             result = f"_Transformed[{given}, {found}]"
-            if argnums == _PLACES[0][0] and not aux:
+            if argnums == PLACES[0][0] and not aux:
                 result = "_ValueAndGradient[_A, _P, _R]" if value else "_Gradient[_A, _P]"
             forms.append(Form(result, types, first=result.startswith("_Value")))
     for argnums, names, gradient in _NAMED:
-        types = {"f": _callable("_P", "_R" if value else "Any"), "argnums": argnums}
+        types = {"f": callable_of("_P", "_R" if value else "Any"), "argnums": argnums}
         types |= {"argnames": names, "has_aux": _NO_AUX}
         found = f"tuple[_R, {gradient}]" if value else gradient
         forms.append(Form(f"_Transformed[_P, {found}]", types))
-    types = {"f": _callable("_P", "Any"), "argnums": "int | Sequence[int] | None = None"}
+    types = {"f": callable_of("_P", "Any"), "argnums": "int | Sequence[int] | None = None"}
     types |= {"argnames": "_Argnames | None = None", "has_aux": "bool"}
     return [*forms, Form("_Transformed[_P, Any]", types)]
 
 
 _ELEMENTWISE = [
-    Form("_OfUfunc", {"f": "_Ufunc", "argnums": _PLACES[0][0]}, first=True),
+    Form("_OfUfunc", {"f": "_Ufunc", "argnums": PLACES[0][0]}, first=True),
     *(
         Form(
-            f"_Transformed[{_concatenate(parameters)}, _A]",
-            {"f": _callable(_concatenate(parameters), "Any"), "argnums": argnums},
+            f"_Transformed[{concatenate(parameters)}, _A]",
+            {"f": callable_of(concatenate(parameters), "Any"), "argnums": argnums},
         )
-        for argnums, parameters, _ in _PLACES[:2]
+        for argnums, parameters, _ in PLACES[:2]
     ),
     Form("_Transformed[_P, Any]", {"f": "Callable[_P, Any]", "argnums": "int | Sequence[int]"}),
 ]
@@ -115,7 +115,7 @@ _HESSIANS = ((_ARRAY, "Any", "NDArray[_Number]"), ("float", "Any", "NDArray[np.f
 
 def _matrices(table: tuple[tuple[str, str, str], ...], *, ufuncs: bool) -> list[Form]:
     """Overloads of transforms that return matrices: of numbers and arrays, then of the rest."""
-    first = _PLACES[0][0]
+    first = PLACES[0][0]
     forms = []
     if ufuncs:
         types = {"f": "_Ufunc", "argnums": first, "has_aux": _NO_AUX}
@@ -125,13 +125,13 @@ def _matrices(table: tuple[tuple[str, str, str], ...], *, ufuncs: bool) -> list[
             out, found = (
                 (f"tuple[{of_f}, _Aux]", f"tuple[{matrix}, _Aux]") if aux else (of_f, matrix)
             )
-            types = {"f": _callable(_concatenate(given), out), "argnums": first}
+            types = {"f": callable_of(concatenate(given), out), "argnums": first}
             types["has_aux"] = _AUX if aux else _NO_AUX
-            forms.append(Form(f"_Transformed[{_concatenate(given)}, {found}]", types))
+            forms.append(Form(f"_Transformed[{concatenate(given)}, {found}]", types))
     several = "int | Sequence[int] | None = None"
-    types = {"f": _callable("_P", "Any"), "argnums": several}
+    types = {"f": callable_of("_P", "Any"), "argnums": several}
     forms.append(Form("_Transformed[_P, Any]", types))
-    types = {"f": _callable("_P", "tuple[Any, _Aux]"), "argnums": several, "has_aux": _AUX}
+    types = {"f": callable_of("_P", "tuple[Any, _Aux]"), "argnums": several, "has_aux": _AUX}
     return [*forms, Form("_Transformed[_P, tuple[Any, _Aux]]", types)]
 
 
@@ -145,7 +145,7 @@ def _products(vectors: str) -> list[Form]:
     forms = [
         Form(
             given if given == "_A" else f"tuple[{given}]",
-            {"f": _callable(f"[{given}]", "Any")}
+            {"f": callable_of(f"[{given}]", "Any")}
             | dict.fromkeys(("primals", vectors), f"tuple[{given}]"),
         )
         for given in _COUNTS
@@ -160,9 +160,9 @@ def _jvp() -> list[Form]:
         many = given == "_Many"
         parameters = "..." if many else f"[{given}]"
         primals = dict.fromkeys(("primals", "tangents"), given if many else f"tuple[{given}]")
-        types = {"f": _callable(parameters, "_R"), **primals, "has_aux": _NO_AUX}
+        types = {"f": callable_of(parameters, "_R"), **primals, "has_aux": _NO_AUX}
         forms.append(Form("tuple[_R, _R]", types))
-        types = {"f": _callable(parameters, "tuple[_R, _Aux]"), **primals, "has_aux": _AUX}
+        types = {"f": callable_of(parameters, "tuple[_R, _Aux]"), **primals, "has_aux": _AUX}
         forms.append(Form("tuple[_R, _R, _Aux]", types))
     return forms
 
@@ -182,7 +182,7 @@ def _with_function(result: str) -> list[Form]:
         back = result.format(parameters=parameters, primals=given or "Any, ...")
         for aux in (False, True):
             types = {
-                "f": _callable(parameters, "tuple[_R, _Aux]" if aux else "_R"),
+                "f": callable_of(parameters, "tuple[_R, _Aux]" if aux else "_R"),
                 "*primals": _written_out(given),
                 "has_aux": _AUX if aux else _NO_AUX,
             }
@@ -194,7 +194,7 @@ _TRANSPOSES = [
     Form(
         f"Callable[[_R], tuple[{given or 'Any, ...'}]]",
         {
-            "f": _callable(f"[{given}]" if given else "...", "_R"),
+            "f": callable_of(f"[{given}]" if given else "...", "_R"),
             "*primals": _written_out(given, kept=2),
         },
     )
@@ -225,7 +225,7 @@ _VMAP = [
         # A bool is an int, and a float may stand for `_R`.
         Form(
             f"_Mapped[_P, {many}]",
-            {"f": _callable("_P", one)},
+            {"f": callable_of("_P", one)},
             first=one.startswith(("bool", "tuple")) and not one.endswith("...]"),
         )
         for one, many in _MAPPED

@@ -212,7 +212,7 @@ class Watch(Records):
                 noted = _Noted(self.sites)
             if recording.tape.parent is None and not noted.counted:
                 noted.counted = True
-                self._count(recording, noted.made)
+                self._count(recording, noted.made, outermost=not thread.tapes)
             thread.tapes.append(noted.made)
             self._leave(thread, entered)
             try:
@@ -222,8 +222,8 @@ class Watch(Records):
 
         return recorded
 
-    def _count(self, recording: Recording, made: dict[Any, int]) -> None:
-        found = kept_by(recording, made, self.stack)
+    def _count(self, recording: Recording, made: dict[Any, int], outermost: bool) -> None:
+        found = kept_by(recording, made, self.stack, outermost)
         if self.kept is None or found.total > self.kept.total:
             self.kept = found
 

@@ -15,12 +15,15 @@ from tapegrad._transforms.recording import Recording
 class Kept(NamedTuple):
     """What the replay of a recording keeps: bytes by the number of a call, and by input.
 
-    name: of the recording. The rest is there where the calls of functions are watched. sizes: of
-    inputs. objects: bytes of the tape itself, by call. alone: by input, the bytes of what depends
-    on no other one. hints: what checkpointed functions would save, and the numbers of their calls.
+    name: of the recording. outermost: whether it is that of the function itself, and not of a
+    checkpointed one that a replay runs again. The rest is there where the calls of functions are
+    watched. sizes: of inputs. objects: bytes of the tape itself, by call. alone: by input, the
+    bytes of what depends on no other one. hints: what checkpointed functions would save, and the
+    numbers of their calls.
     """
 
     name: str
+    outermost: bool
     by_call: dict[int, int]
     by_input: list[int]
     sizes: list[int]
@@ -33,7 +36,9 @@ class Kept(NamedTuple):
         return sum(self.by_call.values()) + sum(self.by_input)
 
 
-def kept_by(recording: Recording, made: dict[Any, int], stack: CallStack | None) -> Kept:
+def kept_by(
+    recording: Recording, made: dict[Any, int], stack: CallStack | None, outermost: bool
+) -> Kept:
     """What the replay of a recording keeps. made: the numbers of calls by slot."""
     entries = recording.entries
     inputs = dict.fromkeys(recording.slots, 0)
@@ -47,7 +52,8 @@ def kept_by(recording: Recording, made: dict[Any, int], stack: CallStack | None)
 
     by_slot = bytes_kept(entries)
     inputs |= {slot: by_slot[slot] for slot in inputs if slot in by_slot}
-    kept = Kept(recording.tape.name, by_call(by_slot), list(inputs.values()), [], {}, [], [])
+    name = recording.tape.name
+    kept = Kept(name, outermost, by_call(by_slot), list(inputs.values()), [], {}, [], [])
     if stack is None:
         return kept
     specs: dict[int, Any] = getattr(recording, "specs", {})

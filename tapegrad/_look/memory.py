@@ -384,16 +384,16 @@ def _without_replay(f: Function) -> tuple[str, str]:
 def _names(f: Function, args: tuple[Tree, ...], kwargs: dict[str, Any], kept: Kept) -> list[str]:
     """The paths of inputs in the arguments; numbers where another function's call keeps most."""
     if is_transform(f):
-        _, inner, options = f._made  # type: ignore[attr-defined]
+        options = f._made[2]  # type: ignore[attr-defined]
         chosen = options.get("argnums") or 0
         listed: Any = [chosen] if isinstance(chosen, Integral) else chosen
         places = {each % len(args) for each in listed}
         others_left_out = tuple(arg if i in places else None for i, arg in enumerate(args))
         paths = paths_of_inputs(f, others_left_out, {})
-        own = kept.name.endswith(f"({name_of(inner)})") and not options.get("argnames")
+        own = kept.outermost and not options.get("argnames")
     else:
         paths = paths_of_inputs(f, args, kwargs)
-        own = kept.name == f"profile of {name_of(f)}"
+        own = kept.outermost
     if own and len(paths) == len(kept.by_input):
         return paths
     call = "" if own else f" of {kept.name}"

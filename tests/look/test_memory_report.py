@@ -330,3 +330,19 @@ def test_inputs_have_their_own_names():
     assert sizes(tapegrad.grad(loss, argnums=(-2, 1))) == {"weight": 8, "x": size}
     of_block = {"input 0 of checkpoint(block)": size, "input 1 of checkpoint(block)": 8}
     assert sizes(frugal) == sizes(tapegrad.grad(frugal, argnums=(0, 1))) == of_block
+
+
+def test_inputs_of_a_checkpointed_function_of_the_same_name_are_not_the_arguments():
+    def made(inner):
+        def f(a, b):
+            return inner(b, a)
+
+        return f
+
+    def f(a, b):
+        for _ in range(5):
+            b = np.sin(a * b)
+        return np.sum(b)
+
+    report = memory_report(grad(made(checkpoint(f)), (0, 1)), np.ones(1000), np.full(1000, 0.3))
+    assert [one.name for one in report.inputs] == [f"input {i} of checkpoint(f)" for i in (0, 1)]

@@ -1,6 +1,6 @@
 """Draws the rooms of the package: `python docs/architecture.py > docs/architecture.svg`.
 
-Rooms, and what they import, are read from the files as tests/test_layers.py reads them. A room
+Rooms, and what they import, are read from the files as tests/package/test_layers.py reads them. A room
 stands on a floor above all that it imports. An arrow leads from a room to one that it imports; one
 that a path of other arrows implies is left out.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "package"))
 
 from test_layers import MODULES, TOWER, own_imports, room_of
 

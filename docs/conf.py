@@ -39,7 +39,7 @@ autodoc_default_options = {"no-index-entry": True}
 html_use_index = False
 autodoc_typehints = "none"  # the text of a docstring says what an argument may be
 # Sections are read by napoleon, which comes with Sphinx: numpydoc's own extension would list the
-# methods of a class once more, in a table. tests/test_docstrings.py has numpydoc's validator.
+# methods of a class once more, in a table. tests/docs/test_docstrings.py has numpydoc's validator.
 napoleon_google_docstring = False  # a paragraph may begin with a word and a colon
 napoleon_use_ivar = True  # an attribute is a line of its class, and no entry beside its property
 default_role = "code"  # docstrings write code in single backquotes

@@ -1,7 +1,7 @@
 """Writes the table of covered functions: `python docs/coverage.py > docs/coverage.md`.
 
 A tick is the outcome of a check, run while this program does: the function's line in
-tests/samples draws arguments, at which derivatives are compared with differences.
+tests/shared/samples draws arguments, at which derivatives are compared with differences.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "shared"))
 
 from samples import SAMPLES
 from sampling import Sample
@@ -65,7 +65,7 @@ this table, and batches as they do; where a second rule does its work, that one'
 beside it. A *constant* has the derivative zero and returns plain arrays.
 
 - ✓: derivatives were compared with differences when this page was written, at arguments drawn from
-  the function's line in `tests/samples/`.
+  the function's line in `tests/shared/samples/`.
 - 0: the derivative is zero, which was compared too.
 - ✗: the check failed.
 - –: there is no derivative; calling the function on traced values raises `NotDifferentiableError`

@@ -1,6 +1,6 @@
 """Writes docs/coverage-foreign.md: `python docs/coverage_foreign.py > docs/coverage-foreign.md`.
 
-A tick is the outcome of a check, run while this program does: tests/foreign_cells.py calls each
+A tick is the outcome of a check, run while this program does: tests/shared/foreign_cells.py calls each
 function with a value of a library beside a traced one, and compares with NumPy's in its place.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "shared"))
 
 from foreign import LIBRARIES
 from foreign_cells import FOR_OPERATORS, OPERATORS, cells, forward, reverse

@@ -1,6 +1,6 @@
 """Writes the table of SciPy's functions: `python docs/coverage_scipy.py > docs/coverage-scipy.md`.
 
-It shares its checks with docs/coverage.py; samples are those of tests/scipy_layer/scipy_samples.
+It shares its checks with docs/coverage.py; samples are those of tests/scipy/scipy_samples.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "scipy_layer"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "shared"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "scipy"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import coverage

@@ -1,6 +1,6 @@
 """Counts silently wrong calls: `python docs/benchmarks/never_silent.py [--long]`.
 
-Every public callable of NumPy is called with the generic arguments of tests/generic_calls.py, on
+Every public callable of NumPy is called with the generic arguments of tests/shared/generic_calls.py, on
 values that tapegrad, or HIPS autograd where it is installed, differentiates. A call is right,
 raises, or is silently wrong: another value than NumPy's, an array of objects, a result that has
 lost its derivative, a derivative that differences of NumPy's results contradict.
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "shared"))
 
 from answers import TAPEGRAD, by_name
 from generic_calls import LONG, SHORT, is_floating, meaningful_calls, public_callables

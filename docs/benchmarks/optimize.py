@@ -2,7 +2,7 @@
 
     python docs/benchmarks/optimize.py
 
-prints, for 25 test functions of the literature (`tests/minima.py`), how often a function is run
+prints, for 25 test functions of the literature (`tests/optimize/minima.py`), how often a function is run
 until a method of `scipy.optimize.minimize` has its minimum: by `tapegrad.optimize`, where one run
 gives a value with its gradient (or a Hessian, or all products with one), and by SciPy, which makes
 gradients of differences of values. "-": the minimum was not found, or the method cannot do
@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "shared"))
 
 from minima import DIFFERENCES, METHODS, MINIMA, UNSUITABLE, is_least, ours, scipys, suitable
 

@@ -1,0 +1,41 @@
+"""A test that hangs ends its process, and says where it hung."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+HANGS = """
+import time
+
+
+def test_ends():
+    pass
+
+
+def test_waits():
+    time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+def test_a_test_that_hangs_is_named(tmp_path):
+    (tmp_path / "test_hanging.py").write_text(HANGS, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "conftest", "--hang-seconds", "1"]
+    found = subprocess.run(
+        [*command, "-c", os.devnull, "--rootdir", str(tmp_path), str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (TESTS, TESTS / "shared")))},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert found.returncode != 0
+    assert "test_ends PASSED" in found.stdout
+    assert "in test_waits" in found.stderr

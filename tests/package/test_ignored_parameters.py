@@ -1,0 +1,214 @@
+"""No function takes an argument and ignores it, but for those named here with the reason.
+
+A parameter that a body never reads is a promise that is not kept: the caller gets another result
+than he asked for, and no error. The walk reads the sources; what it cannot see is a parameter that
+is read and yet has no effect.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2] / "tapegrad"
+
+# Where functions that users call are written. In the other packages the parameters of a function
+# are those of a protocol.
+PACKAGES = frozenset(
+    "torch numpy scipy optimize sparse testing implicit dask tree autograd _transforms rules "
+    "_compile _profile".split()
+)
+OWN_PROTOCOLS = frozenset(("torch._rules", "torch._graph", "torch._engine"))
+
+# Names that mean the same everywhere, and change no result.
+NO_EFFECT = {
+    "memory may be reused, and never is": """
+        overwrite_a overwrite_ab overwrite_a_band overwrite_b overwrite_c overwrite_x overwrite_A
+        overwrite_data overwrite_input""",
+    "a hint for speed or memory, of one way to compute among several": """
+        plan workers lwork blocksize threshold use_umfpack traceA lapack_driver foreach
+        non_blocking pin_memory cudnn_enabled cudnn_enable sparse_grad mmap""",
+    "there is one device": "device_ids output_device including_emulation check_device",
+    "all tensors are dense": "masked_grad masked check_layout",
+    "results are in order, which the parameter leaves open": "stable sorted",
+    "a recording is made in one way, for one kind of activity": """
+        use_python_export use_kineto experimental_config execution_trace_observer
+        custom_trace_id_callback post_processing_timeout_s activity_filters""",
+    "files hold plain data": """
+        pickle_module pickle_protocol _use_new_zipfile_serialization weights_only""",
+    "the caller gives it by agreement, for those who need it": """
+        out _out _x _y _instance _stacklevel _own _none wanted""",
+}
+
+# Single functions: the reason, and the parameters.
+SINGLE = {
+    "mixed precision changes nothing here, and says so once": """
+        autocast.__init__.cache_enabled GradScaler.__init__.device GradScaler.__init__.init_scale
+        GradScaler.__init__.growth_factor GradScaler.__init__.backoff_factor
+        GradScaler.__init__.growth_interval custom_fwd.**_ custom_bwd.**_
+        is_autocast_available.device_type""",
+    "there is one device": """
+        pin_memory.device is_pinned.device memory_allocated.device max_memory_allocated.device
+        memory_reserved.device save_on_cpu.__init__.device_type DataParallel.__init__.dim
+        data_parallel.dim get_device_states.*args flags.*_ flags.**__ cuda.**_""",
+    "it says so, by a warning or in its docstring": """
+        compile_model.**options profile.toggle_collection_dynamic.enabled
+        profile.toggle_collection_dynamic.activities""",
+    "an error comes in any case": """
+        fractional_max_pool2d.*args fractional_max_pool2d.**kwargs fractional_max_pool3d.*args
+        fractional_max_pool3d.**kwargs _Fractional.__init__.*args _Fractional.__init__.**kwargs
+        _student_pdf.allow_singular""",
+    "PyTorch or SciPy ignores it too": """
+        max_pool1d_with_indices.return_indices max_pool2d_with_indices.return_indices
+        max_pool3d_with_indices.return_indices adaptive_max_pool1d_with_indices.return_indices
+        adaptive_max_pool2d_with_indices.return_indices
+        adaptive_max_pool3d_with_indices.return_indices Identity.__init__.*args
+        Identity.__init__.**kwargs Function.__init__.*args Function.__init__.**kwargs
+        boxcox.alpha boxcox.optimizer""",
+    "elements are new ones anyway": "SparseArray.astype.copy SparseArray.conj.copy",
+    "only how it is printed": "_constructor.construct.maxprint",
+    "the graph stays until nothing refers to it": "vjp.pull.retain_graph",
+    "of the whole tensor, which is given too, only the shape would matter": """
+        slice_inverse.input slice_inverse.dim slice_inverse.start slice_inverse.end
+        slice_inverse.step""",
+    "every subclass is broadcast as a plain array": "_broadcast_arrays.subok",
+    "the same for all formulas of the family": """
+        _plain_svdvals.full_matrices _plain_pairs.pencil _by_function.x0 _gain.a
+        _discrete_gain.e crossings.problem crossings.event crossings.*arrays
+        _weighted_histogram.edges _weighted_histogramdd.edges _at_least.x _summed.counts
+        _looked_up.padding_idx _looked_up.by_freq _constructor.construct.blocksize""",
+}
+
+# Methods and functions whose parameters their caller fixes: a protocol of ours, of PyTorch's, of
+# SciPy's or of Python's. Parameters by their functions.
+PROTOCOLS = """
+identity_vjp fallback_vjp.maker fallback_jvp.maker _Alias.find_spec ConstGraphNode.__init__
+wrap_if_boxes_inside Trees.batches Values.batches Items.batches _value _value_and_grad
+_product solve.find Constraint.part.of lbfgs.init lbfgs.update scale_by_rate.update
+clip_by_norm.clipped accumulate.update scale_by_adam.update scale_by_rms.update
+scale_by_sum_of_squares.update scale_by_sign.update _hfft _ihfft _fftn _ifftn _rfftn _irfftn
+_over_two_axes.transform moved_by_positions.push powers _pulled_vjp _odeint_with.states
+tplquad.inmost tplquad.middle beta_density gamma_density digamma_excess student_peak
+beta_stretched matrix_normal_rvs wishart_rvs invwishart_rvs normal_rvs student_rvs
+quick_grad_check Watch.before Watch.after Watch.left _is_assertion spread_of Line._widen
+whole_argument _divided _through_view noted.printer stochastic_matrices.fits
+degenerate_matrices.fits Growing.shares new_tensor _label_by_tensor.label _label_of_clamp
+_scatter_label array_function _counted _matrix_label _label_of_sort _declare_median.name_of
+_label_by_dim.label _named _in_copy _windows _every _from_to Path.quick Index.entry
+Permute.quick Strided.entry _Ranges.recording _Ranges.begin _Ranges.end read_label
+contiguous_label type_label _Lines.note Anomaly.check _Check._differentiable_positions
+_against_uniform _always ExpTransform.log_abs_det_jacobian
+SigmoidTransform.log_abs_det_jacobian TanhTransform.log_abs_det_jacobian
+SoftplusTransform.log_abs_det_jacobian AffineTransform.log_abs_det_jacobian
+CumulativeDistributionTransform.log_abs_det_jacobian ComposeTransform.log_abs_det_jacobian
+ReshapeTransform.log_abs_det_jacobian _real _correlations _broken _shares _factor _definite
+weight_norm.from_older BasePruningMethod.__call__ Identity.compute_mask
+CustomFromMask.compute_mask SpectralNorm.__call__ SpectralNormStateDictHook.__call__
+SpectralNormLoadStateDictPreHook.__call__ WeightNorm.__call__ Adafactor._begin average
+Muon._begin Rprop._move SGD._begin get_ema_avg_fn.ema_update _tensor_of_dtype
+wrap_intdtype.make
+""".split()
+
+
+def _words(table: dict[str, str]) -> set[str]:
+    return {word for words in table.values() for word in words.split()}
+
+
+def _is_abstract(body: list[ast.stmt]) -> bool:
+    """Whether a body does nothing, or only raises."""
+    rest = [
+        each
+        for each in body
+        if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+    ]
+    return all(isinstance(each, (ast.Raise, ast.Pass)) for each in rest)
+
+
+def _unread(function: ast.FunctionDef, is_public: bool) -> Iterator[str]:
+    """The parameters that a body never reads; those with an underscore are meant so if private."""
+    given = function.args
+    names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    names += [f"*{given.vararg.arg}"] if given.vararg else []
+    names += [f"**{given.kwarg.arg}"] if given.kwarg else []
+    read = {
+        each.id
+        for part in function.body
+        for each in ast.walk(part)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+    }
+    for name in names:
+        word = name.lstrip("*")
+        if word in read or word in ("self", "cls") or "locals" in read:
+            continue
+        if is_public or not word.startswith("_"):
+            yield name
+
+
+def _is_rule(function: ast.FunctionDef) -> bool:
+    """Whether it is a derivative: those are given all arguments and parameters of a call."""
+    return bool({"g", "dots"} & {each.arg for each in function.args.args[:2]})
+
+
+def _functions(node: ast.AST, path: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
+            name = f"{path}{child.name}"
+            if isinstance(child, ast.FunctionDef):
+                yield name, child
+            yield from _functions(child, f"{name}.")
+        else:
+            yield from _functions(child, path)
+
+
+def ignored(source: str) -> Iterator[str]:
+    """What the functions of a source ignore, as `function.parameter`."""
+    for path, function in _functions(ast.parse(source)):
+        is_special = function.name.startswith("__") and function.name not in (
+            *("__init__", "__new__", "__call__"),
+        )
+        if is_special or _is_abstract(function.body) or _is_rule(function):
+            continue
+        is_public = not any(part.startswith("_") for part in path.split(".")[:-1])
+        for name in _unread(function, is_public and not function.name.startswith("_")):
+            yield f"{path}.{name}"
+
+
+def _sources() -> Iterator[Path]:
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).parts
+        if parts[0] in PACKAGES and ".".join(parts[:2]) not in OWN_PROTOCOLS:
+            yield path
+
+
+@pytest.mark.slow  # reads all sources: 6 MB
+def test_no_parameter_is_ignored_without_a_reason():
+    names, single, protocols = _words(NO_EFFECT), _words(SINGLE), set(PROTOCOLS)
+    used: set[str] = set()
+    silent = []
+    for path in _sources():
+        for found in ignored(path.read_text(encoding="utf-8")):
+            function, _, name = found.rpartition(".")
+            reasons = {name} & names, {found} & single, {function} & protocols
+            used.update(*reasons)
+            if not any(reasons):
+                silent.append(f"{path.relative_to(ROOT)}: {found}")
+    assert not silent, "taken and never read: honour it, refuse it, or give the reason here"
+    assert not (single | protocols) - used, "named here, and no longer so"
+
+
+def test_the_walk_finds_what_is_ignored():
+    source = """
+def f(x, y, *args, flag=None, **kwargs):
+    def inner(z): return x
+    return inner
+class A:
+    def g(self, a, _b): return 1
+    def abstract(self, a): raise NotImplementedError
+def _private(a, _b): return 1
+def pull(g, out, x): return g
+"""
+    expected = ["f.y", "f.flag", "f.*args", "f.**kwargs", "f.inner.z", "A.g.a", "A.g._b"]
+    assert list(ignored(source)) == [*expected, "_private.a"]

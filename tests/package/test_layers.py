@@ -1,0 +1,398 @@
+"""The layers: each room imports only from the rooms below it. The order below is the design."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tapegrad
+
+ROOT = Path(tapegrad.__file__).parent
+
+# The tower, from the bottom up: a room may import any that stands before it, and its own files.
+# "" is the public API, tapegrad/__init__.py.
+TOWER = (
+    "_allocator",
+    "_errors",
+    "_config",
+    "_numpy_versions",
+    "_warning",
+    "_progress",
+    "_tree",
+    "_profile",
+    "_core",
+    "rules",
+    "_arrays",
+    "_batched",
+    "_transforms",
+    "_program",
+    "_native",
+    "_compile",
+    "_look",
+    "",
+    "numpy",
+    "sparse",
+    "tree",
+    "implicit",
+    "scipy",
+    "optimize",
+    "dask",
+    "testing",
+    "autograd",
+    "_cli",
+    "__main__",
+    "torch._methods",
+    "torch._dims",
+    "torch._dtypes",
+    "torch._formats",
+    "torch._types",
+    "torch._graph",
+    "torch._rules",
+    "torch._tensor",
+    "torch.return_types",
+    "torch._ops",
+    "torch._engine",
+    "torch.random",
+    "torch.linalg",
+    "torch.fft",
+    "torch.special",
+    "torch.func",
+    "torch.autograd",
+    "torch.nn",
+    "torch.optim",
+    "torch.distributions",
+    "torch.profiler",
+    "torch.serialization",
+    "torch.utils",
+    "torch.testing",
+    "torch.amp",
+    "torch.cuda",
+    "torch.backends",
+    "torch._names",
+    "torch._settings",
+    "torch._environment",
+    "torch._programs",
+    "torch.functional",
+    "torch.types",
+    "torch.version",
+    "torch",
+)
+
+# The files of the engine, from the bottom up; each may import those before it.
+CORE = (
+    "types",
+    "values",
+    "operands",
+    "alone",
+    "quiet",
+    "entry",
+    "fit",
+    "rows",
+    "scatter",
+    "sums",
+    "settled",
+    "recorded",
+    "locks",
+    "tape",
+    "out",
+    "backward",
+    "forward",
+    "forward_tape",
+    "rule",
+    "reads",
+    "elementwise",
+    "linear",
+    "general",
+    "composite",
+    "forms",
+    "limits",
+)
+
+# What a file of rules may import: the ground, the forms, and what they ask of values.
+GROUND = {"_errors", "_numpy_versions", "_warning"}
+OF_RULES = GROUND | {
+    "_core.forms",
+    "_core.limits",
+    "_core.settled",
+    "_core.sums",
+    "_core.types",
+    "_core.values",
+}
+
+# What a lower room is handed from above, and by which module: the only ways up.
+SOCKETS = {
+    ("_core.tape", "Tape.array"): "_arrays.traced",
+    ("_arrays.traced", "Array.__array_function__"): "_arrays.functions",
+    ("_arrays.traced", "Array.__array_ufunc__"): "_arrays.ufuncs",
+    ("_arrays.traced", "Array.__getitem__"): "_arrays.reads",
+    ("_batched.level", "VmapLevel.array"): "_batched.array",
+    ("_batched.array", "Batched.__getitem__"): "_batched.reads",
+    ("_batched.array", "Batched.look_up"): "_batched.reads",
+    ("_program.recorded", "Recorded.called"): "_program.calls",
+    ("_program.recorded", "Recorded.mutated"): "_program.calls",
+    ("_program.recorded", "Recorded.call_rule"): "_program.own_functions",
+    ("_program.recorded", "Recorded.by"): "_program.own_functions",
+    ("_program.recorded", "Recorded.by_one"): "_program.own_functions",
+    ("_program.recorded", "Recorded.__array_function__"): "_program.protocols",
+    ("_program.recorded", "Recorded.__array_ufunc__"): "_program.protocols",
+    ("_program.recorded", "Recorded.__getitem__"): "_program.protocols",
+    ("_program.recorded", "Recorded.__setitem__"): "_program.protocols",
+    ("torch._graph.node", "Node.__call__"): "torch._engine.node_run",
+    ("torch._graph.node", "Node.__dir__"): "torch._engine.saved_names",
+    ("torch._graph.node", "Node.__getattr__"): "torch._engine.saved_names",
+    ("torch._tensor.tensor", "Tensor.__new__"): "torch._ops.create.legacy",
+    ("torch._tensor.tensor", "Tensor.backward"): "torch.autograd._passes",
+}
+
+# Modules that are imported by name when a program asks for them, upward: the one is the namespace
+# on top of all, `x.__array_namespace__()`; the others are rules that come with their library, and
+# the mirror of a library that an error names.
+BY_NAME = {
+    "_arrays.interface": "'tapegrad.numpy'",
+    "_arrays.refusal": "home",
+    "_core.operands": "SPARSE",
+    "_core.rule": "rules",
+    "_look.view": "'pandas'",
+    "_transforms.failures": "'tapegrad._look.failures'",
+    "": "_LATE[name]",
+}
+
+# Public packages load their own parts by name, and those of their library.
+PUBLIC_PACKAGES = {"numpy", "scipy", "dask", "autograd", "_cli", "__main__"}
+PUBLIC_PACKAGES |= {"torch.distributions"}
+
+# PyTorch's own names, and HIPS autograd's.
+PUBLIC_NAMES = {"torch.utils", "torch.nn.utils", "autograd.misc", "autograd.util"}
+PUBLIC_NAMES |= {"autograd.scipy.misc", "torch.distributions.utils", "torch.nn.modules.utils"}
+PUBLIC_NAMES |= {"torch.utils.data._utils"}
+FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}
+# Namespaces that programs import by the name of another library's.
+GIVEN = {"torch.nn.utils", "autograd.scipy.stats.chi2", "torch.distributions.chi2"}
+
+
+def module_name(path: Path) -> str:
+    """`tapegrad/rules/linalg.py` is "rules.linalg", `tapegrad/__init__.py` is ""."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+@functools.cache
+def imports(path: Path) -> set[str]:
+    """Full names of all modules that a file imports, also inside functions and for types only."""
+    found: set[str] = set()
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            assert node.module is not None
+            found.update(_imported_from(node.module, node.names))
+    return found
+
+
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """A tree and the statements within it, without their expressions, which are most of it."""
+    yield tree
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(tree, part, ()):
+            yield from statements(node)
+
+
+def _imported_from(package: str, names: list[ast.alias]) -> set[str]:
+    """`from tapegrad import _tree` imports a module, `from tapegrad import grad` does not."""
+    within = package.removeprefix("tapegrad").lstrip(".")
+    if package.split(".", maxsplit=1)[0] != "tapegrad":
+        return {package}
+    inner = {f"{within}.{alias.name}".lstrip(".") for alias in names}
+    modules = {f"tapegrad.{name}" for name in inner if name in MODULES}
+    return modules if len(modules) == len(names) else modules | {package}
+
+
+def own_imports(name: str) -> set[str]:
+    """The modules of tapegrad that a module imports: "_core.rule", "rules.linalg", ""."""
+    within = {found for found in imports(MODULES[name]) if found.split(".")[0] == "tapegrad"}
+    return {found.removeprefix("tapegrad").lstrip(".") for found in within}
+
+
+def foreign_imports(name: str) -> set[str]:
+    """What a module imports that is neither tapegrad nor the standard library."""
+    tops = {found.split(".")[0] for found in imports(MODULES[name])}
+    return tops - {"tapegrad"} - sys.stdlib_module_names
+
+
+def room_of(name: str) -> str:
+    """The package or file of the tower that a module belongs to."""
+    first, _, rest = name.partition(".")
+    return f"torch.{rest.split('.')[0]}" if first == "torch" and rest else first
+
+
+def test_every_module_stands_in_the_tower():
+    assert {room_of(name) for name in MODULES} == set(TOWER)
+
+
+def test_modules_import_only_from_the_rooms_below():
+    """Imports inside functions and for types count."""
+    floors = {room: floor for floor, room in enumerate(TOWER)}
+    above = {
+        (name, found)
+        for name in MODULES
+        for found in own_imports(name)
+        if floors[room_of(found)] > floors[room_of(name)]
+    }
+    assert above == set()
+
+
+def test_one_module_is_imported_by_name():
+    """What an import statement does not show. Public packages load their own parts so, too."""
+    found = {}
+    for name, path in MODULES.items():
+        text = path.read_text(encoding="utf-8")
+        if "import_module" not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
+            by_name = isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func)
+            if by_name and room_of(name) not in PUBLIC_PACKAGES:
+                found[name] = ast.unparse(node.args[0])
+    assert found == BY_NAME
+
+
+def test_the_engine_and_the_rules_need_numpy_alone():
+    others = {
+        (name, found)
+        for name in MODULES
+        if room_of(name) in ("_core", "rules")
+        for found in foreign_imports(name) - {"numpy"}
+    }
+    assert others == set()
+
+
+@pytest.mark.parametrize("position", range(len(CORE)))
+def test_a_file_of_the_engine_imports_only_from_those_below(position):
+    below = {f"_core.{file}" for file in CORE[:position]}
+    found = own_imports(f"_core.{CORE[position]}")
+    assert {name for name in found if name.startswith("_core")} <= below
+
+
+def test_the_engine_has_no_other_files():
+    assert {name for name in MODULES if name.startswith("_core.")} == {
+        f"_core.{file}" for file in CORE
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("rules.")])
+def test_a_file_of_rules_imports_the_forms_and_other_rules(name):
+    inner = {found for found in own_imports(name) if found.split(".")[0] != "rules"}
+    assert inner <= OF_RULES
+
+
+def test_no_files_import_each_other_in_a_circle():
+    files = {name for name, path in MODULES.items() if path.name != "__init__.py"}
+    waiting = {name: (own_imports(name) & files) - {name} for name in files}
+    while True:  # what imports nothing that is left cannot be part of a circle
+        free = [name for name, found in waiting.items() if found.isdisjoint(waiting)]
+        if not free:
+            break
+        for name in free:
+            del waiting[name]
+    assert waiting == {}
+
+
+# What a file must have to set an attribute of a name, and where its names from this package are.
+HANDS = re.compile(r"(?<![\w.])(\w+)\.\w+ = |(?:setattr|method_of)\(\s*(\w+)")
+TAKEN = re.compile(r"^from tapegrad[\w.]* import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+
+
+def handed_upward(name: str) -> set[tuple[str, str]]:
+    """Attributes of imported classes that a module sets: (its module, "Class.attribute")."""
+    text = MODULES[name].read_text(encoding="utf-8")
+    taken = {word for names in TAKEN.findall(text) for word in re.findall(r"\w+", names)}
+    if taken.isdisjoint(word for words in HANDS.findall(text) for word in words):
+        return set()  # parsing them all takes seconds
+    tree = ast.parse(text)
+    sources = {
+        alias.asname or alias.name: node.module.removeprefix("tapegrad").lstrip(".")
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module and "tapegrad" in node.module
+        for alias in node.names
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            targets = [t for t in node.targets if isinstance(t, ast.Attribute)]
+            found |= {(t.value.id, t.attr) for t in targets if isinstance(t.value, ast.Name)}
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id not in ("setattr", "method_of"):
+                continue
+            holder, attribute = node.args[:2]
+            if isinstance(attribute, ast.Constant) and isinstance(holder, ast.Name):
+                found.add((holder.id, attribute.value))
+    return {(sources[holder], f"{holder}.{name}") for holder, name in found if holder in sources}
+
+
+@pytest.mark.parametrize(("module", "socket"), SOCKETS)
+def test_a_socket_is_declared_where_it_is(module, socket):
+    """For type checkers and readers, at least under TYPE_CHECKING."""
+    holder, attribute = socket.split(".")
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    body = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == holder)
+    declared = {n.name for n in ast.walk(body) if isinstance(n, ast.FunctionDef)}
+    declared |= {ast.unparse(n.target) for n in body.body if isinstance(n, ast.AnnAssign)}
+    assert attribute in declared
+
+
+def test_the_sockets_are_the_only_ways_up():
+    """Tensor gets its methods by `register`: tests/torch/test_torch_origins.py has the table."""
+    found = {socket: name for name in MODULES for socket in handed_upward(name)}
+    assert found == SOCKETS
+
+
+def test_the_public_module_only_re_exports():
+    """Some names when they are asked for: by a table, and module functions that Python calls."""
+    body = ast.parse(MODULES[""].read_text(encoding="utf-8")).body
+    for node in body:
+        if isinstance(node, ast.If):
+            assert ast.unparse(node.test) == "_TYPE_CHECKING"
+            assert all(isinstance(inner, ast.ImportFrom) for inner in node.body)
+            continue
+        if isinstance(node, ast.FunctionDef):
+            assert node.name in ("__getattr__", "__dir__")
+            continue
+        named = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        dunder = named and node.targets[0].id.startswith(("__", "_LATE"))
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        assert isinstance(node, ast.Import | ast.ImportFrom) or dunder or docstring, ast.unparse(
+            node
+        )
+
+
+def test_every_public_name_is_listed_and_exists():
+    assert sorted(set(tapegrad.__all__)) == sorted(tapegrad.__all__)
+    assert not [name for name in tapegrad.__all__ if not hasattr(tapegrad, name)]
+
+
+def test_modules_are_named_after_what_they_know():
+    lasts = {name: name.rpartition(".")[2].strip("_") for name in MODULES if name not in GIVEN}
+    wrong = [n for n, last in lasts.items() if last in FORBIDDEN_NAMES and n not in PUBLIC_NAMES]
+    assert wrong == []
+    assert [name for name, last in lasts.items() if last[-1:].isdigit()] == []
+
+
+def loaded_by(module: str) -> set[str]:
+    code = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    program = [sys.executable, "-c", code]
+    return set(subprocess.run(program, capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_importing_tapegrad_loads_numpy_and_the_standard_library_only():
+    extra = loaded_by("tapegrad") - loaded_by("numpy") - sys.stdlib_module_names
+    assert extra == {"tapegrad"}

@@ -1,8 +1,8 @@
 """Draws the rooms of the package: `python docs/architecture.py > docs/architecture.svg`.
 
-Rooms, and what they import, are read from the files as tests/package/test_layers.py reads them. A room
-stands on a floor above all that it imports. An arrow leads from a room to one that it imports; one
-that a path of other arrows implies is left out.
+Rooms, and what they import, are read from the files as tests/package/test_layers.py reads them.
+A room stands on a floor above all that it imports. An arrow leads from a room to one that it
+imports; one that a path of other arrows implies is left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Writes docs/coverage-foreign.md: `python docs/coverage_foreign.py > docs/coverage-foreign.md`.
 
-A tick is the outcome of a check, run while this program does: tests/shared/foreign_cells.py calls each
-function with a value of a library beside a traced one, and compares with NumPy's in its place.
+A tick is the outcome of a check, run while this program does: tests/shared/foreign_cells.py calls
+each function with a value of a library beside a traced one, and compares with NumPy's in its
+place.
 """
 
 from __future__ import annotations

@@ -6,9 +6,10 @@ import faulthandler
 import gc
 import inspect
 import os
+import secrets
 import signal
 import threading
-import time
+from collections import defaultdict
 
 # Threads of OpenBLAS gain nothing at matrices of three rows, and wait for each other where every
 # core has a test running: some tests of scipy.linalg took ten times as long, or more.
@@ -18,35 +19,13 @@ import matrices
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from by_mypy import by_mypy  # noqa: F401, a fixture of tests
-from hypothesis import HealthCheck, settings
+from draws import is_drawn, is_exploring, part_of, register_profiles
 from left_out import is_left_out, skipped_at_once
 
-# No deadline: the first call of a test pays for imports, and machines differ. In CI the examples
-# are the same on every run, so that a red run is red again; elsewhere they are fresh.
-settings.register_profile(
-    "default",
-    deadline=None,
-    max_examples=40,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
-settings.register_profile("thorough", settings.get_profile("default"), max_examples=500)
-
-settings.load_profile(
-    os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
-)
-
-
-BEGUN = time.monotonic()
+register_profiles()
 
 
 def pytest_addoption(parser):
-    parser.addoption(
-        "--most-seconds",
-        type=float,
-        default=float("inf"),
-        help="after this time tests are skipped, and the skips say so: for slow machines",
-    )
     parser.addoption(
         "--hang-seconds",
         type=float,
@@ -62,7 +41,10 @@ def pytest_addoption(parser):
     )
 
 
+@pytest.hookimpl(tryfirst=True)  # before Hypothesis's own plugin reads its option
 def pytest_configure(config):
+    if config.option.hypothesis_profile == "explore" and config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = secrets.randbits(32)
     if config.getoption("--compiled"):
         import compiled  # here, as it changes tapegrad
 
@@ -74,6 +56,8 @@ def pytest_pycollect_makeitem(collector, name, obj):
     """Make no items, by the thousand, of what would not run; None where pytest makes them."""
     if not inspect.isfunction(obj) or not collector.istestfunction(obj, name):
         return None
+    if is_exploring() and is_drawn(obj):
+        pytest.mark.slow(obj)
     if is_left_out(collector, obj):
         return []
     return skipped_at_once(collector, name, obj)
@@ -89,10 +73,18 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest takes out what `-m` leaves out
 def pytest_collection_modifyitems(config, items):
-    if config.getoption("--most-seconds") < float("inf"):
-        # What is drawn by the thousand comes last, and is what a slow machine does less of.
-        items.sort(key=lambda item: "many_drawn" in item.name)
+    tables = defaultdict(list)
+    for item in items:
+        mark = item.get_closest_marker("part")
+        if mark and not item.get_closest_marker("slow"):
+            tables[item.parent.nodeid, item.originalname, *mark.args].append(item)
+    for (*_, one_in), rows in tables.items():
+        chosen = part_of(rows, one_in)
+        for row in rows:
+            if row not in chosen:
+                row.add_marker("slow")
     if config.getoption("--compiled"):
         import compiled
 
@@ -100,6 +92,12 @@ def pytest_collection_modifyitems(config, items):
             why = compiled.why_left_out(item)
             if why is not None:
                 item.add_marker(pytest.mark.skip(reason=why))
+
+
+def pytest_report_header(config):
+    if config.option.hypothesis_profile == "explore":
+        return f"draws at random: again by --hypothesis-seed={config.option.hypothesis_seed}"
+    return None
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -113,9 +111,6 @@ def pytest_runtest_setup(item):
     # Each test draws the same matrices, whichever ran before it and wherever it runs. No fixture:
     # one for each of thirty thousand tests takes longer than what it does.
     matrices.RNG.bit_generator.state = matrices.BEGINNING
-    most = item.config.getoption("--most-seconds")
-    if time.monotonic() - BEGUN > most:
-        pytest.skip(f"the machine is slow: {most:.0f} s are over (--most-seconds)")
 
 
 # pytest's own watch, `faulthandler_timeout`, starts a thread for each test and waits for its end:

@@ -1,9 +1,10 @@
 """Counts silently wrong calls: `python docs/benchmarks/never_silent.py [--long]`.
 
-Every public callable of NumPy is called with the generic arguments of tests/shared/generic_calls.py, on
-values that tapegrad, or HIPS autograd where it is installed, differentiates. A call is right,
-raises, or is silently wrong: another value than NumPy's, an array of objects, a result that has
-lost its derivative, a derivative that differences of NumPy's results contradict.
+Every public callable of NumPy is called with the generic arguments of
+tests/shared/generic_calls.py, on values that tapegrad, or HIPS autograd where it is installed,
+differentiates. A call is right, raises, or is silently wrong: another value than NumPy's, an array
+of objects, a result that has lost its derivative, a derivative that differences of NumPy's results
+contradict.
 """
 
 from __future__ import annotations

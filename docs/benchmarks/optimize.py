@@ -2,10 +2,10 @@
 
     python docs/benchmarks/optimize.py
 
-prints, for 25 test functions of the literature (`tests/optimize/minima.py`), how often a function is run
-until a method of `scipy.optimize.minimize` has its minimum: by `tapegrad.optimize`, where one run
-gives a value with its gradient (or a Hessian, or all products with one), and by SciPy, which makes
-gradients of differences of values. "-": the minimum was not found, or the method cannot do
+prints, for 25 test functions of the literature (`tests/shared/minima.py`), how often a function is
+run until a method of `scipy.optimize.minimize` has its minimum: by `tapegrad.optimize`, where one
+run gives a value with its gradient (or a Hessian, or all products with one), and by SciPy, which
+makes gradients of differences of values. "-": the minimum was not found, or the method cannot do
 without gradients. The methods that keep an n x n matrix are left out for n = 1000.
 """
 

@@ -228,6 +228,7 @@ def squared(x):
 tapegrad.elementwise(squared, lambda _, x: 2 * x)
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_pickled_transforms(name, protocol):
@@ -302,6 +303,7 @@ def test_cloudpickled_lambdas(transform):
     same(pickle.loads(cloudpickle.dumps(made))(x), made(x))
 
 
+@pytest.mark.slow
 def test_a_cloudpickle_is_read_in_another_process():
     cloudpickle = pytest.importorskip("cloudpickle")
     scale = 3.0
@@ -502,6 +504,7 @@ forking = pytest.mark.filterwarnings(
 )
 
 
+@pytest.mark.slow
 @forking
 @pytest.mark.parametrize("method", METHODS)
 def test_transforms_in_other_processes(method):

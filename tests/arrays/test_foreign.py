@@ -83,6 +83,7 @@ def test_a_call_of_numpy_is_right_or_refused(name, tmp_path, monkeypatch):
     assert silent(name, library(name), public_callables(), SHORT, reverse) == []
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize(
     ("name", "mode"),
     [
@@ -103,6 +104,7 @@ def test_an_operator_is_right_or_refused(name, mode):
         assert silent(name, used, public_ufuncs(), SHORT, mode) == []
 
 
+@pytest.mark.part(4)
 @each_library
 def test_a_call_inside_vmap_is_right_or_refused(name):
     used = library(name)
@@ -133,6 +135,7 @@ X = np.array([1.0, 2.0, 3.0])
 WRAPPERS = ("xarray", "xarray.Variable", "pint", "astropy")
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", WRAPPERS)
 @pytest.mark.parametrize(
     "transform",
@@ -244,6 +247,7 @@ def test_parameters_of_numpy_with_data_of_dask(loss):
     np.testing.assert_allclose(plain_of(dot), known.sum())
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("second", ["+=", "-=", "*=", "/=", "**="])
 @pytest.mark.parametrize("first", ["+=", "*="])
 def test_writes_of_dask_one_after_the_other(first, second):

@@ -7,7 +7,8 @@ import operator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -460,6 +461,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("view", VIEWS)
 def test_views_and_copies_alias_as_in_numpy(view, change):
@@ -1088,7 +1090,7 @@ def refused(program, pool):
     return allowed
 
 
-@settings(max_examples=150)
+@draws(30, 500)
 @given(steps(), st.sampled_from([(3,), (2, 3), (2, 2, 2)]), st.booleans())
 def test_any_program_of_writes_and_views(program, shape, is_complex):
     x = np.linspace(-0.8, 1.1, int(np.prod(shape))).reshape(shape)

@@ -88,6 +88,7 @@ def test_an_expression_is_right_or_raises(space, expression):
 # --- Methods ------------------------------------------------------------------------------------
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("name", "method"),
     [(n, m) for n in UFUNCS for m in METHODS if (n, m) not in WRONG_IN_NUMPY],

@@ -133,6 +133,7 @@ def test_constants_are_given_the_same_namespace_by_like():
     np.testing.assert_allclose(found, grad(lambda x: np.log(np.sum(P * np.exp(x))))(X))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NAMESPACES, reason="runs once, in the process without namespaces")
 def test_the_same_with_array_namespaces():
     env = {**os.environ, "SCIPY_ARRAY_API": "1"}

@@ -96,6 +96,7 @@ def lines_run(transform, f):
     return count
 
 
+@pytest.mark.part(6)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("step", STEPS)
 def test_the_cost_of_a_use_does_not_grow_with_the_chain(step, use):

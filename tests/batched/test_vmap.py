@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from draws import draws
+from hypothesis import given, note
 from hypothesis import strategies as st
 from samples import SAMPLES
 from sampling import Noted
@@ -118,17 +119,9 @@ def check_value(entry, data):
 
 
 @each_sample
-@settings(max_examples=6, suppress_health_check=list(HealthCheck))
+@draws(3, 60)
 @given(data=st.data())
 def test_a_rule_maps_as_a_loop_does(entry, data):
-    check_value(entry, data)
-
-
-@pytest.mark.slow
-@each_sample
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_a_rule_maps_as_a_loop_does_at_many_arguments(entry, data):
     check_value(entry, data)
 
 
@@ -174,18 +167,9 @@ def check_derivatives(entry, data):
 
 @pytest.mark.filterwarnings("ignore::tapegrad.IndependentOutputWarning")
 @each_sample
-@settings(max_examples=2, suppress_health_check=list(HealthCheck))
+@draws(2, 40)
 @given(data=st.data())
 def test_derivatives_map_as_a_loop_does(entry, data):
-    check_derivatives(entry, data)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::tapegrad.IndependentOutputWarning")
-@each_sample
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_derivatives_map_as_a_loop_does_at_many_arguments(entry, data):
     check_derivatives(entry, data)
 
 

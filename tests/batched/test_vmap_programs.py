@@ -7,7 +7,8 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, note, settings
+from draws import draws
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 import tapegrad
@@ -420,7 +421,7 @@ def run(steps, x):
     return tuple(arrays)
 
 
-@settings(max_examples=150)
+@draws(40, 500)
 @given(programs())
 def test_writes_and_views_are_those_of_each_example(steps):
     note(repr(steps))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from compiled import same
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from program_differences import BOTH, DERIVATIVES, KINDS, differences
 
@@ -85,7 +86,7 @@ def test_a_number_of_another_dtype_settles_no_call_in_a_recording_either(dtype, 
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@settings(max_examples=12)
+@draws(4, 100)
 @given(program=programs(8, **KINDS), transform=st.sampled_from(sorted(DERIVATIVES)))
 def test_drawn_programs(program, transform, backend):
     assert differences(program, transform, backend, same) is None

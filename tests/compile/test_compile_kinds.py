@@ -29,6 +29,7 @@ LAYOUTS = {
 # --- How arrays lie in memory -------------------------------------------------------------------
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_arguments_and_constants_lie_as_they_came(function, layout):

@@ -9,7 +9,8 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad
@@ -197,6 +198,7 @@ def test_tensors_do_not_recurse_along_a_program(f):
     gc.collect()
 
 
+@pytest.mark.slow
 def test_functions_that_call_themselves_a_hundred_thousand_times():
     """The program's own recursion, on a stack that it has made large enough."""
 
@@ -243,7 +245,7 @@ def test_functions_that_call_themselves_a_hundred_thousand_times():
 # --- One index for two --------------------------------------------------------------------------
 
 
-@settings(max_examples=1000)
+@draws(100, 2000)
 @given(shapes(max_side=5), st.data())
 def test_one_index_for_a_part_of_a_part(shape, data):
     x = np.arange(np.prod(shape)).reshape(shape)

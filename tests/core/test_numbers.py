@@ -11,7 +11,8 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from draws import draws
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import tapegrad
@@ -109,7 +110,7 @@ def derivatives(f, x):
 
 
 @pytest.mark.parametrize("name", CALLS)
-@settings(max_examples=25, deadline=None)
+@draws(4, 100)
 @given(number=NUMBERS, value=st.sampled_from(sorted(VALUES)), left=st.booleans())
 @example(number=0, value="number", left=False)
 @example(number=0.0, value="array of float32", left=False)

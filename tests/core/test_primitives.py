@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad
@@ -380,7 +381,7 @@ def squares_vjp(g, _out, *trees):
 tapegrad.general(sum_of_squares, vjp=squares_vjp)
 
 
-@settings(max_examples=60, deadline=None)
+@draws(20, 300)
 @given(trees=st.lists(TREES, min_size=1, max_size=3), data=st.data())
 def test_a_law_of_containers(trees, data):
     """Whatever containers hold the arrays, the gradient is that of the arrays alone."""

@@ -11,7 +11,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, note, settings
+from draws import draws
+from hypothesis import assume, given, note
 from hypothesis import strategies as st
 from samples import SAMPLES
 from sampling import Noted
@@ -21,9 +22,6 @@ from tapegrad._core.rule import REGISTRY
 from tapegrad._core.settled import SettledAll
 from tapegrad._core.sums import summing
 from tapegrad._tree import flatten, unflatten
-
-QUICK = settings(max_examples=8, suppress_health_check=list(HealthCheck))
-THOROUGH = settings(max_examples=100, suppress_health_check=list(HealthCheck))
 
 INDIRECTLY = {
     np.average,
@@ -152,23 +150,16 @@ def assert_close(found, wanted):
 
 
 @each_sample
-@QUICK
+@draws(3, 100)
 @given(data=st.data())
 def test_a_settled_call_is_the_call(entry, data):
-    check_one(entry, data)
-
-
-@pytest.mark.slow
-@each_sample
-@THOROUGH
-@given(data=st.data())
-def test_a_settled_call_is_the_call_at_many_arguments(entry, data):
     check_one(entry, data)
 
 
 SHAPES = [(1,), (4,), (3, 4), (1, 3), (2, 3, 4)]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", ["f", "d"])
 @pytest.mark.parametrize("function", [np.max, np.min, np.std], ids=lambda f: f.__name__)

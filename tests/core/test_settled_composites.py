@@ -93,6 +93,7 @@ TRANSFORMS = {
 }
 
 
+@pytest.mark.part(5)
 @each_call
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("dtype", ["d", "f"])

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from draws import draws
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from samples import SAMPLES
 from test_settled import assert_close, drawn_call, leaves, unsettled
@@ -45,7 +46,7 @@ def special(rng, values, x):
 
 
 @each_settled
-@settings(max_examples=6, suppress_health_check=list(HealthCheck))
+@draws(3, 60)
 @given(data=st.data())
 def test_special_cotangents_and_tangents(entry, data):
     call, arrays, rng = drawn_call(entry, data)
@@ -89,6 +90,7 @@ CALLS = {
 }
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("dtype", ["f", "d", "D"])
 @pytest.mark.parametrize("values", GIVEN.values(), ids=GIVEN)
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)

@@ -313,6 +313,7 @@ def test_a_pass_is_no_part_of_a_program():
 # --- Minimisers ---------------------------------------------------------------------------------
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("method", [None, "Newton-CG", "trust-exact"])
 def test_minimisers_of_tapegrad_run_over_partitions(both, method):
     pytest.importorskip("scipy")

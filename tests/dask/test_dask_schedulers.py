@@ -208,6 +208,7 @@ def killed_once(client, folder):
     return bits(found)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_loses_nothing(tmp_path):
     with cluster_of(tmp_path, True) as cluster, client_of(cluster) as client:
         assert bits(dask.value_and_grad(network, PARAMS, LAZY, client=client)) == EXPECTED

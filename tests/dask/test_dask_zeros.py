@@ -39,6 +39,7 @@ def _synchronous():
         yield
 
 
+@pytest.mark.part(2)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(
     ("name", "transform"),

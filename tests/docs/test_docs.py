@@ -72,6 +72,7 @@ def with_cost(page: Path):
     return pytest.param(page, marks=marks, id=page_id(page))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nothing_written")
 @pytest.mark.parametrize("page", [with_cost(page) for page in PAGES])
 def test_programs_run(page, tmp_path, monkeypatch):
@@ -102,6 +103,7 @@ def has_prompts(name: str) -> bool:
 WITH_PROMPTS = [name for name in MODULES if has_prompts(name)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WITH_PROMPTS)
 def test_examples_in_docstrings_run(name):
     if name in OF_LLVM:
@@ -109,6 +111,7 @@ def test_examples_in_docstrings_run(name):
     run_examples(name)
 
 
+@pytest.mark.slow
 def test_examples_run_whose_docstrings_are_made():
     """By a module with text from another; few modules have some."""
     left_out = OF_LLVM if importlib.util.find_spec("llvmlite") is None else set()

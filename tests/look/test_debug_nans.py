@@ -5,7 +5,8 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from planting import BATCHED, planted
 
@@ -60,7 +61,7 @@ def drawn(count, name):
 
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_what_is_planted_is_found_at_its_line(name):
-    @settings(max_examples=8)
+    @draws(4, 60)
     @given(drawn(20, name), st.integers(0, 2**16), st.sampled_from(["forward", "backward"]))
     def found(program, seed, kind):
         check(program, seed, kind, name)
@@ -78,7 +79,7 @@ def test_what_is_planted_is_found_at_its_line_in_200_programs(seed):
 
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_nothing_is_found_where_nothing_is_planted(name):
-    @settings(max_examples=5)
+    @draws(3, 60)
     @given(drawn(20, name))
     def found_nothing(program):
         before = TRANSFORMS[name](program, *program.args)

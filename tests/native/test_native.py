@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad
@@ -110,6 +111,7 @@ TWO = [
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.5, NAN, INF, -INF, 5e-324, 1e308, -2.5, 0.5, 3.5])
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("ufunc", ONE, ids=lambda f: f.__name__)
 def test_a_function_keeps_numpys_bits(ufunc, dtype):
@@ -119,6 +121,7 @@ def test_a_function_keeps_numpys_bits(ufunc, dtype):
         check(lambda x: ufunc(x), np.resize(x, n))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("ufunc", TWO, ids=lambda f: f.__name__)
 def test_a_function_of_two_keeps_numpys_bits(ufunc, dtype):
@@ -423,7 +426,7 @@ def total(f):
 @pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")
 # A drawn program may not read its input: the warning is true.
 @pytest.mark.filterwarnings("ignore::tapegrad.IndependentOutputWarning")
-@settings(max_examples=40, deadline=None)
+@draws(10, 200)
 @given(programs(), st.sampled_from(["itself", "grad", "jvp"]), st.integers(0, 2**16))
 def test_drawn_programs(program, kind, seed):
     shape, f = program

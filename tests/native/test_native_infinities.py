@@ -133,6 +133,7 @@ def check(f, make, backend, calls=CALLS):
         assert known > calls // 2
 
 
+@pytest.mark.part(6)
 @pytest.mark.parametrize("transform", ["grad", "jvp", "of the gradient", "vmap"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_numpy(name, transform):
@@ -150,6 +151,7 @@ def test_all_of_numpy(name, backend, transform):
 NATIVE = pytest.mark.skipif(find_spec("llvmlite") is None, reason="llvmlite is not installed")
 
 
+@pytest.mark.part(4)
 @NATIVE
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_native(name):

@@ -178,6 +178,7 @@ def test_sums_of_exponentials_are_numpys(ufunc):
     assert np.all(near | np.isnan(got) & np.isnan(expected))
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 15, 16, 17, 31, 33, 100])
 @pytest.mark.parametrize("ufunc", [np.sin, np.exp, np.tanh], ids=lambda f: f.__name__)
 def test_a_number_is_the_same_in_every_lane(ufunc, n):

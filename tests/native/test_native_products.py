@@ -58,6 +58,7 @@ def product(a, b, which):
     return out
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("which", UNITS, ids=str)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (7, 9, 17), (17, 520, 70)], ids=str)
@@ -137,6 +138,7 @@ def test_a_large_product_is_blas_if_that_has_more_threads(monkeypatch):
     np.testing.assert_array_equal(got, a @ b)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("n", "columns"), [(2, 0), (9, 3), (23, 1), (60, 60), (129, 0)], ids=str)
 def test_decompositions_and_triangular_systems(n, columns, dtype):

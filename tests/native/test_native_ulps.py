@@ -11,7 +11,8 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("llvmlite")
@@ -164,14 +165,7 @@ def assert_each_step_is_near(program, seed):
         assert_within(a, b, MOST)
 
 
-@settings(max_examples=4, deadline=None)
+@draws(4, 300)
 @given(programs(), st.integers(0, 2**16))
 def test_drawn_programs(program, seed):
-    assert_each_step_is_near(program, seed)
-
-
-@pytest.mark.slow
-@settings(max_examples=300, deadline=None)
-@given(programs(), st.integers(0, 2**16))
-def test_many_drawn_programs(program, seed):
     assert_each_step_is_near(program, seed)

@@ -420,6 +420,7 @@ JOINS = (
 ).split()
 
 
+@pytest.mark.part(6)
 @pytest.mark.parametrize("name", JOINS)
 @pytest.mark.parametrize("kind", ITERABLES)
 @pytest.mark.parametrize("traced", [0, 1, 2])

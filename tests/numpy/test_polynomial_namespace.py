@@ -79,6 +79,7 @@ def check_same(ours, theirs, args):
     check_grads(ours, args, order=2)
 
 
+@pytest.mark.part(6)
 @pytest.mark.parametrize("module", PREFIXES)
 @pytest.mark.parametrize(("name", "use", "args"), FUNCTIONS)
 def test_functions(module, name, use, args):
@@ -87,6 +88,7 @@ def test_functions(module, name, use, args):
     check_same(*map(use, functions), args)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("module", PREFIXES)
 @pytest.mark.parametrize("x", [X, X.reshape(2, 3), 0.3, np.array(0.3), X + 0.5j], ids=np.shape)
 @pytest.mark.parametrize("c", [FIVE, C3], ids=np.shape)
@@ -173,6 +175,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.part(6)
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize(("program", "args"), PROGRAMS)
 def test_classes(name, program, args):

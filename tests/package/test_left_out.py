@@ -23,6 +23,11 @@ def partly_slow(x):
     """Slow in one row."""
 
 
+@pytest.mark.part(2)
+def in_part(x):
+    """Slow in the rows that the default run leaves out."""
+
+
 @pytest.mark.parametrize("x", (x for x in range(2)))
 def of_an_iterator(x):
     """Rows that nobody knows before they are made."""
@@ -55,7 +60,7 @@ def module(expression, *arguments, marks=()):
     ],
 )
 def test_no_items_are_made_of_what_no_row_is_run(expression, left_out):
-    every = {quick, slow, partly_slow, of_an_iterator, of_an_absent_peer, of_a_peer}
+    every = {quick, slow, partly_slow, in_part, of_an_iterator, of_an_absent_peer, of_a_peer}
     assert {f for f in every if is_left_out(module(expression, "tests"), f)} == left_out
     assert not any(is_left_out(module(expression, "tests/test_a.py::slow"), f) for f in every)
 

@@ -38,6 +38,7 @@ def test_qr(shape, make):
 SHAPES = [(3, 3), (4, 2), (5, 3), (2, 4), (2, 4, 2), (2, 2, 3), (3, 1), (1, 3), (1, 1)]
 
 
+@pytest.mark.part(6)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("mode", ["reduced", "complete", "r", "raw"])
 @MAKERS

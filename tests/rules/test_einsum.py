@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from matrices import complex_, real
 
@@ -50,7 +51,7 @@ def test_einsum(subscripts, shapes, make):
     check_grads(lambda *xs: np.einsum(subscripts, *xs), args, order=2)
 
 
-@settings(max_examples=25)
+@draws(15, 300)
 @given(einsums(dtypes(half=False)))
 def test_any_einsum(drawn):
     subscripts, operands = drawn

@@ -24,6 +24,7 @@ LENGTHS = pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 7])
 SIZES = pytest.mark.parametrize("size", [2, 5, 6])
 
 
+@pytest.mark.part(12)
 @NORMS
 @LENGTHS
 @SIZES
@@ -32,6 +33,7 @@ def test_complex_input_padded_or_cut(function, size, n, norm):
     check_grads(lambda x: function(x, n, 0, norm), (complex_(size, 2),), order=2)
 
 
+@pytest.mark.part(12)
 @NORMS
 @LENGTHS
 @SIZES

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from matrices import adjoint, complex_, hermitian, positive, real
 
@@ -77,6 +78,7 @@ def matrix(name, make):
 # --- check_grads, check_rule --------------------------------------------------------------------
 
 
+@pytest.mark.part(6)
 @pytest.mark.parametrize("make", [real, complex_])
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -85,6 +87,7 @@ def test_check_grads_moves_along_hermitian_directions(name, path, make):
     check_grads(lambda x: function(after(x)), (before(matrix(name, make)),), order=1)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("modes", [("fwd",), ("rev",), ("fwd", "rev")])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_each_mode_alone_and_to_second_order(name, modes):
@@ -113,7 +116,7 @@ def test_check_rule(function, make):
     check_rule(lambda x: function(x + EYE), a)
 
 
-@settings(max_examples=25, deadline=None)
+@draws(8, 100)
 @given(
     arrays(shape=(3, 3)),
     st.sampled_from(["L", "U"]),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from draws import draws
+from hypothesis import given, note
 from hypothesis import strategies as st
 from samples import SAMPLES
 from sampling import Noted
@@ -17,34 +18,19 @@ from tapegrad import grad, hvp, jvp, vjp
 from tapegrad._core.rule import REGISTRY, rules_of_form
 from tapegrad.testing import check_rule
 
-QUICK = settings(max_examples=20, suppress_health_check=list(HealthCheck))
-THOROUGH = settings(max_examples=150, suppress_health_check=list(HealthCheck))
-
 each_sample = pytest.mark.parametrize(
     "entry", SAMPLES.values(), ids=lambda entry: REGISTRY[entry.function].name
 )
 
 
-def check_one(entry, data):
+@each_sample
+@draws(5, 150)
+@given(data=st.data())
+def test_a_rule_keeps_the_laws(entry, data):
     args, params = entry.draw(data)
     note(Noted(REGISTRY[entry.function].name, args, params))
     whole = entry.call is entry.function
     check_rule(REGISTRY[entry.function] if whole else entry.call, *args, **params)
-
-
-@each_sample
-@QUICK
-@given(data=st.data())
-def test_a_rule_keeps_the_laws(entry, data):
-    check_one(entry, data)
-
-
-@pytest.mark.slow
-@each_sample
-@THOROUGH
-@given(data=st.data())
-def test_a_rule_keeps_the_laws_at_many_arguments(entry, data):
-    check_one(entry, data)
 
 
 # --- Special points -----------------------------------------------------------------------------

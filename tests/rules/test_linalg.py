@@ -185,6 +185,7 @@ SYSTEMS = [
 ]
 
 
+@pytest.mark.part(9)
 @pytest.mark.parametrize(("a", "b"), SYSTEMS)
 @pytest.mark.parametrize("rcond", [None, -1, 0, 0.6, 1, 2.5])
 @MAKERS

@@ -117,6 +117,7 @@ def test_a_zero_under_a_negative_order_has_no_slope(order):
 MATRIX_ORDERS = ["fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf]
 
 
+@pytest.mark.part(5)
 @pytest.mark.parametrize("order", MATRIX_ORDERS)
 @pytest.mark.parametrize("axis", [(0, 1), (2, 0), (-1, -3)])
 @MAKERS

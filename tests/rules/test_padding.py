@@ -14,6 +14,7 @@ MODES = "constant edge linear_ramp maximum mean median minimum reflect symmetric
 STATISTICS = ["maximum", "mean", "median", "minimum"]
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("width", [1, (1, 2), ((0, 1), (2, 0)), ((1, 1),), ((1,), (2,)), 0])
 @pytest.mark.parametrize("mode", MODES)
 def test_unequal_amounts(width, mode):

@@ -18,6 +18,7 @@ MODES = ["full", "same", "valid"]
 # --- convolution
 
 
+@pytest.mark.part(6)
 @pytest.mark.parametrize("function", [np.convolve, np.correlate])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("sizes", [(5, 3), (3, 5), (5, 2), (4, 4), (1, 3), (5, 5), (1, 1), (2, 4)])

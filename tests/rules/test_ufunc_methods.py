@@ -104,6 +104,7 @@ def positive(*shape, seed=0):
 # --- Running values and reductions --------------------------------------------------------------
 
 
+@pytest.mark.part(4)
 @by_ufunc
 @pytest.mark.parametrize("count", [1, 2, 3, 16, 17, 18, 35])
 def test_running_values_are_those_of_the_steps(ufunc, count):
@@ -246,6 +247,7 @@ def test_the_recurrence_to_third_order():
 INDICES = [[0], [0, 2, 5], [1, 4], [3, 1, 1, 0], [0, 5, 2, 6], [6], [6, 0], [0, 1, 2, 3, 4, 5, 6]]
 
 
+@pytest.mark.part(4)
 @by_ufunc
 @pytest.mark.parametrize("indices", INDICES, ids=str)
 def test_segments_are_reduced_by_the_steps(ufunc, indices):

@@ -679,6 +679,7 @@ def test_a_jump_counts_where_it_is_a_point():
         tapegrad.vmap(lambda c: T.quad(np.exp, 0, 1, points=[c])[0])(np.ones(2) * 0.5)
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 9])
 @pytest.mark.parametrize(
     "name", ["trapezoid", "simpson", "cumulative_trapezoid", "cumulative_simpson", "romb"]

@@ -272,6 +272,7 @@ case("taylor", lambda L, x: L.approximate_taylor_polynomial(np.exp, x, 3, 0.5).c
 each_case = pytest.mark.parametrize("name", CASES)
 
 
+@pytest.mark.part(3)
 @each_case
 def test_values_are_those_of_scipy_and_derivatives_those_of_differences(name):
     f, args = CASES[name]
@@ -413,6 +414,7 @@ _POINTS = np.random.default_rng(0).uniform(0, 4, (9, 2))
 _ASKED = np.array([[1.5, 2.0], [2.2, 1.7]])
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("f", "first", "second"),
     [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, note, settings
+from draws import draws
+from hypothesis import assume, given, note
 from hypothesis import strategies as st
 from sampling import Noted
 from scipy_samples import SAMPLES
@@ -18,8 +19,7 @@ from tapegrad.testing import check_rule
 
 # One in each run, more in the slow tests: what a rule does with shapes, axes and dtypes is the
 # engine's work, which tests/rules/test_laws.py draws at length.
-QUICK = settings(max_examples=1, suppress_health_check=list(HealthCheck))
-THOROUGH = settings(max_examples=6, suppress_health_check=list(HealthCheck))
+QUICK = draws(1, 6)
 
 
 def each_of(entries):
@@ -83,14 +83,6 @@ def test_a_rule_keeps_the_laws(entry, data):
     check_all(entry, data, least=False)
 
 
-@pytest.mark.slow
-@each_frequent
-@THOROUGH
-@given(data=st.data())
-def test_a_rule_keeps_the_laws_at_many_arguments(entry, data):
-    check_all(entry, data)
-
-
 @each_seldom
 @QUICK
 @given(data=st.data())
@@ -101,7 +93,7 @@ def test_vmap_of_a_costly_function_is_a_loop(entry, data):
 
 @pytest.mark.slow
 @each_seldom
-@settings(QUICK, max_examples=3)
+@draws(1, 3)
 @given(data=st.data())
 def test_a_costly_rule_keeps_the_laws(entry, data):
     check_all(entry, data)

@@ -242,6 +242,7 @@ def test_real_triangles_with_complex_eigenvalues_are_refused():
 # --- Matrix equations and functions
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("function", ["solve_continuous_are", "solve_discrete_are"])
 @pytest.mark.parametrize("general", [False, True])
 def test_riccati(function, general):
@@ -436,6 +437,7 @@ def _sum_of_squares(f):
     return loss
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("t", [-1.0, 0.0, 1.0, 2.0])
 def test_whole_powers_that_are_traced_have_mixed_derivatives(t):
     slope = tapegrad.grad(_sum_of_squares(la.fractional_matrix_power))
@@ -444,6 +446,7 @@ def test_whole_powers_that_are_traced_have_mixed_derivatives(t):
     np.testing.assert_allclose(tapegrad.jacrev(slope, 1)(_REAL, t), change, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.part(6)
 @pytest.mark.parametrize(
     "f", [la.logm, lambda a: la.fractional_matrix_power(a, 0.4)], ids=["logm", "power"]
 )
@@ -459,6 +462,7 @@ def test_second_derivatives_of_matrices_with_negative_eigenvalues(f, seed):
     np.testing.assert_allclose(found, change, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("backend", ["numpy", "interpreter"])
 @pytest.mark.parametrize(
     "f",

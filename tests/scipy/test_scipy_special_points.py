@@ -72,6 +72,7 @@ def called(rule, args, kept):
     return call, [args[i] for i in kept]
 
 
+@pytest.mark.part(2)
 @each_elementwise
 def test_a_zero_cotangent_and_a_zero_tangent_stay_zero_at_every_special_point(rule):
     call, floats = called(rule, *special_arguments(rule))
@@ -82,6 +83,7 @@ def test_a_zero_cotangent_and_a_zero_tangent_stay_zero_at_every_special_point(ru
     np.testing.assert_array_equal(out_dot, np.zeros_like(out_dot))
 
 
+@pytest.mark.part(3)
 @each_elementwise
 def test_the_branch_that_where_did_not_take_adds_nothing(rule):
     args, kept = special_arguments(rule)

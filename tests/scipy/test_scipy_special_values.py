@@ -103,6 +103,7 @@ def worst_inverse(name, count):
     return worst
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_derivatives_are_those_of_mpmath(name):
     assert worst_of(name, 1) < AT_MOST

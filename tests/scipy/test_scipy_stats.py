@@ -79,6 +79,7 @@ def check(name, methods):
             assert_slope(found, difference(getattr(reference, method), args, at))
 
 
+@pytest.mark.part(2)
 @each_continuous
 def test_formulas_are_equal_to_scipys_functions(name):
     reference, shapes = getattr(theirs, name), SHAPES[name]
@@ -89,6 +90,7 @@ def test_formulas_are_equal_to_scipys_functions(name):
         np.testing.assert_allclose(found, getattr(reference, method)(y, *shapes), rtol=2e-9)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", [name for name in continuous if name not in SLOW])
 def test_derivatives_are_those_of_differences(name):
     check(name, ("logpdf", "ppf"))  # quantiles: by the slopes of the cdf
@@ -159,6 +161,7 @@ OF_MEANS = (
 ).split()
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", OF_MEANS)
 def test_moments_and_entropy(name):
     own, reference, args = getattr(stats, name), getattr(theirs, name), (*SHAPES[name], LOC, SCALE)

@@ -38,7 +38,9 @@ def is_left_out(collector: Any, function: Any) -> bool:
 
 
 def _may_mark(mark: Mark) -> bool:
-    """Whether a parametrization may mark single rows."""
+    """Whether single rows may be slow: by their parametrization, or as `part` leaves them out."""
+    if mark.name == "part":
+        return True
     if mark.name != "parametrize":
         return False
     rows = mark.args[1] if len(mark.args) > 1 else mark.kwargs["argvalues"]

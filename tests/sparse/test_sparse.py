@@ -7,11 +7,12 @@ import sys
 
 import numpy as np
 import pytest
+from draws import draws
 
 pytest.importorskip("scipy")
 
 import scipy.sparse
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from samples import SAMPLES
 
@@ -227,17 +228,9 @@ def check_sample(entry, data):
 
 
 @each_sample
-@settings(max_examples=2, suppress_health_check=list(HealthCheck), deadline=None)
+@draws(1, 25)
 @given(data=st.data())
 def test_the_pattern_of_every_rule_covers_its_derivatives(entry, data):
-    check_sample(entry, data)
-
-
-@pytest.mark.slow
-@each_sample
-@settings(max_examples=25, suppress_health_check=list(HealthCheck), deadline=None)
-@given(data=st.data())
-def test_the_pattern_of_every_rule_covers_its_derivatives_at_many_arguments(entry, data):
     check_sample(entry, data)
 
 
@@ -388,7 +381,7 @@ STRUCTURAL = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@draws(25, 500)
 @given(PROGRAMS, st.integers(0, 10**6))
 def test_random_programs(program, seed):
     x = np.random.default_rng(seed).uniform(0.5, 1.5, 6)
@@ -407,7 +400,7 @@ def test_random_programs(program, seed):
     np.testing.assert_allclose(found, tapegrad.hessian(g)(x), rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@draws(20, 300)
 @given(STRUCTURAL, st.integers(0, 10**6))
 def test_patterns_of_random_programs_are_structural(program, seed):
     """Not larger than what is seen at three random points."""
@@ -441,7 +434,7 @@ def assert_valid(matrix, colours):
     assert colours.min(initial=0) >= 0
 
 
-@settings(max_examples=60, deadline=None)
+@draws(20, 300)
 @given(st.integers(0, 12), st.integers(0, 12), st.floats(0, 1), st.integers(0, 10**6))
 def test_colours_are_valid(rows, columns, density, seed):
     random = np.random.default_rng(seed)

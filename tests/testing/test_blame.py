@@ -122,6 +122,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize(
     ("function", "call"),
@@ -290,6 +291,7 @@ def test_gradcheck_says_so_where_no_operation_is_wrong():
 # --- What is not --------------------------------------------------------------------------------
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "f",
     [

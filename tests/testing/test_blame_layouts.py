@@ -68,6 +68,7 @@ def is_bad_value(is_bad, x):
     return 2 if is_bad(x) else 1
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("make", [by_vjp, by_jvp])
 @pytest.mark.parametrize(
     ("is_bad", "view"),

@@ -178,6 +178,7 @@ RIGHT = {
 }
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_functions_keep_all_laws(name):
     f, args = RIGHT[name]
@@ -236,6 +237,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_derivatives_are_found(name):
     f, args, law = BROKEN[name]
@@ -348,6 +350,7 @@ CROSSING = {
 }
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", CROSSING)
 def test_a_kink_inside_a_smooth_function_is_accepted_with_a_note(name):
     f, x = CROSSING[name]

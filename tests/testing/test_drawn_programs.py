@@ -162,6 +162,7 @@ def holds_to_few(wanted, **options):
     assert np.all(np.isfinite(small(*small.args)))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", ["np.tanh", "x[slice] =", "tapegrad.vmap"])
 def test_a_failing_program_of_30_operations_ends_with_one(name):
     holds_to_few({name})
@@ -198,6 +199,7 @@ FAILURES = (
 )
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("wanted", FAILURES, ids=lambda wanted: ", ".join(sorted(wanted)))
 def test_shrink_leaves_what_fails_and_asks_seldom(wanted):
     program = next(

@@ -118,6 +118,7 @@ def test_nothing_is_left():
 """
 
 
+@pytest.mark.slow
 def test_a_marked_test_runs_by_each_way(run):
     printed = run(MARKED, "-q", "-rA")
     for name in ("test_derivatives[plain-1]", "test_derivatives[compiled-1]"):

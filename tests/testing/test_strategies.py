@@ -8,7 +8,8 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, settings
+from draws import draws
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 import tapegrad.tree
@@ -19,7 +20,7 @@ from tapegrad.testing._strategies.layouts import ALL_LAYOUTS, LAYOUTS
 from tapegrad.testing._strategies.trees import PYTREES
 
 DTYPES = "efdgFDG"
-FAST = settings(max_examples=25, suppress_health_check=list(HealthCheck))
+FAST = draws(15, 300)
 NAMES = {
     "np": np,
     "Point": ts.Point,
@@ -427,7 +428,7 @@ def test_axes_are_those_of_the_array(x, data):
         assert axes in (None, ())
 
 
-@settings(max_examples=400)
+@draws(60, 1000)
 @given(ts.shapes(max_dims=4), st.data())
 def test_an_index_is_valid_for_its_shape(shape, data):
     x = np.arange(np.prod(shape)).reshape(shape)
@@ -484,7 +485,7 @@ def test_indices_of_many_kinds_are_drawn():
     assert seen >= kinds | {"negative", "arrays apart", "()"}
 
 
-@settings(max_examples=200)
+@draws(40, 500)
 @given(ts.einsums(), st.data())
 def test_an_einsum_is_one_that_numpy_takes(drawn, data):
     subscripts, operands = drawn
@@ -716,6 +717,7 @@ def test_matrices_shrink_to_diagonal_ones():
     assert np.count_nonzero(p) <= 2
 
 
+@pytest.mark.slow
 def test_indices_einsums_and_trees_shrink():
     assert smallest(ts.indices((2, 3)), lambda index: True) in ((), 0)
     index = smallest(ts.indices((4, 4)), lambda i: isinstance(i, np.ndarray) and i.dtype == int)

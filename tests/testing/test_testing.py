@@ -7,7 +7,8 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad
@@ -39,7 +40,7 @@ def declare():
 # --- Hermitian matrices -------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@draws(20, 300)
 @given(st.data(), st.sampled_from([np.float64, np.complex128, np.float32]), st.integers(0, 3))
 def test_hermitian_matrices_are_drawn(data, dtype, side):
     lead = data.draw(st.sampled_from([(), (2,), (0,)]))
@@ -286,7 +287,7 @@ def test_infinite_derivatives_do_not_pass_as_right():
 
 
 @given(arrays(shape=shapes(max_side=4)), arrays(shape=(5, 5), phase=0.25))
-@settings(max_examples=25)
+@draws(15, 300)
 def test_arrays_have_distinct_values_that_are_not_round(x, y):
     values = np.concatenate([np.ravel(x), np.ravel(y)])
     assert len(np.unique(values)) == values.size
@@ -295,7 +296,7 @@ def test_arrays_have_distinct_values_that_are_not_round(x, y):
 
 
 @given(st.data(), st.sampled_from("efdgFDG"))
-@settings(max_examples=25)
+@draws(15, 300)
 def test_arrays_have_the_dtype_shape_and_bounds_asked_for(data, dtype):
     x = data.draw(arrays(dtype, (2, 3), low=1.0, high=3.0))
     assert x.dtype == np.dtype(dtype)
@@ -316,7 +317,7 @@ def test_a_layout_changes_memory_and_not_values(layout, shape):
 
 def test_shapes_keep_their_bounds():
     @given(shapes(min_dims=1, max_dims=2, min_side=2, max_side=4))
-    @settings(max_examples=25)
+    @draws(15, 300)
     def check(shape):
         assert 1 <= len(shape) <= 2
         assert all(2 <= side <= 4 for side in shape)

@@ -28,6 +28,7 @@ def test_each_program_is_there():
     assert sorted(BY_HAND) == sorted(PROGRAMS)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("medium", [False, True], ids=["small", "medium"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_by_hand(name, medium, monkeypatch):

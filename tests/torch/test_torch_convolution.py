@@ -109,6 +109,7 @@ CASES = [
 ]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
 @pytest.mark.parametrize(("x", "weight", "options"), CASES)
 def test_derivatives_of_convolutions(x: Any, weight: Any, options: Any, dtype: Any) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from draws import draws
+from hypothesis import given, note
 from tensor_programs import Machine, difference, programs
 
 import tapegrad.torch as torch
@@ -23,17 +24,9 @@ def check(program):
 
 
 @pytest.mark.peers("torch")
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@draws(50, 2000)
 @given(programs)
 def test_programs_agree(program):
-    check(program)
-
-
-@pytest.mark.peers("torch")
-@pytest.mark.slow
-@settings(max_examples=2000, suppress_health_check=list(HealthCheck))
-@given(programs)
-def test_many_programs_agree(program):
     check(program)
 
 

@@ -247,6 +247,7 @@ def test_the_slope_of_gamma_draws(a, x, slope):
     np.testing.assert_allclose(slope_of_draws(np.array(x), np.array(a)), slope, 1e-10)
 
 
+@pytest.mark.slow
 def test_gradients_of_draws():
     torch.manual_seed(0)
     a = torch.full((200_000,), 1.3, dtype=torch.float64).requires_grad_()

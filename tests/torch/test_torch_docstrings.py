@@ -10,6 +10,8 @@ import doctest
 import inspect
 import re
 
+import pytest
+
 import tapegrad.torch as torch
 from tapegrad.torch._ops.declare import OPERATIONS
 
@@ -42,6 +44,7 @@ def test_examples_name_no_function_of_pythons_that_torch_has_too():
     assert not [line for line in lines if shadowed.search(line)]
 
 
+@pytest.mark.slow
 def test_examples_run():
     runner, parser = doctest.DocTestRunner(optionflags=FLAGS), doctest.DocTestParser()
     for text, name in examples().items():

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import doctest
 
+import pytest
+
 import tapegrad.torch as torch
 from tapegrad.torch._ops.families import OPERATIONS
 
 
+@pytest.mark.slow
 def test_examples_of_operations_run():
     runner = doctest.DocTestRunner()
     finder = doctest.DocTestFinder(recurse=False)

@@ -97,6 +97,7 @@ def test_errors(number):
     assert texts[0] == texts[1]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", [*ONE, *SEVERAL])
 def test_derivatives_by_differences(name):
     for x in inputs_of(name):

@@ -336,6 +336,7 @@ def single_operations() -> list[Any]:
     return found
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(("call", "values"), single_operations())
 def test_operations_of_one_tensor(call: Any, values: Any) -> None:
     x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
@@ -429,6 +430,7 @@ MORE: dict[str, Any] = {
 }
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", MORE)
 def test_operations(name: str) -> None:
     call, *inputs = MORE[name]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from agreement import agree, numbers
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad.torch as torch
@@ -324,7 +325,7 @@ parts = st.one_of(
 
 
 @pytest.mark.peers("torch")
-@settings(max_examples=300, deadline=None)
+@draws(60, 1000)
 @given(
     st.lists(parts, max_size=4).map(tuple).filter(lambda index: index.count(...) < 2),
     st.booleans(),

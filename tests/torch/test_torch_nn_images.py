@@ -264,6 +264,7 @@ def test_grid_samples_agree_with_pytorch(case):
     agree(lambda t, x: t.grid_sampler(x, t.tensor(grid), *numbers_of), x)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("case", range(len(SAMPLED)))
 def test_grid_samples_have_the_derivatives_of_differences(case):
     x, grid, *words = SAMPLED[case]

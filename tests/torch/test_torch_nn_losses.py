@@ -72,6 +72,7 @@ def test_losses_agree_with_pytorch(name, inputs, constants, words, order):
         )
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(("name", "inputs", "constants", "words", "order"), CASES)
 def test_losses_have_the_derivatives_of_differences(name, inputs, constants, words, order):
     tensors = [torch.tensor(x, requires_grad=True) for x in inputs]
@@ -155,6 +156,7 @@ def test_alignments_sum_over_all_paths(target):
         np.testing.assert_allclose(found.item(), -np.log(expected))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("case", [0, 1, 3, 4, 5, 7])
 def test_alignments_are_differentiated_through_log_softmax(case):
     targets, inputs, lengths, words = ALIGNED[case]

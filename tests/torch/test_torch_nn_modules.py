@@ -66,6 +66,7 @@ def test_units_agree_with_pytorch(text):
     agree(lambda t, x: built(t, text)(x * 1), X, order=2, tolerance=1e-6)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("text", UNITS)
 def test_units_have_the_derivatives_of_differences(text):
     module = built(torch, text)

@@ -74,6 +74,7 @@ def test_maxima_and_where_they_are(dims: int, kernel: int, options: dict[str, An
     np.testing.assert_array_equal(found.numpy(), positions)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("dims", [1, 2, 3])
 @pytest.mark.parametrize(("kernel", "options"), DILATED[1:])
 def test_derivatives_of_maxima(dims: int, kernel: int, options: dict[str, Any]) -> None:
@@ -83,6 +84,7 @@ def test_derivatives_of_maxima(dims: int, kernel: int, options: dict[str, Any]) 
     assert torch.autograd.gradgradcheck(lambda x: call(x, kernel, **options) ** 2, x)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", ["adaptive_avg_pool", "adaptive_max_pool"])
 @pytest.mark.parametrize("dims", [1, 2, 3])
 @pytest.mark.parametrize("size", [1, 2, 3])

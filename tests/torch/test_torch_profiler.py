@@ -180,6 +180,7 @@ def test_averages_are_of_the_calls_of_their_name(profiled, groups):
     assert len(averages) == len({id(average) for average in averages}) <= len(events)
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_the_result():
     # The process's memory is measured: what a first call remembers, a table that grows and another
     # thread are in it, in one turn or another. What most turns agree on belongs to the calls.

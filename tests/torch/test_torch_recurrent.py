@@ -124,6 +124,7 @@ def network(name: str, *sizes: int, **options: Any) -> Any:
     return getattr(nn, name)(*sizes, **options).double()
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("name", "options"),
     [

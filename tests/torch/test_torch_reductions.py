@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from agreement import agree, numbers
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 X = numbers(3, 4, 2)
@@ -253,7 +254,7 @@ def test_reductions(word):
 
 
 @pytest.mark.peers("torch")
-@settings(max_examples=60, deadline=None)
+@draws(30, 300)
 @given(
     st.sampled_from(sorted(OVER_DIMS.keys() - {"axis"})),
     st.lists(st.integers(1, 4), max_size=3),

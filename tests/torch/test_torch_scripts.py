@@ -89,6 +89,7 @@ def numbers(x: object) -> list[float]:
     return [float(x)]
 
 
+@pytest.mark.part(6)
 @pytest.mark.parametrize("path", SCRIPTS, ids=NAMES)
 def test_scripts_learn(path, monkeypatch, capsys):
     needs(path)

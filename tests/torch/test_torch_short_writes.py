@@ -117,6 +117,7 @@ def _result(write, dtype, **options):
         return [str(error)]
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("word", WRITES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_short_writes_are_the_general_ones(word, dtype, monkeypatch):

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from agreement import agree, numbers
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad.torch as torch
@@ -169,7 +170,7 @@ def same(mine: Any, theirs: Any, where: str, hidden: Any = ()) -> None:
 
 
 @pytest.mark.peers("torch")
-@settings(max_examples=400, deadline=None)
+@draws(60, 1000)
 @given(leaves, statements)
 def test_programs_of_views_and_writes(given_leaves: Any, program: Any) -> None:
     pytorch = pytest.importorskip("torch")

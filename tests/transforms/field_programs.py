@@ -1,4 +1,4 @@
-"""How the programs of tests/transforms/fields are declared: each with the arguments that it is run at."""
+"""How the programs of the folder `fields` are declared: each with the arguments it is run at."""
 
 from __future__ import annotations
 

@@ -123,6 +123,7 @@ SECOND_ORDER = {
 ORDERS = {**FIRST_ORDER, **SECOND_ORDER}
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", ORDERS)
 @each_program
 def test_derivatives_are_those_of_the_plain_function(f, name):
@@ -461,6 +462,7 @@ def peak_of(run):
     return peak
 
 
+@pytest.mark.slow
 def test_memory_is_smaller():
     x = np.linspace(0.1, 0.9, 20_000)
 
@@ -521,6 +523,7 @@ def loop(f, n):
     return of
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", ORDERS)
 @pytest.mark.parametrize("f", STEPS.values(), ids=STEPS)
 def test_derivatives_are_those_of_the_loop(f, name):
@@ -783,6 +786,7 @@ def test_a_counter_that_differs_from_example_to_example():
         grad(kept)(np.stack([X, -X]))
 
 
+@pytest.mark.slow
 def test_memory_inside_vmap():
     x = np.linspace(0.1, 0.9, 20_000).reshape(10, -1)
 

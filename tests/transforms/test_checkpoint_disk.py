@@ -323,6 +323,7 @@ def test_steps_that_write_into_whole_numbers(tmp_path):
     np.testing.assert_array_equal(grad(loss({"disk": tmp_path, "disk_cost": COST}))(X), expected)
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_the_snapshots(tmp_path, monkeypatch):
     x = np.ones(170_000)  # 1.36 MB: three states by default
 
@@ -354,6 +355,7 @@ def test_memory_is_that_of_the_snapshots(tmp_path, monkeypatch):
     assert peak(lambda x: sequence(x, snapshots=5)) < 5 + 3.5
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_a_file_is_little(tmp_path):
     """There may be tens of thousands: 10^5 steps are to take 50 MB in all."""
     files = StateFiles("f", tmp_path)
@@ -610,6 +612,7 @@ if sys.argv[2] == "error":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["plain", "error"])
 def test_files_go_when_python_exits(end, tmp_path):
     done = subprocess.run(

@@ -89,6 +89,7 @@ def allocated(call):
         tracemalloc.stop()
 
 
+@pytest.mark.part(4)
 @each_program
 def test_auto_keeps_to_the_budget(name):
     call, budget = PROGRAMS[name]
@@ -101,6 +102,7 @@ def test_auto_keeps_to_the_budget(name):
     assert needed > budget / 10
 
 
+@pytest.mark.part(4)
 @each_program
 def test_auto_has_the_bits_of_its_size(name, sizes):
     call, budget = PROGRAMS[name]
@@ -112,6 +114,7 @@ def test_auto_has_the_bits_of_its_size(name, sizes):
         np.testing.assert_array_equal(ours, known)
 
 
+@pytest.mark.part(4)
 @each_program
 def test_a_budget_that_is_too_small_for_anything_takes_one_at_a_time(name, sizes):
     call, _ = PROGRAMS[name]

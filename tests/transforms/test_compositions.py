@@ -253,18 +253,21 @@ def test_single_transforms(name, program):
     check([name], program, TREE_TRANSFORMS)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
 def test_pairs(names):
     for program in PROGRAMS:
         check(names, program)
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
 def test_pairs_of_trees(names):
     check(names, "containers", TREE_TRANSFORMS)
     check(names, "writes", TREE_TRANSFORMS)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("names", SOME_TRIPLES, ids="-".join)
 def test_some_triples(names):
     if sum(ORDER[name] for name in names) < 5:
@@ -326,6 +329,7 @@ def check_laws(f, program):
     )
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", FIRST)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_laws_of_single_transforms(program, name):

@@ -124,6 +124,7 @@ def gradient_of(name, cotangent):
     return grad(scalar_of(name, cotangent), tuple(range(count)))
 
 
+@pytest.mark.part(2)
 @each_program
 def test_first_order(name):
     f = PROGRAMS[name].function
@@ -155,6 +156,7 @@ def test_first_order(name):
     assert gap <= tolerance_of(ROUNDING, name) * size
 
 
+@pytest.mark.part(4)
 @each_program
 def test_second_order(name):
     cotangent = cotangent_of(PROGRAMS[name].function(*arguments_of(name)))
@@ -187,6 +189,7 @@ def examples_of(name):
     return [original, *changed]
 
 
+@pytest.mark.part(3)
 @each_program
 def test_vmap(name):
     f, arguments, unbatched = PROGRAMS[name]

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -51,7 +52,7 @@ MODEL = {"hidden": [Layer(np.array([1.0, 2.0]), "first"), 3.0], "out": Pair(4.0,
 
 
 @given(trees(NUMBERS))
-@settings(max_examples=40)
+@draws(15, 300)
 def test_flatten_and_unflatten_are_inverse(x):
     leaves, structure = tree.flatten(x)
     assert tree.unflatten(structure, leaves) == x
@@ -61,7 +62,7 @@ def test_flatten_and_unflatten_are_inverse(x):
 
 
 @given(trees(NUMBERS))
-@settings(max_examples=40)
+@draws(15, 300)
 def test_map_keeps_identity_and_composition(x):
     def f(leaf):
         return (leaf, "f")
@@ -78,7 +79,7 @@ def test_map_keeps_identity_and_composition(x):
 
 
 @given(trees(NUMBERS))
-@settings(max_examples=40)
+@draws(15, 300)
 def test_paths_lead_to_the_leaves(x):
     for path, leaf in tree.leaves_with_path(x):
         assert eval(f"x{path}", {"x": x}) is leaf
@@ -92,7 +93,7 @@ def test_paths_lead_to_the_leaves(x):
 
 
 @given(trees(ARRAYS))
-@settings(max_examples=40)
+@draws(15, 300)
 def test_ravel_and_unravel_are_inverse(x):
     flat, unravel = tree.ravel(x)
     assert flat.ndim == 1

@@ -134,6 +134,50 @@ def test_each_example_has_rows_of_its_own(f):
     assert_maps(f, ROWS, I, J)
 
 
+BOXES = np.random.default_rng(5).normal(size=(4, 3, 2, 3, 2))
+# Parts of an index, of axes of two elements and more; None and ... take no axis.
+OWN = {"i": lambda i, j: i, "j": lambda i, j: j, "ij": lambda i, j: np.stack([i, j])}
+SHARED = {":": slice(None), "::-1": slice(None, None, -1), "-1": -1, "[-1 0]": [-1, 0]}
+AXISLESS = {"None": None, "...": Ellipsis}
+
+
+def any_index(seed):
+    """The parts of an index of an array of four axes, by name: one at least of each example's."""
+    draw = np.random.default_rng(seed)
+    names = list(draw.choice([*OWN, *SHARED, ":"], draw.integers(1, 5)))
+    names[draw.integers(len(names))] = str(draw.choice([*OWN]))
+    for name in AXISLESS:
+        if draw.random() < 0.3:
+            names.insert(draw.integers(len(names) + 1), name)
+    return ", ".join(map(str, names))
+
+
+@pytest.mark.parametrize(
+    "text",
+    dict.fromkeys([":, i, :, j", "i, :, j", ":, ij, :, ij", "ij, -1", *map(any_index, range(40))]),
+)
+def test_any_index_picks_and_writes_as_numpys(text):
+    """Indices from the end too, and the axes of arrays that others separate."""
+    i, j = np.array([-1, 0, 1, -2]), np.array([1, -1, -2, 0])
+
+    def index(i, j):
+        known = {name: part(i, j) for name, part in OWN.items()} | SHARED | AXISLESS
+        return tuple(known[name] for name in text.split(", "))
+
+    def picked(x, i, j):
+        return x[index(i, j)]
+
+    def written(x, i, j):
+        y = x * 1
+        y[index(i, j)] = y[index(i, j)] * 2 + 1
+        return y
+
+    for f in (picked, written):
+        np.testing.assert_array_equal(vmap(f)(BOXES, i, j), loop(f, BOXES, i, j))
+        slope = grad(lambda x, i, j, f=f: np.sum(f(x, i, j) ** 2))
+        np.testing.assert_array_equal(vmap(slope)(BOXES, i, j), loop(slope, BOXES, i, j))
+
+
 @pytest.mark.parametrize(
     "f",
     [

@@ -442,6 +442,61 @@ def test_warnings_are_those_of_the_function():
             fast(np.abs(X) + 1)
 
 
+def told(f, *args, **kwargs):
+    """What a call warns of."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        f(*args, **kwargs)
+    return {str(warning.message) for warning in found}
+
+
+def silent_then_loud(x):
+    with np.errstate(all="ignore"):
+        large, root = 1e308 * x + 1e308 * x, np.log(x)
+    return 2 * large, np.max(np.log(x)) + root
+
+
+def loud_then_silent(x):
+    large = 1e308 * (x + 1)
+    both, root = large + large, np.log(x)
+    with np.errstate(all="ignore"):
+        return 2 * both, -(1e308 * (x + 1)), np.log(x) + root
+
+
+WARNING = [
+    lambda x: np.sum(np.log(x)),
+    lambda x: x + np.log(np.zeros(3, like=x)),
+    lambda x: x * (np.ones_like(x) * 1e308 * 10),
+    lambda x: 2 * (1e308 * x + 1e308 * x),
+    lambda x: (x * 1e300).astype(np.float32),
+    lambda x: x[0] / x[1],
+    lambda x: np.mean(x[3:]) * x,
+    silent_then_loud,
+    loud_then_silent,
+    lambda x: np.log(x) if x[0] > 0 else np.sqrt(-x),
+]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("f", WARNING)
+def test_each_call_warns_as_the_function(f, backend):
+    x = np.array([0.5, 0.0, 2.0])
+    expected = told(f, x)
+    assert expected
+    for call in ({"x": x}, {}):  # by keyword is the longer way to a program
+        fast = tapegrad.compile(f, backend=backend)
+        args = () if call else (x,)
+        assert [told(fast, *args, **call) for _ in range(5)] == [expected] * 5
+        assert has_program(fast)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(RuntimeWarning) as error:
+                fast(*args, **call)
+        assert str(error.value) in expected
+        with np.errstate(all="ignore"):
+            assert told(fast, *args, **call) <= {"Mean of empty slice"}
+
+
 def test_pickle_and_threads():
     fast = pickle.loads(pickle.dumps(by_numpy(rosenbrock)))
     expected = [rosenbrock(X + n) for n in range(50)]

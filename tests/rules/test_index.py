@@ -209,6 +209,38 @@ def test_many_positions_along_an_axis(dtype, first):
         grad(lambda x: np.sum(np.take_along_axis(x, at + 30, 1)))(x)
 
 
+RNG = np.random.default_rng(0)
+FROM_THE_END = {  # the length of an axis, and places there
+    "few, apart": (3, np.array([-1, -3, -2])),
+    "few, one twice": (3, np.array([2, 0, -1])),
+    "many, apart": (80, RNG.permutation(80) - 80 * RNG.integers(0, 2, 80)),
+    "many, one twice": (80, np.append(RNG.permutation(79), -80)),
+    "more than places": (40, RNG.integers(-40, 40, 1500)),
+}
+
+
+@pytest.mark.parametrize("places", FROM_THE_END)
+@pytest.mark.parametrize(
+    ("read", "index"),
+    [
+        (lambda x, at: np.take(x, at, 0), lambda at: at),
+        (lambda x, at: np.take(x, at, 1), lambda at: (slice(None), at)),
+        (lambda x, at: np.take_along_axis(x, at[:, None], 0)[:, 0], lambda at: (at, 0)),
+        (lambda x, at: x[at], lambda at: at),
+        (lambda x, at: x[:, at], lambda at: (slice(None), at)),
+        (lambda x, at: x[at, -at - 1], lambda at: (at, -at - 1)),
+    ],
+)
+def test_a_place_counted_from_the_end_is_the_same_place(read, index, places):
+    size, at = FROM_THE_END[places]
+    x = np.random.default_rng(1).normal(size=(size, size))
+    expected = np.zeros_like(x)
+    np.add.at(expected, index(at), np.cos(x[index(at)]))
+    slope = grad(lambda x: np.sum(np.sin(read(x, at))))
+    for _ in range(2):  # the second call is known by now
+        np.testing.assert_allclose(slope(x), expected, rtol=1e-12)
+
+
 def test_positions_of_each_example_become_one_number():
     x = np.random.default_rng(0).normal(size=(5, 3, 4))
 

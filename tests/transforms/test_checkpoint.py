@@ -315,6 +315,18 @@ def test_constants_that_change_after_the_call_do_not_matter():
     np.testing.assert_array_equal(grad(f)(X), 2 * X * [1.0, 2.0, 3.0])
 
 
+def test_whole_numbers_that_it_writes_into_are_the_same_in_a_second_run():
+    def counted(x, at):
+        at += 1
+        return x[at] ** 2
+
+    at = np.array([-1, 0, 0])
+    slope = grad(lambda x: np.sum(checkpoint(counted)(x, at)))
+    for _ in range(2):
+        np.testing.assert_array_equal(slope(X), [2 * X[0], 4 * X[1], 0])
+    np.testing.assert_array_equal(at, [-1, 0, 0])
+
+
 def test_pullbacks_may_be_called_again_and_again():
     _, pullback = vjp(checkpoint(elementwise), X)
     _, expected = vjp(elementwise, X)

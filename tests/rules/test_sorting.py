@@ -122,6 +122,17 @@ def test_of_equal_elements_a_set_takes_the_first():
         np.testing.assert_array_equal(pullback(np.array([10.0, 20, 30]))[0], [20, 10, 0, 0, 30])
 
 
+def test_of_many_equal_elements_too_a_set_takes_the_first():
+    x = np.random.default_rng(0).integers(0, 7, 300).astype(float)
+    values, first = np.unique(x, return_index=True)
+    expected = np.zeros(300)
+    expected[first] = np.arange(1, len(values) + 1)
+    for function in (np.unique, np.unique_values, lambda x: np.union1d(x, x)):
+        out, pullback = vjp(function, x)
+        np.testing.assert_array_equal(np.sort(out), values)
+        np.testing.assert_array_equal(pullback(1 + np.searchsorted(values, out))[0], expected)
+
+
 def test_what_comes_beside_the_unique_values_is_plain():
     def check(x):
         values, index, inverse, counts = np.unique(x, True, True, True)

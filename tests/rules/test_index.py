@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tapegrad import grad, vjp, vmap
+from tapegrad import grad, jvp, vjp, vmap
+from tapegrad.rules.masks import LARGE
 from tapegrad.testing import check_rule
 
 X = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.6]])
@@ -94,6 +95,41 @@ def test_a_nan_in_the_branch_not_taken():
     x = np.array([np.nan, 4.0])
     gradient = grad(lambda x: np.sum(np.where(np.isnan(x), 0.0, np.sqrt(x))))(x)
     np.testing.assert_array_equal(gradient, [0, 0.25])
+
+
+@pytest.mark.parametrize("dtype", ["f", "d"])
+@pytest.mark.parametrize(
+    "choose",
+    [
+        lambda c, x, y: np.where(c, x, y),
+        lambda c, x, y: np.where(c, x, 0.0),
+        lambda c, x, y: np.where(c, -1, y),
+        lambda c, x, y: np.where(c, x, x * y),
+    ],
+)
+def test_choices_between_many_elements(choose, dtype):
+    """From LARGE elements on they are chosen bit by bit: as in pieces, whatever they are."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, LARGE)).astype(dtype)
+    x[::7], y[::5], y[::11] = np.nan, -np.inf, -0.0
+    condition, g = rng.random(LARGE) < 0.3, rng.normal(size=LARGE).astype(dtype)
+
+    def ways(c, x, y, g):
+        out, pullback = vjp(lambda x, y: choose(c, x, y), x, y)
+        pushed = [
+            jvp(lambda x: choose(c, x, y), (x,), (g,)),
+            jvp(lambda y: choose(c, x, y), (y,), (g,)),
+        ]
+        both = jvp(lambda x, y: choose(c, x, y), (x, y), (g, -g))
+        return [out, *pullback(g), *pushed[0], *pushed[1], *both]
+
+    with np.errstate(invalid="ignore"):
+        for _ in range(2):  # the second call is known by now
+            whole = ways(condition, x, y, g)
+            pieces = [ways(*(part[i::2] for part in (condition, x, y, g))) for i in (0, 1)]
+            for a, *halves in zip(whole, *pieces, strict=True):
+                assert a.dtype == dtype
+                np.testing.assert_array_equal(a, np.stack(halves, 1).reshape(-1))
 
 
 def test_copying_where_and_by_broadcasting():

@@ -128,6 +128,8 @@ def test_each_example_has_indices_of_its_own(f):
         lambda x, i, j: [y := x * 1, np.add.at(y, ([i, i], [j, j]), x[j, :2]), y][-1],
         lambda x, i, j: np.roll(x, (i, j), (0, 1)),
         lambda x, i, j: np.delete(x, i, 1),
+        lambda x, i, j: np.sum(x, 0, where=np.arange(3) > i),
+        lambda x, i, j: np.max(x, 1, where=np.arange(3)[:, None] > j - 1, initial=-3.0),
     ],
 )
 def test_each_example_has_rows_of_its_own(f):
@@ -223,6 +225,14 @@ def test_a_table_that_is_differentiated(look_up):
 # --- Conditions of each example's own ------------------------------------------------------------
 
 
+def changed_later(x, c):
+    y, now = x * 1, c.copy()
+    picked = y[now]
+    now[0] = ~now[0]
+    y[c] = picked * 2
+    return y
+
+
 def scaled(x, c):
     y = x * 1
     y[c] *= 2
@@ -277,6 +287,7 @@ def filled(function, value):
         logs,
         of_another,
         earlier,
+        changed_later,
         set_to(lambda x: 0.0),
         set_to(np.sum),
         set_to(lambda x: x[:1]),
@@ -931,3 +942,28 @@ def test_views_of_an_array_made_like_a_value_that_is_traced_outside(make):
     values = np.stack([assembled(x) for x in batch])
     np.testing.assert_allclose(vmap(vmap(assembled))(pairs), [values, values[::-1]], rtol=1e-12)
     np.testing.assert_allclose(vmap(grad(total))(pairs), [gradients, gradients[::-1]], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y, i, j: y.__setitem__(j, 2 * y[j] * y[i]),
+        lambda y, i, j: y.__setitem__(..., np.sin(y)),
+        lambda y, i, j: y.__imul__(y[j, 0]),
+        lambda y, i, j: y[::-1].__setitem__(slice(2), y[j, 1]),
+    ],
+)
+@pytest.mark.parametrize("part", [lambda row: row, lambda row: row[1:], lambda row: row[::-1]])
+def test_a_row_of_each_example_sees_later_writes(write, part):
+    def f(x, i, j):
+        y = x * 1
+        row = part(y[i])
+        before = row * 1
+        write(y, i, j)
+        return np.sum(before * row * row)
+
+    pairs = [(x, int(i), int(j)) for x, i, j in zip(ROWS, I, J, strict=True)]
+    slopes = np.stack([grad(f)(*each) for each in pairs])
+    assert_close(vmap(f)(ROWS, I, J), np.stack([f(*each) for each in pairs]))
+    assert_close(vmap(grad(f))(ROWS, I, J), slopes)
+    assert_close(grad(lambda x: np.sum(vmap(f)(x, I, J)))(ROWS), slopes)

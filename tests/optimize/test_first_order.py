@@ -303,3 +303,24 @@ def test_schedules():
     assert schedules.exponential(1.0, 2.0, end=3.0)(9) == 3.0
     assert schedules.polynomial(1.0, 0.0, 4, 2)(9) == 0.0
     assert schedules.linear(1.0, 0.0, 4)(1) == 0.75
+
+
+def test_lbfgs_applies_the_inverse_hessian_of_its_last_steps():
+    """By the formula of BFGS, from the curvature along the last step."""
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(5, 5))
+    curvature, points = root @ root.T + np.eye(5), rng.normal(size=(5, 5))
+    method = optimize.lbfgs(2, 0.7)
+    state = method.init(points[0])
+    for n, x in enumerate(points):
+        update, state = method.update(curvature @ x, state, x)
+        inverse = np.eye(5)
+        for at in range(max(n - 2, 0), n):
+            s = points[at + 1] - points[at]
+            y = curvature @ s
+            if at == max(n - 2, 0):
+                last = points[n] - points[n - 1]
+                inverse *= last @ curvature @ last / np.sum((curvature @ last) ** 2)
+            turn = np.eye(5) - np.outer(y, s) / (s @ y)
+            inverse = turn.T @ inverse @ turn + np.outer(s, s) / (s @ y)
+        np.testing.assert_allclose(update, -0.7 * inverse @ curvature @ x, rtol=1e-10)

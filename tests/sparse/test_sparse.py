@@ -600,3 +600,16 @@ def test_without_scipy():
 def test_names_are_kept():
     assert sparse.hessian(rosenbrock).__name__ == "rosenbrock"
     assert sparse.pattern(rosenbrock).__name__ == "rosenbrock"
+
+
+def test_a_matrix_of_more_products_than_a_byte_counts():
+    def f(x):
+        return np.concatenate([np.sum(x**2, keepdims=True), x[1:] * x[:-1]])
+
+    x = np.linspace(-1.0, 1.0, 300)
+    expected = np.zeros((300, 300))
+    expected[0] = 2 * x
+    expected[np.arange(1, 300), np.arange(1, 300)] = x[:-1]
+    expected[np.arange(1, 300), np.arange(299)] = x[1:]
+    found = sparse.jacobian(f, mode="forward")(x).toarray()
+    np.testing.assert_allclose(found, expected, rtol=1e-14)

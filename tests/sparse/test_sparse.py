@@ -613,3 +613,21 @@ def test_a_matrix_of_more_products_than_a_byte_counts():
     expected[np.arange(1, 300), np.arange(299)] = x[1:]
     found = sparse.jacobian(f, mode="forward")(x).toarray()
     np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_element_that_depends_on_all_beside_some_that_do_not(turned):
+    def f(x):
+        other = np.concatenate([np.sum(x * x, keepdims=True), x[-2::-1]])
+        return other * x if turned else x * other
+
+    x = np.linspace(0.5, 2.0, 6)
+    np.testing.assert_allclose(
+        sparse.jacobian(f)(x).toarray(), tapegrad.jacobian(f)(x), rtol=1e-14
+    )
+
+
+def test_a_given_pattern_may_have_infinite_entries():
+    x = np.array([0.0, 1.0, 4.0])
+    found = sparse.jacobian(np.sqrt, pattern=np.eye(3))(x)
+    np.testing.assert_array_equal(found.diagonal(), [np.inf, 0.5, 0.25])

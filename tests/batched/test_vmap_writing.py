@@ -968,3 +968,15 @@ def test_a_row_of_each_example_sees_later_writes(write, part):
     assert_close(vmap(f)(ROWS, I, J), np.stack([f(*each) for each in pairs]))
     assert_close(vmap(grad(f))(ROWS, I, J), slopes)
     assert_close(grad(lambda x: np.sum(vmap(f)(x, I, J)))(ROWS), slopes)
+
+
+@pytest.mark.parametrize("place", [3, -4])
+def test_the_first_place_beyond_an_axis_is_numpys_error(place):
+    at = np.array([0, place, 1, 2])
+    for f in (
+        lambda x, i: x[:, i],
+        lambda x, i: x[i, i],
+        lambda x, i: [y := x * 1, y.__setitem__((0, i), 1.0), y][-1],
+    ):
+        with pytest.raises(IndexError, match="out of bounds"):
+            vmap(f)(ROWS, at)

@@ -1347,6 +1347,46 @@ def test_an_index_may_change_after_its_use(name):
         assert np.allclose(jvp(program, (x,), (x,))[1], differences(program, x) @ x)
 
 
+SQUARE = np.array([[0.6, -1.25, 1.9], [0.4, 2.0, -0.7], [1.1, 0.2, 0.9]])
+INDICES = {  # of a matrix of three rows; the same array may be a part of several
+    "positions": lambda i, m: i,
+    "mask": lambda i, m: m,
+    "positions among others": lambda i, m: (slice(None), i),
+    "mask among others": lambda i, m: (slice(1, 3), m, None),
+    "both": lambda i, m: (i, m),
+    "bound": lambda i, m: slice(i[1:].reshape(())),
+}
+USES = {
+    "read": lambda y, at: y[at] ** 2,
+    "read a view": lambda y, at: y[::-1][at] ** 2,
+    "written": lambda y, at: [y.__setitem__(at, y[0, 0] * 3), y][-1],
+    "written to a view": lambda y, at: [y[::-1].__setitem__(at, y[0, 0] * 3), y][-1],
+    "added to": lambda y, at: [y.__setitem__(at, y[at] + y[0, 0]), y][-1],
+    "added in place": lambda y, at: operator.setitem(y, at, operator.iadd(y[at], y[0, 0])) or y,
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("index", INDICES)
+def test_arrays_in_an_index_may_change_after_its_use(index, use):
+    def program(x, *, changes=True):
+        positions, mask = np.array([0, 2]), np.array([True, False, True])
+        y = x * 1.0
+        found = USES[use](y, INDICES[index](positions, mask))
+        if changes:
+            positions[:], mask[:] = 1, [False, True, False]
+        return weighted(found)
+
+    expected = grad(lambda x: program(x, changes=False))(SQUARE)
+    assert np.any(expected != grad(lambda x: weighted(x * 1.0))(SQUARE))
+    np.testing.assert_array_equal(grad(program)(SQUARE), expected)
+    dot = np.cos(SQUARE)
+    np.testing.assert_allclose(jvp(program, (SQUARE,), (dot,))[1], np.sum(expected * dot))
+    np.testing.assert_allclose(linearize(program, SQUARE)[1](dot), np.sum(expected * dot))
+    curved = hvp(lambda x: program(x, changes=False), (SQUARE,), (dot,))
+    np.testing.assert_array_equal(hvp(program, (SQUARE,), (dot,)), curved)
+
+
 @pytest.mark.parametrize("name", ["list", "memoryview", "subclass"])
 @pytest.mark.parametrize(
     "function",

@@ -107,6 +107,7 @@ def swapped(x, i, j):
         changed_at(np.negative),
         put,
         put_along_axis,
+        lambda x, i, j: [y := x * 1, y.__setitem__(slice(2), x[None, 1:] * i), y][-1],
         lambda x, i, j: np.take(x, [i, j]),
         lambda x, i, j: np.take_along_axis(x, np.stack([i, j]), 0),
         lambda x, i, j: np.choose(i, list(x)) * np.choose(j, [x[0], 2.0, x[1]]),
@@ -128,10 +129,56 @@ def test_each_example_has_indices_of_its_own(f):
         lambda x, i, j: [y := x * 1, np.add.at(y, ([i, i], [j, j]), x[j, :2]), y][-1],
         lambda x, i, j: np.roll(x, (i, j), (0, 1)),
         lambda x, i, j: np.delete(x, i, 1),
+        lambda x, i, j: np.sum(x, 0, where=np.arange(3) > i),
+        lambda x, i, j: np.max(x, 1, where=np.arange(3)[:, None] > j - 1, initial=-3.0),
     ],
 )
 def test_each_example_has_rows_of_its_own(f):
     assert_maps(f, ROWS, I, J)
+
+
+BOXES = np.random.default_rng(5).normal(size=(4, 3, 2, 3, 2))
+# Parts of an index, of axes of two elements and more; None and ... take no axis.
+OWN = {"i": lambda i, j: i, "j": lambda i, j: j, "ij": lambda i, j: np.stack([i, j])}
+SHARED = {":": slice(None), "::-1": slice(None, None, -1), "-1": -1, "[-1 0]": [-1, 0]}
+AXISLESS = {"None": None, "...": Ellipsis}
+
+
+def any_index(seed):
+    """The parts of an index of an array of four axes, by name: one at least of each example's."""
+    draw = np.random.default_rng(seed)
+    names = list(draw.choice([*OWN, *SHARED, ":"], draw.integers(1, 5)))
+    names[draw.integers(len(names))] = str(draw.choice([*OWN]))
+    for name in AXISLESS:
+        if draw.random() < 0.3:
+            names.insert(draw.integers(len(names) + 1), name)
+    return ", ".join(map(str, names))
+
+
+@pytest.mark.parametrize(
+    "text",
+    dict.fromkeys([":, i, :, j", "i, :, j", ":, ij, :, ij", "ij, -1", *map(any_index, range(40))]),
+)
+def test_any_index_picks_and_writes_as_numpys(text):
+    """Indices from the end too, and the axes of arrays that others separate."""
+    i, j = np.array([-1, 0, 1, -2]), np.array([1, -1, -2, 0])
+
+    def index(i, j):
+        known = {name: part(i, j) for name, part in OWN.items()} | SHARED | AXISLESS
+        return tuple(known[name] for name in text.split(", "))
+
+    def picked(x, i, j):
+        return x[index(i, j)]
+
+    def written(x, i, j):
+        y = x * 1
+        y[index(i, j)] = y[index(i, j)] * 2 + 1
+        return y
+
+    for f in (picked, written):
+        np.testing.assert_array_equal(vmap(f)(BOXES, i, j), loop(f, BOXES, i, j))
+        slope = grad(lambda x, i, j, f=f: np.sum(f(x, i, j) ** 2))
+        np.testing.assert_array_equal(vmap(slope)(BOXES, i, j), loop(slope, BOXES, i, j))
 
 
 @pytest.mark.parametrize(
@@ -177,6 +224,14 @@ def test_a_table_that_is_differentiated(look_up):
 
 
 # --- Conditions of each example's own ------------------------------------------------------------
+
+
+def changed_later(x, c):
+    y, now = x * 1, c.copy()
+    picked = y[now]
+    now[0] = ~now[0]
+    y[c] = picked * 2
+    return y
 
 
 def scaled(x, c):
@@ -233,6 +288,7 @@ def filled(function, value):
         logs,
         of_another,
         earlier,
+        changed_later,
         set_to(lambda x: 0.0),
         set_to(np.sum),
         set_to(lambda x: x[:1]),
@@ -887,3 +943,40 @@ def test_views_of_an_array_made_like_a_value_that_is_traced_outside(make):
     values = np.stack([assembled(x) for x in batch])
     np.testing.assert_allclose(vmap(vmap(assembled))(pairs), [values, values[::-1]], rtol=1e-12)
     np.testing.assert_allclose(vmap(grad(total))(pairs), [gradients, gradients[::-1]], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y, i, j: y.__setitem__(j, 2 * y[j] * y[i]),
+        lambda y, i, j: y.__setitem__(..., np.sin(y)),
+        lambda y, i, j: y.__imul__(y[j, 0]),
+        lambda y, i, j: y[::-1].__setitem__(slice(2), y[j, 1]),
+    ],
+)
+@pytest.mark.parametrize("part", [lambda row: row, lambda row: row[1:], lambda row: row[::-1]])
+def test_a_row_of_each_example_sees_later_writes(write, part):
+    def f(x, i, j):
+        y = x * 1
+        row = part(y[i])
+        before = row * 1
+        write(y, i, j)
+        return np.sum(before * row * row)
+
+    pairs = [(x, int(i), int(j)) for x, i, j in zip(ROWS, I, J, strict=True)]
+    slopes = np.stack([grad(f)(*each) for each in pairs])
+    assert_close(vmap(f)(ROWS, I, J), np.stack([f(*each) for each in pairs]))
+    assert_close(vmap(grad(f))(ROWS, I, J), slopes)
+    assert_close(grad(lambda x: np.sum(vmap(f)(x, I, J)))(ROWS), slopes)
+
+
+@pytest.mark.parametrize("place", [3, -4])
+def test_the_first_place_beyond_an_axis_is_numpys_error(place):
+    at = np.array([0, place, 1, 2])
+    for f in (
+        lambda x, i: x[:, i],
+        lambda x, i: x[i, i],
+        lambda x, i: [y := x * 1, y.__setitem__((0, i), 1.0), y][-1],
+    ):
+        with pytest.raises(IndexError, match="out of bounds"):
+            vmap(f)(ROWS, at)

@@ -442,6 +442,82 @@ def test_warnings_are_those_of_the_function():
             fast(np.abs(X) + 1)
 
 
+def changes_its_arrays(x):
+    weights, at, mask = np.arange(6.0), np.array([1, 0]), np.arange(6) > 3
+    y = x * weights
+    picked = [x[at], np.take(x, at), np.where(mask, x, y), np.sum(x, where=mask)]
+    y[at] = picked[0]
+    weights[:], at[:], mask[:] = 7.0, 3, False
+    return y, *picked, y * weights, x[at], np.where(mask, x, y)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_array_that_f_made_may_change_after_its_use(backend):
+    def slopes(x):
+        return tapegrad.grad(lambda x: sum(np.sum(part**2) for part in changes_its_arrays(x)))(x)
+
+    for f in (changes_its_arrays, slopes):
+        fast = tapegrad.compile(f, backend=backend)
+        for n in range(5):
+            assert_same(fast(X + n), f(X + n))
+        assert has_program(fast)
+
+
+def told(f, *args, **kwargs):
+    """What a call warns of."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        f(*args, **kwargs)
+    return {str(warning.message) for warning in found}
+
+
+def silent_then_loud(x):
+    with np.errstate(all="ignore"):
+        large, root = 1e308 * x + 1e308 * x, np.log(x)
+    return 2 * large, np.max(np.log(x)) + root
+
+
+def loud_then_silent(x):
+    large = 1e308 * (x + 1)
+    both, root = large + large, np.log(x)
+    with np.errstate(all="ignore"):
+        return 2 * both, -(1e308 * (x + 1)), np.log(x) + root
+
+
+WARNING = [
+    lambda x: np.sum(np.log(x)),
+    lambda x: x + np.log(np.zeros(3, like=x)),
+    lambda x: x * (np.ones_like(x) * 1e308 * 10),
+    lambda x: 2 * (1e308 * x + 1e308 * x),
+    lambda x: (x * 1e300).astype(np.float32),
+    lambda x: x[0] / x[1],
+    lambda x: np.mean(x[3:]) * x,
+    silent_then_loud,
+    loud_then_silent,
+    lambda x: np.log(x) if x[0] > 0 else np.sqrt(-x),
+]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("f", WARNING)
+def test_each_call_warns_as_the_function(f, backend):
+    x = np.array([0.5, 0.0, 2.0])
+    expected = told(f, x)
+    assert expected
+    for call in ({"x": x}, {}):  # by keyword is the longer way to a program
+        fast = tapegrad.compile(f, backend=backend)
+        args = () if call else (x,)
+        assert [told(fast, *args, **call) for _ in range(5)] == [expected] * 5
+        assert has_program(fast)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(RuntimeWarning) as error:
+                fast(*args, **call)
+        assert str(error.value) in expected
+        with np.errstate(all="ignore"):
+            assert told(fast, *args, **call) <= {"Mean of empty slice"}
+
+
 def test_pickle_and_threads():
     fast = pickle.loads(pickle.dumps(by_numpy(rosenbrock)))
     expected = [rosenbrock(X + n) for n in range(50)]

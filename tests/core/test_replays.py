@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad
-from tapegrad import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
+from tapegrad import grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, vjp, vmap
 from tapegrad._core.backward import replay_backward
 from tapegrad._core.entry import ADD, WRITE
 from tapegrad._core.quiet import ALWAYS, SILENT
@@ -427,3 +429,96 @@ def test_a_replay_without_the_flags_of_a_processor_looks_for_infinities(monkeypa
     test_a_singular_branch_that_is_not_taken_costs_no_second_replay(
         monkeypatch, GUARDED["1 / row"], np.float64
     )
+
+
+# --- Lists that change after a call -------------------------------------------------------------
+
+OF_LISTS = {
+    "transpose": (np.transpose, [1, 2, 0]),
+    "moveaxis": (lambda x, to: np.moveaxis(x, [0, 1, 2], to), [2, 0, 1]),
+    "expand_dims": (lambda x, at: np.squeeze(np.expand_dims(x, tuple(at))), [0, 2]),
+    "roll": (lambda x, by: np.roll(x, by, (0, 1, 2)), [1, 2, 0]),
+    "pad": (np.pad, [[0, 1], [2, 0], [0, 0]]),
+    "repeat": (lambda x, counts: np.repeat(x, counts, 1), [2, 0, 1]),
+    "tile": (np.tile, [1, 2, 3]),
+    "reshape": (np.reshape, [2, 3, 4]),
+    "split": (lambda x, at: np.split(x, at, 2)[1], [1, 3]),
+    "take": (lambda x, at: np.take(x, at, 1), [2, 0, 0]),
+    "delete": (lambda x, at: np.delete(x, at, 2), [3, 1]),
+    "insert": (lambda x, at: np.insert(x, at, 2 * x[..., :2], 2), [3, 1]),
+    "tensordot": (lambda x, axes: np.tensordot(x, x, axes), [[0, 1], [0, 1]]),
+    "einsum": (lambda x, letters: np.einsum(x, letters, [0, 2]), [0, 1, 2]),
+    "fftn": (lambda x, axes: np.real(np.fft.fftn(x, None, axes)), [0, 2]),
+    "rot90": (lambda x, axes: np.rot90(x, 1, axes), [0, 2]),
+    "reduceat": (lambda x, at: np.add.reduceat(x, at, 2), [0, 2]),
+    "gradient": (lambda x, at: np.gradient(x, at, axis=1), [0.0, 1.0, 3.0]),
+}
+
+
+def turned(given):
+    for part in given:
+        if isinstance(part, list):
+            part[:] = part[::-1]
+    given[:] = given[1:] + given[:1]
+
+
+@pytest.mark.parametrize("name", OF_LISTS)
+def test_a_list_may_change_after_its_use(name):
+    function, given = OF_LISTS[name]
+    x = np.random.default_rng(0).normal(size=(2, 3, 4))
+
+    def f(x, *, changes=True):
+        total = 0.0
+        for _ in range(3):  # the second and the third call are known by now
+            own = copy.deepcopy(given)
+            y = np.sin(function(x, own))
+            total = total + np.sum(y * np.cos(np.arange(y.size)).reshape(y.shape))
+            if changes:
+                turned(own)
+        return total
+
+    expected, along = grad(lambda x: f(x, changes=False))(x), np.cos(x)
+    assert np.any(expected)
+    np.testing.assert_array_equal(grad(f)(x), expected)
+    np.testing.assert_allclose(jvp(f, (x,), (along,))[1], np.sum(expected * along), rtol=1e-12)
+    np.testing.assert_array_equal(
+        hvp(f, (x,), (along,)), hvp(lambda x: f(x, changes=False), (x,), (along,))
+    )
+
+
+# --- One cotangent of two values ----------------------------------------------------------------
+
+PARTS = {
+    "trace": np.trace,
+    "diagonal": lambda x: np.diagonal(x, 1),
+    "element": lambda x: x[0, 1],
+    "rows": lambda x: x[1:],
+    "picked": lambda x: x[[2, 0, 2]],
+    "masked": lambda x: x[np.eye(4, dtype=bool)],
+    "sum": lambda x: np.sum(x, 0),
+    "mean": np.mean,
+    "largest": lambda x: np.max(x, 1),
+    "taken": lambda x: np.take(x, [1, 1], 1),
+    "turned": lambda x: x.T,
+    "reversed": lambda x: x[::-1, ::-1],
+    "whole": lambda x: x[None],
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_cotangent_that_two_values_share_is_not_added_to(name, first):
+    x, y = np.random.default_rng(0).normal(size=(2, 4, 4))
+    weights = np.cos(x)
+
+    def f(x, y):
+        a, b = 1.0 * x, 1.0 * y
+        of_part = np.sum(PARTS[name](a) ** 2) if first else 0.0
+        both = np.sum(weights * (a + b))
+        return both + (of_part if first else np.sum(PARTS[name](a) ** 2))
+
+    alone = grad(lambda x: np.sum(PARTS[name](x) ** 2))(x)
+    for _ in range(3):  # the second and the third call are known by now
+        x_bar, y_bar = grad(f, (0, 1))(x, y)
+        np.testing.assert_array_equal(y_bar, weights)
+        np.testing.assert_allclose(x_bar, weights + alone, rtol=1e-14, atol=1e-14)

@@ -586,3 +586,16 @@ def test_products_that_are_not_symmetric_are_not_taken_for_such(solver):
     assert np.isclose(np.sum(grad(first)(b, 0.0)), 1 / 6)
     with pytest.raises(NotDifferentiableError, match="its own transpose"):
         grad(first)(b, 1e-3)
+
+
+def test_one_solution_of_several_equations_has_the_derivative_of_each():
+    """The solution is the same, the matrix is not."""
+
+    def solution(a, slope):
+        return implicit.root(lambda x, a, slope: slope * (x - a), np.zeros(2), (a, slope))
+
+    a, slopes = np.array([0.5, 2.0]), np.array([1.0, 2.0, -3.0])
+    for slope in slopes:
+        np.testing.assert_allclose(jacrev(solution)(a, slope), np.eye(2), atol=1e-12)
+    each = vmap(lambda slope: jacrev(solution)(a, slope))(slopes)
+    np.testing.assert_allclose(each, np.stack([np.eye(2)] * 3), atol=1e-12)

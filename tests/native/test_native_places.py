@@ -158,6 +158,7 @@ SUBSCRIPTS = [
     "ij,kl->",
 ]
 SUBSCRIPTS += ["ij,kj,lj->ikl", "ij,jk,kl->il"]
+DIAGONALS = ["ii->", "ii->i", "ii,ij->j", "ij,jj->i", "ii,jj->ij", "ii,ii->i"]
 
 
 @pytest.mark.parametrize("text", some(SUBSCRIPTS, "ij,kj->ik", "ij,jk,kl->il"))
@@ -170,6 +171,18 @@ def test_contractions(text):
 
     natively(f, moved(a), a.T.copy(), rounding=64)
     natively(tapegrad.grad(lambda a, b: np.sum(f(a, b) ** 2)), moved(a), a + 1, rounding=256)
+
+
+def test_a_letter_that_comes_twice_walks_a_diagonal():
+    a, cube = DRAW.standard_normal((4, 4)), DRAW.standard_normal((3, 3, 3))
+
+    def diagonals(a, b, cube):
+        products = [np.einsum(text, *(a, b)[: text.count(",") + 1]) for text in DIAGONALS]
+        return products + [
+            np.einsum(text, cube) for text in ("iij->j", "iji->j", "jii->ij", "iii")
+        ]
+
+    natively(diagonals, moved(a), a.T.copy(), moved(cube), rounding=64)
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import pytest
 import tapegrad
 import tapegrad.numpy as np
 from tapegrad import Array, ConversionError, NotDifferentiableError, grad, jvp, vjp
+from tapegrad._tree import flatten
 from tapegrad.numpy import _lists
 from tapegrad.testing import check_grads
 
@@ -354,6 +355,25 @@ def test_vectorize_of_plain_values_is_numpys():
         grad(lambda x: np.sum(np.vectorize(branch)(x[:0])))(X)
     with pytest.raises(ValueError, match="inconsistent size"):
         grad(lambda x: np.vectorize(lambda u, v: u @ v, signature="(n),(n)->()")(x, x[:2]))(X)
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [
+        (lambda t: 2.0 * t, {"otypes": "f"}),
+        (lambda t: 1 if t == 0.5 else t, {}),
+        (lambda t: t if t == 0.5 else 1, {}),
+        (lambda u: 2.0 * u, {"signature": "(n)->(n)", "otypes": "f"}),
+        (lambda u: (u.sum(), u), {"signature": "(n)->(),(n)", "otypes": "df"}),
+    ],
+)
+def test_dtypes_of_vectorize_are_numpys(function, options):
+    x = numpy.array([0.5, -1.25, 2.0])
+    expected = flatten(numpy.vectorize(function, **options)(x))[0]
+    found = flatten(vjp(lambda x: np.vectorize(function, **options)(x), x)[0])[0]
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == other.dtype
+        numpy.testing.assert_array_equal(one, other)
 
 
 def test_a_plain_vectorize_refuses_traced_values():

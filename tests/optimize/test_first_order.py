@@ -20,6 +20,7 @@ from tapegrad import (
     vmap,
 )
 from tapegrad.optimize import schedules
+from tapegrad.optimize._strong_wolfe import Point, interpolated
 
 START = np.array([-1.2, 1.0, 0.5])
 METHODS = {
@@ -55,6 +56,70 @@ def test_adam_is_its_textbook_formula(gradients, rate):
         m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g**2
         theirs = theirs - rate * (m / (1 - b1**t)) / (np.sqrt(v / (1 - b2**t)) + eps)
     assert np.allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+
+
+def textbook(gradients, *, rate=0.1, of):
+    """What a formula's steps add up to; of: the step for a gradient, and what it has kept."""
+    x, kept = np.zeros_like(gradients[0]), {}
+    for count, g in enumerate(gradients, 1):
+        x = x - rate * of(g, kept, count)
+    return x
+
+
+def running(kept, name, decay, value, share=None):
+    kept[name] = decay * kept.get(name, 0.0) + (1 - decay if share is None else share) * value
+    return kept[name]
+
+
+def squared(g):
+    return np.abs(g) ** 2
+
+
+def nesterov(g, kept, count):
+    return g + 0.6 * running(kept, "sum", 0.6, g, 1.0)
+
+
+def amsgrad(g, kept, count):
+    mean, square = running(kept, "m", 0.7, g), running(kept, "v", 0.5, squared(g))
+    kept["most"] = np.maximum(kept.get("most", 0.0), square)
+    return mean / (1 - 0.7**count) / (np.sqrt(kept["most"] / (1 - 0.5**count)) + 1e-3)
+
+
+def centered(g, kept, count):
+    spread = running(kept, "v", 0.8, squared(g)) - squared(running(kept, "m", 0.8, g))
+    return g / (np.sqrt(spread) + 1e-3)
+
+
+def adagrad(g, kept, count):
+    return g / (np.sqrt(0.2 + running(kept, "v", 1.0, squared(g), 1.0)) + 1e-3)
+
+
+def lion(g, kept, count):
+    sign = np.sign(0.6 * kept.get("m", 0.0) + 0.4 * g)
+    running(kept, "m", 0.9, g)
+    return sign
+
+
+FORMULAS = {
+    "nesterov": (optimize.sgd(0.1, 0.6, nesterov=True), nesterov),
+    "amsgrad": (optimize.adam(0.1, 0.7, 0.5, 1e-3, amsgrad=True), amsgrad),
+    "centered": (optimize.rmsprop(0.1, 0.8, 1e-3, centered=True), centered),
+    "adagrad": (optimize.adagrad(0.1, 0.2, 1e-3), adagrad),
+    "lion": (optimize.lion(0.1, 0.6, 0.9), lion),
+}
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_methods_are_their_textbook_formulas(name, dtype):
+    method, of = FORMULAS[name]
+    gradients = np.random.default_rng(0).normal(size=(5, 6)).view(dtype)
+    x = np.zeros_like(gradients[0])
+    state = method.init(x)
+    for g in gradients:
+        updates, state = method.update(g, state, x)
+        x = optimize.apply_updates(x, updates)
+    np.testing.assert_allclose(x, textbook(gradients, of=of), rtol=1e-12)
 
 
 @pytest.mark.peers
@@ -303,3 +368,31 @@ def test_schedules():
     assert schedules.exponential(1.0, 2.0, end=3.0)(9) == 3.0
     assert schedules.polynomial(1.0, 0.0, 4, 2)(9) == 0.0
     assert schedules.linear(1.0, 0.0, 4)(1) == 0.75
+
+
+def test_lbfgs_applies_the_inverse_hessian_of_its_last_steps():
+    """By the formula of BFGS, from the curvature along the last step."""
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(5, 5))
+    curvature, points = root @ root.T + np.eye(5), rng.normal(size=(5, 5))
+    method = optimize.lbfgs(2, 0.7)
+    state = method.init(points[0])
+    for n, x in enumerate(points):
+        update, state = method.update(curvature @ x, state, x)
+        inverse = np.eye(5)
+        for at in range(max(n - 2, 0), n):
+            s = points[at + 1] - points[at]
+            y = curvature @ s
+            if at == max(n - 2, 0):
+                last = points[n] - points[n - 1]
+                inverse *= last @ curvature @ last / np.sum((curvature @ last) ** 2)
+            turn = np.eye(5) - np.outer(y, s) / (s @ y)
+            inverse = turn.T @ inverse @ turn + np.outer(s, s) / (s @ y)
+        np.testing.assert_allclose(update, -0.7 * inverse @ curvature @ x, rtol=1e-10)
+
+
+@pytest.mark.parametrize("ends", [(0.5, 2.0), (2.0, 0.5), (0.0, 1.25), (3.0, -0.5)])
+def test_a_line_search_finds_where_a_cubic_is_least(ends):
+    points = [Point(t, t**3 - 3 * t, None, 3 * t**2 - 3) for t in ends]
+    assert interpolated(*points, None) == pytest.approx(1.0)
+    assert interpolated(*points, (1.5, 9.0)) == 1.5

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tapegrad import grad, vjp, vmap
+from tapegrad import grad, jvp, vjp, vmap
+from tapegrad.rules.masks import LARGE
 from tapegrad.testing import check_rule
 
 X = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.6]])
@@ -94,6 +95,41 @@ def test_a_nan_in_the_branch_not_taken():
     x = np.array([np.nan, 4.0])
     gradient = grad(lambda x: np.sum(np.where(np.isnan(x), 0.0, np.sqrt(x))))(x)
     np.testing.assert_array_equal(gradient, [0, 0.25])
+
+
+@pytest.mark.parametrize("dtype", ["f", "d"])
+@pytest.mark.parametrize(
+    "choose",
+    [
+        lambda c, x, y: np.where(c, x, y),
+        lambda c, x, y: np.where(c, x, 0.0),
+        lambda c, x, y: np.where(c, -1, y),
+        lambda c, x, y: np.where(c, x, x * y),
+    ],
+)
+def test_choices_between_many_elements(choose, dtype):
+    """From LARGE elements on they are chosen bit by bit: as in pieces, whatever they are."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, LARGE)).astype(dtype)
+    x[::7], y[::5], y[::11] = np.nan, -np.inf, -0.0
+    condition, g = rng.random(LARGE) < 0.3, rng.normal(size=LARGE).astype(dtype)
+
+    def ways(c, x, y, g):
+        out, pullback = vjp(lambda x, y: choose(c, x, y), x, y)
+        pushed = [
+            jvp(lambda x: choose(c, x, y), (x,), (g,)),
+            jvp(lambda y: choose(c, x, y), (y,), (g,)),
+        ]
+        both = jvp(lambda x, y: choose(c, x, y), (x, y), (g, -g))
+        return [out, *pullback(g), *pushed[0], *pushed[1], *both]
+
+    with np.errstate(invalid="ignore"):
+        for _ in range(2):  # the second call is known by now
+            whole = ways(condition, x, y, g)
+            pieces = [ways(*(part[i::2] for part in (condition, x, y, g))) for i in (0, 1)]
+            for a, *halves in zip(whole, *pieces, strict=True):
+                assert a.dtype == dtype
+                np.testing.assert_array_equal(a, np.stack(halves, 1).reshape(-1))
 
 
 def test_copying_where_and_by_broadcasting():
@@ -207,6 +243,38 @@ def test_many_positions_along_an_axis(dtype, first):
     np.testing.assert_allclose(of_x(2 * x / 2), expected, rtol=1e-6)  # the call is known by now
     with pytest.raises(IndexError):
         grad(lambda x: np.sum(np.take_along_axis(x, at + 30, 1)))(x)
+
+
+RNG = np.random.default_rng(0)
+FROM_THE_END = {  # the length of an axis, and places there
+    "few, apart": (3, np.array([-1, -3, -2])),
+    "few, one twice": (3, np.array([2, 0, -1])),
+    "many, apart": (80, RNG.permutation(80) - 80 * RNG.integers(0, 2, 80)),
+    "many, one twice": (80, np.append(RNG.permutation(79), -80)),
+    "more than places": (40, RNG.integers(-40, 40, 1500)),
+}
+
+
+@pytest.mark.parametrize("places", FROM_THE_END)
+@pytest.mark.parametrize(
+    ("read", "index"),
+    [
+        (lambda x, at: np.take(x, at, 0), lambda at: at),
+        (lambda x, at: np.take(x, at, 1), lambda at: (slice(None), at)),
+        (lambda x, at: np.take_along_axis(x, at[:, None], 0)[:, 0], lambda at: (at, 0)),
+        (lambda x, at: x[at], lambda at: at),
+        (lambda x, at: x[:, at], lambda at: (slice(None), at)),
+        (lambda x, at: x[at, -at - 1], lambda at: (at, -at - 1)),
+    ],
+)
+def test_a_place_counted_from_the_end_is_the_same_place(read, index, places):
+    size, at = FROM_THE_END[places]
+    x = np.random.default_rng(1).normal(size=(size, size))
+    expected = np.zeros_like(x)
+    np.add.at(expected, index(at), np.cos(x[index(at)]))
+    slope = grad(lambda x: np.sum(np.sin(read(x, at))))
+    for _ in range(2):  # the second call is known by now
+        np.testing.assert_allclose(slope(x), expected, rtol=1e-12)
 
 
 def test_positions_of_each_example_become_one_number():

@@ -58,6 +58,26 @@ def test_ties_keep_their_order_by_any_method(kind):
     np.testing.assert_array_equal(pullback(np.arange(40.0))[0].reshape(20, 2).T, [half + 20, half])
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+@pytest.mark.parametrize("size", [63, 64, 300])  # NumPy's sort changes its method with the size
+@pytest.mark.parametrize("function", [np.sort, lambda x, axis: np.partition(x, 31, axis)])
+def test_ties_keep_their_order_at_any_size(function, size, dtype):
+    for axis in (0, 1, None):
+        x = np.random.default_rng(size).integers(0, 9, (2, size)).astype(dtype)
+        x = x.T if axis == 0 else x
+        out, pullback = vjp(lambda x, axis=axis: function(x, axis), x)
+        g = np.arange(float(out.size)).reshape(out.shape).astype(dtype)
+        expected, along = np.empty_like(x), -1 if axis is None else axis
+        flat = expected.reshape(-1) if axis is None else expected
+        order = np.argsort(x, axis, kind="stable")
+        moved = np.take_along_axis(g, np.argsort(out, along, kind="stable"), along)
+        np.put_along_axis(flat, order, moved, along)
+        np.testing.assert_array_equal(pullback(g)[0], expected)
+        np.testing.assert_array_equal(
+            jvp(lambda x, axis=axis: function(x, axis), (x,), (expected,))[1], g
+        )
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -100,6 +120,17 @@ def test_of_equal_elements_a_set_takes_the_first():
         out, pullback = vjp(function, x)
         np.testing.assert_array_equal(out, [1, 2, 3])
         np.testing.assert_array_equal(pullback(np.array([10.0, 20, 30]))[0], [20, 10, 0, 0, 30])
+
+
+def test_of_many_equal_elements_too_a_set_takes_the_first():
+    x = np.random.default_rng(0).integers(0, 7, 300).astype(float)
+    values, first = np.unique(x, return_index=True)
+    expected = np.zeros(300)
+    expected[first] = np.arange(1, len(values) + 1)
+    for function in (np.unique, np.unique_values, lambda x: np.union1d(x, x)):
+        out, pullback = vjp(function, x)
+        np.testing.assert_array_equal(np.sort(out), values)
+        np.testing.assert_array_equal(pullback(1 + np.searchsorted(values, out))[0], expected)
 
 
 def test_what_comes_beside_the_unique_values_is_plain():

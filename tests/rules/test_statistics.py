@@ -61,6 +61,23 @@ def test_elements_that_tie_share_evenly(x, slopes):
     assert jvp(np.median, (x,), (x,))[1] == np.median(x)
 
 
+@pytest.mark.parametrize("size", [20, 64, 300])  # of more elements, few are put in order
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.median,
+        np.nanmedian,
+        *(partial(np.quantile, q=np.array([0.1, 0.52]), method=m) for m in ("linear", *STEPS[:4])),
+    ],
+)
+def test_of_many_elements_too_those_that_tie_share_evenly(function, size):
+    x = np.random.default_rng(size).permutation(np.repeat(np.arange(size / 2), 2))
+    slope = grad(lambda x: np.sum(function(x)))(x)
+    np.testing.assert_allclose(np.sum(slope), np.size(function(x)))
+    for value in np.unique(x):
+        assert np.ptp(slope[x == value]) == 0
+
+
 def test_the_quantiles_at_the_ends_are_the_extrema():
     x = np.array([3.0, 1.0, 3.0, 1.0, 2.0])
     for method in CONTINUOUS + STEPS:

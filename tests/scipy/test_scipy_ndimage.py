@@ -76,7 +76,11 @@ def second_difference(x, axis, output, mode, cval):
 FILTERS = [
     call(ni.correlate1d, normal(5), normal(4), mode="wrap", origin=-2),
     call(ni.convolve1d, complex_normal(5), complex_normal(3), mode="mirror"),
+    call(ni.correlate1d, complex_normal(5), complex_normal(4), mode="nearest", origin=1),
+    call(ni.correlate1d, normal(2, 5), complex_normal(2), axis=0, mode="wrap"),
     call(ni.correlate, normal(4, 5), normal(3, 2), cval=0.5, mode="constant"),
+    call(ni.correlate, complex_normal(4, 2), complex_normal(2, 3), mode="mirror", origin=(0, -1)),
+    call(ni.convolve, normal(3, 4), complex_normal(2, 2), mode="wrap"),
     call(ni.convolve, normal(4, 5), normal(2, 3), mode="nearest", origin=(-1, 0)),
     call(ni.gaussian_filter1d, normal(7), np.float64(0.9), order=1),
     call(ni.gaussian_filter, normal(4, 5), np.array([0.9, 0.7])),

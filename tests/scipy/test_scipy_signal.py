@@ -43,6 +43,7 @@ CONVOLUTIONS = [
     call(ss.oaconvolve, normal(2, 4), normal(2, 3), mode="valid", axes=[-1]),
     call(ss.convolve2d, normal(4, 5), normal(2, 3), mode="same", boundary="symm"),
     call(ss.correlate2d, normal(4, 5), normal(2, 3), mode="same", boundary="wrap"),
+    call(ss.correlate2d, complex_normal(3, 4), complex_normal(2, 3), mode="valid"),
     call(ss.deconvolve, normal(7), 2 + positive(3)),
 ]
 FILTERS = [

@@ -593,3 +593,34 @@ def test_without_scipy():
 def test_names_are_kept():
     assert sparse.hessian(rosenbrock).__name__ == "rosenbrock"
     assert sparse.pattern(rosenbrock).__name__ == "rosenbrock"
+
+
+def test_a_matrix_of_more_products_than_a_byte_counts():
+    def f(x):
+        return np.concatenate([np.sum(x**2, keepdims=True), x[1:] * x[:-1]])
+
+    x = np.linspace(-1.0, 1.0, 300)
+    expected = np.zeros((300, 300))
+    expected[0] = 2 * x
+    expected[np.arange(1, 300), np.arange(1, 300)] = x[:-1]
+    expected[np.arange(1, 300), np.arange(299)] = x[1:]
+    found = sparse.jacobian(f, mode="forward")(x).toarray()
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_element_that_depends_on_all_beside_some_that_do_not(turned):
+    def f(x):
+        other = np.concatenate([np.sum(x * x, keepdims=True), x[-2::-1]])
+        return other * x if turned else x * other
+
+    x = np.linspace(0.5, 2.0, 6)
+    np.testing.assert_allclose(
+        sparse.jacobian(f)(x).toarray(), tapegrad.jacobian(f)(x), rtol=1e-14
+    )
+
+
+def test_a_given_pattern_may_have_infinite_entries():
+    x = np.array([0.0, 1.0, 4.0])
+    found = sparse.jacobian(np.sqrt, pattern=np.eye(3))(x)
+    np.testing.assert_array_equal(found.diagonal(), [np.inf, 0.5, 0.25])

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tapegrad import (
     BatchingError,
     InputError,
+    LeakedValueError,
     RuleError,
     checkpoint,
     checkpoint_sequence,
@@ -315,6 +316,18 @@ def test_constants_that_change_after_the_call_do_not_matter():
     np.testing.assert_array_equal(grad(f)(X), 2 * X * [1.0, 2.0, 3.0])
 
 
+def test_whole_numbers_that_it_writes_into_are_the_same_in_a_second_run():
+    def counted(x, at):
+        at += 1
+        return x[at] ** 2
+
+    at = np.array([-1, 0, 0])
+    slope = grad(lambda x: np.sum(checkpoint(counted)(x, at)))
+    for _ in range(2):
+        np.testing.assert_array_equal(slope(X), [2 * X[0], 4 * X[1], 0])
+    np.testing.assert_array_equal(at, [-1, 0, 0])
+
+
 def test_pullbacks_may_be_called_again_and_again():
     _, pullback = vjp(checkpoint(elementwise), X)
     _, expected = vjp(elementwise, X)
@@ -448,6 +461,52 @@ def test_closing_over_a_mapped_value():
 
     points = np.stack([X, V])
     same(vmap(f(checkpoint))(points), vmap(f(lambda g: g))(points))
+
+
+KEPT = []
+
+
+def keeping(x, *_):
+    KEPT.append(x)
+    return np.sin(x) * x
+
+
+@custom_vjp
+def keeping_by_rule(x):
+    return keeping(x)
+
+
+keeping_by_rule.defvjp(lambda x: (keeping(x), x), lambda x, g: (keeping(g) * x,))
+POINTS = np.stack([X, V])
+LEAKS = {
+    "checkpoint": lambda f: f(checkpoint(keeping), X),
+    "checkpoint inside vmap": lambda f: f(vmap(checkpoint(keeping)), POINTS),
+    "a sequence": lambda f: f(lambda x: checkpoint_sequence(keeping, x, 3), X),
+    "a sequence inside vmap": lambda f: f(
+        vmap(lambda x: checkpoint_sequence(keeping, x, 3)), POINTS
+    ),
+    "a rule": lambda f: f(keeping_by_rule, X),
+    "a rule inside vmap": lambda f: f(vmap(keeping_by_rule), POINTS),
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+@pytest.mark.parametrize("inside", ["grad", "vmap of grad"])
+def test_a_value_that_outlives_what_runs_again_is_refused(leak, inside):
+    """Values of a second run too, which belong to a trace or a vmap of their own."""
+
+    def derived(f, x):
+        slope = grad(lambda x: np.sum(f(x)))
+        return slope(x) if inside == "grad" else vmap(slope)(np.stack([x, x]))
+
+    KEPT.clear()
+    LEAKS[leak](derived)
+    leaked = [value for value in KEPT if type(value) is not np.ndarray]
+    assert leaked or leak == "a rule"
+    for value in leaked:
+        for use in (np.sin, lambda x: x[0], lambda x: vmap(lambda y: y * x)(POINTS)):
+            with pytest.raises(LeakedValueError, match=r"value from \S+ used after"):
+                use(value)
 
 
 # --- checkpoint: memory -------------------------------------------------------------------------

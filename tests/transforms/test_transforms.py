@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -33,6 +34,7 @@ from tapegrad import (
     vjp,
     vmap,
 )
+from tapegrad._tree import flatten, tree_map
 
 X = np.array([0.5, -1.25, 2.0])
 Y = np.array([1.5, 0.25, -0.5])
@@ -867,3 +869,91 @@ def test_any_tower_of_transforms(names):
         g = forward(g)
     np.testing.assert_allclose(f(0.7), g(0.7), rtol=1e-12)
     np.testing.assert_allclose(f(0.7), np.sin(0.7 + len(names) * np.pi / 2), rtol=1e-12)
+
+
+# --- Results are arrays of their own ------------------------------------------------------------
+
+PASSED_ON = {
+    "a sum": lambda x, y: x + y,
+    "twice a sum": lambda x, y: 2 * (x + y),
+    "the argument": lambda x, y: (x, y),
+    "twice": lambda x, y: (x, y, x),
+    "parts": lambda x, y: (x[1:], x.T, y),
+    "reshaped": lambda x, y: (x.reshape(4), y.reshape(-1)),
+    "not depending": lambda x, y: (np.ones(3), y),
+}
+TAKEN = {
+    "vjp": lambda f, g, dots: vjp(f, A, B)[1](g),
+    "vjp by one": lambda f, g, dots: vjp(lambda x: f(x, B), A)[1](g),
+    "grad": lambda f, g, dots: grad(lambda x, y: sum(map(np.sum, flatten(f(x, y))[0])), (0, 1))(
+        A, B
+    ),
+    "jvp": lambda f, g, dots: jvp(f, (A, B), dots)[1],
+    "linearize": lambda f, g, dots: linearize(f, A, B)[1](*dots),
+    "jacfwd": lambda f, g, dots: jacfwd(f, (0, 1))(A, B),
+    "jacrev": lambda f, g, dots: jacrev(f, (0, 1))(A, B),
+    "vmap of vjp": lambda f, g, dots: vmap(lambda x, y: vjp(f, x, y)[1](f(x, y)))(C, C),
+    "vmap of jvp": lambda f, g, dots: vmap(lambda x, y: jvp(f, (x, y), (x, y))[1])(C, C),
+}
+A, B = np.array([[0.5, -1.25], [2.0, 0.1]]), np.array([[1.5, 2.0], [3.0, 4.0]])
+C = np.stack([A, B])
+
+
+@pytest.mark.parametrize("taken", TAKEN)
+@pytest.mark.parametrize("f", PASSED_ON)
+def test_no_derivative_shares_memory(f, taken):
+    """With another one, or with what was given: the caller may write into each."""
+    g, dots = tree_map(lambda out: out * 2, PASSED_ON[f](A, B)), (np.cos(A), np.cos(B))
+    found = flatten(TAKEN[taken](PASSED_ON[f], g, dots))[0]
+    given = [A, B, C, *flatten(g)[0], *dots]
+    for one in found:
+        assert one.flags.writeable
+        assert not any(np.shares_memory(one, other) for other in given)
+    for one, other in itertools.combinations(found, 2):
+        assert not np.shares_memory(one, other)
+
+
+WRITES = {
+    "an element": lambda x: operator.setitem(x, 0, 9.0),
+    "a view": lambda x: operator.setitem(x[::-1], slice(1), 9.0),
+    "in place": lambda x: operator.imul(x, 9.0),
+    "sorted": lambda x: x.sort(),
+    "filled": lambda x: x.fill(9.0),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda f, x: vmap(f)(x[None]),
+        lambda f, x: vmap(f, in_axes=1)(x[:, None]),
+        lambda f, x: grad(lambda x: np.sum(f(x)))(x),
+        lambda f, x: jvp(f, (x,), (x,)),
+        lambda f, x: vjp(f, x),
+    ],
+)
+def test_a_write_into_an_argument_stays_inside(run, write):
+    def written(x):
+        WRITES[write](x)
+        return x
+
+    x = X.copy()
+    run(written, x)
+    np.testing.assert_array_equal(x, X)
+
+
+def test_a_write_into_what_is_stopped_stays_there():
+    def f(x):
+        y = 2 * x
+        stop_gradient(y)[0] = 9.0
+        return np.sum(y * y)
+
+    np.testing.assert_array_equal(grad(f)(X), 8 * X)
+    np.testing.assert_array_equal(vmap(grad(f))(X[None]), 8 * X[None])
+
+
+def test_what_does_not_differ_between_examples_may_be_written_into():
+    out = vmap(lambda x: (x, Y), out_axes=(0, 1))(np.ones((2, 3)))[1]
+    out[:, 0] = 7.0
+    np.testing.assert_array_equal(out.T, [[7.0] * 3, Y])

@@ -22,8 +22,9 @@ from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._rules import loss_passes
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.loss_passes import are_large
+from tapegrad.torch._rules.loss_ways import sum_of_squares
 from tapegrad.torch._rules.reducing import reduced, weighted, word_for
-from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
+from tapegrad.torch._tensor.tensor import Tensor, of_value
 
 mode_of = MODE.get
 MEAN_OF_SQUARES = loss_passes.MSE.reduced
@@ -112,20 +113,14 @@ def mse_loss(
     if (
         reduction == "mean"
         and size_average is reduce is weight is None
-        and type(x) is ndarray
-        and type(y) is ndarray
-        and x.dtype is y.dtype
-        and x.shape == y.shape
-        and x.dtype.kind == "f"
-        and x.size
+        and _losses.are_alike(x, y)
     ):
         mode = mode_of()
         if mode is None or not (mode.grad or mode.inference or mode.watchers):
             if are_large(x, y, {}):
                 out = np.asarray(MEAN_OF_SQUARES(x, y, "mean"))
             else:
-                apart = np.subtract(x, y).ravel()
-                out = np.asarray(apart.dot(apart) / x.dtype.type(x.size))
+                out = np.asarray(sum_of_squares(x, y) / x.dtype.type(x.size))
             if mode is None and (input.node is not None or target.node is not None):
                 return logged_pair(_losses.MSE, MSE_NODE, out, input, target)
             return of_value(out)

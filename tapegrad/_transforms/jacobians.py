@@ -341,7 +341,7 @@ def _cheaper(f: Function, selection: Selection, args: Tree, kwargs: Any, has_aux
 
 
 def _output(f: Function, _selection: Selection, args: Tree, kwargs: Any, has_aux: bool) -> Any:
-    """What f returns, without aux. While calls on traced values are watched, another stands here."""
+    """What f returns, without aux, by a plain run; a search for NaNs puts another in its place."""
     out = f(*args, **kwargs)
     return out[0] if has_aux else out
 

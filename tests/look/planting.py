@@ -14,9 +14,7 @@ from tapegrad.testing._programs.drawing import known_operations
 DECIDED = ("if", "while", "x[mask]", "x[argmax]")
 # What is constant between jumps is a plain array, into which no traced value may be written.
 FLAT = ("flat", "planted")
-BATCHED = tuple(
-    o.name for o in known_operations() if o.name not in DECIDED and o.kind not in FLAT
-)
+BATCHED = tuple(o.name for o in known_operations() if o.name not in DECIDED and o.kind not in FLAT)
 
 FORWARD = (
     "np.log(-1.0 - {a} * {a})",

@@ -330,7 +330,7 @@ def assert_same_results(found, expected):
 
 
 def assert_rounded_alike(found, wanted):
-    """Sums in another order differ by roundings of their terms: where these cancel, of the largest.
+    """Sums in another order differ by roundings of their terms, of the largest if they cancel.
 
     How many roundings there are differs from processor to processor, as BLAS has a way for each.
     """

@@ -24,7 +24,7 @@ from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.loss_passes import are_large
 from tapegrad.torch._rules.loss_ways import sum_of_squares
 from tapegrad.torch._rules.reducing import reduced, weighted, word_for
-from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 
 mode_of = MODE.get
 MEAN_OF_SQUARES = loss_passes.MSE.reduced
@@ -113,7 +113,12 @@ def mse_loss(
     if (
         reduction == "mean"
         and size_average is reduce is weight is None
-        and _losses.are_alike(x, y)
+        and type(x) is ndarray
+        and type(y) is ndarray
+        and x.dtype is y.dtype
+        and x.shape == y.shape
+        and x.dtype.kind == "f"
+        and x.size
     ):
         mode = mode_of()
         if mode is None or not (mode.grad or mode.inference or mode.watchers):

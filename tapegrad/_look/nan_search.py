@@ -26,7 +26,7 @@ from tapegrad._look.lines import Site, Sites
 from tapegrad._look.rows import operation_of
 from tapegrad._look.searches import LAYERS
 from tapegrad._profile.switch import Place, Switch
-from tapegrad._transforms import forward
+from tapegrad._transforms import forward, jacobians
 from tapegrad._transforms.checkpoint import _CheckpointedCall
 from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.sequence import _Sequence
@@ -255,6 +255,8 @@ class _Search:
         yield Place(forward, "_run", watched_run)
         yield Place(forward.Pushforward, "_pushed", watched_push)
         yield Place(forward, "replay_forward", self._steps(replay_forward))
+        # A plain run is not watched, and may raise for a NaN that it made long before.
+        yield Place(jacobians, "_output", jacobians._traced_output)
         # What is compiled or checkpointed runs as it is written, so that its calls are seen.
         yield Place(Calls, "__call__", lambda self, *args, **kwargs: self.f(*args, **kwargs))
         yield Place(_CheckpointedCall, "run", _run_once)

@@ -24,9 +24,7 @@ from tapegrad._core.values import (
     is_inexact,
     is_ndarray,
     is_recorded_array,
-    is_recorded_number,
     is_scalar,
-    records,
     snapshot,
 )
 from tapegrad._errors import (
@@ -100,22 +98,20 @@ def _advice(leaf: Value, where: str) -> str:
 def as_cotangent(bar: Cotangent, leaf: Value) -> Cotangent:
     """A finished cotangent: with its input's shape, dtype and kind, and memory of its own."""
     if bar is None:
-        return zeros_of(spec_of(leaf) if isinstance(leaf, Traced) else leaf)
+        bar = zeros_of(spec_of(leaf) if isinstance(leaf, Traced) else leaf)
+        return _of_kind(bar, leaf) if isinstance(leaf, (Traced, Mapped)) else bar
     if type(bar) is np.ndarray is type(leaf) and bar.dtype is leaf.dtype:
         return bar if bar.base is None and bar.flags.writeable else bar.copy()
     if type(bar) is np.float64 is type(leaf):
         return bar
     if isinstance(bar, Traced):
         # Another object at the same slot: a write to one gradient must not change another.
-        return snapshot(bar)
+        return _of_kind(snapshot(bar), leaf)
     if bar.dtype != leaf.dtype:
         bar = cast(bar, leaf.dtype)
-    if records(bar):
-        if is_scalar(leaf) == is_scalar(bar):
-            return bar
-        return bar[()] if is_scalar(leaf) else np.copy(bar)
-    of_number = isinstance(leaf, Traced) and is_scalar(leaf) or is_recorded_number(leaf)
-    if of_number or issubclass(type(leaf), np.generic):
+    if isinstance(bar, Mapped):
+        return _of_kind(bar, leaf)
+    if is_scalar(leaf):
         return bar[()] if is_ndarray(bar) else bar
     if issubclass(type(bar), np.generic):
         return np.asarray(bar)
@@ -124,6 +120,16 @@ def as_cotangent(bar: Cotangent, leaf: Value) -> Cotangent:
     if not isinstance(leaf, (np.ndarray, Spec, Traced, Mapped)):
         return np.asarray(bar, like=leaf)  # another library's array
     return bar.copy() if bar.base is not None or not bar.flags.writeable else bar
+
+
+def _of_kind(bar: Cotangent, leaf: Value) -> Cotangent:
+    """A cotangent without dimensions as a number where its input is one, else as an array.
+
+    So the gradient of a 0-d array can be written to in a trace, too, and has views.
+    """
+    if bar.shape or is_scalar(bar) == is_scalar(leaf):
+        return bar
+    return bar[()] if is_scalar(leaf) else np.copy(bar)
 
 
 def _argnums_error(call: str, got: Any) -> InputError:

@@ -331,14 +331,27 @@ def jacobian(
 def _cheaper(f: Function, selection: Selection, args: Tree, kwargs: Any, has_aux: bool) -> str:
     """The mode with fewer replays, found by running f once on untraced values."""
     inputs = Inputs(selection, args, kwargs)
-    out = f(*args, **kwargs)
-    leaves = flatten(out[0] if has_aux else out)[0]
+    leaves = flatten(_output(f, selection, args, kwargs, has_aux))[0]
     for leaf in leaves:
         require_known(f"jacobian({name_of(f)})", leaf, inputs.leaves)
     if any(leaf.dtype.kind == "c" for leaf in inputs.leaves):
         return "reverse"  # for functions that are not analytic, the modes follow two conventions
     size_in = sum(np.size(leaf) for leaf in inputs.leaves)
     return "forward" if size_in < sum(np.size(leaf) for leaf in leaves) else "reverse"
+
+
+def _output(f: Function, _selection: Selection, args: Tree, kwargs: Any, has_aux: bool) -> Any:
+    """What f returns, without aux, by a plain run; a search for NaNs puts another in its place."""
+    out = f(*args, **kwargs)
+    return out[0] if has_aux else out
+
+
+def _traced_output(
+    f: Function, selection: Selection, args: Tree, kwargs: Any, has_aux: bool
+) -> Any:
+    """The same by a run on traced values."""
+    inputs, g = _reduced(selection, f, args, kwargs)
+    return run_with_map(Pullback, g, tuple(inputs.leaves), has_aux, copies=False)[0]
 
 
 def hessian(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Function, Tree, Value
-from tapegrad._core.values import is_array, is_plain_number, is_recorded_number, raw_value
+from tapegrad._core.values import is_array, is_plain_number, is_scalar, raw_value
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.reverse import vjp
@@ -89,7 +89,7 @@ def _random_like(leaf: Value, generator: np.random.Generator) -> Any:
     values = generator.uniform(1.0, 4.0, shape) * generator.choice([-1.0, 1.0], shape)
     if dtype.kind == "c":
         values = values + 1j * generator.uniform(1.0, 4.0, shape)
-    scalar = is_plain_number(leaf) or is_recorded_number(leaf)
+    scalar = is_plain_number(leaf) or is_scalar(leaf)
     return dtype.type(values) if scalar else np.asarray(values, dtype)
 
 

@@ -12,7 +12,9 @@ from tapegrad.testing._programs.drawing import known_operations
 
 # What values decide cannot be batched: no example of a vmap may go another way than the others.
 DECIDED = ("if", "while", "x[mask]", "x[argmax]")
-BATCHED = tuple(o.name for o in known_operations() if o.name not in DECIDED)
+# What is constant between jumps is a plain array, into which no traced value may be written.
+FLAT = ("flat", "planted")
+BATCHED = tuple(o.name for o in known_operations() if o.name not in DECIDED and o.kind not in FLAT)
 
 FORWARD = (
     "np.log(-1.0 - {a} * {a})",
@@ -49,7 +51,7 @@ def planted(program: Program, seed: int, kind: str) -> tuple[Program, int]:
     """The program with something planted after a statement, and the line of it.
 
     kind: "forward" or "backward". What follows reads the result, and the sum that is returned
-    has it, too.
+    has it, too: by a factor with which what the program does to it does not cancel.
     """
     draw = random.Random(seed)
     x = program.made.names[0]
@@ -64,7 +66,7 @@ def planted(program: Program, seed: int, kind: str) -> tuple[Program, int]:
     assert lines[end].startswith("    return ")
     at, name = draw.choice(places)
     text = draw.choice(FORWARD if kind == "forward" else BACKWARD).format(a=name, x=x)
-    lines[end] += " + np.sum(planted)"
+    lines[end] += " + np.sum(planted) * np.pi"
     lines[at:at] = [f"    planted = {text}", f"    {name} = planted * 1.0"]
     source = "\n".join(lines) + "\n"
     return Program(source, program.args, (), {"unsound": unsound, **program.given}), at + 1

@@ -15,7 +15,7 @@ from tapegrad import NonFiniteError
 from tapegrad.testing import programs
 from tapegrad.testing._programs.drawing import random_program
 
-# Of plain runs: jacobian looks at the result's size first, and infinities=False leaves them.
+# Of plain runs: these are not watched, and infinities=False leaves infinities.
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 TRANSFORMS = {
@@ -46,12 +46,8 @@ def check(program, seed, kind, name):
 
 
 def options(name):
-    """Of programs that a transform takes.
-
-    jacobian runs a function as it is before it is traced, to see its result's size. Only
-    transforms within are looked at there: what they find may have come from before them.
-    """
-    return {"vmap": {"operations": BATCHED}, "jacobian": {"nested": False}}.get(name, {})
+    """Of programs that a transform takes."""
+    return {"operations": BATCHED} if name == "vmap" else {}
 
 
 def drawn(count, name):
@@ -88,6 +84,34 @@ def test_nothing_is_found_where_nothing_is_planted(name):
         assert repr(after) == repr(before)
 
     found_nothing()
+
+
+@pytest.mark.parametrize("within", [np.linalg.pinv, np.linalg.eigvalsh])
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_a_nan_is_found_before_a_later_call_refuses_it(name, within):
+    """jacobian looks at the result's size first: its run, too, is of traced values."""
+
+    def f(x):
+        y = np.log(x - 4.0)
+        return np.sum(within(y))
+
+    with tapegrad.debug_nans(), pytest.raises(NonFiniteError) as caught:
+        TRANSFORMS[name](f, np.arange(9.0).reshape(3, 3))
+    assert (caught.value.operation, caught.value.line) == ("np.log", line_of(f, "np.log"))
+
+
+@pytest.mark.parametrize("has_aux", [False, True])
+def test_a_jacobian_is_the_same_within_a_block(has_aux):
+    def f(x, y):
+        out = {"a": np.sin(x) * y, "b": [np.sum(x), np.float64(3.0)]}
+        return (out, "aux") if has_aux else out
+
+    def found():
+        return tapegrad.jacobian(f, argnums=(0, 1), has_aux=has_aux)(np.arange(3.0), 2.0)
+
+    before = found()
+    with tapegrad.debug_nans():
+        assert repr(found()) == repr(before)
 
 
 def test_the_error_tells_range_and_element():

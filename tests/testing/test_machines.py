@@ -12,7 +12,9 @@ from hypothesis.stateful import run_state_machine_as_test
 
 import tapegrad
 from tapegrad.testing import GraphError, GraphMachine
+from tapegrad.testing._machines.graph import Graph
 from tapegrad.testing._machines.reference import Slope
+from tapegrad.testing._machines.shrinking import Step
 from tapegrad.testing._machines.slopes import WAYS, partials
 from tapegrad.testing.machines import TapegradMachine, TorchMachine
 
@@ -227,3 +229,24 @@ def test_gradients_are_those_of_the_reference():
     slope = found[1]
     np.testing.assert_allclose(slope.best, np.cos(x.array) * [3.0, 1.0], rtol=1e-12)
     assert np.all(slope.error < 1e-11)
+
+
+def test_a_view_of_a_number_is_not_written_to():
+    """NumPy multiplies 0-d arrays to a number, a view of which is a copy; tensors have none."""
+
+    def texts(text):
+        return {"text": text, "plain": text, "blocked": False}
+
+    steps = [
+        Step("leaf", (), {"shape": (), "seed": 0, "constant": False}, "x0"),
+        Step("operation", ("x0", "x0"), texts("{0} * {1}"), "x1"),
+        Step("view", ("x1",), texts("{0}[None]"), "x2"),
+        Step("write", ("x2",), texts("{0}[0] = 0.5"), "x3"),
+    ]
+    for machine, count in ((TapegradMachine, 3), (TorchMachine, 4)):
+        graph = Graph(machine)
+        for step in steps:
+            graph.do(step)
+        assert len(graph.steps) == count
+        given = {"seed": 0, "retain": False, "which": 0}
+        graph.do(Step("differentiate", ("x1",), given, "x4"))

@@ -134,9 +134,11 @@ class Graph:
             return False
         if not (author.write_constants or depends(x)) and any(map(depends, [x, *others])):
             return False
-        # NumPy has numbers of no dimension, which cannot be written to; what a function reads from
-        # outside would have another value at its next call.
-        if author.vjp and (x.array.ndim == 0 or shares(x, self.constants)):
+        # NumPy has numbers of no dimension, which cannot be written to, and what looks like a view
+        # of one is a copy; what a function reads from outside would have another value at its
+        # next call.
+        is_number = x.array.ndim == 0 or x.memory.content.ndim == 0
+        if author.vjp and (is_number or shares(x, self.constants)):
             return False
         if x.memory.slot in self.reference.kept and not blocked and x not in self.leaves:
             return False  # which of the two values keeps its gradient, libraries differ in

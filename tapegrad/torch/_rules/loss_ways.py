@@ -25,10 +25,15 @@ Functions = tuple[Callable[[Value, Value], Value], Callable[[Value, Value], Valu
 
 
 class SmallLoss(NamedTuple):
-    """A loss of pairs of elements."""
+    """A loss of pairs of elements.
+
+    `total(x, y)` is the sum of the losses, where fewer calls give it. Whoever needs the sum takes
+    it from there: the same sum in other calls may be rounded otherwise.
+    """
 
     small: Callable[..., Functions]
     odd: bool = True
+    total: Callable[[Value, Value], Value] | None = None
 
 
 def ways_of(
@@ -49,12 +54,12 @@ def ways_of(
     of_each, is_mean = reduction == "none", reduction == "mean"
     divisor, ones = number(x.size if is_mean else 1), ones_of(x.size, x.dtype)
     by_x, by_y = wanted
+    total_of = loss.total or (lambda x, y: losses(x, y).reshape(-1).dot(ones))
 
     def run(x: Value, y: Value) -> Value:
-        made = losses(x, y)
         if of_each:
-            return made
-        total = made.reshape(-1).dot(ones)
+            return losses(x, y)
+        total = total_of(x, y)
         return total / divisor if is_mean else total
 
     def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> Any:
@@ -80,6 +85,12 @@ def _mse(constant: Constant) -> Functions:
         return np.multiply(made, two, made)
 
     return losses, slopes
+
+
+def sum_of_squares(x: Value, y: Value) -> Value:
+    """The sum of (x - y)^2 of arrays of one shape; BLAS may round the squares or not."""
+    made = np.subtract(x, y).ravel()
+    return made.dot(made)
 
 
 def _l1(_constant: Constant) -> Functions:
@@ -130,7 +141,7 @@ def _smooth_l1(constant: Constant, beta: Number) -> Functions:
     return losses, slopes
 
 
-MSE = SmallLoss(_mse)
+MSE = SmallLoss(_mse, total=sum_of_squares)
 L1 = SmallLoss(_l1)
 HUBER = SmallLoss(_huber)
 SMOOTH_L1 = SmallLoss(_smooth_l1)
@@ -165,4 +176,13 @@ def _with_logits(constant: Constant) -> Functions:
 
 WITH_LOGITS = SmallLoss(_with_logits, odd=False)
 
-__all__ = ["HUBER", "L1", "MSE", "SMOOTH_L1", "WITH_LOGITS", "SmallLoss", "ways_of"]
+__all__ = [
+    "HUBER",
+    "L1",
+    "MSE",
+    "SMOOTH_L1",
+    "WITH_LOGITS",
+    "SmallLoss",
+    "sum_of_squares",
+    "ways_of",
+]

@@ -72,6 +72,10 @@ class PairLoss(General, Fused):
     def _reduce(self, x: Value, y: Value, reduction: str = "mean", **params: Any) -> Value:
         if self.passes is not None and reduction != "none" and are_large(x, y, params):
             return self.passes.reduced(x, y, reduction, **params)
+        total_of = None if self.small is None else self.small.total
+        if total_of is not None and reduction != "none" and _are_alike(x, y):
+            total = total_of(x, y)
+            return total / total.dtype.type(x.size) if reduction == "mean" else total
         return reduced(self.losses(x, y, **params), reduction)
 
     def _of_examples(self, x: Value, y: Value, reduction: str = "mean", **params: Any) -> Value:
@@ -121,6 +125,18 @@ class PairLoss(General, Fused):
             if dot is not None
         ]
         return reduced(terms[0] if len(terms) == 1 else terms[0] + terms[1], reduction)
+
+
+def _are_alike(x: Value, y: Value) -> bool:
+    """Whether these are NumPy's arrays of floats, of one shape and dtype, and not empty."""
+    return (
+        type(x) is np.ndarray
+        and type(y) is np.ndarray
+        and x.dtype is y.dtype
+        and x.shape == y.shape
+        and x.dtype.kind == "f"
+        and x.size > 0
+    )
 
 
 def _count(x: Value) -> int | float:

@@ -22,6 +22,7 @@ from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._rules import loss_passes
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.loss_passes import are_large
+from tapegrad.torch._rules.loss_ways import sum_of_squares
 from tapegrad.torch._rules.reducing import reduced, weighted, word_for
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 
@@ -124,8 +125,7 @@ def mse_loss(
             if are_large(x, y, {}):
                 out = np.asarray(MEAN_OF_SQUARES(x, y, "mean"))
             else:
-                apart = np.subtract(x, y).ravel()
-                out = np.asarray(apart.dot(apart) / x.dtype.type(x.size))
+                out = np.asarray(sum_of_squares(x, y) / x.dtype.type(x.size))
             if mode is None and (input.node is not None or target.node is not None):
                 return logged_pair(_losses.MSE, MSE_NODE, out, input, target)
             return of_value(out)

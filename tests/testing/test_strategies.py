@@ -79,7 +79,7 @@ def failing_text(strategy, condition=lambda x: True):
 
 
 def smallest(strategy, condition):
-    return find(strategy, condition, settings=settings(database=None, derandomize=True))
+    return find(strategy, condition, settings=settings(max_examples=100))
 
 
 # --- Arrays by domain ---------------------------------------------------------------------------
@@ -727,3 +727,9 @@ def test_indices_einsums_and_trees_shrink():
     assert [x.shape for x in operands] == [(), ()]
     tree = smallest(ts.pytrees(st.just(1.0)), lambda t: "Registered" in repr(t))
     assert tree == ts.Registered(1.0)
+
+
+@draws(30, 500)
+@given(ts.arrays(np.complex128, (40,)))
+def test_complex_elements_have_absolute_values_of_their_own(x):
+    assert np.unique(np.abs(x)).size == x.size

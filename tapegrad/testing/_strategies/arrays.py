@@ -50,18 +50,20 @@ class Elements(NamedTuple):
         complex_ = dtype.kind == "c"
         raw = codes(draw, 1 + count * (1 + complex_))
         real = dtype.type(0).real.dtype
-        values = self._part(raw[1 : 1 + count], real, size)
+        values = self._part(raw[1 : 1 + count], real, size, self.field)
         if complex_:
+            # Of one grid, a + bi and b + ai would be of one absolute value: a tie of maxima.
+            other = self.field._replace(phase=(self.field.phase + 0.115) % 1)
             parts = np.empty(size, dtype)
-            parts.real, parts.imag = values, self._part(raw[1 + count :], real, size)
+            parts.real, parts.imag = values, self._part(raw[1 + count :], real, size, other)
             values = parts
         values = values.reshape(shape)
         if "sorted" in self.words and values.ndim:
             values.sort(axis=-1)
         return values, raw[0] * layouts >> 8
 
-    def _part(self, raw: bytes, real: np.dtype[Any], size: int) -> Value:
-        values = elements(raw, self.words, self.field, real, size)
+    def _part(self, raw: bytes, real: np.dtype[Any], size: int, field: Field) -> Value:
+        values = elements(raw, self.words, field, real, size)
         return with_special(raw, self.words, values)
 
     def _integers(self, raw: bytes, dtype: np.dtype[Any]) -> Value:
@@ -88,7 +90,8 @@ def arrays(
 ) -> SearchStrategy[Any]:
     """A strategy for arrays between two bounds, fit for `check_rule`.
 
-    No two elements are equal (as far as the dtype can tell them apart), and none is a round number
+    No two elements are equal, nor are absolute values of complex ones (as far as the dtype can
+    tell them apart), and none is a round number
     such as 0 or 1, so that functions with kinks and ties are differentiable there. Failing
     examples shrink to small shapes and to short decimals of small magnitude, element by element.
 

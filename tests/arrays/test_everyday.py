@@ -357,6 +357,7 @@ def piece_of_work(seed: int) -> None:
     np.testing.assert_allclose(linearize(f, x)[1](v), expected @ v, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_eight_threads_at_the_same_time():
     switch = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -375,6 +376,7 @@ def test_eight_threads_at_the_same_time():
         sys.setswitchinterval(switch)
 
 
+@pytest.mark.slow
 def test_threads_share_a_function_and_its_large_input():
     x = np.linspace(0.0, 1.0, 30_000)  # large enough to be locked while a transform runs
     f = value_and_grad(lambda x: np.sum(np.sin(x) * x))

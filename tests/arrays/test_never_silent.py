@@ -62,6 +62,7 @@ def test_a_call_with_rarer_arguments_is_right_or_raises(name, tmp_path, monkeypa
 REPLACED = [name for name, function in CALLABLES.items() if by_name(name) is not function]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", REPLACED)
 def test_a_call_of_our_namespace_is_right_or_raises(name):
     assert mistakes(CALLABLES[name], SHORT, by_name(name)) == []

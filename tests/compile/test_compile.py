@@ -128,6 +128,7 @@ TRANSFORMS = {
 }
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 def test_a_program_is_the_function(f, transform):

@@ -59,6 +59,7 @@ def by_rows(x, n):
     return np.sum(rows) + np.sum(powers)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("f", "shape", "transform"),
     [

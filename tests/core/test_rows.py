@@ -27,6 +27,7 @@ def _given(count, shape, row, *, broadcast, negative):
     return places, g
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("broadcast", [False, True])
 @pytest.mark.parametrize("negative", [False, True])
 @pytest.mark.parametrize(("count", "shape", "row"), CASES)

@@ -194,6 +194,7 @@ def test_a_number_is_read_and_broadcast(index):
         np.testing.assert_allclose(tapegrad.grad(f)(s), 3 * v.sum() + 3 + 4)
 
 
+@pytest.mark.slow
 def test_a_rule_remembers_a_bounded_number_of_calls():
     rule = REGISTRY[np.sum]
     rule.calls.clear()

@@ -110,6 +110,7 @@ def test_an_exception_caught_inside_leaves_the_outer_run_intact(transform):
     np.testing.assert_allclose(grad(outer)(X), np.cos(X) * X + np.sin(X))
 
 
+@pytest.mark.part(2)
 @transforms
 def test_traced_values_die_with_their_transform(transform):
     alive = []
@@ -124,6 +125,7 @@ def test_traced_values_die_with_their_transform(transform):
     assert alive[0]() is None
 
 
+@pytest.mark.part(2)
 @transforms
 def test_values_die_after_an_exception(transform):
     alive = []
@@ -946,6 +948,7 @@ def nested(x):
     return np.sum(y)
 
 
+@pytest.mark.slow
 def test_eight_threads_at_once():
     barrier = threading.Barrier(8)
 

@@ -55,6 +55,7 @@ def test_a_scheduler_of_this_machine(scheduler):
     assert bits(dask.value_and_grad(network, PARAMS, LAZY, scheduler=scheduler)) == EXPECTED
 
 
+@pytest.mark.slow
 def test_processes():
     found = dask.value_and_grad(network, PARAMS, LAZY, scheduler="processes")
     assert bits(found) == EXPECTED
@@ -153,6 +154,7 @@ def test_what_a_client_leads_to_is_not_looked_at(client):
     assert len(hoisted._seen) == 1  # the function itself
 
 
+@pytest.mark.slow
 def test_a_minimiser_on_a_cluster(client):
     def loss(p):
         return dask.value(network, p, LAZY, client=client)

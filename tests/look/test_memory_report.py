@@ -168,6 +168,7 @@ def network(layers=20, rows=2000):
     return parameters, random.normal(size=(rows, 30))
 
 
+@pytest.mark.slow
 def test_a_hint_saves_what_it_says():
     arguments = network()
     before = tapegrad.memory_report(with_layer(layer), *arguments)
@@ -195,6 +196,7 @@ def residual(x, weights):
     return x + np.tanh(x * weights) * np.cos(x)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("name", "depth"), [("inner", 6), ("outer", 6), ("residual", 30)])
 def test_hints_of_other_programs_save_what_they_say(monkeypatch, name, depth):
     """Functions within functions, constants as arguments, inputs that others keep."""

@@ -275,6 +275,7 @@ def test_blocks_that_end_in_another_order_leave_nothing_in_place():
         assert (dict(vars(Array)), dict(vars(Recording)), dict(vars(forward))) == before
 
 
+@pytest.mark.slow
 def test_a_profile_holds_no_arrays_of_the_program():
     def held(run):
         x = np.ones(1000)

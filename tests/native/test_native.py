@@ -180,6 +180,7 @@ def test_shapes(f):
     check(f, moved(np.arange(48.0)[::2]))
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 2), (1, 2), ()])
 @pytest.mark.parametrize("shape", [(3, 5, 7), (1, 40, 1), (20, 2, 33)])
 def test_reductions(axis, shape):
@@ -255,6 +256,7 @@ TRANSFORMS = {
 }
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("f", [rosenbrock, mixed, softmax], ids=lambda f: f.__name__)
 def test_derivatives(f, transform):
@@ -448,6 +450,7 @@ def test_drawn_programs(program, kind, seed):
             assert_close(fast(x), expected, 1e5)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 6, 7, 8, 11, 15, 16, 17, 18, 19, 25, 31, 33])
 def test_what_is_left_over_is_right(n):
     def f(x, s):

@@ -81,6 +81,7 @@ def partners(ufunc, z):
     return [(z, w), (z, w.real.copy()), (w.real.copy(), z), (z, real(2.5)), (z, 2), (z, 1j)]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("ufunc", [*TO_COMPLEX, *TO_REAL], ids=lambda ufunc: ufunc.__name__)
 def test_functions_give_numpys_values(ufunc, dtype, in_any_case):
@@ -162,6 +163,7 @@ SLOW_HESSIAN = pytest.param("hessian", marks=pytest.mark.slow)
 PROGRAMS = [wave, lens, resonance, parts_of_parts, chosen, single, written]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("transform", ["grad", "vmap", SLOW_HESSIAN])
 def test_programs(program, transform, in_any_case):

@@ -79,6 +79,7 @@ def assert_native(functions, *args, calls=0):
     assert len(made) <= calls, [node.function for node in made]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_operations(dtype):
     x, y = numbers(dtype, np.random.default_rng(0))
@@ -93,6 +94,7 @@ def test_arrays(dtype):
     assert_native(OTHERS.values(), x)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_casts(dtype):
     x, _ = numbers(dtype, np.random.default_rng(2))

@@ -349,6 +349,7 @@ def test_a_fit_is_differentiable_by_its_data():
         assert np.allclose(ours, (high - low) / (2 * h), rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("loss", ["linear", "soft_l1", "huber", "cauchy", "arctan", np.log1p])
 def test_losses(loss):
     def residuals(p, y=DATA):
@@ -504,6 +505,7 @@ def test_a_gradient_of_a_minimum_by_two_routes():
 # --- Review -------------------------------------------------------------------------------------
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "method",
     [

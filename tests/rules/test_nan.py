@@ -112,6 +112,7 @@ def test_positions_are_plain_and_numpys_errors_its_own():
         grad(lambda x: np.nanmean(x, dtype=int))(HOLED)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("function", [np.nanquantile, np.nanpercentile])
 def test_quantiles_of_what_is_left(function):
     whole = 1 if function is np.nanquantile else 100

@@ -22,6 +22,7 @@ NORMS = [
 ]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("options", NORMS, ids=str)
 @MAKERS
 def test_norm(options, make):

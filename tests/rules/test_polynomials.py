@@ -178,6 +178,7 @@ Y = np.array([0.3, -1.2, 2.1, 0.9, 1.7, 0.4])
 W = np.array([1.0, 0.5, 2.0, 1.5, 0.7, 1.0])
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("cov", [False, True, "unscaled"])
 @pytest.mark.parametrize("y", [Y, np.stack([Y, Y**2], axis=1)], ids=["vector", "matrix"])
 def test_fits_by_points_values_and_weights(y, cov):

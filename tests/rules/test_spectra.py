@@ -140,6 +140,7 @@ def test_functions_of_a_matrix_with_equal_eigenvalues(function, name):
     check_grads(lambda x: SPECTRAL[function](hermitian(x)), (DEGENERATE[name],), order=2, **WIDE)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", ["identity", "zero", "one triple"])
 def test_functions_of_a_complex_matrix_with_equal_eigenvalues(name):
     weights = complex_(4, 4)
@@ -200,6 +201,7 @@ def test_a_tie_does_not_disturb_the_rest_of_a_stack():
     np.testing.assert_allclose(tapegrad.grad(f)(stack)[1], tapegrad.grad(alone)(stack[1]))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", ["identity", "one triple", "two pairs"])
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_higher_derivatives_at_equal_eigenvalues(order, name):
@@ -245,6 +247,7 @@ EQUAL = {
 }
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", EQUAL)
 def test_functions_of_any_matrix_with_equal_eigenvalues(name):
     def f(a):

@@ -149,6 +149,7 @@ MANY = [
 ]
 
 
+@pytest.mark.part(2)
 @checked(CALLS)
 def test_a_rule_keeps_the_laws(one):
     check_call(one)

@@ -197,6 +197,7 @@ MANY = [
 ]
 
 
+@pytest.mark.part(2)
 @checked(QUICK)
 def test_a_rule_keeps_the_laws(one):
     check_call(one)

@@ -158,6 +158,7 @@ def test_an_operation_of_which_another_is_made_is_named():
     assert found.within == ("np.sin",)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "around",
     [

@@ -64,6 +64,7 @@ def with_forward(ctx, x):
     return kept(ctx, x)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "kind",
     [

@@ -358,6 +358,7 @@ def test_a_kink_inside_a_smooth_function_is_accepted_with_a_note(name):
     assert any("a kink lies" in note for note in report.notes)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "f",
     [

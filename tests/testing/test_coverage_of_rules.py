@@ -157,6 +157,7 @@ def test_the_rules_of_tapegrad():
     assert all(one.module.startswith("tapegrad.rules") for one in report.rules)
 
 
+@pytest.mark.slow
 def test_reports_add_up_and_travel(tmp_path):
     with rule_coverage(__name__) as one:
         tapegrad.grad(cube)(2.0)

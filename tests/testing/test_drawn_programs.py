@@ -53,6 +53,7 @@ def test_gradients_of_programs_are_those_of_differences(count):
         assert abs(found - pushed) <= 1e-4 * max(1, abs(pushed)), (seed, program)
 
 
+@pytest.mark.slow
 def test_every_operation_is_drawn():
     seen = set()
     for seed in range(400):

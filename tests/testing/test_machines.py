@@ -19,7 +19,7 @@ from tapegrad.testing._machines.slopes import WAYS, partials
 from tapegrad.testing.machines import TapegradMachine, TorchMachine
 
 QUICK = settings(
-    max_examples=25,
+    max_examples=10,
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=list(HealthCheck),
@@ -122,7 +122,7 @@ def test_jax():
 
 
 def test_the_stub_is_right_where_nothing_is_planted(plant):
-    run_state_machine_as_test(StubMachine, settings=settings(QUICK, max_examples=40))
+    run_state_machine_as_test(StubMachine, settings=settings(QUICK, max_examples=15))
 
 
 @pytest.mark.parametrize(

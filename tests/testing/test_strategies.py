@@ -658,6 +658,7 @@ PRINTED = {
 }
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", PRINTED)
 def test_what_is_printed_is_what_was_drawn(name):
     """Values of an example, pasted, are the same to the bit, in the same memory."""

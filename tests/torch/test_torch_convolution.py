@@ -126,6 +126,7 @@ def test_derivatives_of_convolutions(x: Any, weight: Any, options: Any, dtype: A
         assert torch.autograd.gradgradcheck(lambda *xs: call(*xs, **options), inputs)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     ("x", "weight", "options"),
     [

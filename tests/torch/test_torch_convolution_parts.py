@@ -52,6 +52,7 @@ def layout(request: Any, monkeypatch: Any) -> None:
         monkeypatch.setattr(strips, "ENOUGH", 1)
 
 
+@pytest.mark.part(2)
 @pytest.mark.usefixtures("layout")
 def test_a_convolution_is_a_sum_over_windows() -> None:
     for seed in range(30):
@@ -62,6 +63,7 @@ def test_a_convolution_is_a_sum_over_windows() -> None:
         np.testing.assert_allclose(made, expected, rtol=1e-9, atol=1e-9, err_msg=str(kernel))
 
 
+@pytest.mark.part(2)
 @pytest.mark.usefixtures("layout")
 def test_the_derivatives_are_its_transposes() -> None:
     """A product with a cotangent is the same before and after the transposes by x and weight."""

@@ -50,6 +50,7 @@ def forward_passes(count, weights):
     return kept_by(count, lambda: net(x, weights))
 
 
+@pytest.mark.slow
 def test_forward_passes_without_backward_leave_nothing(weights):
     assert forward_passes(2_000, weights) < 20_000
 
@@ -87,6 +88,7 @@ def training_steps(count, weights):
     return kept_by(count, step)
 
 
+@pytest.mark.slow
 def test_training_steps_leave_nothing(weights):
     assert training_steps(500, weights) < 40_000
 

@@ -136,6 +136,7 @@ def test_draws_are_in_the_support_and_have_the_moments(row):
         np.testing.assert_allclose(x.std(0).numpy(), spread, rtol=0.1)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "row",
     [r for r in TABLE if r[0] in ("Weibull", "Pareto", "Kumaraswamy", "FisherSnedecor")]

@@ -97,6 +97,7 @@ def written_elsewhere(path: Path) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_register_alone_writes_the_tables():
     found = {
         path.relative_to(LAYER).as_posix(): written_elsewhere(path)

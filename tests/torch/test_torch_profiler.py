@@ -223,6 +223,7 @@ def columns(table):
     return found
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     ("options", "groups", "more"),
     [
@@ -456,6 +457,7 @@ def test_names_that_a_program_imported_are_recorded(monkeypatch):
     assert names == ["aten::relu", "aten::gelu", "aten::linalg_inv"]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("read", "name"),
     [

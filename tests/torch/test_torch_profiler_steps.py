@@ -94,6 +94,7 @@ def test_each_cycle_gives_a_trace_of_its_active_steps(numbers, count, traces):
     assert found == traces
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
 def test_events_of_all_cycles_are_kept_where_it_is_asked_for(kept):
@@ -158,6 +159,7 @@ def test_a_profiler_that_has_not_begun():
 # --- Files --------------------------------------------------------------------------------------
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("use_gzip", [False, True])
 def test_a_handler_writes_a_file_per_trace(tmp_path, use_gzip):
     folder = tmp_path / "log" / "run"

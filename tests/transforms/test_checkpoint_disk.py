@@ -495,6 +495,7 @@ class _Full:
         return open(path, mode)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("writes", [0, 1])
 def test_a_full_disk(writes, tmp_path, monkeypatch):
     for take in ways(tmp_path):

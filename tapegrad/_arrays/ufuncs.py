@@ -263,16 +263,27 @@ def call_ufunc(
             if call is not None:
                 PAIRS[ufunc] = call, rule
                 return call(rule, *inputs)
-        result = rule.apply(*inputs)
-        if isinstance(rule, Elementwise) and rule.unary and isinstance(result, Array):
-            x_kept, out_kept = rule.keeps[True,]
-            short = rule, x_kept, out_kept
-            if _FLOATS.issubset(ufunc.types):
-                (REAL if rule.to_real else UNARY)[ufunc] = short
-            elif result.dtype == inputs[0].dtype:
-                LOOPS[ufunc, result.dtype] = short
-        return result
+        if type(inputs[0]) in ARRAYS and _has_short_path(ufunc, rule, inputs[0].spec.dtype):
+            return array_ufunc(inputs[0], ufunc, method, *inputs)  # so that all give the same bits
+        return rule.apply(*inputs)
     return call_with_keywords(rule, ufunc, inputs, kwargs)
+
+
+def _has_short_path(ufunc: np.ufunc, rule: Rule, dtype: np.dtype[Any]) -> bool:
+    """Whether the short path serves a ufunc of arrays of a dtype, which it is told now."""
+    if not isinstance(rule, Elementwise) or not rule.unary:
+        return False
+    short = rule, *rule.keeps[True,]
+    if _FLOATS.issubset(ufunc.types):
+        if rule.to_real:
+            REAL[ufunc] = short
+            return dtype.kind == "f"
+        UNARY[ufunc] = short
+        return True
+    if ufunc.resolve_dtypes((dtype, None))[-1] != dtype:
+        return False
+    LOOPS[ufunc, dtype] = short
+    return True
 
 
 Array.__array_ufunc__ = array_ufunc

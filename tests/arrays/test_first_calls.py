@@ -12,8 +12,6 @@ from tapegrad._arrays import ufuncs
 from tapegrad._core.rule import rules_of_form
 
 if find_spec("scipy") is not None:  # whose ufuncs have rules then, too
-    import scipy.special
-
     import tapegrad.scipy.special
 
 X = np.random.default_rng(3).uniform(0.1, 0.9, 40)

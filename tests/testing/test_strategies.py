@@ -292,8 +292,8 @@ def error_of(x, norm=1.0):
     """How far an eigenvalue or singular value of a matrix of this norm is from what was asked.
 
     Rounding to the dtype changes each element by a unit roundoff of its own at most, so the matrix
-    by no more than that of its Frobenius norm, which is at most sqrt(n) of its norm; and no
-    eigenvalue of a Hermitian matrix, and no singular value, moves by more than the norm of a change
+    by no more than that of its Frobenius norm, which is at most sqrt(n) of its norm; and neither
+    an eigenvalue of a Hermitian matrix nor a singular value moves by more than the norm of it
     (Weyl). To that comes what products and LAPACK round in double precision, and the floor of half
     precision, below which the error of an element is no longer relative.
     """

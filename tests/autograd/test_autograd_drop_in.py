@@ -466,6 +466,18 @@ def test_scipys_names():
         _ = special.no_such_function
 
 
+def test_who_asks_for_names_of_pythons_needs_no_scipy(monkeypatch):
+    """As `doctest`, `inspect` and `copy` ask any object."""
+    from tapegrad.autograd.scipy import _names, integrate, linalg, signal, special, stats
+
+    def absent(module):
+        raise ModuleNotFoundError(f"No module named 'scipy.{module}'", name="scipy")
+
+    monkeypatch.setattr(_names, "_home", absent)
+    for module in (integrate, linalg, signal, special, stats, stats.norm):
+        assert not hasattr(module, "__wrapped__")
+
+
 # -- What functions see --------------------------------------------------------------------------
 
 

@@ -89,8 +89,19 @@ def test_programs_run(page, tmp_path, monkeypatch):
             exec(compile(block, name, "exec"), scope)
 
 
-# Modules that import llvmlite, which is an extra.
-OF_LLVM = {f"tapegrad._compile.{name}" for name in ("llvm", "native_path", "native_program")}
+# What a module of ours may import at once, and an installation may lack.
+EXTRAS = ("llvmlite", "scipy")
+
+
+def lacks(name: str) -> str:
+    """The extra without which a module cannot be imported here, or nothing."""
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        return error.name
+    return ""
 
 
 def has_prompts(name: str) -> bool:
@@ -106,18 +117,22 @@ WITH_PROMPTS = [name for name in MODULES if has_prompts(name)]
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WITH_PROMPTS)
 def test_examples_in_docstrings_run(name):
-    if name in OF_LLVM:
-        pytest.importorskip("llvmlite")
+    if lacks(name):
+        pytest.skip(f"{name} imports {lacks(name)}, which is not installed")
     run_examples(name)
 
 
 @pytest.mark.slow
 def test_examples_run_whose_docstrings_are_made():
     """By a module with text from another; few modules have some."""
-    left_out = OF_LLVM if importlib.util.find_spec("llvmlite") is None else set()
-    for name in sorted(set(MODULES) - set(WITH_PROMPTS) - left_out):
-        if any(">>> " in text for text in docstrings(importlib.import_module(name))):
+    left_out = {}
+    for name in sorted(set(MODULES) - set(WITH_PROMPTS)):
+        if lacks(name):
+            left_out[name] = lacks(name)
+        elif any(">>> " in text for text in docstrings(importlib.import_module(name))):
             run_examples(name)
+    if left_out:
+        pytest.skip(f"all run but those of modules that need what is not installed: {left_out}")
 
 
 def docstrings(module) -> Iterator[str]:

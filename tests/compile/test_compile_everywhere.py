@@ -63,6 +63,7 @@ def test_trees():
 
 @pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")
 def test_what_scipy_computes_with_sparse_derivatives_is_called_as_it_is():
+    pytest.importorskip("scipy")
     jacobian = tapegrad.sparse.jacobian(lambda x: 10 * (x[1:] - x[:-1] ** 2))
     hessian = tapegrad.sparse.hessian(rosenbrock)
     check(lambda x: jacobian(x).toarray(), moved(X), program=False)

@@ -511,6 +511,7 @@ def bent(x):
 )
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_sparse_derivatives(f, given, backend):
+    pytest.importorskip("scipy")
     fast = tapegrad.compile(f, backend=backend)
     for n in range(9):
         found, expected = fast(*given(n)), f(*given(n))
@@ -524,6 +525,7 @@ def test_sparse_derivatives(f, given, backend):
 
 
 def test_a_sparse_pattern_that_is_given_is_checked_in_each_call():
+    pytest.importorskip("scipy")
     fast = by_numpy(tapegrad.sparse.jacobian(lambda x: x * x[0], pattern=np.eye(8)))
     for _ in range(3):
         with pytest.raises(tapegrad.InputError, match="misses some"):

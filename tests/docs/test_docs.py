@@ -210,6 +210,7 @@ OF_OTHERS = {
 
 
 def test_the_reference_lists_every_public_name_once():
+    pytest.importorskip("scipy")
     listed: dict[str, list[str]] = {}
     for module, text in SUMMARY.findall(API.read_text(encoding="utf-8")):
         listed.setdefault(module, []).extend(re.findall(r"^   (\w+)$", text, re.MULTILINE))
@@ -253,6 +254,7 @@ def drawing(name: str):
 
 def test_names_of_other_libraries_have_an_address():
     """A link to NumPy, SciPy or PyTorch has a line in docs/elsewhere.py."""
+    pytest.importorskip("scipy")
     elsewhere = drawing("elsewhere")
     known = {row.split()[0] for site in elsewhere.SITES for row in elsewhere.rows(site)}
     used = {name for page in PAGES for name in ROLE.findall(page.read_text(encoding="utf-8"))}

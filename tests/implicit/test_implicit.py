@@ -557,6 +557,8 @@ def test_argmin_leaves_a_saddle_and_a_maximum():
 
 
 def test_a_push_that_is_lost_in_rounding_is_refused():
+    pytest.importorskip("scipy")
+
     def held(a):
         start = np.array([0.3, 0.2])
         return implicit.argmin(lambda x: 1e-6 * np.sum((x - a) ** 2), start, bounds=(None, 1.0))
@@ -576,6 +578,8 @@ def test_a_matrix_that_is_not_symmetric_is_not_taken_for_one():
 
 @pytest.mark.parametrize("solver", ["cg", "gmres"])
 def test_products_that_are_not_symmetric_are_not_taken_for_such(solver):
+    pytest.importorskip("scipy")
+
     def first(b, asymmetry):
         def product(v):
             return 4 * v + np.roll(v, 1) + (1 + asymmetry) * np.roll(v, -1)

@@ -328,6 +328,11 @@ TABLE = {
     # of five inputs and two cotangents five numbers
     "gradgradcheck": (gradgradcheck, [["gradcheck(first)", 17, 17]]),
 }
+OF_SCIPY = {
+    *("curve_fit", "implicit.argmin, bounds", "implicit.root, hybr", "least_squares"),
+    *("least_squares, lm", "minimize", "root", "root_scalar"),
+    *("sparse.hessian", "sparse.jacobian", "sparse.pattern"),
+}
 # Those that have no argument for it, and show a bar by the rule.
 WITHOUT = {
     "check_rule": (
@@ -378,6 +383,8 @@ def parts_shown():
 
 @pytest.mark.parametrize("name", TABLE)
 def test_a_bar_sees_all_steps(name):
+    if name in OF_SCIPY:
+        pytest.importorskip("scipy")
     call, expected = TABLE[name]
     outcome = call(Tqdm)
     expected = outcome if expected is None else expected
@@ -389,6 +396,8 @@ def test_a_bar_sees_all_steps(name):
 
 @pytest.mark.parametrize("name", [*TABLE, *WITHOUT])
 def test_a_bar_shows_itself_by_the_rule(name, clock, terminal):
+    if name in OF_SCIPY:
+        pytest.importorskip("scipy")
     clock.each = 2.0
     call, expected = {**TABLE, **WITHOUT}[name]
     outcome = call(None)
@@ -399,6 +408,8 @@ def test_a_bar_shows_itself_by_the_rule(name, clock, terminal):
 
 @pytest.mark.parametrize("name", [*TABLE, *WITHOUT])
 def test_short_work_shows_nothing_and_asks_for_no_tqdm(name, clock, monkeypatch):
+    if name in OF_SCIPY:
+        pytest.importorskip("scipy")
     monkeypatch.setattr(_progress, "_tqdm", None)
     monkeypatch.setattr(_progress, "_is_watched", lambda: True)
     ({**TABLE, **WITHOUT}[name])[0](None)
@@ -406,6 +417,8 @@ def test_short_work_shows_nothing_and_asks_for_no_tqdm(name, clock, monkeypatch)
 
 @pytest.mark.parametrize("name", TABLE)
 def test_false_is_never(name, clock, terminal):
+    if name in OF_SCIPY:
+        pytest.importorskip("scipy")
     clock.each = 1.0
     TABLE[name][0](False)
     assert not Tqdm.made
@@ -449,6 +462,7 @@ def test_it_is_said_in_the_same_words(function):
 
 
 def test_values_stand_beside_the_bar():
+    pytest.importorskip("scipy")
     for name, expected in {
         "run": {"loss"},
         "minimize": {"fun"},

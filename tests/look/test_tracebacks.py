@@ -290,6 +290,7 @@ def test_the_object_layer():
 
 
 def test_functions_that_call_transforms():
+    pytest.importorskip("scipy")
     import tapegrad.autograd
     from tapegrad import implicit, optimize, sparse, testing
 

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("scipy")
+
 import scipy.integrate
 import scipy.sparse
 import scipy.stats

@@ -7,6 +7,8 @@ import importlib
 import numpy as np
 import pytest
 
+pytest.importorskip("scipy")
+
 import tapegrad
 from tapegrad import BatchingError, NotDifferentiableError
 from tapegrad.scipy.interpolate._refused import REFUSED
@@ -15,7 +17,7 @@ from tapegrad.testing import check_grads
 # SciPy 1.18 warns of three functions, and so do ours of the same names.
 pytestmark = pytest.mark.filterwarnings("ignore:.*removed in SciPy 1.20:DeprecationWarning")
 
-S = pytest.importorskip("scipy.interpolate")
+S = importlib.import_module("scipy.interpolate")
 T = importlib.import_module("tapegrad.scipy.interpolate")
 
 RNG = np.random.default_rng(0)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+pytest.importorskip("scipy")
+
 from draws import draws
 from hypothesis import assume, given, note
 from hypothesis import strategies as st

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from agreement import agree
+
+pytest.importorskip("scipy")
+
 from scipy import stats
 
 import tapegrad.torch as torch

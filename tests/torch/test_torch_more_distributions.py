@@ -8,6 +8,9 @@ import warnings
 import numpy as np
 import pytest
 from agreement import agree
+
+pytest.importorskip("scipy")
+
 from scipy import integrate, stats
 
 import tapegrad.torch as torch

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+pytest.importorskip("scipy")
+
 from scipy import special
 
 import tapegrad.torch as torch

@@ -273,7 +273,8 @@ def _has_short_path(ufunc: np.ufunc, rule: Rule, dtype: np.dtype[Any]) -> bool:
     """Whether the short path serves a ufunc of arrays of a dtype, which it is told now."""
     if not isinstance(rule, Elementwise) or not rule.unary:
         return False
-    short = rule, *rule.keeps[True,]
+    x_kept, out_kept = rule.keeps[True,]
+    short = rule, x_kept, out_kept
     if _FLOATS.issubset(ufunc.types):
         if rule.to_real:
             REAL[ufunc] = short

@@ -1348,7 +1348,7 @@ def test_an_index_may_change_after_its_use(name):
 
 
 SQUARE = np.array([[0.6, -1.25, 1.9], [0.4, 2.0, -0.7], [1.1, 0.2, 0.9]])
-INDICES = {  # of a matrix of three rows; the same array may be a part of several
+PLACES_OF_ROWS = {  # of a matrix of three rows; the same array may be a part of several
     "positions": lambda i, m: i,
     "mask": lambda i, m: m,
     "positions among others": lambda i, m: (slice(None), i),
@@ -1367,12 +1367,12 @@ USES = {
 
 
 @pytest.mark.parametrize("use", USES)
-@pytest.mark.parametrize("index", INDICES)
+@pytest.mark.parametrize("index", PLACES_OF_ROWS)
 def test_arrays_in_an_index_may_change_after_its_use(index, use):
     def program(x, *, changes=True):
         positions, mask = np.array([0, 2]), np.array([True, False, True])
         y = x * 1.0
-        found = USES[use](y, INDICES[index](positions, mask))
+        found = USES[use](y, PLACES_OF_ROWS[index](positions, mask))
         if changes:
             positions[:], mask[:] = 1, [False, True, False]
         return weighted(found)

@@ -42,6 +42,10 @@ square.defvjp(lambda x: (x * x, x), lambda x, g: (g * x,))
 """
 
 
+# Some have pytest-randomly, which shuffles tests, and imports NumPy.
+WITHOUT = ("-p", "no:cacheprovider", "-p", "no:randomly")
+
+
 @pytest.fixture
 def run(tmp_path):
     """Runs pytest over a file of tests; the plugin is an entry point of a distribution."""
@@ -67,7 +71,7 @@ def run(tmp_path):
     def running(tests, *options):
         (work / "test_it.py").write_text(TESTS + tests)
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options],
+            [sys.executable, "-m", "pytest", *WITHOUT, *options],
             capture_output=True,
             text=True,
             check=False,

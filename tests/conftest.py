@@ -60,6 +60,11 @@ def pytest_addoption(parser):
         choices=("numpy", "interpreter", "llvm"),
         help="also run what transforms return as programs, by a back end: they must give the same",
     )
+    parser.addoption(
+        "--record-answers",
+        action="store_true",
+        help="store what PyTorch gives, for runs where it is not installed: tests/torch/answers",
+    )
 
 
 def pytest_configure(config):

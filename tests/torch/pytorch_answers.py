@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import hypothesis
 import numpy as np
@@ -26,6 +26,8 @@ import pytest
 FOLDER = Path(__file__).with_name("answers")
 IS_INSTALLED = find_spec("torch") is not None
 HELD = {"float16": 5, "float32": 8, "complex64": 8}  # the digits that such a number has
+# An array of more numbers than these is stored as four sums, where that is asked for.
+LARGE = {"float64": 20, "complex128": 20, "float32": 100}
 HOW = "with PyTorch `pytest tests/torch --record-answers` stores it"
 
 
@@ -43,11 +45,14 @@ def begin(item: pytest.Item) -> None:
     Place.file, Place.test, Place.calls = item.path, item.nodeid.partition("::")[2], 0
 
 
-def of_pytorch(see: Callable[[Any], Any], *, digits: int | None = None, asked: str = "") -> Any:
+def of_pytorch(
+    see: Callable[[Any], Any], *, digits: int | None = None, sums: bool = False, asked: str = ""
+) -> Any:
     """What `see` gives with PyTorch.
 
-    digits: how many of them numbers are stored with, which is all by default. asked: what the
-    answer depends on and a test may change, such as its inputs: an answer to another one fails.
+    digits: how many of them numbers are stored with, which is all by default. sums: whether large
+    arrays are stored as `Sums`, to be compared by `same_numbers`. asked: what the answer depends
+    on and a test may change, such as its inputs: an answer to another one fails.
     """
     if not IS_INSTALLED:
         return _stored(asked)
@@ -58,7 +63,7 @@ def of_pytorch(see: Callable[[Any], Any], *, digits: int | None = None, asked: s
         answer = see(pytorch)
     if Place.recorded is not None and not hypothesis.currently_in_test_context():
         calls = Place.recorded.setdefault(Place.file.stem, {}).setdefault(Place.test, [])
-        calls.append([asked, encoded(answer, digits)])
+        calls.append([asked, encoded(answer, digits, sums=sums)])
     return answer
 
 
@@ -102,27 +107,32 @@ def write(*, whole: bool) -> None:
 # --- Plain data as JSON -------------------------------------------------------------------------
 
 
-def encoded(value: Any, digits: int | None = None) -> Any:
+def encoded(value: Any, digits: int | None = None, *, sums: bool = False) -> Any:
     """A value as JSON; other things than plain data are refused."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, bytes):
         return {"bytes": base64.b85encode(value).decode()}
     if isinstance(value, np.ndarray):
-        least = digits if digits is None else min(digits, HELD.get(value.dtype.name, digits))
-        numbers = encoded(value.ravel().tolist(), least)
-        return {"array": [value.dtype.name, list(value.shape), numbers]}
+        return _encoded_array(value, digits, sums=sums)
     if isinstance(value, (int, float)):
         return _rounded(value, digits)
     if isinstance(value, complex):
         return {"complex": [_rounded(value.real, digits), _rounded(value.imag, digits)]}
-    if isinstance(value, list):
-        return [encoded(part, digits) for part in value]
-    if isinstance(value, tuple):
-        return {"tuple": [encoded(part, digits) for part in value]}
     if isinstance(value, dict):
-        return {"dict": [[encoded(k), encoded(part, digits)] for k, part in value.items()]}
+        pairs = value.items()
+        return {"dict": [[encoded(k), encoded(part, digits, sums=sums)] for k, part in pairs]}
+    if isinstance(value, (list, tuple)):
+        parts = [encoded(part, digits, sums=sums) for part in value]
+        return parts if isinstance(value, list) else {"tuple": parts}
     raise TypeError(f"{value!r} cannot be stored: log its name, its text or its numbers")
+
+
+def _encoded_array(x: Any, digits: int | None, *, sums: bool) -> Any:
+    least = digits if digits is None else min(digits, HELD.get(x.dtype.name, digits))
+    if sums and x.size > LARGE.get(x.dtype.name, x.size) and np.isfinite(x).all():
+        return {"sums": [x.dtype.name, list(x.shape), encoded(sums_of(x).tolist(), least)]}
+    return {"array": [x.dtype.name, list(x.shape), encoded(x.ravel().tolist(), least)]}
 
 
 def _rounded(x: float, digits: int | None) -> float:
@@ -139,8 +149,10 @@ def decoded(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     ((kind, parts),) = value.items()
-    if kind == "array":
+    if kind in ("array", "sums"):
         dtype, shape, numbers = parts
+        if kind == "sums":
+            return Sums(np.dtype(dtype), tuple(shape), np.array(decoded(numbers)))
         return np.array(decoded(numbers), dtype).reshape(shape)
     if kind == "bytes":
         return base64.b85decode(parts)
@@ -148,3 +160,43 @@ def decoded(value: Any) -> Any:
         return complex(*parts)
     found = decoded(parts)
     return tuple(found) if kind == "tuple" else dict(found)
+
+
+# --- Large arrays -------------------------------------------------------------------------------
+
+
+class Sums(NamedTuple):
+    """An array by some weighted sums of it."""
+
+    dtype: Any
+    shape: tuple[int, ...]
+    values: Any
+
+
+@cache
+def _weights(size: int) -> Any:
+    return np.random.default_rng(size).uniform(-1.0, 1.0, (4, size))
+
+
+def sums_of(x: Any) -> Any:
+    return _weights(x.size) @ x.ravel()
+
+
+def same_numbers(x: Any, y: Any, tolerance: float, what: str = "", *, nan: bool = True) -> None:
+    """Assert the dtype, shape and numbers of an array, which may be known by sums alone.
+
+    nan: whether x has to be NaN, or infinite, where y is.
+    """
+    assert x.dtype == y.dtype, f"{what}: {x.dtype}, PyTorch has {y.dtype}"
+    assert x.shape == y.shape, f"{what}: {x.shape}, PyTorch has {y.shape}"
+    if isinstance(y, Sums):
+        each = tolerance * _weights(x.size) * (1 + abs(x.ravel()))
+        most = 3 * np.linalg.norm(
+            each, axis=1
+        )  # errors within the tolerance add up as chance has it
+        apart = abs(sums_of(x) - y.values)
+        assert (apart <= most).all(), f"{what}: weighted sums are {apart} apart, more than {most}"
+        return
+    if not nan:
+        y = np.where(np.isfinite(y), y, x)
+    np.testing.assert_allclose(x, y, tolerance, tolerance, err_msg=what)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import pytorch_answers
 from agreement import agree, numbers
-from pytorch_answers import decoded, encoded, of_pytorch
+from pytorch_answers import decoded, encoded, of_pytorch, same_numbers
 from transcripts import compare
 
 
@@ -39,6 +39,23 @@ def test_plain_data_come_back() -> None:
 def test_numbers_are_rounded_by_size_and_absolutely() -> None:
     assert encoded([1234.5678, 0.00123456, -np.inf], 4) == [1235.0, 0.0012, -np.inf]
     assert encoded(1234567, 4) == 1234567
+
+
+def test_large_arrays_are_known_by_sums() -> None:
+    for dtype in (np.float64, np.complex128):
+        x = numbers(5, 7, dtype=dtype)
+        stored = decoded(encoded(x, 11, sums=True))
+        same_numbers(x, stored, 1e-10)
+        for place in range(x.size):
+            other = x.copy()
+            other.flat[place] += 1e-6
+            with pytest.raises(AssertionError, match="weighted sums are"):
+                same_numbers(other, stored, 1e-10)
+        with pytest.raises(AssertionError, match=r"\(7, 5\), PyTorch has \(5, 7\)"):
+            same_numbers(x.T, stored, 1e-10)
+    few, unbounded = np.ones(3), np.full(50, np.inf)
+    for exact in (few, unbounded, np.ones((9, 9), np.float32)):
+        assert isinstance(decoded(encoded(exact, 11, sums=True)), np.ndarray)
 
 
 @pytest.fixture

@@ -121,9 +121,11 @@ def test_paths_of_a_hundred_steps_are_those_of_pytorch(name: str, seed: int) -> 
 
     def seen(t: Any) -> Any:
         path, optimizer = trained(t, make, 100)
-        return path, plain(optimizer.state_dict())
+        return path[::9], plain(
+            optimizer.state_dict()
+        )  # what goes wrong in a step stays in the next ones
 
-    (mine, state), (theirs, other) = seen(torch), of_pytorch(seen, digits=8)
+    (mine, state), (theirs, other) = seen(torch), of_pytorch(seen)
     np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-6, err_msg=str(options))
     same_state(state, other)
 

@@ -19,7 +19,7 @@ import matrices
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from by_mypy import by_mypy  # noqa: F401, a fixture of tests
-from draws import is_drawn, is_exploring, part_of, register_profiles
+from draws import is_drawn, is_exploring, is_scheduled, part_of, register_profiles
 from left_out import is_left_out, skipped_at_once
 
 register_profiles()
@@ -39,6 +39,11 @@ def pytest_addoption(parser):
         choices=("numpy", "interpreter", "llvm"),
         help="also run what transforms return as programs, by a back end: they must give the same",
     )
+    parser.addoption(
+        "--record-answers",
+        action="store_true",
+        help="store what PyTorch gives, for runs where it is not installed: tests/torch/answers",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)  # before Hypothesis's own plugin reads its option
@@ -56,7 +61,7 @@ def pytest_pycollect_makeitem(collector, name, obj):
     """Make no items, by the thousand, of what would not run; None where pytest makes them."""
     if not inspect.isfunction(obj) or not collector.istestfunction(obj, name):
         return None
-    if is_exploring() and is_drawn(obj):
+    if is_exploring() and is_drawn(obj) or is_scheduled(obj):
         pytest.mark.slow(obj)
     if is_left_out(collector, obj):
         return []

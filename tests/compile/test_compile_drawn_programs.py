@@ -93,7 +93,7 @@ def test_drawn_programs(program, transform, backend):
     assert differences(program, transform, backend, same) is None
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 @pytest.mark.parametrize("hundred", range(100))
 def test_many_drawn_programs(hundred):
     names = sorted(DERIVATIVES)

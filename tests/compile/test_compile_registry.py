@@ -271,7 +271,7 @@ def test_elementwise_rules_are_the_same_natively():
         assert_close(_tree.flatten(a)[0], _tree.flatten(b)[0], leaves)
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 @each_entry
 @pytest.mark.parametrize("transform", [first, second, mapped])
 def test_a_rule_is_the_same_as_a_program_at_many_arguments(entry, transform):

@@ -217,7 +217,7 @@ def test_a_killed_worker_loses_nothing(tmp_path):
         assert killed_once(client, tmp_path) == EXPECTED
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 @pytest.mark.parametrize("turn", range(20))
 def test_twenty_killed_workers_lose_nothing(tmp_path, turn):
     """Each of a cluster of its own: Dask may fail to replace a worker that is killed early."""

@@ -65,7 +65,7 @@ def test_what_is_planted_is_found_at_its_line(name):
     found()
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 @pytest.mark.parametrize("seed", range(200))
 def test_what_is_planted_is_found_at_its_line_in_200_programs(seed):
     name = list(TRANSFORMS)[seed // 2 % len(TRANSFORMS)]

@@ -136,7 +136,7 @@ def test_drawn_sums(ten, transform):
         assert difference(seed, transform) is None
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 @pytest.mark.parametrize("transform", [lambda f: f, squared], ids=["plain", "grad"])
 @pytest.mark.parametrize("hundred", range(20))
 def test_many_drawn_sums(hundred, transform):

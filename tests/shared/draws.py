@@ -59,6 +59,11 @@ def is_drawn(function: Callable[..., Any]) -> bool:
     return hasattr(function, "hypothesis")
 
 
+def is_scheduled(function: Callable[..., Any]) -> bool:
+    """Whether a test is of the weekly run alone; `-m slow` takes it as well."""
+    return any(mark.name == "scheduled" for mark in getattr(function, "pytestmark", []))
+
+
 def part_of(items: Iterable[pytest.Function], one_in: int) -> set[pytest.Function]:
     """One row in so many of a table: every value of a short axis is among them, and no pattern.
 

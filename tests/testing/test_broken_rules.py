@@ -13,6 +13,7 @@ import tapegrad
 from tapegrad._core.rule import REGISTRY
 
 SOME = (0, 60)
+SCHEDULED = [pytest.mark.slow, pytest.mark.scheduled]
 
 
 def test_there_are_a_hundred_and_each_is_undone():
@@ -28,7 +29,7 @@ def test_there_are_a_hundred_and_each_is_undone():
 
 @pytest.mark.parametrize(
     "position",
-    [p if p in SOME else pytest.param(p, marks=pytest.mark.slow) for p in range(100)],
+    [p if p in SOME else pytest.param(p, marks=SCHEDULED) for p in range(100)],
 )
 def test_a_broken_rule_is_found_and_named(position):
     broken = broken_rules()[position]

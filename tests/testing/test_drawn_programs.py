@@ -177,7 +177,7 @@ KINDS = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 @pytest.mark.parametrize("name", KINDS)
 def test_failing_programs_of_every_kind_end_with_one_operation(name):
     holds_to_few({name})

@@ -82,7 +82,7 @@ def test_tensors():
     run_state_machine_as_test(TorchMachine, settings=QUICK)
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 @pytest.mark.parametrize("machine", [TapegradMachine, TorchMachine])
 def test_many_programs(machine):
     run_state_machine_as_test(

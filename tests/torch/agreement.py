@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
+import itertools
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import pytest
+from pytorch_answers import Sums, of_pytorch, same_numbers
 
 import tapegrad.torch as torch
 
@@ -29,39 +30,49 @@ def agree(
     the node has to agree. nan_gradients: whether gradients have to be NaN where PyTorch's are.
     tolerance: of numbers in double precision.
     """
-    pytorch = pytest.importorskip("torch")
-    mine, mine_failed = _attempt(call, torch, inputs)
-    with warnings.catch_warnings():
-        theirs, theirs_failed = _attempt(call, pytorch, inputs)
-    if theirs_failed is not None or mine_failed is not None:
-        assert mine_failed is not None, f"PyTorch raises {theirs_failed!r}, not so here"
-        assert theirs_failed is not None, f"only here: {mine_failed!r}"
-        assert isinstance(mine_failed, _as_expected(type(theirs_failed))), repr(mine_failed)
+    theirs = of_pytorch(
+        lambda pytorch: _seen(pytorch, call, inputs, order),
+        digits=1 - math.floor(math.log10(tolerance)),
+        sums=True,
+        asked=f"{order} {outline(inputs)}",
+    )
+    mine = _seen(torch, call, inputs, order)
+    if "raised" in mine or "raised" in theirs:
+        assert "raised" in mine, f"PyTorch raises {theirs['text']!r}, not so here"
+        assert "raised" in theirs, f"only here: {mine['text']}"
+        assert theirs["raised"][0] in mine["raised"], mine["text"]
         return
-    (tensors, results), (their_tensors, their_results) = mine, theirs
-    assert type(results).__name__ == type(their_results).__name__
-    pairs = list(zip(_parts(results), _parts(their_results), strict=True))
-    for ours, other in pairs:
-        _same(ours, other, "value", tolerance)
-        if isinstance(ours, torch.Tensor):
-            assert ours.requires_grad == other.requires_grad, "requires_grad"
-            if name and other.grad_fn is not None:
-                assert type(ours.grad_fn).__name__ == type(other.grad_fn).__name__
-    outputs = [(x, y) for x, y in pairs if isinstance(x, torch.Tensor) and x.requires_grad]
-    wanted = [x for x in tensors if x.requires_grad]
-    their_wanted = [x for x in their_tensors if x.requires_grad]
-    if outputs and wanted:
-        _same_gradients(pytorch, outputs, wanted, their_wanted, order, nan_gradients, tolerance)
+    assert mine["type"] == theirs["type"]
+    for ours, other in zip(mine["parts"], theirs["parts"], strict=True):
+        _same_part(ours, other, tolerance, name=name)
+    for ours, other in itertools.zip_longest(mine["gradients"], theirs["gradients"], fillvalue=()):
+        for place, (x, y) in enumerate(itertools.zip_longest(ours, other)):
+            if x is None or y is None:
+                _is_zero(x if y is None else y, tolerance)
+            else:
+                _same(x, y, f"gradient {place}", tolerance, nan=nan_gradients)
 
 
-def _attempt(call: Call, library: Any, inputs: Any) -> Any:
+def _seen(library: Any, call: Call, inputs: Any, order: int) -> dict[str, Any]:
+    """What a call gives with a library, or raises, as plain data."""
     try:
         tensors = [_made(library, x) for x in inputs]
-        if library is not torch:
-            warnings.simplefilter("ignore")
-        return (tensors, call(library, *tensors)), None
+        results = call(library, *tensors)
     except Exception as error:  # noqa: BLE001 - its type is compared
-        return None, error
+        return {"raised": _names(type(error)), "text": str(error)[:60]}
+    parts = list(results) if isinstance(results, (tuple, list)) else [results]
+    outputs = [x for x in parts if isinstance(x, library.Tensor) and x.requires_grad]
+    wanted = [x for x in tensors if isinstance(x, library.Tensor) and x.requires_grad]
+    return {
+        "type": type(results).__name__,
+        "parts": [_part(library, x) for x in parts],
+        "gradients": list(_gradients(library, outputs, wanted, order)),
+    }
+
+
+def _names(kind: type) -> list[str]:
+    """The builtin classes that an error is of, the nearest first: its own are each library's."""
+    return [base.__name__ for base in kind.__mro__ if base.__module__ == "builtins"]
 
 
 def _made(library: Any, x: Any) -> Any:
@@ -71,75 +82,86 @@ def _made(library: Any, x: Any) -> Any:
     return made.requires_grad_() if x.dtype.kind in "fc" else made
 
 
-def _as_expected(kind: type) -> Any:
-    return kind if kind.__module__ == "builtins" else RuntimeError
+def _part(library: Any, x: Any) -> Any:
+    if not isinstance(x, library.Tensor):
+        return x
+    node = None if x.grad_fn is None else type(x.grad_fn).__name__
+    return {"values": _array(x), "requires_grad": x.requires_grad, "node": node}
 
 
-def _parts(results: Any) -> list[Any]:
-    return list(results) if isinstance(results, (tuple, list)) else [results]
+def _array(x: Any) -> Any:
+    return np.array(x.detach().numpy(force=True))
 
 
-def _same(ours: Any, other: Any, what: str, tolerance: float, *, nan: bool = True) -> None:
-    if not isinstance(ours, torch.Tensor):
-        assert ours == other, what
-        return
-    x, y = ours.detach().numpy(), other.detach().numpy(force=True)
-    assert x.dtype == y.dtype, f"{what}: {x.dtype}, PyTorch has {y.dtype}"
-    assert x.shape == y.shape, f"{what}: {x.shape}, PyTorch has {y.shape}"
-    tolerance = TOLERANCE.get(x.dtype.name, tolerance)
-    if not nan:
-        y = np.where(np.isfinite(y), y, x)
-    np.testing.assert_allclose(x, y, tolerance, tolerance, err_msg=what)
-
-
-def _same_gradients(
-    pytorch: Any,
-    outputs: Any,
-    wanted: Any,
-    their_wanted: Any,
-    order: int,
-    nan: bool,
-    tolerance: float,
-) -> None:
+def _gradients(library: Any, outputs: Any, wanted: Any, order: int) -> Iterator[list[Any]]:
+    """The gradients of a weighted sum of the outputs, then those of a sum of them, and so on."""
     draw = np.random.default_rng(5)
-    weights = [_weights(draw, x) for x, _ in outputs]
-    create = order > 1
-    ours = torch.autograd.grad(
-        [x for x, _ in outputs],
-        wanted,
-        [torch.from_numpy(w.copy()) for w in weights],
-        create_graph=create,
-        allow_unused=True,
-    )
-    theirs = pytorch.autograd.grad(
-        [y for _, y in outputs],
-        their_wanted,
-        [pytorch.from_numpy(w.copy()) for w in weights],
-        create_graph=create,
-        allow_unused=True,
-    )
-    following = []
-    for place, (x, y) in enumerate(zip(ours, theirs, strict=True)):
-        if x is None or y is None:
-            _is_zero(x if y is None else y)
-            continue
-        _same(x, y, f"gradient {place}", tolerance, nan=nan)
-        if x.requires_grad and y.requires_grad:
-            following.append((x, y))
-    if create and following:
-        _same_gradients(pytorch, following, wanted, their_wanted, order - 1, nan, tolerance)
+    alike = outputs
+    for level in range(1, order + 1):
+        weights = [_weights(draw, x) for x in alike]  # also for a gradient that is absent
+        pairs = [
+            (x, library.from_numpy(w))
+            for x, w in zip(outputs, weights, strict=True)
+            if x is not None and x.requires_grad
+        ]
+        if not pairs or not wanted:
+            return
+        try:
+            outputs = library.autograd.grad(
+                [x for x, _ in pairs],
+                wanted,
+                [w for _, w in pairs],
+                create_graph=level < order,
+                allow_unused=True,
+            )
+        except RuntimeError as error:
+            if "is not implemented" in str(error):  # of a gradient that is constant here
+                return
+            raise
+        alike = wanted
+        yield [None if x is None else _array(x) for x in outputs]
 
 
-def _is_zero(gradient: Any) -> None:
+def _same_part(ours: Any, other: Any, tolerance: float, *, name: bool) -> None:
+    if not isinstance(ours, dict):
+        assert ours == other, "value"
+        return
+    _same(ours["values"], other["values"], "value", tolerance)
+    assert ours["requires_grad"] == other["requires_grad"], "requires_grad"
+    if name and other["node"] is not None:
+        assert ours["node"] == other["node"]
+
+
+def _same(x: Any, y: Any, what: str, tolerance: float, *, nan: bool = True) -> None:
+    same_numbers(x, y, TOLERANCE.get(x.dtype.name, tolerance), what, nan=nan)
+
+
+def _is_zero(gradient: Any, tolerance: float) -> None:
     """An absent gradient stands for zeros."""
-    assert gradient is None or not gradient.detach().numpy().any()
+    if isinstance(gradient, Sums):
+        same_numbers(np.zeros(gradient.shape, gradient.dtype), gradient, tolerance)
+    elif gradient is not None:
+        np.testing.assert_allclose(gradient, 0, atol=tolerance)
 
 
 def _weights(draw: Any, x: Any) -> Any:
     weights = draw.normal(size=x.shape)
     if x.dtype.is_complex:
         weights = weights + 1j * draw.normal(size=x.shape)
-    return np.asarray(weights, x.detach().numpy().dtype)
+    return np.asarray(weights, _array(x).dtype)
+
+
+def outline(inputs: Any) -> str:
+    """Dtypes, shapes and a weighted sum of inputs: what changes when they do."""
+    return " ".join(map(_outlined, inputs))
+
+
+def _outlined(x: Any) -> str:
+    if not isinstance(x, np.ndarray):
+        return repr(x)
+    with np.errstate(all="ignore"):
+        total = (x.ravel() * np.sqrt(np.arange(1, x.size + 1))).sum()
+    return f"{x.dtype}{list(x.shape)}{total:.6g}"
 
 
 def numbers(*shape: int, seed: int = 0, dtype: Any = np.float64) -> Any:

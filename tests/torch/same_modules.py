@@ -6,32 +6,24 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
+from agreement import outline
+from pytorch_answers import of_pytorch, same_numbers
 
 import tapegrad.torch as torch
 
 TOLERANCE = 1e-10
 
 
-def pair(name: str, *args: Any, **options: Any) -> tuple[Any, Any, Any]:
-    """PyTorch, its module in double precision, and ours with its weights."""
-    pytorch = pytest.importorskip("torch")
-    theirs = getattr(pytorch.nn, name)(*args, **options).double()
-    ours = getattr(torch.nn, name)(*args, **options).double()
+def weighted(library: Any, name: str, *args: Any, **options: Any) -> Any:
+    """A module of a library in double precision, with drawn weights."""
+    module = getattr(library.nn, name)(*args, **options).double()
     draw = np.random.default_rng(3)
-    state = theirs.state_dict()
+    state = module.state_dict()
     for key, value in state.items():
         if value.is_floating_point() and "running" not in key:
-            state[key] = pytorch.from_numpy(0.5 * draw.normal(size=tuple(value.shape)))
-    theirs.load_state_dict(state)
-    ours_state = ours.state_dict()
-    assert list(ours_state) == list(state)
-    for key, value in state.items():
-        assert tuple(ours_state[key].shape) == tuple(value.shape)
-    ours.load_state_dict({key: torch.from_numpy(x.numpy().copy()) for key, x in state.items()})
-    if " x " not in repr(theirs):  # PyTorch shows equal layers of a list once
-        assert repr(ours) == repr(theirs)
-    return pytorch, theirs, ours
+            state[key] = library.from_numpy(0.5 * draw.normal(size=tuple(value.shape)))
+    module.load_state_dict(state)
+    return module
 
 
 def module_agrees(
@@ -48,17 +40,26 @@ def module_agrees(
     call: `(library, module, *tensors)` to outputs, in place of `module(*tensors)`. evaluate:
     whether the modules are also called in evaluation.
     """
-    pytorch, theirs, ours = pair(name, *args, **options)
-    for mode in (True, False)[: 1 + evaluate]:
+
+    def seen(library: Any) -> Any:
+        module = weighted(library, name, *args, **options)
+        state = {key: tuple(value.shape) for key, value in module.state_dict().items()}
         found = []
-        for library, module in ((pytorch, theirs), (torch, ours)):
+        for mode in (True, False)[: 1 + evaluate]:
             module.train(mode)
-            found.append([_called(library, module, call, inputs) for _ in range(steps)][-1])
-        for x, y in zip(*found, strict=True):
-            assert (x is None) == (y is None)
-            if x is not None:
-                assert x.dtype == y.dtype
-                np.testing.assert_allclose(y, x, TOLERANCE, TOLERANCE)
+            found += [_called(library, module, call, inputs) for _ in range(steps)][-1]
+        return repr(module), state, found
+
+    shown, state, found = seen(torch)
+    asked = f"{name} {args} {options} {outline(inputs)}"
+    theirs_shown, theirs_state, theirs_found = of_pytorch(seen, digits=11, sums=True, asked=asked)
+    if " x " not in theirs_shown:  # PyTorch shows equal layers of a list once
+        assert shown == theirs_shown
+    assert list(state.items()) == list(theirs_state.items())
+    for x, y in zip(found, theirs_found, strict=True):
+        assert (x is None) == (y is None)
+        if x is not None:
+            same_numbers(x, y, TOLERANCE)
 
 
 def _called(library: Any, module: Any, call: Any, inputs: Any) -> list[Any]:

@@ -46,7 +46,6 @@ def functional(t, word):
     return getattr(ours if t is torch else t.nn.functional, word)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", CALLS)
 def test_values_and_gradients(word):
     near = {"tolerance": 1e-6} if word in ("celu", "hardsigmoid") else {}
@@ -60,7 +59,6 @@ def test_values_and_gradients(word):
         agree(lambda t, x, words=words: functional(t, word)(x, **words), X.astype(np.float32))
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", CALLS)
 def test_kinks(word):
     agree(
@@ -71,7 +69,6 @@ def test_kinks(word):
     )
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize(
     "word",
     [
@@ -99,7 +96,6 @@ def test_in_place(word):
     agree(call, X, tolerance=1e-6)
 
 
-@pytest.mark.peers("torch")
 def test_other_forms():
     agree(lambda t, x: functional(t, "gelu")(x, approximate="tanh"), X, order=2)
     agree(lambda t, x: functional(t, "gelu")(x, approximate="foo"), X)
@@ -112,7 +108,6 @@ def test_other_forms():
     agree(lambda t, x: (t.relu(x), t.selu(x), t.celu(x), t.threshold(x, 1, 0), x.hardshrink()), X)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", ["softmax", "log_softmax"])
 def test_softmax(word):
     for shape, dim in (
@@ -173,7 +168,6 @@ def test_cotangents_that_are_not_finite_leave_zeros_where_the_slope_is_zero(word
     assert not x.grad.any()
 
 
-@pytest.mark.peers("torch")
 def test_rrelu():
     agree(lambda t, x: functional(t, "rrelu")(x), X, name=False)
     x = torch.tensor([-1.0] * 100 + [2.0], requires_grad=True)

@@ -29,7 +29,6 @@ PRODUCTS = {
 }
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", PRODUCTS)
 def test_scaled_dot_product_attention(word: str) -> None:
     agree(
@@ -37,7 +36,6 @@ def test_scaled_dot_product_attention(word: str) -> None:
     )
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("mask", [MASK, MASK[:1], numbers(2, 3, 5), MASK & False, numbers(5) > 0])
 def test_masks_of_attention(mask: Any) -> None:
     agree(
@@ -53,7 +51,6 @@ def test_masks_of_attention(mask: Any) -> None:
     )
 
 
-@pytest.mark.peers("torch")
 def test_heads_that_share_keys() -> None:
     q, k = HEADS
     for enabled in (True, False):
@@ -96,14 +93,12 @@ CALLS: dict[str, Any] = {
 }
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("options", ATTENTIONS)
 @pytest.mark.parametrize("call", CALLS)
 def test_multihead_attention(options: str, call: str) -> None:
     module_agrees("MultiheadAttention", 6, 2, inputs=[X], call=CALLS[call], **ATTENTIONS[options])
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.filterwarnings("ignore:Support for mismatched")
 def test_masks_of_multihead_attention() -> None:
     for options in ({}, {"add_bias_kv": True, "add_zero_attn": True}):
@@ -120,7 +115,6 @@ def test_masks_of_multihead_attention() -> None:
             )
 
 
-@pytest.mark.peers("torch")
 def test_keys_and_values_of_other_sizes() -> None:
     module_agrees(
         *("MultiheadAttention", 6, 3),
@@ -130,7 +124,6 @@ def test_keys_and_values_of_other_sizes() -> None:
     )
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("norm_first", [False, True])
 @pytest.mark.parametrize("batch_first", [False, True])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
@@ -145,7 +138,6 @@ def test_layers_of_transformers(norm_first: bool, batch_first: bool, activation:
     module_agrees("TransformerDecoderLayer", 6, 2, 5, inputs=[X, X + 1], **options)
 
 
-@pytest.mark.peers("torch")
 def test_transformers() -> None:
     def call(t: Any, m: Any, x: Any, y: Any) -> Any:
         return m(x, y, tgt_mask=m.generate_square_subsequent_mask(3, dtype=x.dtype))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
 from tapegrad.torch import _dtypes
@@ -208,10 +209,11 @@ def test_files(tmp_path: Any) -> None:
 
 @needs_package
 def test_files_of_pytorch() -> None:
-    pytorch = pytest.importorskip("torch")
-    file = io.BytesIO()
-    pytorch.save({"x": pytorch.tensor([1.5, -2.25], dtype=pytorch.bfloat16)}, file)
-    file.seek(0)
-    found = torch.load(file)["x"]
+    def saved(t: Any) -> bytes:
+        file = io.BytesIO()
+        t.save({"x": t.tensor([1.5, -2.25], dtype=t.bfloat16)}, file)
+        return file.getvalue()
+
+    found = torch.load(io.BytesIO(of_pytorch(saved)))["x"]
     assert found.dtype is BRAIN
     assert found.tolist() == [1.5, -2.25]

@@ -91,14 +91,12 @@ CALLS = {
 }
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad")  # before the error
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_conversions(call):
     agree(call, NUMBERS)
 
 
-@pytest.mark.peers("torch")
 def test_complex_to_real_takes_the_real_part():
     agree(lambda t, x: x.imag, np.array([1 + 2j]))
     agree(lambda t, x: x.to(t.complex64), np.array([1 + 2j]))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from agreement import agree, numbers
+from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
 from tapegrad.torch._rules import strips
@@ -284,7 +285,6 @@ def test_errors(x: Any, weight: Any, options: Any, text: str) -> None:
 # --- PyTorch ------------------------------------------------------------------------------------
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("seed", range(40))
 def test_as_pytorch(seed: int) -> None:
     x, weight, bias, options, dims = drawn(seed)
@@ -303,29 +303,25 @@ def test_as_pytorch(seed: int) -> None:
         )
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize(("x", "weight", "options", "_text"), ERRORS)
 def test_errors_as_pytorch(x: Any, weight: Any, options: Any, _text: str) -> None:
-    pytorch = pytest.importorskip("torch")
-    texts = []
-    for library in (torch, pytorch):
+    def said(t: Any) -> str:
         with pytest.raises(RuntimeError) as failed:
-            library.nn.functional.conv2d(library.zeros(*x), library.zeros(*weight), **options)
-        texts.append(str(failed.value).splitlines()[0])
-    assert texts[0] == texts[1]
+            t.nn.functional.conv2d(t.zeros(*x), t.zeros(*weight), **options)
+        return str(failed.value).splitlines()[0]
+
+    assert said(torch) == of_pytorch(said)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("text", LAYERS)
 def test_layers_print_as_pytorchs(text: str) -> None:
-    pytorch = pytest.importorskip("torch")
-    mine = eval(f"nn.{text}", {"nn": torch.nn})
-    theirs = eval(f"nn.{text}", {"nn": pytorch.nn})
-    assert repr(mine) == repr(theirs)
-    assert [*mine.state_dict()] == [*theirs.state_dict()]
+    def shown(t: Any) -> Any:
+        layer = eval(f"nn.{text}", {"nn": t.nn})
+        return repr(layer), [*layer.state_dict()]
+
+    assert shown(torch) == of_pytorch(shown)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("kernel", [2, (3, 2)])
 @pytest.mark.parametrize("options", [{}, {"padding": 1, "stride": 2}, {"dilation": (1, 2)}])
 def test_unfold_as_pytorch(kernel: Any, options: Any) -> None:

@@ -190,13 +190,11 @@ WITH_TENSORS = {
 }
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_creation(call):
     agree(call)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("call", WITH_TENSORS.values(), ids=WITH_TENSORS)
 def test_creation_from_tensors(call):
     agree(call, X)

@@ -28,7 +28,6 @@ PAIR = (
 NO_KINK = {"digamma", "lgamma", "rsqrt", "reciprocal", "erfinv", "logit", "sinc", "hypot"}
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", SINGLE)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "bool", "complex128"])
 def test_functions_of_one_tensor(word, dtype):
@@ -50,7 +49,6 @@ def test_functions_of_one_tensor(word, dtype):
             agree(lambda t, x: getattr(x * 1, word)(), x, **near)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", SINGLE)
 def test_special_numbers(word):
     if word in ("digamma", "abs", "hardshrink"):
@@ -58,7 +56,6 @@ def test_special_numbers(word):
     agree(lambda t, x: getattr(t, word)(x), SPECIAL, nan_gradients=False, name=False)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", PAIR)
 def test_functions_of_two_tensors(word):
     def call(t, x, y):
@@ -84,7 +81,6 @@ def test_functions_of_two_tensors(word):
     agree(lambda t, x: call(t, x, t.tensor(2.5)), WHOLE)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize(
     "word", sorted(set(PAIR) - {"nextafter", "ldexp", "floor_divide", "float_power"})
 )
@@ -228,7 +224,6 @@ COMPOSED = (
 )
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", CALLS)
 def test_calls(word):
     call, *inputs = CALLS[word]
@@ -263,7 +258,6 @@ INPLACE = {
 }
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", INPLACE)
 def test_writes(word):
     def call(t, x, y):
@@ -278,7 +272,6 @@ def test_writes(word):
         INPLACE[word](torch, leaf, torch.from_numpy(Y))
 
 
-@pytest.mark.peers("torch")
 def test_operators_in_place():
     def call(t, x):
         x &= 6

@@ -28,7 +28,6 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("options", OPTIONS)
 def test_embedding(options: Any) -> None:
     for places in (
@@ -47,7 +46,6 @@ def test_embedding(options: Any) -> None:
 OFFSETS = [[0, 2, 4], [0, 0, 3, 3, 6], [0], [0, 2, 2], [1, 2], [0, 7]]
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("mode", ["sum", "mean", "max", "min"])
 @pytest.mark.parametrize("padding", [None, 2, -1])
 def test_embedding_bag(mode: str, padding: Any) -> None:
@@ -78,7 +76,6 @@ def test_embedding_bag(mode: str, padding: Any) -> None:
     )
 
 
-@pytest.mark.peers("torch")
 def test_modules_of_embeddings() -> None:
     module_agrees("Embedding", 6, 3, inputs=[PLACES], padding_idx=2)
     module_agrees("Embedding", 6, 3, inputs=[PLACES], scale_grad_by_freq=True, norm_type=1.0)

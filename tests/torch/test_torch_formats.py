@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
 from tapegrad.torch import nn
@@ -98,18 +99,17 @@ def test_names_of_formats():
     assert torch.legacy_contiguous_format is torch.contiguous_format
 
 
-@pytest.mark.peers("torch")
 def test_strides_are_those_of_pytorch():
-    peer = pytest.importorskip("torch")
+    def seen(module, shape):
+        x = module.ones(shape).to(memory_format=module.channels_last)
+        t = module.ones(shape).transpose(1, 3)
+        return [
+            *(x.stride(), x.is_contiguous(), (x + 1).is_contiguous()),
+            x.is_contiguous(memory_format=module.channels_last),
+            t.is_contiguous(memory_format=module.channels_last),
+            t.to(memory_format=module.channels_last).stride(),
+        ]
+
     shapes = [(2, 3, 4, 5), (2, 1, 4, 5), (1, 3, 1, 5), (2, 3, 1, 1), (1, 1, 1, 1)]
-    for shape in shapes:
-        seen = []
-        for module in (torch, peer):
-            x = module.ones(shape).to(memory_format=module.channels_last)
-            t = module.ones(shape).transpose(1, 3)
-            row = [x.stride(), x.is_contiguous(), (x + 1).is_contiguous()]
-            row.append(x.is_contiguous(memory_format=module.channels_last))
-            row.append(t.is_contiguous(memory_format=module.channels_last))
-            row.append(t.to(memory_format=module.channels_last).stride())
-            seen.append(row)
-        assert seen[0] == seen[1], shape
+    theirs = of_pytorch(lambda t: [seen(t, shape) for shape in shapes])
+    assert [seen(torch, shape) for shape in shapes] == theirs

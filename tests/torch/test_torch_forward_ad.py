@@ -178,7 +178,6 @@ def complex_numbers(T: Any, log: Log) -> None:
         log(fw.unpack_dual(a * a), fw.unpack_dual(a.abs()), fw.unpack_dual(a.conj() * a))
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_see_what_they_see_with_pytorch(name):
     compare(PROGRAMS[name])

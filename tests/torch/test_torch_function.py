@@ -316,7 +316,6 @@ def nodes(T: Any, log: Log) -> None:
     log(x.grad)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_see_what_they_see_with_pytorch(name):
     compare(PROGRAMS[name])

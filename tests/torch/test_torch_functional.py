@@ -170,7 +170,6 @@ def flattened(tree: Any) -> list[Any]:
     return [tree]
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize(("name", "kind", "function"), TABLE, ids=NAMES)
 @pytest.mark.parametrize("product", ["vjp", "jvp", "vhp", "hvp"])
 def test_products(product: str, name: str, kind: str, function: Any) -> None:
@@ -198,7 +197,6 @@ def test_products(product: str, name: str, kind: str, function: Any) -> None:
     compare(program)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize(("name", "kind", "function"), TABLE, ids=NAMES)
 @pytest.mark.parametrize("matrix", ["jacobian", "hessian"])
 def test_matrices(matrix: str, name: str, kind: str, function: Any) -> None:
@@ -222,7 +220,6 @@ def test_matrices(matrix: str, name: str, kind: str, function: Any) -> None:
 UNABLE = {"branches", "custom", "custom number", "integers"}
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize(("name", "kind", "function"), TABLE, ids=NAMES)
 @pytest.mark.parametrize("matrix", ["jacobian", "hessian"])
 def test_vectorized(matrix: str, name: str, kind: str, function: Any) -> None:
@@ -258,7 +255,6 @@ def test_vectorized(matrix: str, name: str, kind: str, function: Any) -> None:
     compare(program)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("call", ["vjp", "jvp", "vhp", "hvp", "jacobian", "hessian"])
 def test_without_grad_mode(call: str) -> None:
     def program(T: Any, log: Log) -> None:
@@ -300,7 +296,6 @@ ERRORS: dict[str, Any] = {
 }
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors(name: str) -> None:
     def program(T: Any, log: Log) -> None:
@@ -309,7 +304,6 @@ def test_errors(name: str) -> None:
     compare(program)
 
 
-@pytest.mark.peers("torch")
 def test_second_derivatives_through_results() -> None:
     """A result with create_graph is differentiated again, twice, also by what x came from."""
 

@@ -166,7 +166,6 @@ WITHOUT_JVP = {
 BROKEN_THERE = {("constant beside", "fast and forward"), ("complex", "batched forward")}
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_gradcheck(name: str, option: str) -> None:
@@ -193,7 +192,6 @@ SECOND: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("option", SECOND)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_gradgradcheck(name: str, option: str) -> None:
@@ -219,7 +217,6 @@ WRONG_OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("name", WRONG_OPTIONS)
 def test_wrong_options(name: str) -> None:
     def program(T: Any, log: Log) -> None:
@@ -229,7 +226,6 @@ def test_wrong_options(name: str) -> None:
     compare(program)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize(
     ("name", "option", "text"),
     [

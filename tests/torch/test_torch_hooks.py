@@ -306,7 +306,6 @@ def batched(T: Any, log: Log) -> None:
     )
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_see_what_they_see_with_pytorch(name):
     compare(PROGRAMS[name])

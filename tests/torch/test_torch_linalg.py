@@ -106,7 +106,6 @@ CALLS = {
 GAUGE = {"tensorinv", "cond", "vecdot"}  # whose last node has a name of PyTorch's inside
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", CALLS)
 def test_decompositions_and_equations(word: str) -> None:
     call, *inputs = CALLS[word]
@@ -114,7 +113,6 @@ def test_decompositions_and_equations(word: str) -> None:
     agree(call, *inputs, name=named, tolerance=1e-8)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("order", [None, 1, 2, 3.5, 0.5, 0, INF, -INF, -1, -2, "fro", "nuc"])
 @pytest.mark.parametrize("word", ["norm", "vector_norm", "matrix_norm"])
 def test_norms_of_every_order(order: object, word: str) -> None:
@@ -126,7 +124,6 @@ def test_norms_of_every_order(order: object, word: str) -> None:
         agree(lambda t, x: getattr(t.linalg, word)(x, order), x, tolerance=1e-8)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("order", [1, 2, 3, INF])
 def test_norms_at_zeros_and_ties(order: float) -> None:
     for x in (np.zeros(2), np.array([0.0, 3.0]), np.array([1.0, -1.0]), np.array(-3.0)):

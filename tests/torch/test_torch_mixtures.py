@@ -27,7 +27,6 @@ def vectors(library, weights, means, scales):
     return d.MixtureSameFamily(d.Categorical(logits=weights[0]), parts)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("build", [normals, vectors])
 @pytest.mark.parametrize(
     "of", ["log_prob", "mean", "variance", "stddev", "cdf", "batch_shape", "event_shape", "repr"]

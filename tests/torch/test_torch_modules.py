@@ -1,12 +1,10 @@
-"""Modules, their hooks and containers as in PyTorch, whose answers `module_answers.json` keeps."""
+"""Modules, their hooks and containers as in PyTorch."""
 
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 import warnings
-from pathlib import Path
 from typing import Any
 
 import container_programs  # noqa: F401 - declares programs
@@ -14,11 +12,10 @@ import module_hook_programs  # noqa: F401 - declares programs
 import numpy as np
 import pytest
 from module_programs import PROGRAMS
+from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
 from tapegrad.torch import nn
-
-ANSWERS = Path(__file__).with_name("module_answers.json")
 
 
 def _answer(library: Any, word: str) -> list[str]:
@@ -29,17 +26,9 @@ def _answer(library: Any, word: str) -> list[str]:
 
 @pytest.mark.parametrize("word", PROGRAMS)
 def test_programs_over_modules_answer_as_under_pytorch(word: str) -> None:
-    kept = json.loads(ANSWERS.read_text(encoding="utf-8"))
-    for mine, theirs in zip(_answer(torch, word), kept[word], strict=True):
-        assert mine == theirs
-
-
-@pytest.mark.peers("torch")
-def test_the_kept_answers_are_those_of_pytorch() -> None:
-    """To write them anew: `python tests/torch/test_torch_modules.py`, with PyTorch."""
-    pytorch = pytest.importorskip("torch")
-    kept = json.loads(ANSWERS.read_text(encoding="utf-8"))
-    assert kept == {word: _answer(pytorch, word) for word in PROGRAMS}
+    theirs = of_pytorch(lambda t: _answer(t, word))
+    for mine, its in zip(_answer(torch, word), theirs, strict=True):
+        assert mine == its
 
 
 # --- What only this library can be asked --------------------------------------------------------
@@ -134,14 +123,3 @@ def test_an_unstarted_module_says_so() -> None:
 
     with pytest.raises(AttributeError, match="object has no attribute"):
         Early()(1)
-
-
-def _write() -> None:
-    import torch as pytorch
-
-    answers = {word: _answer(pytorch, word) for word in PROGRAMS}
-    ANSWERS.write_text(json.dumps(answers, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    _write()

@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pytest
 from agreement import agree, numbers
+from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
 from tapegrad.torch import nn
@@ -60,7 +61,6 @@ def call(t, *tensors, name, constants=(), **words):
     return getattr(t.nn.functional, name)(*tensors, *given, **words)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize(("name", "inputs", "constants", "words", "order"), CASES)
 def test_losses_agree_with_pytorch(name, inputs, constants, words, order):
     for reduction, kind in itertools.product(WORDS, (np.float64, np.float32)):
@@ -119,7 +119,6 @@ def aligned(t, x, targets, inputs, lengths, **words):
     return t.nn.functional.ctc_loss(x.log_softmax(-1), *made, **words)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("case", range(len(ALIGNED)))
 def test_alignments_agree_with_pytorch(case):
     targets, inputs, lengths, words = ALIGNED[case]
@@ -258,10 +257,8 @@ def error_of(t, wrong, shape):
     return type(caught.value).__name__, str(caught.value).splitlines()[0]
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", [*WRONG, *MISALIGNED])
 def test_errors_are_those_of_pytorch(word):
-    pytorch = pytest.importorskip("torch")
     if word in WRONG:
         wrong, shape = WRONG[word], (5, 4)
     else:
@@ -271,7 +268,8 @@ def test_errors_are_those_of_pytorch(word):
         def wrong(t, f, x):
             f.ctc_loss(x, t.tensor(targets), inputs, lengths, **words)
 
-    assert error_of(torch, wrong, shape) == error_of(pytorch, wrong, shape)
+    theirs = of_pytorch(lambda t: error_of(t, wrong, shape))
+    assert error_of(torch, wrong, shape) == theirs
 
 
 # --- Distances and products ---------------------------------------------------------------------
@@ -288,7 +286,6 @@ PAIRED = {
 }
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", PAIRED)
 def test_distances_agree_with_pytorch(word):
     of, order = PAIRED[word]
@@ -296,7 +293,6 @@ def test_distances_agree_with_pytorch(word):
     agree(of, A.astype(np.float32), B.astype(np.float32), tolerance=1e-5)
 
 
-@pytest.mark.peers("torch")
 def test_bilinear_agrees_with_pytorch():
     weight, bias = numbers(3, 4, 2), numbers(3)
     for x, y in ((A, B[:, :2]), (A[0], B[0, :2]), (numbers(2, 3, 4), numbers(2, 3, 2))):
@@ -325,41 +321,33 @@ def test_pdist_has_the_derivatives_of_differences(p):
 # --- A softmax of very many classes -------------------------------------------------------------
 
 
-def adaptive_pair():
-    pytorch = pytest.importorskip("torch")
-    mine = nn.AdaptiveLogSoftmaxWithLoss(16, 20, [4, 9], head_bias=True, dtype=torch.float64)
-    theirs = pytorch.nn.AdaptiveLogSoftmaxWithLoss(
-        16, 20, [4, 9], head_bias=True, dtype=pytorch.float64
-    )
-    assert repr(mine) == repr(theirs)
-    assert [name for name, _ in mine.named_parameters()] == [
-        name for name, _ in theirs.named_parameters()
-    ]
-    for x, y in zip(mine.parameters(), theirs.parameters(), strict=True):
-        y.data.copy_(pytorch.from_numpy(x.detach().numpy().copy()))
-    return pytorch, mine, theirs
-
-
-@pytest.mark.peers("torch")
-def test_adaptive_softmax_agrees_with_pytorch():
-    pytorch, mine, theirs = adaptive_pair()
+def seen_of_an_adaptive_softmax(t):
+    net = t.nn.AdaptiveLogSoftmaxWithLoss(16, 20, [4, 9], head_bias=True, dtype=t.float64)
+    draw = np.random.default_rng(2)
+    for p in net.parameters():
+        p.data.copy_(t.from_numpy(draw.normal(size=tuple(p.shape)) / 4))
+    names = [repr(net), *(name for name, _ in net.named_parameters())]
     x, target = numbers(6, 16), np.array([0, 19, 5, 3, 11, 8])
+    found = []
     for pick in (slice(None), 1, slice(0, 1)):
-        made, other = (
-            net(t.tensor(x[pick]), t.tensor(target[pick]))
-            for t, net in ((torch, mine), (pytorch, theirs))
-        )
-        assert type(made).__name__ == type(other).__name__
-        for ours, its in zip(made, other, strict=True):
-            assert ours.shape == its.shape
-            np.testing.assert_allclose(ours.detach().numpy(), its.detach().numpy())
+        made = net(t.tensor(x[pick]), t.tensor(target[pick]))
         made.loss.backward()
-        other.loss.backward()
-    for ours, its in zip(mine.parameters(), theirs.parameters(), strict=True):
-        np.testing.assert_allclose(ours.grad.numpy(), its.grad.numpy(), 1e-9, 1e-12)
-    for call in ("log_prob", "predict"):
-        ours = getattr(mine, call)(torch.tensor(x * 5)).detach().numpy()
-        np.testing.assert_allclose(ours, getattr(theirs, call)(pytorch.tensor(x * 5)).detach())
+        names.append(type(made).__name__)
+        found += made
+    found += [p.grad for p in net.parameters()]
+    found += [net.log_prob(t.tensor(x * 5)), net.predict(t.tensor(x * 5))]
+    return names, [part.detach().numpy() for part in found]
+
+
+def test_adaptive_softmax_agrees_with_pytorch():
+    (names, mine), (known, theirs) = (
+        seen_of_an_adaptive_softmax(torch),
+        of_pytorch(seen_of_an_adaptive_softmax),
+    )
+    assert names == known
+    for ours, its in zip(mine, theirs, strict=True):
+        assert ours.shape == its.shape
+        np.testing.assert_allclose(ours, its, 1e-9, 1e-12)
 
 
 def test_adaptive_softmax_is_a_distribution():
@@ -442,7 +430,6 @@ def test_a_weighted_huber_loss_refuses_other_words():
         nn.functional.huber_loss(torch.ones(2), torch.zeros(2), "other", weight=torch.ones(2))
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("word", WORDS)
 def test_weights_of_pairs_are_as_pytorchs(name, word):

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from agreement import agree, numbers
+from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
 from tapegrad.torch import nn
@@ -45,22 +46,24 @@ def built(t, text):
     return eval(f"nn.{text}", {"nn": t.nn, "double": t.float64})
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("text", [*UNITS, *OTHERS])
 def test_modules_show_and_hold_what_pytorchs_do(text):
-    theirs = built(pytest.importorskip("torch"), text)
+    def held(t):
+        module = built(t, text)
+        public = {
+            name: value
+            for name, value in vars(module).items()
+            if not name.startswith("_") and isinstance(value, (int, float, str, tuple, type(None)))
+        }
+        return repr(module), list(module.state_dict()), public
+
+    shown, names, public = of_pytorch(held)
     mine = built(torch, text)
-    assert repr(mine) == repr(theirs)
-    assert list(mine.state_dict()) == list(theirs.state_dict())
-    public = {
-        name: value
-        for name, value in vars(theirs).items()
-        if not name.startswith("_") and isinstance(value, (int, float, str, tuple, type(None)))
-    }
+    assert repr(mine) == shown
+    assert list(mine.state_dict()) == names
     assert {name: getattr(mine, name) for name in public} == public
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("text", UNITS)
 def test_units_agree_with_pytorch(text):
     agree(lambda t, x: built(t, text)(x * 1), X, order=2, tolerance=1e-6)
@@ -95,14 +98,13 @@ def test_activations_are_written_into_their_argument(word):
     assert getattr(functional, word)(written, inplace=True, **words)._version == version + 1
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", [*WITHIN, "threshold"])
 def test_what_is_in_which_namespace_is_as_in_pytorch(word):
-    pytorch = pytest.importorskip("torch")
-    for name in (word, f"{word}_"):
-        if name != "leaky_relu":
-            assert hasattr(torch, name) == hasattr(pytorch, name), name
-            assert hasattr(torch.Tensor, name) == hasattr(pytorch.Tensor, name), name
+    def has(t):
+        names = {word, f"{word}_"} - {"leaky_relu"}
+        return {name: (hasattr(t, name), hasattr(t.Tensor, name)) for name in sorted(names)}
+
+    assert has(torch) == of_pytorch(has)
 
 
 def test_softmax_of_channels_wants_images():
@@ -214,11 +216,9 @@ def seen(t, call):
     return type(made.grad_fn).__name__, tuple(made.shape), str(made.dtype)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", NODES)
 def test_noise_has_pytorchs_nodes_and_errors(word):
-    pytorch = pytest.importorskip("torch")
-    assert seen(torch, NODES[word]) == seen(pytorch, NODES[word])
+    assert seen(torch, NODES[word]) == of_pytorch(lambda t: seen(t, NODES[word]))
 
 
 def test_channels_of_other_dimensions_warn():

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from agreement import agree, numbers
 from module_programs import error_of, filled
+from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
 from tapegrad.torch import nn
@@ -46,11 +47,8 @@ def test_gradients_are_scaled_to_a_norm(order: float, most: float) -> None:
     assert found[3].grad is None
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("order", [0.5, 1, 2, 3.0, float("inf")])
 def test_norms_of_gradients_agree(order: float) -> None:
-    pytorch = pytest.importorskip("torch")
-
     def seen(t: Any) -> list[Any]:
         found = _with_gradients(t)
         total = t.nn.utils.get_total_norm([p.grad for p in found[:3]], order)
@@ -59,7 +57,7 @@ def test_norms_of_gradients_agree(order: float) -> None:
         t.nn.utils.clip_grad_value_(found[1], 0.07)
         return [total.item(), other.item(), *(p.grad.tolist() for p in found[:3])]
 
-    for mine, theirs in zip(seen(torch), seen(pytorch), strict=True):
+    for mine, theirs in zip(seen(torch), of_pytorch(seen), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-12)
 
 
@@ -147,7 +145,6 @@ def test_a_linear_layer_that_normalizes(bias: bool) -> None:
 # --- Weights by hooks ----------------------------------------------------------------------------
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("dim", [0, 1, 2, -1])
 def test_norms_except_along_one_dimension(dim: int) -> None:
     agree(lambda t, v: t.norm_except_dim(v, 2, dim), W, order=2, name=False)
@@ -301,12 +298,9 @@ def _parametrized(t: Any) -> list[Any]:
     return seen
 
 
-@pytest.mark.peers("torch")
 def test_parametrized_modules_agree_with_pytorch() -> None:
-    pytorch = pytest.importorskip("torch")
-    for place, (mine, theirs) in enumerate(
-        zip(_parametrized(torch), _parametrized(pytorch), strict=True)
-    ):
+    both = zip(_parametrized(torch), of_pytorch(_parametrized), strict=True)
+    for place, (mine, theirs) in enumerate(both):
         if isinstance(mine, list) and mine and isinstance(mine[0], (list, float)):
             np.testing.assert_allclose(mine, theirs, rtol=1e-12)
         else:
@@ -400,12 +394,9 @@ def test_orthogonal_weights(shape: Any, kind: str | None, trivial: bool) -> None
         net.parametrizations.weight[0].right_inverse(torch.ones(7, 7))
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 5, 3)])
 @pytest.mark.parametrize("kind", MAPS)
 def test_orthogonal_weights_are_pytorchs(shape: Any, kind: str) -> None:
-    pytorch = pytest.importorskip("torch")
-
     def seen(t: Any) -> list[Any]:
         net = t.nn.Module()
         net.weight = t.nn.Parameter(t.from_numpy(numbers(*shape)))
@@ -419,7 +410,7 @@ def test_orthogonal_weights_are_pytorchs(shape: Any, kind: str) -> None:
             made += [net.weight, net.parametrizations.weight.original]
         return [x.detach().numpy() for x in made]
 
-    for mine, theirs in zip(seen(torch), seen(pytorch), strict=True):
+    for mine, theirs in zip(seen(torch), of_pytorch(seen), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-11)
 
 
@@ -569,10 +560,8 @@ def _refused_fills(t: Any) -> list[str]:
     ]
 
 
-@pytest.mark.peers("torch")
 def test_refused_fills_agree() -> None:
-    pytorch = pytest.importorskip("torch")
-    assert _refused_fills(torch) == _refused_fills(pytorch)
+    assert _refused_fills(torch) == of_pytorch(_refused_fills)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,6 @@ DIFFERENTIATED = [
 ]
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", NORMS)
 def test_norms(word: str) -> None:
     named = not word.startswith(("instance", "rms weight"))
@@ -81,7 +80,6 @@ LAYERS: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("name", LAYERS)
 @pytest.mark.parametrize("affine", [True, False])
 @pytest.mark.parametrize("tracked", [True, False])
@@ -94,7 +92,6 @@ def test_running_statistics(name: str, affine: bool, tracked: bool, momentum: An
     module_agrees(name, *sizes, inputs=[x], steps=3, evaluate=True, **options)
 
 
-@pytest.mark.peers("torch")
 def test_other_layers() -> None:
     module_agrees("InstanceNorm1d", 6, inputs=[X[0]], affine=True)
     module_agrees("BatchNorm1d", 6, inputs=[X[:, :, 0]], bias=False)

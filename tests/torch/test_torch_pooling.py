@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from agreement import agree, numbers
+from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
 from tapegrad.torch.nn import functional
@@ -173,20 +174,18 @@ LAYERS = [
 ]
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("text", LAYERS)
 def test_layers_as_pytorchs(text: str) -> None:
-    pytorch = pytest.importorskip("torch")
-    mine = eval(f"nn.{text}", {"nn": torch.nn})
-    theirs = eval(f"nn.{text}", {"nn": pytorch.nn})
-    assert repr(mine) == repr(theirs)
+    def layer(t: Any) -> Any:
+        return eval(f"nn.{text}", {"nn": t.nn})
+
+    assert repr(layer(torch)) == of_pytorch(lambda t: repr(layer(t)))
     if "Unpool" not in text:
         dims = int(text.partition("d(")[0][-1])
         x = numbers(2, 3, *SIZES[dims])
-        agree(lambda t, x: (mine if t is torch else theirs)(x), abs(x))
+        agree(lambda t, x: layer(t)(x), abs(x))
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("dims", [1, 2, 3])
 @pytest.mark.parametrize(("kernel", "options"), DILATED)
 def test_max_pools_as_pytorch(dims: int, kernel: Any, options: dict[str, Any]) -> None:
@@ -202,7 +201,6 @@ def test_max_pools_as_pytorch(dims: int, kernel: Any, options: dict[str, Any]) -
             )
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("dims", [1, 3])
 @pytest.mark.parametrize(("kernel", "options"), WAYS)
 def test_averages_and_norms_as_pytorch(dims: int, kernel: Any, options: dict[str, Any]) -> None:
@@ -219,7 +217,6 @@ def test_averages_and_norms_as_pytorch(dims: int, kernel: Any, options: dict[str
             agree(lambda t, x: of_dims(t, "lp_pool", dims)(x, 2, kernel, **options), abs(x) + 1)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("dims", [1, 2, 3])
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 9])
 def test_adaptive_pools_as_pytorch(dims: int, size: int) -> None:

@@ -43,7 +43,6 @@ MATMULS = [
 ]
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize(("x", "y"), MATMULS)
 def test_matmul_of_every_rank(x: np.ndarray, y: np.ndarray) -> None:
     agree(lambda t, x, y: x @ y, x, y, order=2)
@@ -101,7 +100,6 @@ CALLS = {
 }
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", CALLS)
 def test_products_of_fixed_ranks(word: str) -> None:
     call, *inputs = CALLS[word]
@@ -124,7 +122,6 @@ EINSUMS = [
 ]
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("given", EINSUMS, ids=lambda given: given[0])
 def test_einsum(given: tuple) -> None:
     equation, *inputs = given
@@ -132,7 +129,6 @@ def test_einsum(given: tuple) -> None:
     agree(lambda t, *xs: t.einsum(equation, list(xs)), *inputs, name=False)
 
 
-@pytest.mark.peers("torch")
 def test_einsum_of_numbered_dimensions() -> None:
     agree(lambda t, x, y: t.einsum(x, [0, 1], y, [1, 2], [0, 2]), A, B, name=False)
     agree(lambda t, x, y: t.einsum(x, [0, 1], y, [1, 2]), A, B, name=False)
@@ -155,7 +151,6 @@ LINEARS = [
 ]
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("inputs", LINEARS)
 def test_linear(inputs: tuple) -> None:
     agree(lambda t, *xs: t.nn.functional.linear(*xs), *inputs, order=2)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import operator
 import subprocess
 import sys
 import warnings
 from collections import Counter
 
 import pytest
+from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
 
-pytestmark = pytest.mark.peers("torch")
-pytorch = pytest.importorskip("torch")
-LIBRARIES = (torch, pytorch)
+
+def both(see):
+    """What is seen with either library."""
+    return see(torch), of_pytorch(see)
 
 
 def profiled(library, call, **options):
@@ -75,14 +78,13 @@ def test_operations_make_events_of_pytorchs_names():
             with library.autograd.profiler.record_function(call):
                 eval(call, scope)
 
-    found = [
-        {
+    found = both(
+        lambda library: {
             event.name: [child.name for child in event.cpu_children]
             for event in profiled(library, run).function_events
             if event.name in CALLS
         }
-        for library in LIBRARIES
-    ]
+    )
     differing = {call for call in CALLS if found[0][call] != found[1][call]}
     assert {call: (found[0][call], found[1][call]) for call in differing - ALLOWED} == {}
 
@@ -105,8 +107,9 @@ def train(library):
 
 
 def test_training_has_pytorchs_events_and_counts():
-    mine, theirs = (profiled(library, train).function_events for library in LIBRARIES)
-    found, wanted = Counter(map(path_of, mine)), Counter(map(path_of, theirs))
+    found, wanted = both(
+        lambda library: Counter(map(path_of, profiled(library, train).function_events))
+    )
     assert found == Counter({path: count for path, count in wanted.items() if path in found})
     # The transposed weight is no call of ours, and what a node or a step computes is its own time.
     rest = {path for path in wanted if path not in found and "TBackward0" not in path[-1]}
@@ -151,7 +154,7 @@ def test_tables_have_pytorchs_columns(options, groups):
         lambda p: p.key_averages(**groups).table(sort_by="cpu_time_total", header="HEAD"),
         lambda p: p.key_averages(**groups).table(max_name_column_width=9, row_limit=1),
     ):
-        mine, theirs = (titles(show(profiled(lib, run, **options))) for lib in LIBRARIES)
+        mine, theirs = both(lambda lib, show=show: titles(show(profiled(lib, run, **options))))
         assert [title for title, _ in mine] == [title for title, _ in theirs]
         widths = [width for title, width in mine if title not in ("Name", "Input Shapes")]
         assert widths == [w for title, w in theirs if title not in ("Name", "Input Shapes")]
@@ -163,12 +166,13 @@ def test_shapes_are_pytorchs():
         library.nn.functional.linear(x, x, None)
         x.mm(x.t())
 
-    mine, theirs = (
-        {e.name: e.input_shapes for e in profiled(lib, run, record_shapes=True).function_events}
-        for lib in LIBRARIES
-    )
-    for name in ("aten::linear", "aten::mm", "aten::t"):
-        assert mine[name] == theirs[name]
+    def shapes(library):
+        events = profiled(library, run, record_shapes=True).function_events
+        found = {event.name: event.input_shapes for event in events}
+        return [found[name] for name in ("aten::linear", "aten::mm", "aten::t")]
+
+    mine, theirs = both(shapes)
+    assert mine == theirs
 
 
 @pytest.mark.parametrize(
@@ -181,8 +185,12 @@ def test_shapes_are_pytorchs():
     ],
 )
 def test_schedules_are_pytorchs(numbers):
-    mine, theirs = (library.profiler.schedule(**numbers) for library in LIBRARIES)
-    assert [mine(n).name for n in range(20)] == [theirs(n).name for n in range(20)]
+    def actions(library):
+        schedule = library.profiler.schedule(**numbers)
+        return [schedule(n).name for n in range(20)]
+
+    mine, theirs = both(actions)
+    assert mine == theirs
 
 
 STEPS = """
@@ -211,12 +219,13 @@ print(json.dumps(found))
 
 
 def test_steps_give_pytorchs_traces():
-    found = []
-    for library in ("tapegrad", "torch"):
-        program = [sys.executable, "-c", STEPS, library]
+    def seen(library):
+        program = [sys.executable, "-c", STEPS, "tapegrad" if library is torch else "torch"]
         run = subprocess.run(program, capture_output=True, text=True, check=True)
-        found.append(json.loads(run.stdout.splitlines()[-1]))
-    assert found[0] == found[1]
+        return json.loads(run.stdout.splitlines()[-1])
+
+    mine, theirs = both(seen)
+    assert mine == theirs
 
 
 def test_pytorchs_names_are_there():
@@ -226,7 +235,6 @@ def test_pytorchs_names_are_there():
 
 
 def missing(path):
-    mine, theirs = torch, pytorch
-    for part in path.split("."):
-        mine, theirs = getattr(mine, part), getattr(theirs, part)
-    return {name for name in theirs.__all__ if not hasattr(mine, name)}
+    at = operator.attrgetter(path)
+    names = of_pytorch(lambda pytorch: list(at(pytorch).__all__))
+    return {name for name in names if not hasattr(at(torch), name)}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import pickle
 from typing import Any
 
 import numpy as np
 import pytest
+from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
 from tapegrad.torch import nn
@@ -55,24 +57,24 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.peers("torch")
+def pruning(t: Any) -> Any:
+    return prune if t is torch else importlib.import_module("torch.nn.utils.prune")
+
+
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_programs_do_as_pytorchs(number: int) -> None:
-    pytorch = pytest.importorskip("torch")
-    from torch.nn.utils import prune as their_prune
-
-    found = []
-    for t, p in ((torch, prune), (pytorch, their_prune)):
-        module = layer(t)
+    def seen(t: Any) -> Any:
+        p, module = pruning(t), layer(t)
         PROGRAMS[number](p, module, t)
         state = {k: (str(v.dtype), v.numpy().tolist()) for k, v in module.state_dict().items()}
         names = [name for name, _ in module.named_parameters()]
         hooks = [type(hook).__name__ for hook in module._forward_pre_hooks.values()]
-        x = t.ones(2, 6)
-        found.append((state, names, hooks, p.is_pruned(module)))
-        found.append(module(x).detach().numpy())
-    assert found[0] == found[2]
-    np.testing.assert_allclose(found[1], found[3], rtol=1e-5, atol=1e-6)
+        out = module(t.ones(2, 6)).detach().numpy()
+        return (state, names, hooks, p.is_pruned(module)), out
+
+    (mine, out), (theirs, other) = seen(torch), of_pytorch(seen)
+    assert mine == theirs
+    np.testing.assert_allclose(out, other, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("amount", [0, 0.0, 3, 0.25, 1.0])
@@ -164,14 +166,9 @@ ERRORS = [
 
 @pytest.mark.parametrize(("call", "kind"), ERRORS)
 def test_errors(call: Any, kind: type[Exception]) -> None:
-    with pytest.raises(kind) as mine:
-        call(prune, layer(), torch)
-    try:
-        import torch as pytorch
-        from torch.nn.utils import prune as their_prune
-    except ImportError:
-        return
-    with pytest.raises(kind) as theirs:
-        call(their_prune, layer(pytorch), pytorch)
-    if kind is not TypeError:
-        assert str(mine.value).split("(")[0] == str(theirs.value).split("(")[0]
+    def said(t: Any) -> str:
+        with pytest.raises(kind) as raised:
+            call(pruning(t), layer(t), t)
+        return "" if kind is TypeError else str(raised.value).split("(")[0]
+
+    assert said(torch) == of_pytorch(said)

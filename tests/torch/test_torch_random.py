@@ -91,7 +91,6 @@ FORMS = {
 }
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("call", FORMS.values(), ids=FORMS)
 def test_forms(call):
     agree(lambda t: same(t, None, call(t)))
@@ -121,7 +120,6 @@ OVER_THE_GRAPH = {
 }
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("call", OVER_THE_GRAPH.values(), ids=OVER_THE_GRAPH)
 def test_names_of_nodes(call):
     agree(lambda t, x: names(call(t, x)), numbers(3))

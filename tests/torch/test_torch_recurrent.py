@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from agreement import numbers
-from same_modules import module_agrees, pair
+from pytorch_answers import of_pytorch
+from same_modules import module_agrees, weighted
 
 import tapegrad.torch as torch
 from tapegrad.torch import func, nn
@@ -52,7 +53,6 @@ def called(t: Any, m: Any, x: Any, *hx: Any) -> Any:
     return m(x, hx if len(hx) > 1 else hx[0])
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_networks(name: str, kind: str) -> None:
     options = KINDS[kind]
@@ -65,7 +65,6 @@ def test_networks(name: str, kind: str) -> None:
     module_agrees(name, 3, 4, inputs=[ROW, *given], call=called, **options)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_networks_of_packed_sequences(name: str, kind: str) -> None:
     options = dict(KINDS[kind])
@@ -87,7 +86,6 @@ def test_networks_of_packed_sequences(name: str, kind: str) -> None:
         module_agrees(name, 3, 4, inputs=[x, *given], call=call, **options)
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("name", ["RNNCell", "GRUCell", "LSTMCell"])
 @pytest.mark.parametrize("bias", [True, False])
 def test_cells(name: str, bias: bool) -> None:
@@ -98,22 +96,20 @@ def test_cells(name: str, bias: bool) -> None:
         module_agrees(name, 3, 4, bias, inputs=[x, *given], call=called)
 
 
-@pytest.mark.peers("torch")
 def test_networks_as_functions() -> None:
-    pytorch, theirs, ours = pair("LSTM", 3, 4, 2)
-    found = []
-    for library, module in ((pytorch, theirs), (torch, ours)):
+    def seen(library: Any) -> list[Any]:
+        module, found = weighted(library, "LSTM", 3, 4, 2), []
         x, h = library.from_numpy(X.copy()), library.zeros(2, 5, 4, dtype=library.float64)
         weights = list(module.parameters())
         options = (True, 2, 0.0, False, False)
-        found.append(library.lstm(x, (h, h), weights, *options, False))
+        found += library.lstm(x, (h, h), weights, *options, False)
         packed = library.nn.utils.rnn.pack_padded_sequence(x, LENGTHS["sorted"])
-        found.append(library.lstm(packed.data, packed.batch_sizes, (h, h), weights, *options))
-        step = library.lstm_cell(x[0], (h[0], h[1]), *weights[:4])
-        found.append((*step, step[0]))
-    for theirs_parts, ours_parts in zip(found[:3], found[3:], strict=True):
-        for x, y in zip(theirs_parts, ours_parts, strict=True):
-            np.testing.assert_allclose(y.detach().numpy(), x.detach().numpy(), 1e-10, 1e-10)
+        found += library.lstm(packed.data, packed.batch_sizes, (h, h), weights, *options)
+        found += library.lstm_cell(x[0], (h[0], h[1]), *weights[:4])
+        return [part.detach().numpy() for part in found]
+
+    for mine, theirs in zip(seen(torch), of_pytorch(seen), strict=True):
+        np.testing.assert_allclose(mine, theirs, 1e-10, 1e-10)
 
 
 # --- Without PyTorch ----------------------------------------------------------------------------

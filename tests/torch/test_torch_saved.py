@@ -46,6 +46,7 @@ def test_numbers_that_nodes_keep(word: str) -> None:
     assert _saved(torch, word) == CALLS[word][1]
 
 
+@pytest.mark.peers("torch")  # the table has its answers
 @pytest.mark.parametrize("word", CALLS)
 def test_the_names_are_those_of_pytorch(word: str) -> None:
     pytorch = pytest.importorskip("torch")

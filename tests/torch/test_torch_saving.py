@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
 from tapegrad.torch import nn
@@ -218,67 +219,67 @@ def test_safetensors_need_their_package(tmp_path: Any) -> None:
 # --- Files of PyTorch ---------------------------------------------------------------------------
 
 
-@pytest.fixture
-def pytorch() -> Any:
-    return pytest.importorskip("torch")
+def saved_by(t: Any, value: Any) -> bytes:
+    held = io.BytesIO()
+    t.save(value, held)
+    return held.getvalue()
 
 
-@pytest.mark.peers("torch")
-def test_a_model_of_pytorch_is_read_and_gives_the_same(pytorch: Any, tmp_path: Any) -> None:
-    theirs = pytorch.nn.Sequential(
-        pytorch.nn.Linear(4, 8), pytorch.nn.ReLU(), pytorch.nn.Linear(8, 3)
-    )
-    optimizer = pytorch.optim.Adam(theirs.parameters())
-    theirs(pytorch.ones(2, 4)).sum().backward()
-    optimizer.step()
-    path = tmp_path / "model.pt"
-    saved = {"model": theirs.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3}
-    pytorch.save(saved, path)
-    found = torch.load(path)
+def test_a_model_of_pytorch_is_read_and_gives_the_same() -> None:
+    x = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
+
+    def trained(t: Any) -> Any:
+        net = t.nn.Sequential(t.nn.Linear(4, 8), t.nn.ReLU(), t.nn.Linear(8, 3))
+        optimizer = t.optim.Adam(net.parameters())
+        net(t.ones(2, 4)).sum().backward()
+        optimizer.step()
+        states = {"model": net.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3}
+        return saved_by(t, states), saved_by(t, net), net(t.from_numpy(x)).detach().numpy()
+
+    states, net, theirs = of_pytorch(trained)
+    found = torch.load(io.BytesIO(states))
     mine = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
     mine.load_state_dict(found["model"])
-    x = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
     ours = mine(torch.from_numpy(x)).detach().numpy()
-    np.testing.assert_allclose(ours, theirs(pytorch.from_numpy(x)).detach().numpy(), 1e-5, 1e-6)
+    np.testing.assert_allclose(ours, theirs, 1e-5, 1e-6)
     other = torch.optim.Adam(mine.parameters())
     other.load_state_dict(found["optimizer"])
     assert found["epoch"] == 3
     assert other.state_dict()["state"][0]["step"].item() == 1
-    pytorch.save(theirs, path)
     with pytest.raises(pickle.UnpicklingError, match=r"GLOBAL torch\.nn\.modules"):
-        torch.load(path)
+        torch.load(io.BytesIO(net))
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("dtype", [str(dtype).removeprefix("torch.") for dtype in DTYPES])
-def test_tensors_of_pytorch_are_read(pytorch: Any, dtype: str) -> None:
-    base = (pytorch.arange(12) % 5 - 2).abs().reshape(3, 4).to(getattr(pytorch, dtype))
-    values = {
-        "whole": base, "turned": base.T, "cut": base[1:, ::2], "empty": base[:0],
-        "scalar": base[0, 0], "size": base.shape, "dtype": base.dtype, "device": base.device,
-        "parameter": pytorch.nn.Parameter(base.clone(), requires_grad=False),
-        "plain": [1, 2.5, None, True, "a", b"b", {1}, 1j, (2, 3)],
-    }  # fmt: skip
-    held = io.BytesIO()
-    pytorch.save(values, held)
-    held.seek(0)
-    found = torch.load(held)
-    for name in ("whole", "turned", "cut", "empty", "scalar", "parameter"):
-        np.testing.assert_array_equal(found[name].numpy(), values[name].numpy())
+def test_tensors_of_pytorch_are_read(dtype: str) -> None:
+    plain = [1, 2.5, None, True, "a", b"b", {1}, 1j, (2, 3)]
+
+    def saved(t: Any) -> Any:
+        base = (t.arange(12) % 5 - 2).abs().reshape(3, 4).to(getattr(t, dtype))
+        tensors = {
+            "whole": base, "turned": base.T, "cut": base[1:, ::2], "empty": base[:0],
+            "scalar": base[0, 0],
+            "parameter": t.nn.Parameter(base.clone(), requires_grad=False),
+        }  # fmt: skip
+        others = {"size": base.shape, "dtype": base.dtype, "device": base.device, "plain": plain}
+        shown = {name: (x.numpy().copy(), x.stride()) for name, x in tensors.items()}
+        return saved_by(t, {**tensors, **others}), shown
+
+    file, tensors = of_pytorch(saved)
+    found = torch.load(io.BytesIO(file))
+    for name, (values, strides) in tensors.items():
+        np.testing.assert_array_equal(found[name].numpy(), values)
         assert str(found[name].dtype) == f"torch.{dtype}"
-        assert found[name].stride() == values[name].stride()
-    assert found["plain"] == values["plain"]
+        assert found[name].stride() == strides
+    assert found["plain"] == plain
     assert (found["size"], str(found["dtype"])) == (torch.Size([3, 4]), f"torch.{dtype}")
     found["whole"][1, 0] = 0
     assert found["turned"][0, 1].item() == 0
     assert type(found["parameter"]) is nn.Parameter
 
 
-@pytest.mark.peers("torch")
-def test_other_devices_need_a_map(pytorch: Any) -> None:
-    held = io.BytesIO()
-    pytorch.save(pytorch.ones(2), held)
-    data = held.getvalue()
+def test_other_devices_need_a_map() -> None:
+    data = of_pytorch(lambda t: saved_by(t, t.ones(2)))
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
         for name in old.namelist():

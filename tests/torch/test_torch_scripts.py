@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import sys
 import types
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 import same_draws
+from pytorch_answers import of_pytorch
 
 import tapegrad.torch as torch
 
@@ -91,7 +91,7 @@ def numbers(x: object) -> list[float]:
 
 @pytest.mark.part(6)
 @pytest.mark.parametrize("path", SCRIPTS, ids=NAMES)
-def test_scripts_learn(path, monkeypatch, capsys):
+def test_scripts_learn_as_with_pytorch(path, monkeypatch, capsys):
     needs(path)
     module = run(path, "tapegrad", monkeypatch)
     losses = np.array(module.losses)
@@ -99,23 +99,17 @@ def test_scripts_learn(path, monkeypatch, capsys):
     assert np.isfinite(numbers(module.metrics)).all()
     assert capsys.readouterr().out
 
+    def learned(pytorch):
+        pytorch.set_num_threads(1)  # more would wait for each other on a busy machine
+        with monkeypatch.context() as patches:
+            same_draws.Draws(pytorch).install(patches)
+            theirs = run(path, "torch", patches)
+        return numbers(theirs.losses), numbers(theirs.metrics), list(theirs.metrics)
 
-@pytest.mark.peers("torch")
-@pytest.mark.parametrize("path", SCRIPTS, ids=NAMES)
-def test_scripts_follow_pytorch(path, monkeypatch, capsys):
-    pytorch = pytest.importorskip("torch")
-    needs(path)
-    mine = run(path, "tapegrad", monkeypatch)
-    said = capsys.readouterr().out
-    pytorch.set_num_threads(1)  # more would wait for each other on a busy machine
-    with monkeypatch.context() as patches, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyTorch's of its own parts
-        same_draws.Draws(pytorch).install(patches)
-        theirs = run(path, "torch", patches)
-    assert mine.metrics.keys() == theirs.metrics.keys()
-    pairs = (mine.losses, theirs.losses), (numbers(mine.metrics), numbers(theirs.metrics))
+    *theirs, names = of_pytorch(learned)
+    assert list(module.metrics) == names
+    pairs = zip((module.losses, numbers(module.metrics)), theirs, strict=True)
     apart = [
         np.max(np.abs(np.subtract(*pair)) / np.maximum(1e-3, np.abs(pair[1]))) for pair in pairs
     ]
     assert max(apart) < TOLERANCE, apart  # of the losses, of the metrics
-    assert said

@@ -65,7 +65,6 @@ CALLS = {
 }
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("word", CALLS)
 def test_sorting(word):
     call, *inputs = CALLS[word]

@@ -208,7 +208,6 @@ COMPLEX = (
 )
 
 
-@pytest.mark.peers("torch")
 @pytest.mark.parametrize("code", COMPLEX)
 @pytest.mark.parametrize("order", [1, 2])
 def test_writes_through_parts_of_complex_numbers(code: str, order: int) -> None:

@@ -274,7 +274,7 @@ def test_some_triples(names):
         check(names, list(PROGRAMS)[sum(map(len, names)) % len(PROGRAMS)])
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 @pytest.mark.parametrize("names", TRIPLES, ids="-".join)
 def test_triples(names):
     for program in PROGRAMS:
@@ -337,7 +337,7 @@ def test_laws_of_single_transforms(program, name):
         check_laws(TRANSFORMS[name](PROGRAMS[program]), program)
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 @pytest.mark.parametrize("names", list(itertools.product(FIRST, repeat=2)), ids="-".join)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_laws_of_pairs(program, names):

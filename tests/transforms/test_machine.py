@@ -120,7 +120,7 @@ def test_programs(machine, examples):
     checked(machine, examples, 15)
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 @pytest.mark.parametrize("machine", MACHINES)
 def test_many_programs(machine):
     checked(machine, 300, 25)

@@ -18,6 +18,12 @@ def slow():
     """Slow in each row."""
 
 
+@pytest.mark.slow
+@pytest.mark.scheduled
+def scheduled():
+    """Slow, and of the weekly run alone."""
+
+
 @pytest.mark.parametrize("x", [1, pytest.param(2, marks=pytest.mark.slow)])
 def partly_slow(x):
     """Slow in one row."""
@@ -52,15 +58,25 @@ def module(expression, *arguments, marks=()):
 @pytest.mark.parametrize(
     ("expression", "left_out"),
     [
-        ("not slow", {slow}),
+        ("not slow", {slow, scheduled}),
         ("slow", {quick, of_an_absent_peer, of_a_peer}),
+        ("slow and not scheduled", {quick, scheduled, of_an_absent_peer, of_a_peer}),
         ("slow or not slow", set()),
         ("slow and peers", set()),
         ("", set()),
     ],
 )
 def test_no_items_are_made_of_what_no_row_is_run(expression, left_out):
-    every = {quick, slow, partly_slow, in_part, of_an_iterator, of_an_absent_peer, of_a_peer}
+    every = {
+        quick,
+        slow,
+        scheduled,
+        partly_slow,
+        in_part,
+        of_an_iterator,
+        of_an_absent_peer,
+        of_a_peer,
+    }
     assert {f for f in every if is_left_out(module(expression, "tests"), f)} == left_out
     assert not any(is_left_out(module(expression, "tests/test_a.py::slow"), f) for f in every)
 

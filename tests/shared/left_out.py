@@ -17,6 +17,9 @@ import pytest
 from _pytest.mark.structures import Mark, ParameterSet, get_unpacked_marks
 
 
+SLOW = ("slow", "slow and not scheduled")  # what `-m` asks for: all slow tests, and those of CI
+
+
 def marks_of(collector: Any, function: Any) -> Iterator[Mark]:
     """The marks of a test function, of its class and of its module."""
     yield from get_unpacked_marks(function)
@@ -35,9 +38,9 @@ def is_left_out(collector: Any, function: Any) -> bool:
     asked = collector.config.option.markexpr
     if asked == "not slow":
         return is_slow
-    if asked == "slow and not scheduled" and any(mark.name == "scheduled" for mark in marks):
+    if asked == SLOW[1] and any(mark.name == "scheduled" for mark in marks):
         return True
-    return asked.startswith("slow") and not is_slow and not any(map(_may_mark, marks))
+    return asked in SLOW and not is_slow and not any(map(_may_mark, marks))
 
 
 def _may_mark(mark: Mark) -> bool:

@@ -32,7 +32,7 @@ def agree(
     """
     theirs = of_pytorch(
         lambda pytorch: _seen(pytorch, call, inputs, order),
-        digits=1 - math.floor(math.log10(tolerance)),
+        digits=1 - math.floor(math.log10(min(tolerance, TOLERANCE["float32"]))),
         sums=True,
         asked=f"{order} {outline(inputs)}",
     )

@@ -12,6 +12,7 @@ import base64
 import datetime as dt
 import gzip
 import json
+import math
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -139,7 +140,8 @@ def _rounded(x: float, digits: int | None) -> float:
     """A number rounded as a comparison with relative and absolute tolerance bears."""
     if digits is None or isinstance(x, int):
         return int(x) if isinstance(x, int) else float(x)
-    return round(float(f"{x:.{digits}g}"), digits)
+    short = round(float(f"{x:.{digits}g}"), digits)
+    return short if math.isfinite(short) else float(x)  # the largest number is rounded to infinity
 
 
 def decoded(value: Any) -> Any:
@@ -191,9 +193,7 @@ def same_numbers(x: Any, y: Any, tolerance: float, what: str = "", *, nan: bool 
     assert x.shape == y.shape, f"{what}: {x.shape}, PyTorch has {y.shape}"
     if isinstance(y, Sums):
         each = tolerance * _weights(x.size) * (1 + abs(x.ravel()))
-        most = 3 * np.linalg.norm(
-            each, axis=1
-        )  # errors within the tolerance add up as chance has it
+        most = 3 * np.linalg.norm(each, axis=1)  # errors within the tolerance add up by chance
         apart = abs(sums_of(x) - y.values)
         assert (apart <= most).all(), f"{what}: weighted sums are {apart} apart, more than {most}"
         return

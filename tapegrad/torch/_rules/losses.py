@@ -73,7 +73,7 @@ class PairLoss(General, Fused):
         if self.passes is not None and reduction != "none" and are_large(x, y, params):
             return self.passes.reduced(x, y, reduction, **params)
         total_of = None if self.small is None else self.small.total
-        if total_of is not None and reduction != "none" and _are_alike(x, y):
+        if total_of is not None and reduction in ("mean", "sum") and _are_alike(x, y):
             total = total_of(x, y)
             return total / total.dtype.type(x.size) if reduction == "mean" else total
         return reduced(self.losses(x, y, **params), reduction)

@@ -91,6 +91,7 @@ def assert_same(found, expected):
         np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.part(2)
 @pytest.mark.peers
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("dtype", "call"), CALLS)

@@ -307,6 +307,7 @@ def test_a_report_prints_its_tables():
         assert word in text
 
 
+@pytest.mark.slow
 def test_inputs_have_their_own_names():
     """Also where a checkpointed call keeps most, whose arguments stand in another order."""
 

@@ -666,6 +666,7 @@ def jumping(x):
     return T.quad(f, x[3], 2 * x[2], points=[x[1], x[0] * 5.0])[0]
 
 
+@pytest.mark.slow
 def test_a_jump_counts_where_it_is_a_point():
     x = [0.7, 0.9, 1.1, -0.3]
     assert_derivatives(jumping, x, second=True)

@@ -43,7 +43,22 @@ class Noted:
 
     def __repr__(self) -> str:
         name, args, params = self.call
-        return f"{name}(*{args!r}, **{params!r})"
+        given = [*map(_source, args), *(f"{key}={_source(x)}" for key, x in params.items())]
+        return f"A program to paste:\n\n{HEAD}\n\ncheck_rule({', '.join([name, *given])})\n"
+
+
+HEAD = "import numpy as np\nfrom tapegrad.testing import check_rule"
+
+
+def _source(x: Any) -> str:
+    """An argument as Python source, where it has one."""
+    if isinstance(x, (list, tuple)) and any(isinstance(part, np.ndarray) for part in x):
+        parts = ", ".join(map(_source, x))
+        return f"[{parts}]" if isinstance(x, list) else f"({parts},)"
+    if not isinstance(x, (np.ndarray, np.generic)):
+        return getattr(x, "__name__", repr(x)) if callable(x) else repr(x)
+    dtype = f"np.dtype({x.dtype.str!r})" if x.dtype.fields is None else repr(x.dtype)
+    return f"np.array({x.tolist()!r}, {dtype}).reshape({np.shape(x)})"
 
 
 SAMPLES: dict[Callable[..., Any], Sample] = {}

@@ -117,6 +117,7 @@ def test_rules_that_are_declared_within_the_block():
     assert row(report, name).positions == {"jvp": {0}}
 
 
+@pytest.mark.slow
 def test_other_threads_count():
     with rule_coverage(__name__) as report:
         thread = threading.Thread(target=lambda: tapegrad.grad(cube)(2.0))
@@ -146,6 +147,7 @@ def test_nothing_is_left_in_place():
     assert vars(tapegrad._core.forms.Composite)["apply"] is before
 
 
+@pytest.mark.slow
 def test_the_rules_of_tapegrad():
     with rule_coverage("tapegrad.rules") as report:
         tapegrad.grad(lambda x: np.sum(np.sin(x) * x))(np.ones(2))

@@ -13,6 +13,7 @@ def pytest_configure(config):
         if not pytorch_answers.IS_INSTALLED or config.getoption("numprocesses", None):
             raise pytest.UsageError("answers are recorded with PyTorch, by one process")
         pytorch_answers.Place.recorded = {}
+        config.option.markexpr = ""  # of slow tests, too
 
 
 def pytest_runtest_setup(item):  # no fixture: that takes longer than a seed

@@ -23,6 +23,7 @@ def inputs_of(name):
     return [REAL] if name in OF_REAL else [COMPLEX, REAL]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("norm", [None, "ortho", "forward", "backward"])
 @pytest.mark.parametrize(("n", "dim"), [(None, -1), (3, -1), (7, 1), (None, 0), (1, -1), (8, -3)])
 @pytest.mark.parametrize("name", ONE)

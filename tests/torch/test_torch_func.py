@@ -169,6 +169,7 @@ def linearized(T: Any, f: Any, x: Any) -> Any:
     return out, pushforward(weights(T, x)), pushforward(weights(T, x) * 2)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", ONE)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_transforms(transform: str, name: str) -> None:

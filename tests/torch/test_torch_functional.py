@@ -170,6 +170,7 @@ def flattened(tree: Any) -> list[Any]:
     return [tree]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("name", "kind", "function"), TABLE, ids=NAMES)
 @pytest.mark.parametrize("product", ["vjp", "jvp", "vhp", "hvp"])
 def test_products(product: str, name: str, kind: str, function: Any) -> None:
@@ -197,6 +198,7 @@ def test_products(product: str, name: str, kind: str, function: Any) -> None:
     compare(program)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(("name", "kind", "function"), TABLE, ids=NAMES)
 @pytest.mark.parametrize("matrix", ["jacobian", "hessian"])
 def test_matrices(matrix: str, name: str, kind: str, function: Any) -> None:
@@ -220,6 +222,7 @@ def test_matrices(matrix: str, name: str, kind: str, function: Any) -> None:
 UNABLE = {"branches", "custom", "custom number", "integers"}
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(("name", "kind", "function"), TABLE, ids=NAMES)
 @pytest.mark.parametrize("matrix", ["jacobian", "hessian"])
 def test_vectorized(matrix: str, name: str, kind: str, function: Any) -> None:

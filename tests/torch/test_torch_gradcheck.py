@@ -166,6 +166,7 @@ WITHOUT_JVP = {
 BROKEN_THERE = {("constant beside", "fast and forward"), ("complex", "batched forward")}
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_gradcheck(name: str, option: str) -> None:
@@ -192,6 +193,7 @@ SECOND: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("option", SECOND)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_gradgradcheck(name: str, option: str) -> None:

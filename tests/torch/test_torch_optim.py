@@ -110,6 +110,7 @@ def same_state(mine: Any, theirs: Any) -> None:
         assert mine == pytest.approx(theirs) if isinstance(mine, float) else mine == theirs
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("name", METHODS)
 def test_paths_of_a_hundred_steps_are_those_of_pytorch(name: str, seed: int) -> None:

@@ -136,6 +136,7 @@ def titles(table):
     return found
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     ("options", "groups"),
     [

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from _pytest.mark.structures import Mark, ParameterSet, get_unpacked_marks
 
-
 SLOW = ("slow", "slow and not scheduled")  # what `-m` asks for: all slow tests, and those of CI
 
 

@@ -169,6 +169,7 @@ def test_resnet18_follows_pytorch():
         lambda library: as_tensors(library, batches),
         lambda library: lambda net, x, y: library.nn.functional.cross_entropy(net(x), y),
         rate=0.002,
+        steps=15,  # norms of four examples multiply rounding: it is in the fourth digit at 20
     )
 
 

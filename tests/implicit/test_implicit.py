@@ -32,6 +32,7 @@ from tapegrad import (
     vmap,
 )
 from tapegrad.implicit import ConvergenceError
+from tapegrad.implicit._solvers import anderson
 from tapegrad.testing import check_grads
 
 RNG = np.random.default_rng(7)
@@ -182,6 +183,24 @@ def test_fixed_points(solver):
     direction = np.ones_like(w)
     expected = np.linalg.solve(np.eye(3) - s[:, None] * w, s * (direction @ x))
     assert np.allclose(jvp(f, (w,), (direction,))[1], expected)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 3])
+def test_anderson_joins_as_many_steps_as_its_depth(depth):
+    # The form of Walker and Ni's (2.1): the affine combination of images with the least change.
+    def f(x):
+        return np.array([np.cos(x[1]), np.sin(x[0] + x[2]) / 2, x[0] * x[1] / 3])
+
+    asked = []
+    anderson(lambda x: asked.append(x) or f(x), np.array([0.3, -0.2, 0.9]), depth=depth, most=7)
+    for n in range(1, 7):
+        points = asked[max(0, n - 1 - depth) : n]
+        images = np.stack([f(x) for x in points])
+        changes = images - points
+        last = changes[-1]
+        others = np.linalg.lstsq((changes[:-1] - last).T, -last, rcond=None)[0] if depth else []
+        shares = np.array([*others, 1 - np.sum(others)])
+        np.testing.assert_allclose(asked[n], shares @ images, rtol=1e-9)
 
 
 # --- Linear systems -----------------------------------------------------------------------------

@@ -162,6 +162,19 @@ def test_a_small_parameter_beside_its_bound_is_free():
     assert np.isclose(found.standard_errors, 1e-8)
 
 
+@pytest.mark.parametrize("target", [2.0, 3.0], ids=["slope zero", "pushed"])
+@pytest.mark.parametrize("sign", [1, -1], ids=["upper", "lower"])
+def test_a_parameter_at_a_bound_is_known(sign, target):
+    # Both ends of the interval; where the minimum lies on the bound, the slope there is zero.
+    found = optimize.minimize(
+        lambda x: (x[0] - sign * target) ** 2 + (x[1] - 1) ** 2 / 2,
+        np.array([2.0 * sign, 0.0]),
+        bounds=(-2.0, 2.0),
+    )
+    assert found.x[0] == 2 * sign
+    np.testing.assert_allclose(found.covariance, [[0, 0], [0, 1]])
+
+
 BOUNDS = [
     (0.5, None),
     (np.array([0.5, -np.inf]), None),

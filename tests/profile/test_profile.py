@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tapegrad._profile import recorder as recording
 from tapegrad._profile import switch
-from tapegrad._profile.events import FUNCTION, USER, nested
+from tapegrad._profile.events import BACKWARD, FUNCTION, USER, Detail, Event, nested
 from tapegrad._profile.recorder import LOG, Range, Recorder, is_recording
 from tapegrad._profile.switch import Place, switch_in, switch_out, watcher
 from tapegrad._profile.trace import trace_of
@@ -275,3 +275,21 @@ def test_a_trace_names_threads_and_processes(program):
     trace = trace_of(recorder.events(), recorder.threads)
     names = [event for event in trace["traceEvents"] if event["ph"] == "M"]
     assert [event["args"]["name"] for event in names] == ["python", "MainThread"]
+
+
+def test_each_flow_of_a_trace_has_a_number_of_its_own():
+    # Two calls, the second of which is passed three times.
+    calls = [Event("f", FUNCTION, n, n + 1, MAIN, Detail(number=n)) for n in (1, 2)]
+    steps = [
+        Event("g", BACKWARD, t, t + 1, MAIN, Detail(number=n))
+        for t, n in zip((3, 4, 5, 6), (2, 2, 1, 2), strict=True)
+    ]
+    trace = trace_of([*calls, *steps], {})
+    flows = {ph: [e for e in trace["traceEvents"] if e["ph"] == ph] for ph in "sf"}
+    numbers = [event["id"] for event in flows["f"]]
+    assert numbers == [event["id"] for event in flows["s"]]
+    assert numbers[0] == 2
+    assert numbers[2] == 1
+    assert len(set(numbers)) == 4
+    starts = [event["ts"] for event in flows["s"]]
+    assert starts == [0.002, 0.002, 0.001, 0.002]

@@ -7,7 +7,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import tapegrad.numpy
-from tapegrad import ConversionError, grad, vjp
+from tapegrad import ConversionError, grad, vjp, vmap
 from tapegrad._numpy_versions import TRIMS_AXES, TRIMS_SEVERAL_AXES
 from tapegrad.testing import check_rule
 
@@ -27,6 +27,24 @@ def test_a_row_in_the_order_of_memory(order, axes):
     out, pullback = vjp(row, x)
     np.testing.assert_array_equal(out, row(x))
     np.testing.assert_array_equal(pullback(row(x))[0], x)
+
+
+@pytest.mark.parametrize("shape", [(), (6,), (2, 3), (2, 1, 3)])
+@pytest.mark.parametrize("laid", ["C", "F"])
+@pytest.mark.parametrize("order", ["C", "F", "A", "K"])
+def test_examples_in_the_order_of_their_memory(order, laid, shape):
+    # Each example is what it is alone: laid out in memory as Fortran would, or as C.
+    x = np.arange(4.0 * np.prod(shape, dtype=int)).reshape(4, *shape)
+    size = x[0].size
+
+    def programs(a):
+        a = np.copy(a, laid)
+        flat = np.ravel(a, order)
+        again = a if order == "K" else np.reshape(a, (size, 1), order)
+        return flat, again, np.ravel(np.copy(a, order), "K")
+
+    for got, *expected in zip(vmap(programs)(x), *map(programs, x), strict=True):
+        np.testing.assert_array_equal(got, np.stack(expected))
 
 
 def test_arrays_that_are_not_of_one_rank():

@@ -146,6 +146,27 @@ def test_a_jvp_alone_serves_both_modes():
     assert grad(product, (0, 1))(2.0, 3.0) == (3.0, 2.0)
 
 
+def test_a_rule_may_be_asked_as_often_as_one_likes():
+    """Nothing of one pass is there in the next, also after one that has failed."""
+
+    @primitive
+    def doubled(x):
+        return 2 * plain(x)
+
+    defjvp(doubled, lambda g, ans, x: 2 * g)
+
+    @primitive
+    def endless(x):
+        return plain(x)
+
+    defjvp(endless, lambda g, ans, x: endless(g))
+    for _ in range(20):
+        assert grad(doubled)(1.0) == 2.0
+        with pytest.raises(tapegrad.MissingRuleError, match="calls endless itself"):
+            grad(endless)(1.0)
+        assert make_jvp(doubled)(1.0)(1.0)[1] == 2.0
+
+
 def test_linear_functions():
     @primitive
     def turned(x):

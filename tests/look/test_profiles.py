@@ -270,14 +270,14 @@ def test_peaks_do_not_count_what_was_there_before():
         try:
             held = np.ones(x.size)
             np.ones(before)
-            found = tapegrad.profile(program, memory=True)(x).table()
+            found = tapegrad.profile(program, memory=True)(x).table(sort="name")
             assert tracemalloc.is_tracing()
             del held
         finally:
             tracemalloc.stop()
-        peaks.append([round(row.peak / x.nbytes) for row in found])
-    assert peaks[0] == peaks[1]
-    assert max(peaks[0]) >= 2
+        peaks.append([row.peak / x.nbytes for row in found])  # in arrays
+    np.testing.assert_allclose(peaks[1], peaks[0], atol=0.9)
+    assert max(peaks[0]) > 2
 
 
 def test_what_watching_allocates_is_not_taken_off_twice():

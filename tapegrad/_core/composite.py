@@ -18,6 +18,7 @@ from tapegrad._core.general import transpose_at
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import Rule
 from tapegrad._core.settled import ALL
+from tapegrad._core.tape import hand_over
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import Traced
 
@@ -151,3 +152,5 @@ class Composite(Rule):
             return zeros_of(out) if dot is None else dot
         finally:
             tape.close()
+            if tape.root.refused is not None:
+                hand_over(tape.root)

@@ -12,7 +12,8 @@ the returned cotangent to its argument.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -53,12 +54,15 @@ class Unsupported(Rule):
 
     form = "unsupported"
 
+    refuse: ClassVar[Callable[..., NoReturn]]  # set by `_arrays.refusal`: it raises the error
+
     def __init__(self, function: Function, reason: str, **options: Any) -> None:
         super().__init__(function, **options)
         self.reason = reason
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotDifferentiableError(f"{self.name}: not differentiable ({self.reason}).")
+        error = NotDifferentiableError(f"{self.name}: not differentiable ({self.reason}).")
+        self.refuse(error, [*args, *kwargs.values()])
 
 
 def elementwise(function: Function, *partials: Partial, **options: Any) -> Rule:

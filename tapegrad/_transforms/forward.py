@@ -24,10 +24,11 @@ from tapegrad._core.recorded import (
     recorded_entry,
     recorded_too,
 )
-from tapegrad._core.tape import CURRENT, Tape
+from tapegrad._core.tape import CURRENT, Tape, hand_over
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import Traced, is_array, is_numpy, raw_value
 from tapegrad._errors import InputError, message, name_of
+from tapegrad._transforms.caught import heed
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.recording import Recording
@@ -118,6 +119,8 @@ def _pushed(f: Function, primals: Tree, tangents: Tree, has_aux: bool) -> Any:
     else:
         out = unflatten(structure, [primal for primal, _ in pairs])
         out_dot = unflatten(structure, [tangent for _, tangent in pairs])
+    if tape.root.refused is not None:
+        heed(name, tape.root, f, inputs, (out, aux) if has_aux else out)
     return (out, out_dot, aux) if has_aux else (out, out_dot)
 
 
@@ -156,6 +159,8 @@ def _run(
     finally:
         CURRENT.reset(token)
         tape.close()
+        if tape.root.refused is not None:
+            hand_over(tape.root)
     return pairs, structure, aux
 
 

@@ -26,6 +26,7 @@ from tapegrad._errors import (
     name_of,
     text_of,
 )
+from tapegrad._transforms.caught import heed, heed_replay
 from tapegrad._transforms.failures import explain, first_of
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection, own_copy
 from tapegrad._transforms.outputs import require_known
@@ -225,10 +226,14 @@ def _gradient_runner(
             if bars is not None:
                 if has_aux:
                     aux = tree_map(recording.strip, aux)
-                return recording.strip(out), inputs.result(bars), aux
-        # A replay over huge arrays frees them as it goes. In the rare case that it must be
-        # repeated, with strong products, f runs again as well.
-        return run(args, kwargs, keep=True)
+                out, result = recording.strip(out), inputs.result(bars)
+        if bars is None:
+            # A replay over huge arrays frees them as it goes. In the rare case that it must be
+            # repeated, with strong products, f runs again as well.
+            return run(args, kwargs, keep=True)
+        if recording.tape.root.refused is not None:
+            heed(name, recording.tape.root, f, inputs, (out, aux) if has_aux else out)
+        return out, result, aux
 
     return run
 
@@ -380,6 +385,8 @@ def run_with_map(
         out = unflatten(made.structure, [own_copy(recording.strip(leaf)) for leaf in leaves])
         if has_aux:
             aux = tree_map(lambda leaf: own_copy(recording.strip(leaf)), aux)
+    if recording.tape.root.refused is not None:
+        heed(name, recording.tape.root, f, inputs, (out, aux) if has_aux else out)
     return (out, made, aux) if has_aux else (out, made)
 
 
@@ -576,4 +583,6 @@ def _pulled_once(
         except Exception as error:
             explain(error, lambda leaves: f(*inputs.trees(leaves)), inputs.leaves, recording)
             raise
-        return None if found is None else inputs.result(found, bars)
+    if recording.tape.root.refused is not None:
+        heed_replay(name, recording.tape.root)
+    return None if found is None else inputs.result(found, bars)

@@ -296,7 +296,7 @@ class NdarrayInterface:
             return np.empty((), object)
         return refuse_conversion(self, "array")
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> NoReturn:  # type: ignore[override]
         text = (
             "hash(x), as for the key of a dict or an element of a set: unhashable type: a value "
             "inside a transform, like every array. Use a name or a position as the key."

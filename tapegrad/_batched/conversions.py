@@ -91,7 +91,7 @@ class RefusedConversions:
             f"{self.vmap_level.name}: bool() of a batched value; each example may branch "
             "differently. Use np.where."
         )
-        keep_refusal(self.vmap_level, asking_place(), lambda: BatchingError(text))
+        return keep_refusal(self.vmap_level, asking_place(), lambda: BatchingError(text))
 
     def __int__(self) -> int:
         self.refuse("int()", "Keep it as an array: x.astype(int).")

@@ -4,8 +4,8 @@ Knows that a transform keeps what was refused within it, and how the function ru
 plain values. Must not know conversions, or what a transform does with its recording.
 
 `try: return math.exp(x)` / `except TypeError: return 1.0` catches the error of a refused
-conversion, and returns another value than on plain numbers. Only runs of the function tell. They
-are made where a refusal was caught, by the outermost transform, since only its arguments are plain:
+conversion, and returns another value than on plain numbers. Only runs of the function tell. The
+outermost transform makes them where a refusal was caught, since its arguments alone are plain:
 
 - on plain values, once. The same value: a warning, since the derivative may lack a part.
 - Another value, though the function is the same each time: the error that was caught, again. To
@@ -137,6 +137,8 @@ def _judge(
     again: Callable[[], Sequence[Tree]],
     runs: _Restored,
 ) -> None:
+    silent = all(refusal.is_library and not refusal.replayed for refusal in refusals)
+    silent = silent and runs.agree_nearby()  # first: what the last run leaves outside is plain
     said = AGREED
     for at, (found, plain) in enumerate(parts):
         expected = runs.outcome(plain)
@@ -154,10 +156,8 @@ def _judge(
             if isinstance(third, _Raised) or not _same(third[at], second[at]):
                 break
         _raise(name, refusals[0], second[at], expected)
-    silent = all(refusal.is_library and not refusal.replayed for refusal in refusals)
-    if silent and said is AGREED and runs.agree_nearby():
-        return
-    _warn(name, refusals, said)
+    if not silent or said is UNKNOWN:
+        _warn(name, refusals, said)
 
 
 def _raise(name: str, refusal: Refusal, found: Tree, expected: Any) -> NoReturn:

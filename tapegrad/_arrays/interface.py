@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -296,14 +297,13 @@ class NdarrayInterface:
             return np.empty((), object)
         return refuse_conversion(self, "array")
 
-    def __hash__(self) -> NoReturn:  # type: ignore[override]
+    def __hash__(self) -> int:
         text = (
             "hash(x), as for the key of a dict or an element of a set: unhashable type: a value "
             "inside a transform, like every array. Use a name or a position as the key."
         )
-        keep_refusal(
-            holder_of(self), asking_place(), lambda: ConversionError(text), not self.shape
-        )
+        error = partial(ConversionError, text)
+        return keep_refusal(holder_of(self), asking_place(), error, not self.shape)
 
     def __reduce__(self) -> NoReturn:
         refuse(self, "pickle.dumps(x)", "Pickle tapegrad.stop_gradient(x).")

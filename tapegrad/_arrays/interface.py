@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
@@ -21,6 +22,7 @@ from tapegrad._core.types import Index, Value
 from tapegrad._core.values import is_scalar, refuse_sparse_power, snapshot
 from tapegrad._errors import ConversionError, MemoryAttributeError, NotDifferentiableError
 from tapegrad._numpy_versions import HAS_TOSTRING
+from tapegrad._warning import is_tapegrad
 
 Order = Literal["K", "A", "C", "F"]
 
@@ -302,6 +304,8 @@ class NdarrayInterface:
             "hash(x), as for the key of a dict or an element of a set: unhashable type: a value "
             "inside a transform, like every array. Use a name or a position as the key."
         )
+        if is_tapegrad(sys._getframe(1).f_code.co_filename):  # it asks whether there is a hash
+            raise ConversionError(text)
         error = partial(ConversionError, text)
         return keep_refusal(holder_of(self), asking_place(), error, not self.shape)
 

@@ -22,7 +22,7 @@ def reads_of(function: Function, skip: int, count: int) -> tuple[list[bool], boo
     code = getattr(function, "__code__", None)
     if code is None:
         return [True] * count, True
-    names = code.co_varnames[: code.co_argcount]
+    names = code.co_varnames[inspect.ismethod(function) : code.co_argcount]
     reads_out = len(names) > skip and not names[skip].startswith("_")
     reads = [not name.startswith("_") for name in names[skip + 1 : skip + 1 + count]]
     return reads + [True] * (count - len(reads)), reads_out
@@ -80,7 +80,8 @@ def positional_count(function: Function) -> int:
     code = getattr(function, "__code__", None)
     if code is None or code.co_flags & inspect.CO_VARARGS:
         return 3
-    return int(code.co_argcount) - len(getattr(function, "__defaults__", None) or ())
+    own = int(code.co_argcount) - inspect.ismethod(function)
+    return own - len(getattr(function, "__defaults__", None) or ())
 
 
 def of_count(reads: list[bool], count: int) -> list[bool]:

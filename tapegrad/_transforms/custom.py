@@ -287,7 +287,7 @@ def _require_taking(call: str, rule: Function, given: Sequence[str]) -> None:
     names = parameters_of(rule)
     if names is None:
         return
-    least = positional_count(rule) - inspect.ismethod(rule)
+    least = positional_count(rule)
     if not least <= len(given) <= len(names):
         expected = f"a function that takes ({', '.join(given)})"
         got = f"one that takes ({', '.join(names)})"

@@ -903,7 +903,7 @@ def test_rules_may_take_any_arguments_and_be_methods():
     tapegrad.elementwise(f, lambda *args: 2 * args[1])
     assert grad(f)(3.0) == 6.0
     f = primitive(lambda x, axis=0, *, keep=False: x * x)
-    tapegrad.general(f, vjp=lambda g, _, x, axis, keep: (2 * x * g,), arrays=1)
+    tapegrad.general(f, vjp=lambda g, _, x, axis=0, keep=False: (2 * x * g,))
     assert grad(lambda x: f(x, keep=True))(3.0) == 6.0
 
 

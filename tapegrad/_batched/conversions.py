@@ -6,6 +6,7 @@ Must not know how batched values compute.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -55,12 +56,14 @@ class RefusedConversions:
 
     def refuse(self, call: str, advice: str) -> NoReturn:
         """Raise the BatchingError for a call whose result may differ between the examples."""
-        keep_refusal(self.vmap_level, asking_place(), lambda: self._error(call, advice))
+        keep_refusal(self.vmap_level, asking_place(), self._error(call, advice))
 
-    def _error(self, call: str, advice: str) -> BatchingError:
-        return BatchingError(
+    def _error(self, call: str, advice: str) -> Callable[[], BatchingError]:
+        # What makes it keeps no array: the vmap keeps it.
+        return partial(
+            BatchingError,
             f"{self.vmap_level.name}: {call} of a batched value; each example may have another "
-            f"one. {advice}"
+            f"one. {advice}",
         )
 
     def refuse_conversion(self, call: str, advice: str, *, ours: bool = True) -> NoReturn:
@@ -77,8 +80,7 @@ class RefusedConversions:
             call, advice = '"%..." % x', PRINTED
         elif found.operation == "write" and self.dtype.kind in "fc":
             call, advice = "z[...] = x, for a plain array z,", WRITTEN
-        error = partial(self._error, call, advice)
-        keep_refusal(self.vmap_level, found.place, error, ours)
+        keep_refusal(self.vmap_level, found.place, self._error(call, advice), ours)
 
     def __bool__(self) -> bool:
         if AGREEING.get():
@@ -91,7 +93,7 @@ class RefusedConversions:
             f"{self.vmap_level.name}: bool() of a batched value; each example may branch "
             "differently. Use np.where."
         )
-        return keep_refusal(self.vmap_level, asking_place(), lambda: BatchingError(text))
+        return keep_refusal(self.vmap_level, asking_place(), partial(BatchingError, text))
 
     def __int__(self) -> int:
         self.refuse("int()", "Keep it as an array: x.astype(int).")

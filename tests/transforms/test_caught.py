@@ -428,6 +428,19 @@ def test_compiled_functions_stay_eager():
     assert "a conversion of a traced value was refused in it" in eager
 
 
+def test_a_refusal_keeps_no_array():
+    def f(x):
+        for ask in (float, bool, round, np.asarray):
+            with pytest.raises(BatchingError):
+                ask(x)
+        made = [refusal.again for refusal in x.vmap_level.refused.values()]
+        assert {type(part) for again in made for part in again.args} == {str}
+        return x
+
+    with pytest.warns(ConversionWarning):
+        vmap(f)(X)
+
+
 def test_threads_do_not_disturb_each_other():
     errors = []
 

@@ -84,6 +84,11 @@ def elementwise(function: Function, *partials: Partial, **options: Any) -> Rule:
     Rule
         The declaration, which is registered.
 
+    Raises
+    ------
+    RuleError
+        Where there are more partials than arguments, or one does not take `(out, *args)`.
+
     Examples
     --------
     >>> import numpy as np, tapegrad
@@ -141,6 +146,11 @@ def linear(function: Function, *transposes: Function | None, **options: Any) -> 
     Rule
         The declaration, which is registered.
 
+    Raises
+    ------
+    RuleError
+        Where there are more transposes than arguments, or one does not take `(g, out, *args)`.
+
     Examples
     --------
     >>> import numpy as np, tapegrad
@@ -171,6 +181,11 @@ def multilinear(function: Function, *transposes: Function, **options: Any) -> Ru
     -------
     Rule
         The declaration, which is registered.
+
+    Raises
+    ------
+    RuleError
+        Where there are more transposes than arguments, or one does not take `(g, out, *args)`.
 
     Examples
     --------
@@ -209,7 +224,8 @@ def general(function: Function, **options: Any) -> Rule:
     Raises
     ------
     RuleError
-        With neither a vjp nor a jvp.
+        With neither a vjp nor a jvp, or one that does not take `(g, out, *args)`, or
+        `(dots, out, *args)`.
 
     Examples
     --------
@@ -242,6 +258,11 @@ def composite(function: Function, definition: Function, **options: Any) -> Rule:
     -------
     Rule
         The declaration, which is registered.
+
+    Raises
+    ------
+    RuleError
+        Where the definition does not take the function's arguments.
 
     Examples
     --------

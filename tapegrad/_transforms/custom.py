@@ -434,6 +434,12 @@ class custom_vjp(_Custom):
         backward : callable
             Function `backward(residuals, out_bar)` that returns a tuple of cotangents, one (or
             None) for each argument that is differentiated.
+
+        Raises
+        ------
+        RuleError
+            Where one of them cannot take its arguments; from a transform, where it returns
+            something else.
         """
         given = [*[f"fixed{i}" for i in self.nondiff_argnums], "residuals", "out_bar"]
         _require_taking(f"backward of {name_of(self.function)}", backward, given)
@@ -503,6 +509,11 @@ class custom_jvp(_Custom):
         -------
         callable
             The function that was given.
+
+        Raises
+        ------
+        RuleError
+            Where it cannot take these; from a transform, where it returns something else.
         """
         given = [*[f"fixed{i}" for i in self.nondiff_argnums], "primals", "tangents"]
         _require_taking(f"jvp of {name_of(self.function)}", jvp, given)

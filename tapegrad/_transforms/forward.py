@@ -42,7 +42,8 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     """`(f(*primals), out_dot)`: the output and its derivative in the direction of the tangents.
 
     One pass, whose memory does not grow with the length of f. f is called a second time where the
-    tangent of its result has a NaN, or where a kink asks for a limit.
+    tangent of its result has a NaN, where a kink asks for a limit, and where f catches a
+    ConversionError.
 
     Parameters
     ----------
@@ -67,6 +68,8 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
 
     Raises
     ------
+    ConversionError
+        As from `grad`, with its warning.
     InputError
         Where primals or tangents are in no tuple, or a tangent is not like its primal.
     ShapeMismatchError
@@ -335,6 +338,8 @@ def linearize(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
 
     Raises
     ------
+    ConversionError
+        As from `grad`, with its warning.
     InputError
         Where a primal is of integers, or (from the pushforward) a tangent is not like its primal.
     ShapeMismatchError

@@ -152,9 +152,14 @@ def grad(
         Where an input is of integers, or no array: when the returned function is called.
     OutputError
         Where the output is not a real scalar.
+    ConversionError
+        Where a traced value is about to become a plain one (`math.exp(x)`); also where f catches
+        that error and so returns another value than on plain values: f then runs again, on these.
 
     Warns
     -----
+    ConversionWarning
+        Where f, run again, returns the same value: the derivative may lack a part.
     IndependentOutputWarning
         Where the output does not depend on the inputs, as a count or `stop_gradient(x)`; the
         gradient is 0. Transforms with other outputs do not warn.
@@ -532,6 +537,8 @@ def vjp(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
 
     Raises
     ------
+    ConversionError
+        As from `grad`, with its warning.
     InputError
         Where a primal is of integers, or (from the pullback) a cotangent is not like the output.
     ShapeMismatchError

@@ -105,11 +105,17 @@ def vmap(
     ------
     BatchingError
         For a draw (see `randomness`), and for a conversion that could make the examples take
-        different branches (`if x > 0`, `int(x)`, `range(x)`).
+        different branches (`if x > 0`, `int(x)`, `range(x)`); also where f catches that error and
+        so returns another value than on plain examples, on each of which it then runs again.
     InputError
         Where nothing is mapped, an axis does not exist, or an option is none.
     ShapeMismatchError
         Where the numbers of examples differ.
+
+    Warns
+    -----
+    ConversionWarning
+        Where f catches a BatchingError of a conversion, and returns the values of plain examples.
 
     Examples
     --------

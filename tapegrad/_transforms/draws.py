@@ -73,7 +73,7 @@ def kept_states(f: Callable[..., Any], arguments: Iterable[Any]) -> Callable[[],
         if isinstance(generator, np.random.RandomState):
             kept.append((generator.set_state, generator.get_state(legacy=False)))
         else:
-            bits = getattr(generator, "bit_generator", generator)
+            bits: Any = getattr(generator, "bit_generator", generator)
             kept.append((partial(setattr, bits, "state"), copy.deepcopy(bits.state)))
     own = sys.modules.get("random")
     if own is not None:

@@ -228,10 +228,10 @@ def _gradient_runner(
                 again = first_of(f) if has_aux else f
                 explain(error, partial(inputs.call, again), inputs.leaves, recording)
                 raise
-            if bars is not None:
-                if has_aux:
-                    aux = tree_map(recording.strip, aux)
-                out, result = recording.strip(out), inputs.result(bars)
+            result = None if bars is None else inputs.result(bars)
+            if has_aux:
+                aux = tree_map(recording.strip, aux)
+            out = recording.strip(out)
         if bars is None:
             # A replay over huge arrays frees them as it goes. In the rare case that it must be
             # repeated, with strong products, f runs again as well.

@@ -430,6 +430,23 @@ class Tape:
         return _map_outputs(out, lambda part: self.wrap(part, next(wrapped)), plain=wrapped)
 
 
+@contextmanager
+def attempting() -> Iterator[None]:
+    """Within it refusals are no loss if it raises: code of ours catches the error, and does well.
+
+    It stands between the transform that is open, and those that are tried.
+    """
+    outer: Any = CURRENT.get()
+    outer = getattr(outer, "root", outer)
+    before = None if outer is None or outer.refused is None else dict(outer.refused)
+    try:
+        yield
+    except BaseException:
+        if outer is not None:
+            outer.refused = before
+        raise
+
+
 def hand_over(holder: Any) -> bool:
     """Whether a transform is open around one that has ended, and so gets its refusals.
 

@@ -41,6 +41,7 @@ from tapegrad import (
     vjp,
     vmap,
 )
+from tapegrad._core.tape import attempting
 
 X = np.array([0.5, 0.6])
 CAUGHT = "the program caught an error of tapegrad's"
@@ -461,6 +462,34 @@ def test_threads_do_not_disturb_each_other():
     for worker in workers:
         worker.join()
     assert len(errors) == 4
+
+
+def test_what_another_thread_asks_counts():
+    def f(x):
+        found = []
+        worker = threading.Thread(target=lambda: found.append(scale(x)))
+        worker.start()
+        worker.join()
+        return x * found[0]
+
+    for run in (lambda: grad(f)(0.5), lambda: jvp(f, (0.5,), (1.0,)), lambda: vmap(f)(X)):
+        with pytest.raises((ConversionError, BatchingError), match=CAUGHT):
+            run()
+
+
+def test_what_code_of_ours_tries_in_vain_is_no_loss():
+    def f(x):
+        try:
+            with attempting():
+                grad(lambda y: math.exp(y))(x)
+        except ConversionError:
+            runs.append(1)
+        return x * x
+
+    runs = []
+    assert grad(f)(0.5) == 1.0
+    assert vmap(f)(X)[0] == 0.25
+    assert len(runs) == 2
 
 
 def test_tensors_in_functional_transforms():

@@ -252,10 +252,12 @@ class _Runs(_Restored):
 
     def agree_nearby(self) -> bool:
         """Whether traced and plain values give the same beside the point as well."""
-        near = [_beside(leaf, at) for at, leaf in enumerate(self.inputs.leaves)]
-        plain = self.outcome(lambda: self.plain(near))
-        traced = self.outcome(lambda: self.traced(near))
+        plain = self.outcome(lambda: self.plain(self._nearby()))
+        traced = self.outcome(lambda: self.traced(self._nearby()))
         return not isinstance(traced, _Raised) and _same(traced, plain)
+
+    def _nearby(self) -> list[Any]:
+        return [_beside(leaf, at) for at, leaf in enumerate(self.inputs.leaves)]
 
 
 def _own_copy(leaf: Value) -> Any:

@@ -252,8 +252,11 @@ class _Runs(_Restored):
 
     def agree_nearby(self) -> bool:
         """Whether traced and plain values give the same beside the point as well."""
-        plain = self.outcome(lambda: self.plain(self._nearby()))
-        traced = self.outcome(lambda: self.traced(self._nearby()))
+        try:
+            plain = self.outcome(lambda: self.plain(self._nearby()))
+            traced = self.outcome(lambda: self.traced(self._nearby()))
+        except Exception:  # noqa: BLE001 - of a transform inside, which is not right there
+            return False
         return not isinstance(traced, _Raised) and _same(traced, plain)
 
     def _nearby(self) -> list[Any]:

@@ -28,6 +28,15 @@ def reads_of(function: Function, skip: int, count: int) -> tuple[list[bool], boo
     return reads + [True] * (count - len(reads)), reads_out
 
 
+def unwrapped(function: Any) -> Any:
+    """The function that a primitive, or a decorator of NumPy's, stands for."""
+    while True:
+        inner = getattr(function, "__wrapped__", None)
+        if inner is None:
+            return function
+        function = inner
+
+
 def parameters_of(function: Function) -> list[str] | None:
     """The parameters that a function takes by position; None for any number, or if unknown."""
     code = getattr(function, "__code__", None)
@@ -47,7 +56,7 @@ def require_parameters(
     names = None if rule is None else parameters_of(rule)
     if names is None:
         return
-    known = parameters_of(inspect.unwrap(function))
+    known = parameters_of(unwrapped(function))
     given = before.split(", ")
     # One that has the function's own parameters behind `g` has no place for `out`.
     misses = len(names) < len(given) + count
@@ -63,7 +72,7 @@ def require_parameters(
 
 def require_definition(call: str, definition: Function, function: Function) -> None:
     """Raise RuleError if a definition takes fewer arguments than its function, or wants more."""
-    function = inspect.unwrap(function)
+    function = unwrapped(function)
     own, names = parameters_of(function), parameters_of(definition)
     if own is None or names is None:
         return

@@ -445,7 +445,7 @@ def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
 
     def total(*args: Tree, **kwargs: Any) -> Any:
         out = f(*args, **kwargs)
-        leaves = flatten(out)[0]
+        leaves = [np.float64(leaf) if type(leaf) is float else leaf for leaf in flatten(out)[0]]
         _check_outputs(call, out, leaves)
         return sum((np.sum(leaf) for leaf in leaves[1:]), start=np.sum(leaves[0]))
 

@@ -87,7 +87,9 @@ class Search:
 
     def _follow(self, value: Any) -> None:
         kind = type(value)
-        if kind in PLAIN or kind in _NOTHING or issubclass(kind, np.generic) or in_trace(value):
+        if kind in PLAIN or kind in _NOTHING or in_trace(value):
+            return
+        if issubclass(kind, np.generic) and not (issubclass(kind, np.void) and value.dtype.names):
             return
         if id(value) in self.known:
             return
@@ -168,6 +170,16 @@ class Search:
         if other:
             self._class(type(value))
             self._attributes(value)
+
+    def _record(self, value: Any) -> None:
+        """An element of a structured array: a number of NumPy's that can be written to."""
+
+        def write(was: list[Any]) -> None:
+            (before,) = np.frombuffer(was[0], value.dtype)
+            for name in value.dtype.names:
+                value[name] = before[name]
+
+        self._hold(lambda: [value.tobytes()], None if value.dtype.hasobject else write)
 
     # -- functions -------------------------------------------------------------------------------
 
@@ -420,7 +432,9 @@ class Search:
         (types.FunctionType, _function),
         (types.BuiltinMethodType, _method),
         (types.MethodWrapperType, _method),
+        (super, _method),
         (np.ndarray, _array),
+        (np.void, _record),
         (dict, _dict),
         (list, _list),
         (tuple, _tuple),

@@ -19,6 +19,7 @@ from typing import Any
 
 # Modules and classes whose objects hold what a program has put there as attributes.
 HOLDING = (
+    "_weakrefset.",
     "argparse.",
     "collections.",
     "concurrent.futures._base.Future",
@@ -29,7 +30,7 @@ HOLDING = (
     "weakref.",
 )
 # By these methods an object of Python's own library gives, or fetches, another value each time.
-_ASKED = ("get", "recv", "fetchone", "execute")
+_ASKED = ("get", "recv", "send", "asend", "fetchone", "execute", "decompress")
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 # Functions by which code reads the environment, or finds loggers.
 ENVIRONMENT = frozenset(("getenv", "getenvb", "expandvars", "expanduser"))

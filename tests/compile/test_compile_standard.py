@@ -6,6 +6,7 @@ function gives what the function itself gives, call by call, before and after a 
 
 from __future__ import annotations
 
+import abc
 import builtins
 import collections
 import concurrent.futures
@@ -253,6 +254,31 @@ def future(_):
     )
 
 
+def weak_set(_):
+    class Key:
+        pass
+
+    keys = [Key(), Key()]
+    held = weakref.WeakSet(keys[:1])
+    return (lambda: float(len(held))), (lambda v: held.add(keys[v == 2]))
+
+
+def bound_super(_):
+    class Base:
+        rate = 1.0
+
+    class Settings(Base):
+        pass
+
+    held = super(Settings, Settings())
+    return (lambda: held.rate), (lambda v: setattr(Base, "rate", v))
+
+
+def record_of_numpy(_):
+    held = np.zeros(2, [("rate", float)])[0]
+    return (lambda: held["rate"]), (lambda v: held.__setitem__("rate", v))
+
+
 def cleared_cache(_):
     held = {"rate": 1.0}
 
@@ -324,6 +350,9 @@ SEEN = [
     settings_of_a_file,
     event,
     future,
+    weak_set,
+    bound_super,
+    record_of_numpy,
     cleared_cache,
     arguments_of_the_program,
     attribute_that_a_module_makes,
@@ -579,6 +608,59 @@ def options_of_printing(_):
     )
 
 
+def code_of_a_function(_):
+    def one():
+        return 1.0
+
+    def two():
+        return 2.0
+
+    first = one.__code__
+    return (lambda: one()), (lambda v: setattr(one, "__code__", two.__code__ if v == 2 else first))
+
+
+def class_of_an_object(_):
+    class One:
+        rate = 1.0
+
+    class Two:
+        rate = 2.0
+
+    held = One()
+    return (lambda: held.rate), (lambda v: setattr(held, "__class__", Two if v == 2 else One))
+
+
+def bases_of_a_class(_):
+    class One:
+        rate = 1.0
+
+    class Two:
+        rate = 2.0
+
+    class Beside:
+        pass
+
+    class Settings(One, Beside):
+        pass
+
+    def set_it(v):
+        Settings.__bases__ = (Two if v == 2 else One, Beside)
+
+    return (lambda: Settings.rate), set_it
+
+
+def registered_class(_):
+    class Kind(abc.ABC):  # noqa: B024, no abstract methods
+        pass
+
+    class One:
+        pass
+
+    return (lambda: 1.0 + issubclass(One, Kind)), (
+        lambda v: Kind.register(One) if v == 2 else None
+    )
+
+
 HIDDEN = [
     read_file,
     read_opened_file,
@@ -587,6 +669,10 @@ HIDDEN = [
     lock,
     collector,
     options_of_printing,
+    code_of_a_function,
+    class_of_an_object,
+    bases_of_a_class,
+    registered_class,
 ]
 
 

@@ -235,7 +235,7 @@ def _eigvals_and_vectors(a: Value) -> tuple[Value, Value]:
     values, vectors = np.linalg.eig(a)
     if not w.size:
         return w, vectors
-    order = ORDER.apply_bound([w, values], {})
+    order = ORDER.apply_bound([untraced(w), untraced(values)], {})
     if any_true(order != np.arange(w.shape[-1])):
         vectors = np.take_along_axis(vectors, row(order), -1)
     return w, vectors

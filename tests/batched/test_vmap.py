@@ -271,6 +271,16 @@ def test_matrices_some_of_which_are_singular(function):
         np.testing.assert_allclose(tangents, each, 1e-9, 1e-9)
 
 
+def test_second_derivatives_of_eigenvalues_in_the_order_of_eigvals():
+    batch = np.random.default_rng(0).normal(size=(3, 3, 3))
+    batch[1] = np.diag([3.0, 1.0, 2.0])
+
+    def along(a):
+        return jvp(grad(lambda a: np.sum(np.real(np.linalg.eigvals(a)) ** 3)), (a,), (a + 1,))[1]
+
+    np.testing.assert_allclose(vmap(along)(batch), np.stack([along(a) for a in batch]), 1e-9, 1e-9)
+
+
 def test_second_derivatives_of_determinants_some_of_which_are_zero():
     batch = np.zeros((3, 2, 2))
     batch[1:] = [[1.0, 2.0], [2.0, 4.0]], [[2.0, 0.5], [0.5, 1.0]]

@@ -66,6 +66,7 @@ class Search:
         self.modules: list[Any] = []  # that code may read attributes of
         self.stores = False  # whether some code sets attributes
         self.bare: list[Any] = []  # functions without attributes, which they may get
+        self.classes: set[int] = set()  # by id, those that are looked at
         self.used: set[str] = set()  # names of attributes, in code other than constructors
         self.doubtful: list[tuple[str, Any]] = []  # of classes, that may be used up
         self.finds_loggers = self.counts_decimals = False  # by functions of Python's own
@@ -115,7 +116,8 @@ class Search:
             self.waiting.extend(values)
             return
         for name, value in zip(names, values, strict=False):
-            if type(value) not in PLAIN and standard.is_spent(value):
+            kind = type(value)
+            if kind not in PLAIN and kind not in _FUNCTIONS and standard.is_spent(value):
                 self.doubtful.append((name, value))
             else:
                 self.waiting.append(value)
@@ -327,9 +329,12 @@ class Search:
 
     def _class(self, value: Any) -> None:
         self._of_decimals(_module_of(value))
+        if id(value) in self.classes:
+            return
         for kind in (*value.__mro__, *type(value).__mro__):
-            if self._is_fixed(kind):
+            if id(kind) in self.classes or self._is_fixed(kind):
                 continue
+            self.classes.add(id(kind))
             held = vars(kind)
             names = [x for x, part in list(held.items()) if not _is_own(x) or callable(part)]
 
@@ -354,6 +359,10 @@ class Search:
         module = _module_of(kind)
         if module.startswith("numpy.random") or _is_pythons(value):
             self.random.append(value)
+            return
+        if kind.__bases__ == _NO_BASES and not _of_library(module):  # the frequent case
+            self._class(kind)
+            self._attributes(value)
             return
         if self._is_seen(value):
             return
@@ -459,6 +468,7 @@ class Search:
 
 
 _ALL = slice(None)
+_NO_BASES = (object,)
 # By these names are made at run time: of attributes, of globals, of modules.
 _BY_TEXT = ("getattr", "vars", "__dict__", "attrgetter", "eval", "exec")
 _BY_GLOBALS = frozenset(("globals", "eval", "exec", "__globals__", "f_globals"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import io
+import operator
 import os
 import sys
 import threading
@@ -31,13 +32,14 @@ HOLDING = (
 )
 # By these methods an object of Python's own library gives, or fetches, another value each time.
 _ASKED = ("get", "recv", "send", "asend", "fetchone", "execute", "decompress")
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 # Functions by which code reads the environment, or finds loggers.
 ENVIRONMENT = frozenset(("getenv", "getenvb", "expandvars", "expanduser"))
 DECIMALS = ("decimal", "_decimal")
 
 Read = Callable[[], list[Any]]
 Write = Callable[[list[Any]], None]
+_LEVEL = operator.attrgetter("level")
 _MODULES = sys.stdlib_module_names - {"__main__"}
 
 
@@ -136,7 +138,7 @@ def _of_logger(logger: Any) -> Read:
     while chain[-1].parent is not None:
         chain.append(chain[-1].parent)
     manager = logger.manager
-    return lambda: [manager.disable, logger.disabled, *[x.level for x in chain]]
+    return lambda: [manager.disable, logger.disabled, *map(_LEVEL, chain)]
 
 
 class _Cleared:

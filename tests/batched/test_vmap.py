@@ -197,7 +197,7 @@ def kinds_of(x):
     """Arrays like x at which rules have cases of their own: zeros, ties, dependent rows."""
     holed = x.copy()
     holed[(slice(1),) * x.ndim] = 0
-    tied, rows = (np.broadcast_to(part, x.shape) for part in (x[..., :1], x[:1]))
+    tied, rows = (np.array(np.broadcast_to(part, x.shape)) for part in (x[..., :1], x[:1]))
     return [x, np.zeros_like(x), np.ones_like(x), tied, rows, holed, np.round(x)]
 
 

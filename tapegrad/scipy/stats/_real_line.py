@@ -44,10 +44,25 @@ def _student_tail(y: Any, df: Any) -> Any:
     return np.where(finite, sp.betainc(df / 2, 0.5, df / (df + y * y)) / 2, sp.ndtr(-y))
 
 
+# log(Gamma((df + 1) / 2) / Gamma(df / 2)) - log(df / 2) / 2 in odd powers of 1 / df: DLMF 5.11.8.
+_HEIGHTS = (-1 / 4, 1 / 24, -1 / 20, 17 / 112, -31 / 36, 691 / 88, -5461 / 52, 929569 / 480)
+_MANY = 40.0  # degrees of freedom, from which on gamma functions of them would cancel
+
+
+def _student_height(df: Any) -> Any:
+    many = df > _MANY
+    over, height = 1 / np.where(many, df, _MANY), 0.0
+    for coefficient in _HEIGHTS[::-1]:
+        height = coefficient + height * over * over
+    few = np.where(many, _MANY, df)
+    direct = sp.gammaln((few + 1) / 2) - sp.gammaln(few / 2) - np.log(few / 2) / 2
+    return np.where(many, height * over, direct) - LOG_2PI / 2
+
+
 def _student_logpdf(y: Any, df: Any) -> Any:
     finite, df = _finite(df)
-    height = -sp.betaln(df / 2, 0.5) - np.log(df) / 2
-    return np.where(finite, height - (df + 1) / 2 * np.log1p(y * y / df), log_normal(y))
+    fall = (1 + 1 / df) / 2 * log1p_over(1 / df, y * y)
+    return np.where(finite, _student_height(df) - fall, log_normal(y))
 
 
 def _student_score(y: Any, df: Any) -> Any:
@@ -58,11 +73,24 @@ def _student_score(y: Any, df: Any) -> Any:
 
 
 def _student_by_df(y: Any, df: Any) -> Any:
+    """Where its terms cancel, by series: many degrees of freedom, or a small y**2 / df."""
     finite, df = _finite(df)
+    many = df > _MANY
+    over, height = 1 / np.where(many, df, _MANY), 0.0
+    for k in range(len(_HEIGHTS) - 1, -1, -1):
+        height = -(2 * k + 1) * _HEIGHTS[k] + height * over * over
+    few = np.where(many, _MANY, df)
+    direct = (sp.digamma((few + 1) / 2) - sp.digamma(few / 2) - 1 / few) / 2
     square = y * y
-    height = sp.digamma((df + 1) / 2) - sp.digamma(df / 2) - 1 / df
-    slope = (height - np.log1p(square / df) + (df + 1) * square / (df * (df + square))) / 2
-    return np.where(finite, slope, 0.0)
+    share = square / (df + square)
+    near = share < 0.1
+    small, series = np.where(near, share, 0.0), 0.0
+    for k in range(16, 1, -1):
+        series = 1 / k + small * series
+    less = np.where(near, -small * small * series, share + np.log1p(-np.where(near, 0.0, share)))
+    return np.where(
+        finite, np.where(many, height * over * over, direct) + (less + share / df) / 2, 0.0
+    )
 
 
 def _crystal_norm(beta: Any, m: Any) -> tuple[Any, Any]:

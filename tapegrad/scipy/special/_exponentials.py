@@ -30,7 +30,8 @@ def _terms(powers: Value, b: Value) -> Value:
     large = (untraced(b) == 0) & (np.real(untraced(powers)) > 0)
     if not any_true(large):
         return np.exp(powers) * b
-    least = np.exp(-np.where(large, untraced(powers), 0))
+    least = np.exp(-np.where(large, np.real(untraced(powers)), 0))
+    least = np.maximum(least, np.finfo(least.dtype).smallest_subnormal)
     return np.where(large, b / least, np.exp(np.where(large, 0, powers)) * b)
 
 

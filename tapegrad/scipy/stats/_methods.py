@@ -98,21 +98,15 @@ class Methods:
         return np.broadcast_to(inner, np.broadcast_shapes(np.shape(y), np.shape(inner))) + 0.0
 
     def _is_end(self, y: Any, scale: Any, *shapes: Any, which: int, method: str) -> Any:
-        """Whether y is a finite end of the support where a method has a one-sided derivative.
-
-        Of a density that is where it vanishes: elsewhere it is a formula's, as inside.
-        """
-        ends = self._support(shapes)
-        here = (y == ends[which]) & np.isfinite(y) & (scale > 0)
-        if not np.any(here):
-            return here
-        if method == "pdf":
-            return here & self._vanishes(y, *shapes)
-        return here & (method not in ("logpdf", "logsf" if which else "logcdf"))
+        """Whether y is a finite end of the support where a method has a one-sided derivative."""
+        here = (y == self._support(shapes)[which]) & np.isfinite(y) & (scale > 0)
+        if method == "logpdf" and np.any(here):
+            here &= ~self._vanishes(y, *shapes)
+        return here & (method != ("logsf" if which else "logcdf"))
 
     def _vanishes(self, y: Any, *shapes: Any) -> Any:
         with np.errstate(all="ignore"):
-            return np.asarray(self.theirs.pdf(y, *shapes) == 0)
+            return np.isneginf(self.theirs.logpdf(y, *shapes))
 
     def _is_last(self, y: Any, *shapes: Any) -> Any:
         """Whether nothing of the support lies above."""
@@ -221,7 +215,11 @@ class ContinuousMethods(Methods):
         A logarithm that is minus infinity there keeps the derivative 0, as outside.
         """
         at, fixed = stop_gradient(y), tuple(map(stop_gradient, shapes))
+        with np.errstate(all="ignore"):
+            ends = self._ends(fixed)
         for which in (0, 1):
+            if _is_apart(at, ends[which]):
+                continue  # SciPy's support takes longer than all the rest
             here = self.is_end(at, stop_gradient(scale), *fixed, which=which, method=method)
             if type(here) not in _PLAIN or np.any(here):
                 known = self.inner_point(at, *fixed)
@@ -232,6 +230,8 @@ class ContinuousMethods(Methods):
     def _at_end(self, method: str, which: int, y: Any, shapes: tuple[Any, ...], scale: Any) -> Any:
         if method == "pdf":
             return self._end_density(y, *shapes) / scale
+        if method == "logpdf":
+            return np.log(self._end_density(y, *shapes)) - np.log(scale)
         area = self.areas[which](y, *shapes)
         if method.startswith("log"):
             return np.log1p(area if which else -area)
@@ -522,6 +522,14 @@ def _sound(scale: Any) -> Any:
     if type(at) in (*_PLAIN, int, float) and np.all(at > 0):
         return 1.0
     return np.where(at > 0, 1.0, np.nan)
+
+
+def _is_apart(at: Any, end: Any) -> bool:
+    """Whether no plain point is near an end, a number by formulas: SciPy's but for rounding."""
+    if type(at) not in _PLAIN or type(end) not in (*_PLAIN, float, int):
+        return False
+    with np.errstate(all="ignore"):
+        return not np.any(abs(at - end) <= 1e-9 * (1 + abs(at)))
 
 
 def _ends_slope(support: Any, at: int, shapes: tuple[Any, ...]) -> tuple[Any, Any]:

@@ -60,8 +60,7 @@ class Methods:
         self.is_end = primitive(self._is_end)
         self.vanishes = primitive(self._vanishes)
         constants = (self.place, self.inner_point, self.width, self.moment, self.is_last)
-        constants += (self.is_end, self.vanishes)
-        for function in (*constants, self.end_slope):
+        for function in (*constants, self.end_slope, self.is_end, self.vanishes):
             constant(function)
 
     is_continuous = True

@@ -49,14 +49,22 @@ _HEIGHTS = (-1 / 4, 1 / 24, -1 / 20, 17 / 112, -31 / 36, 691 / 88, -5461 / 52, 9
 _MANY = 40.0  # degrees of freedom, from which on gamma functions of them would cancel
 
 
+# What y + log(1 - y) is less of, over y**2: the rest is below a rounding for y < 0.1.
+_LOG_LESS = tuple(1 / k for k in range(2, 17))
+
+
+def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
+    total: Any = 0.0
+    for coefficient in coefficients[::-1]:
+        total = coefficient + total * x
+    return total
+
+
 def _student_height(df: Any) -> Any:
     many = df > _MANY
-    over, height = 1 / np.where(many, df, _MANY), 0.0
-    for coefficient in _HEIGHTS[::-1]:
-        height = coefficient + height * over * over
-    few = np.where(many, _MANY, df)
+    over, few = 1 / np.where(many, df, _MANY), np.where(many, _MANY, df)
     direct = sp.gammaln((few + 1) / 2) - sp.gammaln(few / 2) - np.log(few / 2) / 2
-    return np.where(many, height * over, direct) - LOG_2PI / 2
+    return np.where(many, over * _polynomial(over * over, _HEIGHTS), direct) - LOG_2PI / 2
 
 
 def _student_logpdf(y: Any, df: Any) -> Any:
@@ -76,21 +84,16 @@ def _student_by_df(y: Any, df: Any) -> Any:
     """Where its terms cancel, by series: many degrees of freedom, or a small y**2 / df."""
     finite, df = _finite(df)
     many = df > _MANY
-    over, height = 1 / np.where(many, df, _MANY), 0.0
-    for k in range(len(_HEIGHTS) - 1, -1, -1):
-        height = -(2 * k + 1) * _HEIGHTS[k] + height * over * over
-    few = np.where(many, _MANY, df)
+    square, few = 1 / np.where(many, df, _MANY) ** 2, np.where(many, _MANY, df)
+    falls = tuple(-(2 * k + 1) * height for k, height in enumerate(_HEIGHTS))
     direct = (sp.digamma((few + 1) / 2) - sp.digamma(few / 2) - 1 / few) / 2
-    square = y * y
-    share = square / (df + square)
+    height = np.where(many, square * _polynomial(square, falls), direct)
+    share = y * y / (df + y * y)
     near = share < 0.1
-    small, series = np.where(near, share, 0.0), 0.0
-    for k in range(16, 1, -1):
-        series = 1 / k + small * series
-    less = np.where(near, -small * small * series, share + np.log1p(-np.where(near, 0.0, share)))
-    return np.where(
-        finite, np.where(many, height * over * over, direct) + (less + share / df) / 2, 0.0
-    )
+    small, large = np.where(near, share, 0.0), np.where(near, 0.0, share)
+    series = -small * small * _polynomial(small, _LOG_LESS)
+    less = np.where(near, series, large + np.log1p(-large))
+    return np.where(finite, height + (less + share / df) / 2, 0.0)
 
 
 def _crystal_norm(beta: Any, m: Any) -> tuple[Any, Any]:

@@ -46,7 +46,7 @@ def multiplied(times: Function, g: Cotangent, partial: Any, out: Value, args: Va
         return times(g, partial(out, *args))
     if times is operator.mul:
         return partial.along(g, out, *args)
-    if type(g) in _NUMPY or (partial.of_out and in_trace(g)):
+    if type(g) in _NUMPY or in_trace(g):
         bar = partial.along(g, out, *args)
         if is_finite(bar):
             return bar

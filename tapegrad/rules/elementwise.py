@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._core.forms import Over, composite, elementwise, general, linear
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
-from tapegrad._core.values import any_true, in_trace, untraced
+from tapegrad._core.values import Traced, any_true, in_trace, untraced
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
@@ -147,6 +147,15 @@ elementwise(np.log10, Over(lambda _out, x: LN10 * x), strong=True)
 elementwise(np.log1p, Over(lambda _out, x: 1 + x), strong=True)
 
 
+def _is_traced(x: Value) -> bool:
+    """Whether what a partial computes is differentiated again, at any depth under vmaps."""
+    while in_trace(x):
+        if isinstance(x, Traced):
+            return True
+        x = x._value
+    return False
+
+
 def _share(x: Value, out: Value) -> Value:
     """The logarithm of the share of exp(x) in a sum of exponentials; 0 where all are 0."""
     empty = untraced(out) == -np.inf
@@ -162,7 +171,7 @@ def share_of(x: Value, out: Value) -> Value:
 def _share_beside(x: Value, y: Value, out: Value, scale: float = 1.0) -> Value:
     """The share of exp(x) beside exp(y); the derivative of exp(x - out) cancels near 1."""
     share = share_of(scale * x, scale * out) if scale != 1.0 else share_of(x, out)
-    if not (in_trace(x) or in_trace(y)):
+    if not (_is_traced(x) or _is_traced(y)):
         return share
     larger = untraced(x) > untraced(y)  # False beside a NaN
     less = np.where(larger, y - x, 0)
@@ -237,7 +246,7 @@ def _rest_of_one(x: Value) -> Value:
     difference there.
     """
     product = (1 - x) * (1 + x)
-    if not in_trace(x) or x.dtype.kind == "c":
+    if x.dtype.kind == "c" or not _is_traced(x):
         return product
     return np.where(np.absolute(untraced(x)) < 0.5, 1 - x * x, product)
 

@@ -230,15 +230,6 @@ def _scaled(x: Value, y: Value, square: Value) -> tuple[Value, Value, Value]:
     return x / size, y / size, size
 
 
-def _length(x: Value, y: Value) -> Value:
-    """sqrt(x**2 + y**2); np.hypot takes four times the time of this, scaled or not."""
-    square = x * x + y * y
-    if not _out_of_range(square):
-        return np.sqrt(square)
-    x, y, size = _scaled(x, y, square)
-    return np.sqrt(x * x + y * y) * size
-
-
 def _rest_of_one(x: Value) -> Value:
     """1 - x**2, as a product, which is right to the last digit near 1.
 
@@ -298,8 +289,15 @@ _CANCELLED = 2.0**-10  # at most ten binary digits are lost
 
 
 def _arcsinh_divisor(out: Value, x: Value) -> Value:
-    """The hyperbolic cosine of out. For complex x a root would lose the side of the branch cut."""
-    return np.cosh(out) if x.dtype.kind == "c" else _length(1, x)
+    """cosh(out), which is sqrt(1 + x**2). For complex x a root would lose the side of the cut."""
+    if x.dtype.kind == "c":
+        return np.cosh(out)
+    square = 1 + x * x
+    if not any_true(untraced(square) > _RANGES[square.dtype.char][1]):
+        return np.sqrt(square)
+    size = np.maximum(np.absolute(untraced(x)), 1)
+    x, one = x / size, 1 / size
+    return np.sqrt(x * x + one * one) * size
 
 
 elementwise(np.tanh, _tanh_slope)

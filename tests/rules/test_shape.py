@@ -305,6 +305,19 @@ def test_lists_within_lists_of_parts():
     check_rule(lambda x: np.stack(x, axis=1), X)
 
 
+def test_what_is_as_large_as_others_is_not_broadcast_and_can_be_written_to():
+    def written(x):
+        y = x * 1.0
+        whole, _ = np.broadcast_arrays(y, [1.0, 2.0, 3.0])
+        whole[0] *= x[1]
+        rows, _ = np.meshgrid(y[:1], y[1:2], copy=False)
+        rows[0] *= y[2]
+        return y
+
+    check_rule(written, X[0])
+    check_rule(lambda x: np.broadcast_arrays(x[0], 2.0), X[0])
+
+
 def test_a_block_of_one_array_is_a_copy():
     def copied(x):
         y = np.block(x)
@@ -321,8 +334,13 @@ def test_a_block_of_one_array_is_a_copy():
     [
         lambda y: np.broadcast_to(y, (2, 2, 3)),
         lambda y: np.broadcast_arrays(y, np.ones((3, 1, 1))),
+        lambda y: np.broadcast_arrays(y, y[0]),
         lambda y: np.meshgrid(y[0], y[1], copy=False),
         lambda y: np.meshgrid(y[0], y[1]),
+        lambda y: np.meshgrid(y[0], y[1], sparse=True),
+        lambda y: np.meshgrid(y[0], y[1], sparse=True, copy=False),
+        lambda y: np.nan_to_num(y),
+        lambda y: np.nan_to_num(y[0], copy=False),
         lambda y: np.diagonal(y),
         lambda y: np.diag(y, 1),
         lambda y: np.split(y, 3, axis=1),

@@ -288,6 +288,27 @@ def test_joining_into_another_dtype(join, dtype):
         check_rule(lambda x: join([x, x], dtype=dtype), X)
 
 
+@pytest.mark.parametrize(
+    "join",
+    [
+        lambda x, y, axis: np.concatenate([x, y], axis),
+        lambda x, y, axis: np.append(x, y, axis),
+    ],
+    ids=["concatenate", "append"],
+)
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, -1, -2, -3])
+def test_joining_along_every_axis(join, axis):
+    x = np.linspace(-1, 1, 8).reshape(2, 2, 2)
+    check_rule(lambda x, y: join(x, y, axis), x, np.cos(x))
+    if axis in (None, 0, -1):
+        check_rule(lambda x, y: join(x, y, axis), X[0], X[1])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
+def test_stacking_along_every_axis(axis):
+    check_rule(lambda x, y: np.stack([x, y], axis), X, np.cos(X))
+
+
 @pytest.mark.parametrize("join", [np.concatenate, np.stack])
 def test_joining_into_out(join):
     def twice(x):

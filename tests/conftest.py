@@ -6,10 +6,12 @@ import faulthandler
 import gc
 import inspect
 import os
+import re
 import secrets
 import signal
 import threading
 from collections import defaultdict
+from contextvars import copy_context
 
 # Threads of OpenBLAS gain nothing at matrices of three rows, and wait for each other where every
 # core has a test running: some tests of scipy.linalg took ten times as long, or more.
@@ -23,6 +25,7 @@ from draws import is_drawn, is_exploring, is_scheduled, part_of, register_profil
 from left_out import is_left_out, skipped_at_once
 
 register_profiles()
+NAMES = re.compile("tapegrad_(?!torch_)")  # of context variables
 
 
 def pytest_addoption(parser):
@@ -116,6 +119,23 @@ def pytest_runtest_setup(item):
     # Each test draws the same matrices, whichever ran before it and wherever it runs. No fixture:
     # one for each of thirty thousand tests takes longer than what it does.
     matrices.RNG.bit_generator.state = matrices.BEGINNING
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call():
+    """Fail a test that leaves a variable of tapegrad's set: what set it has not ended.
+
+    Those of `tapegrad.torch` are left out: a program may turn gradients off for good.
+    """
+    before = copy_context()
+    result = yield
+    now = copy_context()
+    left = [variable for variable in now if now[variable] is not before.get(variable, now)]
+    left = [variable for variable in left if NAMES.match(variable.name)]
+    for variable in left:
+        variable.set(before.get(variable))
+    assert not left, f"not as it was before the test: {[variable.name for variable in left]}"
+    return result
 
 
 # pytest's own watch, `faulthandler_timeout`, starts a thread for each test and waits for its end:

@@ -6,7 +6,6 @@ import faulthandler
 import gc
 import inspect
 import os
-import re
 import secrets
 import signal
 import threading
@@ -25,7 +24,7 @@ from draws import is_drawn, is_exploring, is_scheduled, part_of, register_profil
 from left_out import is_left_out, skipped_at_once
 
 register_profiles()
-NAMES = re.compile("tapegrad_(?!torch_)")  # of context variables
+OPEN = frozenset(("tapegrad_current", "tapegrad_recording"))  # variables of what is open
 
 
 def pytest_addoption(parser):
@@ -123,17 +122,13 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call():
-    """Fail a test that leaves a variable of tapegrad's set: what set it has not ended.
-
-    Those of `tapegrad.torch` are left out: a program may turn gradients off for good.
-    """
+    """Fail a test after which a transform, or the recording of a program, is open still."""
     before = copy_context()
     result = yield
     now = copy_context()
-    left = [variable for variable in now if now[variable] is not before.get(variable, now)]
-    left = [variable for variable in left if NAMES.match(variable.name)]
+    left = [x for x in now if x.name in OPEN and now[x] is not before.get(x)]
     for variable in left:
-        variable.set(before.get(variable))
+        variable.set(before.get(variable))  # the next test finds none
     assert not left, f"not as it was before the test: {[variable.name for variable in left]}"
     return result
 

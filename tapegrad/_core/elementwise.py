@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import MINUS, Spec
-from tapegrad._core.fit import FEW, is_finite, is_sound
+from tapegrad._core.fit import FEW, is_finite
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.reads import either, of_count, reads_of
 from tapegrad._core.rule import Partial, Rule, register
@@ -36,14 +36,13 @@ class Over:
 
 
 def strong_product(g: Cotangent, partial: Value) -> Value:
-    """`g * partial`, but exactly zero where one factor is zero, even if the other is inf or NaN.
+    """`g * partial`, but exactly zero where g is zero, even if the partial is inf or NaN.
 
-    A branch that `np.where` did not take gets a cotangent of zero, which must stay zero. An
-    infinite cotangent, as a square root gives at 0, must not turn the zero in `2 * x` into NaN.
+    A branch that `np.where` did not take gets a cotangent of zero, which must stay zero.
 
     >>> with np.errstate(invalid="ignore"):
     ...     strong_product(np.array([0.0, 2.0, np.inf]), np.array([np.inf, 3.0, 0.0]))
-    array([0., 6., 0.])
+    array([ 0.,  6., nan])
     """
     if isinstance(g, Traced) or isinstance(partial, Traced):
         return STRONG.apply_bound([g, partial], {})
@@ -55,7 +54,7 @@ def strong_product(g: Cotangent, partial: Value) -> Value:
     whole = isinstance(product, (np.ndarray, Mapped)) and not is_recorded_number(product)
     if whole and is_finite(product):
         return product  # the frequent case costs one sum
-    made = np.where((g == 0) | (partial == 0), 0, product)
+    made = np.where(g == 0, 0, product)
     return made if whole else made[()]  # of numbers a number, as the product is
 
 
@@ -81,6 +80,8 @@ class Elementwise(Rule):
         together: Function | None = None,
         everywhere: bool = False,
         stretched: Function | None = None,
+        selects: bool = False,
+        zeros: Sequence[int | None] = (),
         **options: Any,
     ) -> None:
         """`to_real`: the result is real for complex arguments too (np.absolute).
@@ -92,8 +93,11 @@ class Elementwise(Rule):
         cotangents may be left out. Those of a strong rule are asked as well where it gives one
         that is not finite. `everywhere`: the function of numbers is a number, never NaN.
         `stretched`: the same as `together` of arguments that broadcast, given a sum to the shape
-        of each, or None, in place of `wanted` (False: not wanted); it gives the sums.
+        of each, or None, in place of `wanted` (False: not wanted); it gives the sums. `selects`:
+        where a partial is zero the result does not depend on the argument. `zeros`: for each
+        argument the other one that has the same effect where it is a constant zero, or None.
         """
+        self.selects, self.zeros = selects, (1, 0) if product and not zeros else zeros
         self.stretched = stretched
         if len(partials) == 2 or together is not None:
             options["settle_all"] = self._settle_together
@@ -141,6 +145,17 @@ class Elementwise(Rule):
     def pull(
         self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
+        return self._pulled(operator.mul, g, out, args, wanted)
+
+    def pull_strongly(
+        self, g: Cotangent, out: Value, args: Values, _params: Params, wanted: Wanted
+    ) -> Sequence[Cotangent]:
+        """`pull` by strong products."""
+        return self._pulled(self.times, g, out, args, wanted)
+
+    def _pulled(
+        self, times: Function, g: Cotangent, out: Value, args: Values, wanted: Wanted
+    ) -> Sequence[Cotangent]:
         bars: list[Any] = []
         for partial, want in zip(self.partials, wanted, strict=False):
             if not want:
@@ -150,7 +165,7 @@ class Elementwise(Rule):
             elif partial is MINUS:
                 bars.append(-g)
             else:
-                bars.append(self.times(g, partial(out, *args)))
+                bars.append(times(g, partial(out, *args)))
         return bars
 
     def _settle_together(
@@ -184,7 +199,7 @@ class Elementwise(Rule):
         """The tangent of such a call: that of each argument is multiplied as a cotangent is."""
         if self.together is None and len(self.partials) == 2:
             return self._settled_push_of_two(out)
-        shape, times, together = out.shape, self.times, self.together
+        shape, together = out.shape, self.together
         count = len(self.partials)
         alone: list[Function] = []
         if together is not None:
@@ -194,7 +209,7 @@ class Elementwise(Rule):
         one = out.dtype.type(1)
 
         def by_partials(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
-            dot = self._pushed(times, dots, out, args)
+            dot = self.push(dots, out, args, {})
             return dot if dot.shape == shape else np.broadcast_to(dot, shape)
 
         def push(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
@@ -278,24 +293,8 @@ class Elementwise(Rule):
         return pull
 
     def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
-        dot = self._pushed(operator.mul, dots, out, args)
-        return dot if is_sound(dot) else self._pushed(self.times, dots, out, args)
-
-    def push_plainly(
-        self, dots: Sequence[Tangent], out: Value, args: Values, params: Params
-    ) -> Tangent:
-        times = self.times if self.strong else operator.mul
-        return self._pushed(times, dots, out, args)
-
-    def _pushed(
-        self, times: Function, dots: Sequence[Tangent], out: Value, args: Values
-    ) -> Tangent:
         terms = [
-            dot
-            if partial is None
-            else -dot
-            if partial is MINUS
-            else times(dot, partial(out, *args))
+            dot if partial is None else -dot if partial is MINUS else dot * partial(out, *args)
             for dot, partial in zip(dots, self.partials, strict=False)
             if dot is not None
         ]

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from tapegrad._core.careful import reach_of, replay_forward_carefully
 from tapegrad._core.entry import spec_of
 from tapegrad._core.fit import zeros_of
-from tapegrad._core.forward import live_steps, replay_forward
+from tapegrad._core.forward import live_steps
 from tapegrad._core.types import Tangent, Value
 from tapegrad._core.values import Traced, is_mapped
 
@@ -41,7 +42,7 @@ def derivatives_along(value: Value, source: Value, directions: list[Tangent]) ->
     changes = []
     for direction in directions:
         dots = {start: direction}
-        replay_forward(steps, dots, tape, (), strong_zeros=True)
+        replay_forward_carefully(steps, dots, {start: reach_of(direction)}, tape)
         changes.append(dots.get(end, nothing))
     return changes
 

@@ -135,9 +135,9 @@ def pulled(rule: Any, *call: Any) -> Any:
     return rule.pull(*call)
 
 
-def pushed(rule: Any, strongly: bool, *call: Any) -> Any:
-    """`rule.push(dots, out, args, params)`, or by ordinary products."""
-    return (rule.push if strongly else rule.push_plainly)(*call)
+def pushed(rule: Any, *call: Any) -> Any:
+    """`rule.push(dots, out, args, params)`."""
+    return rule.push(*call)
 
 
 def _pulled(rule: Any, *call: Any) -> Any:
@@ -145,9 +145,9 @@ def _pulled(rule: Any, *call: Any) -> Any:
     return _by_rule(rule, "pull", call)
 
 
-def _pushed(rule: Any, strongly: bool, *call: Any) -> Any:
+def _pushed(rule: Any, *call: Any) -> Any:
     """`pushed` likewise."""
-    return _by_rule(rule, "push" if strongly else "push_plainly", call)
+    return _by_rule(rule, "push", call)
 
 
 def _by_rule(rule: Any, name: str, call: tuple[Any, ...]) -> Any:

@@ -13,15 +13,16 @@ from typing import Any, Self
 import numpy as np
 
 from tapegrad._arrays.refusal import explained
+from tapegrad._core.approach import limits
 from tapegrad._core.backward import SparseBars, emptying, replay_backward, replay_nested
+from tapegrad._core.careful import reach_of, replay_carefully
 from tapegrad._core.entry import Entry, parents_of, spec_of
-from tapegrad._core.fit import any_nan, has_nan, is_finite, is_foreign
-from tapegrad._core.quiet import ALWAYS, ASKED, NOTICED, SILENT, VARIABLE, WATCHING, Changes
+from tapegrad._core.fit import any_nan, has_nan, holds_infinity, is_finite, is_foreign
+from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.recorded import (
     OPEN,
     is_careful,
     is_recording,
-    is_suspicious,
     recorded_too,
     replay_of,
 )
@@ -29,6 +30,7 @@ from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import (
     Traced,
+    decide,
     is_mapped,
     is_recorded_array,
     snapshot,
@@ -54,6 +56,7 @@ class _Input:
     y_partial = None
     x_unseen = y_unseen = False
     partials = (None,)
+    selects, zeros = False, ()
 
 
 _INPUT = _Input()
@@ -205,17 +208,14 @@ class Recording:
     ) -> list[Any] | None:
         """The cotangents of the inputs, from those at the slots of outputs.
 
-        NaNs in the cotangents stay if `value`, the only output, a scalar, is NaN; strong products
-        are all looked at there, as nothing notices a NaN of the program's own. With `consume`
+        NaNs in the cotangents stay if `value`, the only output, a scalar, is NaN. With `consume`
         the replay frees the values of entries as it goes; the result is None if the entries would
         have to be replayed again.
         """
         recording = OPEN and is_recording()
-        careful = recording and is_careful()
         if recording:
             bars = recorded_too(bars)
-        NOTICED.clear()
-        token = VARIABLE.set(WATCHING)
+        token = VARIABLE.set(SILENT)  # infinities at singular points need no warnings
         try:
             if isinstance(value, Traced):
                 value = value._value
@@ -224,13 +224,14 @@ class Recording:
             else:
                 value = untraced(value)
                 if is_foreign(value):  # whether there is a NaN is known later, so none may be made
-                    VARIABLE.set(SILENT)
-                    return self._pulled(slots, bars, True, False)
+                    return self._pulled_carefully(slots, bars)
                 is_nan = trust(has_nan, value, False) if recording else has_nan(value)
-            anything = is_nan or careful and is_suspicious()  # may have happened
-            noticed = ALWAYS if anything else ASKED if careful else NOTICED
-            found = self._pulled(slots, bars, False, consume, noticed)
-            if recording and not careful and all(bar is None or is_finite(bar) for bar in found):
+            found = self._pulled(slots, bars, consume)
+            if (
+                recording
+                and not is_careful()
+                and all(bar is None or is_finite(bar) for bar in found)
+            ):
                 return found  # a program looks here, and at no product before
             if not any_nan(found):
                 return found
@@ -238,15 +239,16 @@ class Recording:
                 return found
             if consume and not self.singular:
                 return None
-            VARIABLE.set(SILENT)
             # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
-            strong_zeros = self._pulled(slots, bars, True, False)
+            sound = self._pulled_carefully(slots, bars)
+            if not recording and any_nan(sound) and not decide(holds_infinity, value):
+                sound = self._resolved(sound, slots, bars, value)
             if not is_nan:
-                return strong_zeros
+                return sound
             unknown = np.reshape(np.isnan(value), ())  # a vmap may have both kinds of examples
             return [
                 bar if bar is None else np.where(unknown, before, bar)
-                for before, bar in zip(found, strong_zeros, strict=True)
+                for before, bar in zip(found, sound, strict=True)
             ]
         except Exception:
             self.failed = slots, bars
@@ -254,45 +256,65 @@ class Recording:
         finally:
             VARIABLE.reset(token)
 
-    def _pulled(
-        self,
-        slots: list[int],
-        bars: list[Cotangent],
-        strong_zeros: bool,
-        consume: bool,
-        noticed: Changes = ALWAYS,
-    ) -> list[Any]:
+    def _pulled(self, slots: list[int], bars: list[Cotangent], consume: bool) -> list[Any]:
         raw = not self.shared and not self.singular
         table: Any = [None] * self.end if raw else SparseBars(self.start)
         for slot, bar in zip(slots, bars):  # noqa: B905 - strict= costs
             before = table[slot]
             table[slot] = bar if before is None else before + bar
-        # The strong product treats infinities at singular points; they need no warnings.
         if raw:
             replay, entries = replay_backward, self.entries
             if OPEN:
                 replay, entries = replay_of(replay, entries)
-            replay(
-                emptying(entries) if consume else reversed(entries),
-                table,
-                large=self.large,
-                strong_zeros=strong_zeros,
-                noticed=noticed,
-            )
+            replay(emptying(entries) if consume else reversed(entries), table, large=self.large)
             return [table[slot] for slot in self.slots]
         # A transform inside a rule shares the tape on which this replay logs, if there is one.
         token = CURRENT.set(self.surroundings)
         try:
             if self.singular and not self.dependent:
-                self._pull_singular(table, strong_zeros=strong_zeros)
+                self._pull_singular(table)
             else:
                 nested, entries = replay_of(replay_nested, self.entries)
-                nested(entries, table, self.surroundings, strong_zeros=strong_zeros)
+                nested(entries, table, self.surroundings)
         finally:
             CURRENT.reset(token)
         return [table[slot] for slot in self.slots]
 
-    def _pull_singular(self, table: SparseBars, *, strong_zeros: bool) -> None:
+    def _pulled_carefully(self, slots: list[int], bars: list[Cotangent]) -> list[Any]:
+        """The same by a replay that tells structural zeros from others."""
+        table, reach = SparseBars(self.start), SparseBars(self.start)
+        for slot, bar in zip(slots, bars, strict=True):
+            before, mask = table[slot], reach_of(bar)
+            table[slot] = bar if before is None else before + bar
+            reach[slot] = mask if before is None else reach[slot] + mask
+        token = CURRENT.set(self.surroundings)
+        try:
+            if self.singular and not self.dependent:
+                self._pull_singular(table, reach)
+            else:
+                replay_carefully(self.entries, table, reach, self.surroundings)
+        finally:
+            CURRENT.reset(token)
+        return [table[slot] for slot in self.slots]
+
+    def _resolved(
+        self, found: list[Any], slots: list[int], bars: list[Cotangent], value: Value
+    ) -> list[Any]:
+        """Cotangents in which a NaN, of zero times infinity, is its limit where there is one."""
+        if self.dependent or any(isinstance(bar, Traced) or is_mapped(bar) for bar in found):
+            return found
+        inputs = [
+            (slot, spec_of(bar))
+            for slot, bar in zip(self.slots, found, strict=True)
+            if bar is not None
+        ]
+        known = iter(limits(self.entries, inputs, list(zip(slots, bars, strict=True))))
+        return [
+            bar if bar is None else np.where(np.isnan(bar), next(known), bar).astype(bar.dtype)[()]
+            for bar in found
+        ]
+
+    def _pull_singular(self, table: SparseBars, reach: SparseBars | None = None) -> None:
         """Replay on traced values, because a rule takes a limit, not to differentiate the replay.
 
         The replay logs on a replica of the tape, where `derivatives_along` finds the entries on
@@ -300,7 +322,10 @@ class Recording:
         """
         tape = self.tape.replica(self.entries, self.end)
         try:
-            replay_nested(self.entries, table, tape, strong_zeros=strong_zeros)
+            if reach is None:
+                replay_nested(self.entries, table, tape)
+            else:
+                replay_carefully(self.entries, table, reach, tape)
             for slot, bar in table.items():
                 if isinstance(bar, Traced) and bar.tape is tape:
                     table[slot] = bar._value

@@ -1,0 +1,482 @@
+"""The replays of a program that has met an infinity or a NaN: which zeros absorb it.
+
+Knows what a replay asks of a rule, and that a zero is structural where nothing depends on the
+element in a whole neighbourhood. Must not know which functions exist, or what a transform is.
+
+Beside each cotangent or tangent goes its reach: positive where the result depends on the element,
+zero where it does not, as for a branch that was not taken. There the cotangent is zero, and stays
+zero whatever it meets. Any other zero was computed, and zero times infinity is NaN. The reach goes
+through the same rules: through linear ones as positive numbers drawn at random, which do not
+cancel; through others at arguments moved a little, where a zero that only happened to be one is
+none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.backward import SparseBars, accumulate, pull_mark
+from tapegrad._core.elementwise import add_up
+from tapegrad._core.entry import MINUS, Entry, Outputs, Spec, _Mark, wrap_kept
+from tapegrad._core.fit import fit_cotangent, fit_tangent, is_finite
+from tapegrad._core.forward import Step, live_steps, push
+from tapegrad._core.general import dense
+from tapegrad._core.tape import Tape
+from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
+from tapegrad._core.values import Mapped, Traced, any_true, expect, is_recorded_number, untraced
+
+Pairs = list[Any]  # a cotangent or tangent and its reach, or None
+
+
+def reach_of(g: Cotangent) -> Any:
+    """The reach of a cotangent that is given: its zeros are those of results that do not count."""
+    return (untraced(g) != 0) * 1.0
+
+
+def replay_carefully(
+    entries: Sequence[Entry], bars: SparseBars, reach: SparseBars, tape: Tape | None
+) -> None:
+    """Push cotangents, and their reach, back through a recording.
+
+    With `tape` the kept values are wrapped with their slots again, so that the rules log
+    themselves. The reach is of raw values, and no derivative goes through it.
+    """
+    start = bars.start
+    owned: set[Any] = set()
+    reached: set[Any] = set()
+    for entry in reversed(entries):
+        slot, rule, out, x, y, x_slot, y_slot = entry
+        g = bars.pop(slot, None)
+        if g is None:
+            continue
+        m = reach.pop(slot)
+        kept = (out, x, y) if tape is None else wrap_kept(tape, entry)
+        if type(rule) is _Mark:
+            pull_mark(bars, owned, g, (slot, rule, *kept, x_slot, y_slot), start)
+            pull_mark(reach, reached, m, entry, start)
+            continue
+        call, slots = Call.of(rule, kept, (out, x, y), x_slot, y_slot, start.__le__)
+        for at, like, raw, pair in zip(slots, call.args, call.raws, call.pull(g, m), strict=True):
+            if pair is None:
+                continue
+            bar, mask = pair
+            if y_slot is None:
+                bar = fit_cotangent(dense(bar, like), like, rule)
+                mask = _fitted(mask, raw, rule)
+            accumulate(bars, owned, at, bar, like)
+            accumulate(reach, reached, at, mask, raw)
+
+
+def replay_forward_carefully(
+    steps: Iterable[Step], dots: dict[Any, Any], reach: dict[Any, Any], tape: Tape | None
+) -> None:
+    """Push tangents, and their reach, forward through the entries that `live_steps` found.
+
+    `dots` and `reach` have those of the inputs.
+    """
+    entered = set(dots)
+    for entry, ended, _ in steps:
+        slot, rule, out, x, y, x_slot, y_slot = entry
+        if slot not in entered:
+            kept = (out, x, y) if tape is None else wrap_kept(tape, entry)
+            if type(rule) is _Mark:
+                dot = push((slot, rule, *kept, x_slot, y_slot), dots.get)
+                mask = push(entry, reach.get)
+            else:
+                dot, mask = _pushed(rule, kept, entry, dots, reach)
+            if dot is not None:
+                dots[slot], reach[slot] = dot, mask
+        for at in ended:
+            dots.pop(at, None)
+            reach.pop(at, None)
+
+
+def _pushed(
+    rule: Any, kept: Values, entry: Entry, dots: dict[Any, Any], reach: dict[Any, Any]
+) -> tuple[Any, Any]:
+    _, _, out, x, y, x_slot, y_slot = entry
+    call, slots = Call.of(rule, kept, (out, x, y), x_slot, y_slot, dots.__contains__)
+    if not any(call.wanted):
+        return None, None
+    dot, mask = call.push([dots.get(at) for at in slots], [reach.get(at) for at in slots])
+    if y_slot is not None:
+        return dot, mask
+    if isinstance(out, Outputs):
+        pairs = zip(dot, mask, out, out.slots, strict=True)
+        fitted = [
+            (None, None)
+            if part is None or at == -1
+            else (fit_tangent(part, like, rule), fit_tangent(m, like, rule))
+            for part, m, like, at in pairs
+        ]
+        return [part for part, _ in fitted], [m for _, m in fitted]
+    return fit_tangent(dot, kept[0], rule), fit_tangent(mask, out, rule)
+
+
+def pull_function(
+    function: Callable[[list[Any]], Any], values: Sequence[Value], g: Cotangent, m: Any
+) -> Pairs:
+    """The cotangents of a function's arguments with their reach, by a tape of its own."""
+    with _recorded(function, values) as (tape, slots, made):
+        bars, reach = SparseBars(0), SparseBars(0)
+        for part, bar, mask in zip(*(_as_list(x) for x in (made, g, m)), strict=True):
+            at = part.slot if isinstance(part, Traced) and part.tape is tape else -1
+            if bar is not None and at != -1:
+                bars[at] = bar if at not in bars else bars[at] + bar
+                reach[at] = mask if at not in reach else reach[at] + mask
+        replay_carefully(tape.entries, bars, reach, None)
+        return [None if bars[at] is None else (bars[at], reach[at]) for at in slots]
+
+
+def push_function(
+    function: Callable[[list[Any]], Any],
+    values: Sequence[Value],
+    dots: Sequence[Any],
+    reach: Sequence[Any],
+) -> tuple[Any, Any]:
+    """The tangent of a function's result with its reach, by a tape of its own; None for zeros."""
+    with _recorded(function, values) as (tape, slots, made):
+        if not isinstance(made, Traced) or made.tape is not tape or made.slot == -1:
+            return None, None
+        end = made.slot
+        table, masks = dict(zip(slots, dots, strict=True)), dict(zip(slots, reach, strict=True))
+        replay_forward_carefully(live_steps(tape.entries, slots, (end,)), table, masks, None)
+        return table.get(end), masks.get(end)
+
+
+@contextmanager
+def _recorded(function: Callable[[list[Any]], Any], values: Sequence[Value]) -> Iterator[Any]:
+    tape = Tape("a definition")
+    try:
+        inputs = [tape.wrap(value, tape.fresh()) for value in values]
+        slots = [x.slot for x in inputs]
+        yield tape, slots, function(inputs)
+    finally:
+        tape.close()
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
+class Call:
+    """A call of a rule: its values as a replay gives them, and raw ones for its reach."""
+
+    def __init__(
+        self,
+        rule: Any,
+        out: Value,
+        args: Values,
+        raw: Value,
+        raws: Values,
+        params: Params,
+        wanted: Wanted,
+    ) -> None:
+        self.rule, self.params, self.wanted = rule, params, wanted
+        self.out, self.args = out, args
+        self.raw, self.raws = raw, raws
+
+    @classmethod
+    def of(
+        cls, rule: Any, kept: Values, raw: Values, x_slot: Any, y_slot: Any, has: Any
+    ) -> tuple[Call, Any]:
+        """The call of an entry, and the slots of its arguments."""
+        out, x, y = kept
+        if y_slot is None:
+            slots, count = x_slot, len(x_slot)
+            args, raws, params = x[:count], raw[1][:count], y
+        else:
+            count = 1 if rule.unary else 2
+            slots = (x_slot, y_slot)[:count]
+            args, raws, params = (x, y)[:count], raw[1:][:count], {}
+        wanted = [at != -1 and bool(has(at)) for at in slots]
+        return cls(rule, out, args, raw[0], raws, params, wanted), slots
+
+    # -- backward --------------------------------------------------------------------------------
+
+    def pull(self, g: Cotangent, m: Any) -> Pairs:
+        """The cotangents of the arguments with their reach, None for those that have none."""
+        form = getattr(self.rule, "form", "elementwise")
+        places = enumerate(self.wanted)
+        if form == "elementwise":
+            return [self._times(g, m, at) if want else None for at, want in places]
+        if form == "composite":
+            return list(self.rule.pull_carefully(g, m, self.args, self.params, self.wanted))
+        bars = self.pulled(g, self.out, self.args)
+        if form == "custom":  # how it mixes elements is its author's
+            return [bar if bar is None else (bar, np.ones(bar.shape)) for bar in bars]
+        masks = self._reach(self.pulled, m)
+        if form == "multilinear":
+            bars = [
+                bar if bar is None or _is_finite(bar) else self._product_back(g, m, at)
+                for at, bar in enumerate(bars)
+            ]
+        elif _has_others(g):
+            bars = self._through(self.pulled, g, bars)
+        return [
+            bar if bar is None else (selected(mask, bar), mask)
+            for bar, mask in zip(bars, masks, strict=True)
+        ]
+
+    def _times(self, g: Cotangent, m: Any, position: int) -> tuple[Any, Any]:
+        """A cotangent or tangent times a partial, and its reach."""
+        partial = self.rule.partials[position]
+        if partial is None:
+            return g, m
+        if partial is MINUS:
+            return -g, m
+        factor = partial(self.out, *self.args)
+        dead = self._structural(position, factor)
+        if dead is not None:
+            m = np.where(dead, 0.0, m)
+        return selected(m, g * factor), m
+
+    def _structural(self, position: int, factor: Value) -> Any:
+        """Where a partial is zero in a whole neighbourhood; None for nowhere."""
+        rule = self.rule
+        if rule.selects:
+            return untraced(factor) == 0
+        other = rule.zeros[position] if rule.zeros else None
+        if other is None or self.wanted[other]:
+            return None
+        return untraced(self.raws[other]) == 0
+
+    def pulled(self, g: Cotangent, out: Value, args: Values) -> list[Any]:
+        """The cotangents of the wanted arguments, whatever g holds."""
+        found = self.rule.pull(g, out, args, self.params, self.wanted)
+        return [
+            None if bar is None or not want else dense(bar, like)
+            for bar, like, want in zip(found, args, self.wanted, strict=True)
+        ]
+
+    def _product_back(self, g: Cotangent, m: Any, position: int) -> Any:
+        """The cotangent of one argument of a product, where there are infinities or NaNs."""
+        only = [at == position for at in range(len(self.args))]
+
+        def multiplied(parts: Values) -> Any:
+            return self.rule.pull(parts[0], self.out, parts[1:], self.params, only)[position]
+
+        factors = [g, *self.args]
+        alive = [untraced(m) != 0, *self._alive()]
+        alive[position + 1] = None  # not read: a product is linear in it
+        return product_of(multiplied, factors, alive)
+
+    # -- forward ---------------------------------------------------------------------------------
+
+    def push(self, dots: Sequence[Any], reach: Sequence[Any]) -> tuple[Any, Any]:
+        """The tangent of the result with its reach; `wanted` says which arguments have one."""
+        form = getattr(self.rule, "form", "elementwise")
+        places = [at for at, dot in enumerate(dots) if dot is not None]
+        if form == "elementwise":
+            terms = [self._times(dots[at], reach[at], at) for at in places]
+            return add_up([dot for dot, _ in terms]), add_up([m for _, m in terms])
+        if form == "composite":
+            found: tuple[Any, Any] = self.rule.push_carefully(dots, reach, self.args, self.params)
+            return found
+        dot = self._pushed(dots, self.out, self.args)
+        if form == "custom":
+            return dot, _ones_like(dot)
+        mask = self._reach(self._pushed, list(reach))
+        if form == "multilinear":
+            if not _is_finite(dot):
+                dot = add_up([self._product_ahead(dots[at], reach[at], at) for at in places])
+        elif _has_others(list(dots)):
+            dot = self._through(self._pushed, list(dots), dot)
+        if isinstance(dot, (list, tuple)):
+            pairs = zip(dot, mask, strict=True)
+            return [d if d is None else selected(m, d) for d, m in pairs], mask
+        return selected(mask, dot), mask
+
+    def _pushed(self, dots: Sequence[Any], out: Value, args: Values) -> Any:
+        return self.rule.push(dots, out, args, self.params)
+
+    def _product_ahead(self, dot: Any, m: Any, position: int) -> Any:
+        """The tangent of a product by one argument, where there are infinities or NaNs."""
+
+        def multiplied(parts: Values) -> Any:
+            return self.rule.call(list(parts), self.params)
+
+        factors, alive = list(self.args), self._alive()
+        factors[position], alive[position] = dot, untraced(m) != 0
+        return product_of(multiplied, factors, alive)
+
+    # -- the reach -------------------------------------------------------------------------------
+
+    def _reach(self, through: Callable[..., Any], m: Any) -> Any:
+        """The reach of what a function of (g, out, args), linear in g, returns."""
+        linear = self.rule.form == "linear"
+        found = through(drawn(m), *((self.raw, self.raws) if linear else self.moved()))
+        return mapped(reach_of, found)
+
+    def moved(self) -> tuple[Value, Values]:
+        """The result and the arguments, moved a little; factors of a product are drawn anew."""
+        rule, product = self.rule, self.rule.form == "multilinear"
+        args = []
+        for x, alive in zip(self.raws, self._alive(), strict=True):
+            if type(x) is Spec or not hasattr(x, "dtype") or x.dtype.kind not in "fc":
+                args.append(x)
+            elif product:
+                args.append(drawn(alive))
+            else:
+                step = drawn(np.ones(x.shape)) * MOVE
+                args.append(x + ((np.abs(x) + 1) * step).astype(x.dtype))
+        out = self.raw
+        if not product and type(out) is not Spec:
+            with suppress(Exception):  # outside of the domain, say
+                moved = rule.call(args, self.params)
+                if isinstance(out, Outputs):
+                    moved = Outputs(moved)
+                    moved.slots = out.slots
+                return moved, args
+            return out, self.raws
+        return out, args
+
+    def _alive(self) -> list[Any]:
+        """Of each argument where it is no structural zero: a constant may be one."""
+        return [
+            None
+            if type(x) is Spec or not hasattr(x, "shape")
+            else np.ones(x.shape, bool)
+            if want
+            else untraced(x) != 0
+            for x, want in zip(self.raws, self.wanted, strict=True)
+        ]
+
+    def _through(self, through: Callable[..., Any], g: Any, plain: Any) -> Any:
+        """What a function linear in g returns where g has infinities or NaNs: see `joined`."""
+        finite, signs, infinite, nan = (mapped(part, g) for part in PARTS)
+        here = self.out, self.args
+        return mapped(
+            joined,
+            plain,
+            through(finite, *here),
+            through(signs, *here),
+            self._reach(through, infinite),
+            self._reach(through, nan),
+        )
+
+
+MOVE = 1e-5  # of an argument and 1: beyond what rounding makes of a zero
+_DICE = np.random.default_rng(0)
+
+
+def mapped(function: Callable[..., Any], *values: Any) -> Any:
+    """A function of a value, or of each in a list."""
+    if isinstance(values[0], (list, tuple)):
+        return [
+            None if parts[0] is None else mapped(function, *parts)
+            for parts in zip(*values, strict=True)
+        ]
+    return function(*values)
+
+
+def drawn(m: Any) -> Any:
+    """Positive numbers, drawn, where a reach is positive."""
+    return mapped(lambda m: np.where(untraced(m) != 0, _DICE.uniform(1, 2, m.shape), 0.0), m)
+
+
+def _ones_like(value: Any) -> Any:
+    return mapped(lambda part: np.ones(part.shape), value)
+
+
+def selected(m: Any, value: Value) -> Any:
+    """A value, and zero where nothing reaches; of a number a number."""
+    made = np.where(m != 0, value, 0)
+    whole = isinstance(value, (np.ndarray, Mapped)) and not is_recorded_number(value)
+    return made if whole else made[()]
+
+
+def _fitted(mask: Any, raw: Value, rule: Any) -> Any:
+    if mask.shape != raw.shape or mask.dtype != raw.dtype:
+        mask = fit_cotangent(mask, raw, rule)
+    return mask
+
+
+def _is_finite(bar: Cotangent) -> bool:
+    return bool(expect(is_finite, untraced(bar), False))
+
+
+def _has_others(g: Any) -> bool:
+    """Whether a value has an infinity or a NaN."""
+    if isinstance(g, (list, tuple)):
+        return any(part is not None and _has_others(part) for part in g)
+    return any_true(~np.isfinite(untraced(g)))
+
+
+def _finite(g: Value) -> Any:
+    return np.where(np.isfinite(untraced(g)), g, 0)
+
+
+def _signs(g: Value) -> Any:
+    g = untraced(g)
+    return np.where(np.isinf(g), np.sign(g), 0)
+
+
+PARTS = (
+    _finite,
+    _signs,
+    lambda g: np.isinf(untraced(g)) * 1.0,
+    lambda g: np.isnan(untraced(g)) * 1.0,
+)
+
+
+def joined(plain: Any, finite: Any, signs: Any, infinite: Any, nan: Any) -> Any:
+    """What a linear function makes of a cotangent, from what it makes of its parts.
+
+    plain: of all of it, by IEEE's arithmetic, which complex infinities are left to. finite: of
+    its finite elements, zeros elsewhere; signs: of those of infinite ones; infinite, nan: where
+    elements of either kind reach.
+    """
+    if plain.dtype.kind == "c":
+        return np.where((infinite != 0) | (nan != 0), plain, finite)
+    known = np.where(signs == 0, np.nan, signs * np.inf)
+    return np.where(nan != 0, np.nan, np.where(infinite != 0, known, finite))
+
+
+def product_of(multiplied: Callable[..., Any], factors: list[Any], alive: list[Any]) -> Any:
+    """A product of arrays in which an infinity counts only where no factor is a structural zero.
+
+    Each element of it is a sum of products. Those without an infinity or NaN are summed as they
+    are. The others are infinite if all of them have one sign and no zero, else NaN: products of
+    drawn numbers tell whether there are others, and of which signs. A factor for which alive is
+    None is left as it is.
+    """
+
+    def of(make: Callable[..., Any]) -> Any:
+        return multiplied(
+            [
+                x if live is None else make(x, live, weight)
+                for x, live, weight in zip(factors, alive, weights, strict=True)
+            ]
+        )
+
+    def sound(x: Any, live: Any) -> Any:
+        return np.isfinite(untraced(x)) & live
+
+    def sign(x: Any) -> Any:
+        x = untraced(x)
+        return np.where(np.isnan(x), 0.0, np.sign(x))
+
+    weights = [None if live is None else _DICE.uniform(1, 2, live.shape) for live in alive]
+    total = of(lambda x, live, _: np.where(sound(x, live), x, 0))
+    count = of(lambda _, live, w: np.where(live, w, 0.0))
+    others = count - of(lambda x, live, w: np.where(sound(x, live), w, 0.0))
+    signs = of(lambda x, live, w: np.where(live, w * sign(x), 0.0))
+    signs = signs - of(lambda x, live, w: np.where(sound(x, live), w * sign(x), 0.0))
+    same = np.abs(np.abs(signs) - np.abs(others)) <= 1e-9 * np.abs(count)
+    infinite = np.where(same & (np.abs(others) > 0), np.sign(np.real(signs)) * np.inf, np.nan)
+    return np.where(others == 0, total, infinite)
+
+
+__all__ = [
+    "Call",
+    "pull_function",
+    "push_function",
+    "reach_of",
+    "replay_carefully",
+    "replay_forward_carefully",
+]

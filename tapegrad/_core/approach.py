@@ -12,13 +12,15 @@ one side alone, at the end of a domain, its limit. Two lines must agree.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from tapegrad._core.careful import Call
+from tapegrad._core.careful import Call, recorded
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, Outputs, Spec, _Mark
+from tapegrad._core.fit import any_nan
 from tapegrad._core.series import (
     HIGH,
     LOW,
@@ -33,49 +35,103 @@ from tapegrad._core.series import (
     unknown,
 )
 from tapegrad._core.types import Cotangent, Slot
+from tapegrad._core.values import Traced, is_mapped
 
 Changes = dict[Any, Series]  # of the value at each slot
 MOST = 1 << 24  # numbers that a limit may take
 AGREE = 1e-6
 
 
-def limits(
+def resolved(
+    entries: Sequence[Entry],
+    inputs: Sequence[tuple[Slot, Cotangent]],
+    roots: Sequence[tuple[Slot, Cotangent]],
+) -> list[Any]:
+    """Cotangents of inputs in which a NaN is its limit, where there is one.
+
+    inputs, roots: slots and cotangents of inputs and results.
+    """
+    return _in_place_of_nan(_limits, entries, inputs, roots)
+
+
+def resolved_ahead(
+    entries: Sequence[Entry],
+    inputs: Sequence[tuple[Slot, Any]],
+    results: Sequence[tuple[Slot, Any]],
+) -> list[Any]:
+    """The same of tangents of results, from those of inputs."""
+    return _in_place_of_nan(_limits_ahead, entries, results, inputs)
+
+
+def _in_place_of_nan(
+    limits: Callable[..., Any], entries: Sequence[Entry], found: Any, given: Any
+) -> list[Any]:
+    parts = [part for _, part in found]
+    if not any_nan(parts):
+        return parts
+    mapped = next(filter(is_mapped, itertools.chain(parts, *map(_parts, entries))), None)
+    if mapped is None:
+        known = limits(entries, found, given) if _are_plain(entries, found, given) else None
+        if known is None:
+            return parts
+        return [
+            np.where(np.isnan(part), limit, part).astype(part.dtype)[()]
+            for part, limit in zip(parts, known, strict=True)
+        ]
+    level = mapped.vmap_level
+    rows = []
+    for i in range(level.size):
+        here = [_example(part, level, i) for part in (list(entries), found, given)]
+        rows.append(_in_place_of_nan(limits, *here))
+    return [level.wrap(np.stack(column)) for column in zip(*rows, strict=True)]
+
+
+def _example(value: Any, level: Any, i: int) -> Any:
+    """One example of a vmap's values, also inside lists and tuples."""
+    if isinstance(value, (list, tuple)):
+        inner = [_example(part, level, i) for part in value]
+        if isinstance(value, Outputs):
+            made = Outputs(inner)
+            made.slots = value.slots
+            return made
+        return tuple(inner) if isinstance(value, tuple) else inner
+    return value._value[i] if is_mapped(value) and value.vmap_level is level else value
+
+
+def _limits(
     entries: Sequence[Entry],
     inputs: Sequence[tuple[Slot, Any]],
     roots: Sequence[tuple[Slot, Cotangent]],
-) -> list[Any]:
-    """The limits of the cotangents of inputs, given by slots and specs; NaN where there is none.
-
-    roots: slots and cotangents of the results.
-    """
-    nothing = [np.full(like.shape, np.nan) for _, like in inputs]
-    if not _is_small(entries, nothing) or not _are_plain(entries, inputs, roots):
-        return nothing
+) -> list[Any] | None:
+    """The limits of the cotangents of inputs; None where they would take too much."""
+    if not _is_small(entries, [bar for _, bar in inputs]):
+        return None
     dice = np.random.default_rng(len(entries))
     found = []
     for _ in range(2):
         line = [dice.uniform(1, 2, like.shape) for _, like in inputs]
         with np.errstate(all="ignore"):
-            sides = [_one_sided(entries, inputs, roots, line, sign) for sign in (1, -1)]
+            try:
+                sides = [_one_sided(entries, inputs, roots, line, sign) for sign in (1, -1)]
+            except UnknownSeries:
+                return None
         found.append([_of_both(*pair) for pair in zip(*sides, strict=True)])
     return [_agreed(*pair) for pair in zip(*found, strict=True)]
 
 
-def limits_ahead(
+def _limits_ahead(
     entries: Sequence[Entry],
-    inputs: Sequence[tuple[Slot, Any]],
     results: Sequence[tuple[Slot, Any]],
-) -> list[Any]:
-    """The limits of the tangents of results, given by slots and specs; NaN where there is none.
-
-    inputs: slots and tangents.
-    """
-    if not _is_small(entries, [dot for _, dot in inputs]) or not _are_plain(
-        entries, results, inputs
-    ):
-        return [np.full(like.shape, np.nan) for _, like in results]
+    inputs: Sequence[tuple[Slot, Any]],
+) -> list[Any] | None:
+    """The limits of the tangents of results."""
+    if not _is_small(entries, [dot for _, dot in inputs]):
+        return None
     with np.errstate(all="ignore"):
-        sides = [_ahead(entries, inputs, results, sign) for sign in (1, -1)]
+        try:
+            sides = [_ahead(entries, inputs, results, sign) for sign in (1, -1)]
+        except UnknownSeries:
+            return None
     return [_of_both(*pair) for pair in zip(*sides, strict=True)]
 
 
@@ -180,6 +236,9 @@ class _Call:
             return self._linear()
         if form == "multilinear":
             return self._product()
+        if form == "composite":
+            with self._definition() as (entries, changes, end):
+                return changes.get(end, constant(np.zeros(self.out.shape)))
         raise UnknownSeries
 
     def _is_linear(self, form: str) -> bool:
@@ -241,14 +300,36 @@ class _Call:
         args = [as_series(x) if x is not None else None for x in self.args]
         return product(lambda parts: self.rule.call(list(parts), self.params), args)
 
+    @contextmanager
+    def _definition(self) -> Iterator[Any]:
+        """The entries of a composite's definition, the changes of their results, the last slot."""
+        definition, values = self.rule.definition_at(self.raws, self.params, self.moving)
+        with recorded(definition, values) as (tape, slots, made):
+            moving = [x for x, moves in zip(self.args, self.moving, strict=True) if moves]
+            changes = {at: x.change for at, x in zip(slots, moving, strict=True)}
+            _forward(tape.entries, changes)
+            if not isinstance(made, Traced):
+                raise UnknownSeries
+            yield tape.entries, changes, made.slot
+
     # -- backward --------------------------------------------------------------------------------
 
     def bars(self, g: Series, out: Series) -> list[Any]:
         """The series of the cotangents of the arguments, None where there is none."""
         form = getattr(self.rule, "form", "elementwise")
+        if form == "composite" and not self.rule.linear:
+            return self._bars_of_definition(g)
         return [
             self._bar(form, g, out, at) if moves else None for at, moves in enumerate(self.moving)
         ]
+
+    def _bars_of_definition(self, g: Series) -> list[Any]:
+        with self._definition() as (entries, changes, end):
+            slots = [at for at in changes if at not in {entry[0] for entry in entries}]
+            bars = {end: g}
+            _backward(entries, changes, bars)
+        found = iter([bars.get(at, constant(np.zeros(changes[at].shape))) for at in slots])
+        return [next(found) if moves else None for moves in self.moving]
 
     def _bar(self, form: str, g: Series, out: Series, at: int) -> Series:
         shape = g.shape if self.raws[at] is None else np.shape(self.raws[at])
@@ -349,11 +430,7 @@ def _backward(entries: Sequence[Entry], changes: Changes, bars: dict[Any, Any]) 
         g = bars.pop(slot)
         if rule is READ:
             if x_slot in changes:
-                made = constant(np.zeros(changes[x_slot].shape))
-                made.put(y, g)
-                if np.count_nonzero(made.known) and not _once(y, made.shape):
-                    raise UnknownSeries
-                _add_to(bars, x_slot, made)
+                _add_to(bars, x_slot, _scattered(changes[x_slot].shape, y, g))
         elif rule is WRITE or rule is ADD:
             _, v_slot = x_slot
             if v_slot in changes:
@@ -371,9 +448,15 @@ def _backward(entries: Sequence[Entry], changes: Changes, bars: dict[Any, Any]) 
                     _add_to(bars, at, bar)
 
 
-def _once(index: Any, shape: tuple[int, ...]) -> bool:
-    places = np.arange(int(np.prod(shape))).reshape(shape)[index]
-    return np.unique(places).size == places.size
+def _scattered(shape: tuple[int, ...], index: Any, g: Series) -> Series:
+    """The series of the cotangent of what was read at an index."""
+
+    def added(parts: Sequence[Any]) -> Any:
+        whole = np.zeros(shape)
+        np.add.at(whole, index, parts[0])
+        return whole
+
+    return by_terms(added, [g])
 
 
 def _add_to(bars: dict[Any, Any], at: Slot, bar: Series) -> None:
@@ -395,13 +478,20 @@ def _fitted(bar: Series, shape: tuple[int, ...]) -> Series:
 # --- Functions that mix elements ----------------------------------------------------------------
 
 
+def _real(value: Any) -> Any:
+    value = np.asarray(value)
+    if value.dtype.kind == "c":
+        raise UnknownSeries
+    return value
+
+
 def by_terms(function: Callable[[Sequence[Any]], Any], args: Sequence[Any]) -> Series:
     """A linear function of series: that of the coefficients of each power."""
     given = [x for x in args if x is not None]
     powers = sorted({k for x in given for k in x.each()} | {-LOW})
     terms: Any = None
     for k in powers:
-        part = np.asarray(function([None if x is None else x.terms[k] for x in args]))
+        part = _real(function([None if x is None else x.terms[k] for x in args]))
         if terms is None:
             terms = np.zeros((WIDTH, *part.shape))
         terms[k] = part
@@ -446,7 +536,7 @@ def product(function: Callable[[Sequence[Any]], Any], args: Sequence[Any]) -> Se
         parts: list[Any] = list(args)
         for (at, x), k in zip(given, powers, strict=True):
             parts[at] = x.terms[k]
-        made = np.asarray(function(parts))
+        made = _real(function(parts))
         if terms is None:
             terms = np.zeros((WIDTH, *made.shape))
         if 0 <= power < WIDTH:
@@ -454,4 +544,4 @@ def product(function: Callable[[Sequence[Any]], Any], args: Sequence[Any]) -> Se
     return Series(terms, np.full(terms.shape[1:], known))
 
 
-__all__ = ["limits", "limits_ahead"]
+__all__ = ["resolved", "resolved_ahead"]

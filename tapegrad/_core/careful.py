@@ -121,7 +121,7 @@ def pull_function(
     function: Callable[[list[Any]], Any], values: Sequence[Value], g: Cotangent, m: Any
 ) -> Pairs:
     """The cotangents of a function's arguments with their reach, by a tape of its own."""
-    with _recorded(function, values) as (tape, slots, made):
+    with recorded(function, values) as (tape, slots, made):
         bars, reach = SparseBars(0), SparseBars(0)
         for part, bar, mask in zip(*(_as_list(x) for x in (made, g, m)), strict=True):
             at = part.slot if isinstance(part, Traced) and part.tape is tape else -1
@@ -139,7 +139,7 @@ def push_function(
     reach: Sequence[Any],
 ) -> tuple[Any, Any]:
     """The tangent of a function's result with its reach, by a tape of its own; None for zeros."""
-    with _recorded(function, values) as (tape, slots, made):
+    with recorded(function, values) as (tape, slots, made):
         if not isinstance(made, Traced) or made.tape is not tape or made.slot == -1:
             return None, None
         end = made.slot
@@ -149,7 +149,8 @@ def push_function(
 
 
 @contextmanager
-def _recorded(function: Callable[[list[Any]], Any], values: Sequence[Value]) -> Iterator[Any]:
+def recorded(function: Callable[[list[Any]], Any], values: Sequence[Value]) -> Iterator[Any]:
+    """A run of a function on a tape of its own: the tape, the inputs' slots, the result."""
     tape = Tape("a definition")
     try:
         inputs = [tape.wrap(value, tape.fresh()) for value in values]
@@ -216,7 +217,7 @@ class Call:
                 for at, bar in enumerate(bars)
             ]
         elif _has_others(g):
-            bars = self._through(self.pulled, g, bars)
+            bars = self._through(self.pulled, g)
         return [
             bar if bar is None else (selected(mask, bar), mask)
             for bar, mask in zip(bars, masks, strict=True)
@@ -285,7 +286,7 @@ class Call:
             if not _is_finite(dot):
                 dot = add_up([self._product_ahead(dots[at], reach[at], at) for at in places])
         elif _has_others(list(dots)):
-            dot = self._through(self._pushed, list(dots), dot)
+            dot = self._through(self._pushed, list(dots))
         if isinstance(dot, (list, tuple)):
             pairs = zip(dot, mask, strict=True)
             return [d if d is None else selected(m, d) for d, m in pairs], mask
@@ -346,17 +347,17 @@ class Call:
             for x, want in zip(self.raws, self.wanted, strict=True)
         ]
 
-    def _through(self, through: Callable[..., Any], g: Any, plain: Any) -> Any:
+    def _through(self, through: Callable[..., Any], g: Any) -> Any:
         """What a function linear in g returns where g has infinities or NaNs: see `joined`."""
         finite, signs, infinite, nan = (mapped(part, g) for part in PARTS)
         here = self.out, self.args
+        moved = (self.raw, self.raws) if self.rule.form == "linear" else self.moved()
         return mapped(
             joined,
-            plain,
             through(finite, *here),
             through(signs, *here),
-            self._reach(through, infinite),
-            self._reach(through, nan),
+            through(mapped(_weighed, infinite), *moved),
+            through(mapped(_weighed, nan), *moved),
         )
 
 
@@ -407,32 +408,41 @@ def _has_others(g: Any) -> bool:
     return any_true(~np.isfinite(untraced(g)))
 
 
-def _finite(g: Value) -> Any:
-    return np.where(np.isfinite(untraced(g)), g, 0)
+def _of_components(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function of real arrays, of the components of complex ones."""
 
+    def apart(g: Value) -> Any:
+        if g.dtype.kind != "c":
+            return function(g)
+        made = np.zeros_like(g)
+        made.real, made.imag = function(g.real), function(g.imag)
+        return made
 
-def _signs(g: Value) -> Any:
-    g = untraced(g)
-    return np.where(np.isinf(g), np.sign(g), 0)
+    return apart
 
 
 PARTS = (
-    _finite,
-    _signs,
-    lambda g: np.isinf(untraced(g)) * 1.0,
-    lambda g: np.isnan(untraced(g)) * 1.0,
+    _of_components(lambda g: np.where(np.isfinite(untraced(g)), g, 0)),
+    _of_components(lambda g: np.where(np.isinf(untraced(g)), np.sign(untraced(g)), 0.0)),
+    _of_components(lambda g: np.isinf(untraced(g)) * 1.0),
+    _of_components(lambda g: np.isnan(untraced(g)) * 1.0),
 )
+_weighed = _of_components(drawn)
 
 
-def joined(plain: Any, finite: Any, signs: Any, infinite: Any, nan: Any) -> Any:
+def joined(finite: Any, signs: Any, infinite: Any, nan: Any) -> Any:
     """What a linear function makes of a cotangent, from what it makes of its parts.
 
-    plain: of all of it, by IEEE's arithmetic, which complex infinities are left to. finite: of
-    its finite elements, zeros elsewhere; signs: of those of infinite ones; infinite, nan: where
-    elements of either kind reach.
+    finite: of its finite elements, zeros elsewhere; signs: of those of infinite ones; infinite,
+    nan: of drawn numbers where elements are of either kind. Components of complex numbers are
+    infinite each by itself.
     """
-    if plain.dtype.kind == "c":
-        return np.where((infinite != 0) | (nan != 0), plain, finite)
+    if finite.dtype.kind == "c":
+        made = np.zeros_like(finite)
+        given = finite, signs, infinite, nan
+        made.real = joined(*(part.real for part in given))
+        made.imag = joined(*(part.imag for part in given))
+        return made
     known = np.where(signs == 0, np.nan, signs * np.inf)
     return np.where(nan != 0, np.nan, np.where(infinite != 0, known, finite))
 
@@ -477,6 +487,7 @@ __all__ = [
     "pull_function",
     "push_function",
     "reach_of",
+    "recorded",
     "replay_carefully",
     "replay_forward_carefully",
 ]

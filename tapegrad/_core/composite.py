@@ -81,14 +81,14 @@ class Composite(Rule):
     def pull(
         self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
-        definition, values = self._definition_at(args, params, wanted)
+        definition, values = self.definition_at(args, params, wanted)
         return _spread(transpose_at(lambda given: [definition(given)], values, [g]), wanted)
 
     def pull_carefully(
         self, g: Cotangent, reach: Any, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Any]:
         """The same for a program with infinities: each cotangent with its reach (`careful`)."""
-        return _spread(pull_function(*self._definition_at(args, params, wanted), g, reach), wanted)
+        return _spread(pull_function(*self.definition_at(args, params, wanted), g, reach), wanted)
 
     def pull_strongly(
         self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
@@ -97,7 +97,7 @@ class Composite(Rule):
         found = self.pull_carefully(g, reach_of(g), args, params, wanted)
         return [pair and pair[0] for pair in found]
 
-    def _definition_at(self, args: Values, params: Params, wanted: Wanted) -> Any:
+    def definition_at(self, args: Values, params: Params, wanted: Wanted) -> Any:
         """The definition as a function of the wanted arguments, and their values."""
         values = [
             np.zeros(x.shape, x.dtype) if type(x) is Spec else x
@@ -136,7 +136,7 @@ class Composite(Rule):
         """The same for a program with infinities: the tangent with its reach (`careful`)."""
         wanted = [dot is not None for dot in dots]
         given = [[part for part in parts if part is not None] for parts in (dots, reach)]
-        return push_function(*self._definition_at(args, params, wanted), *given)
+        return push_function(*self.definition_at(args, params, wanted), *given)
 
 
 def _spread(found: Sequence[Any], wanted: Wanted) -> list[Any]:

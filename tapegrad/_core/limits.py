@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tapegrad._core.careful import reach_of, replay_forward_carefully
+from tapegrad._core.careful import replay_forward_carefully
 from tapegrad._core.entry import spec_of
 from tapegrad._core.fit import zeros_of
 from tapegrad._core.forward import live_steps
@@ -42,7 +42,7 @@ def derivatives_along(value: Value, source: Value, directions: list[Tangent]) ->
     changes = []
     for direction in directions:
         dots = {start: direction}
-        replay_forward_carefully(steps, dots, {start: reach_of(direction)}, tape)
+        replay_forward_carefully(steps, dots, {start: np.ones(source.shape)}, tape)
         changes.append(dots.get(end, nothing))
     return changes
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad._arrays.refusal import explained
+from tapegrad._core.approach import resolved_ahead
 from tapegrad._core.backward import SparseBars, replay_nested
-from tapegrad._core.approach import limits_ahead
 from tapegrad._core.careful import reach_of, replay_forward_carefully
-from tapegrad._core.entry import Spec, spec_of
+from tapegrad._core.entry import Spec
 from tapegrad._core.fit import any_nan, is_finite, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape, tangent_at
@@ -282,15 +282,14 @@ class Pushforward(LinearMap):
     def _resolved(self, leaves: list[Value], dots: dict[Any, Any]) -> dict[Any, Any]:
         """Tangents in which a NaN, of zero times infinity, is its limit where there is one."""
         recording = self.recording
-        results = [(at, spec_of(dots[at])) for at in dict.fromkeys(self.out_slots) if at in dots]
-        if recording.dependent or is_recording() or not any_nan(dots[at] for at, _ in results):
+        if recording.dependent or is_recording():
             return dots
         assert self.steps is not None
         entries = [entry for entry, _, _ in self.steps if entry[0] not in self.slots]
         inputs = list(zip(self.slots, leaves, strict=True))
-        for (at, _), limit in zip(results, limits_ahead(entries, inputs, results), strict=True):
-            dots[at] = np.where(np.isnan(dots[at]), limit, dots[at]).astype(dots[at].dtype)[()]
-        return dots
+        results = [(at, dots[at]) for at in dict.fromkeys(self.out_slots) if at in dots]
+        known = resolved_ahead(entries, inputs, results)
+        return dots | {at: dot for (at, _), dot in zip(results, known, strict=True)}
 
     def _transposed(self, leaves: list[Value]) -> dict[Any, Any]:
         """Tangents by slot, by transposing the pullback, in which rules can take limits."""

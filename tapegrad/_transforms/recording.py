@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from tapegrad._arrays.refusal import explained
-from tapegrad._core.approach import limits
+from tapegrad._core.approach import resolved
 from tapegrad._core.backward import SparseBars, emptying, replay_backward, replay_nested
 from tapegrad._core.careful import reach_of, replay_carefully
 from tapegrad._core.entry import Entry, parents_of, spec_of
@@ -31,7 +31,6 @@ from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import (
     Traced,
     decide,
-    is_mapped,
     is_recorded_array,
     snapshot,
     trust,
@@ -208,7 +207,7 @@ class Recording:
     ) -> list[Any] | None:
         """The cotangents of the inputs, from those at the slots of outputs.
 
-        NaNs in the cotangents stay if `value`, the only output, a scalar, is NaN. With `consume`
+        They are NaN where `value`, the only output, a scalar, is NaN and depends on them. With `consume`
         the replay frees the values of entries as it goes; the result is None if the entries would
         have to be replayed again.
         """
@@ -226,6 +225,8 @@ class Recording:
                 if is_foreign(value):  # whether there is a NaN is known later, so none may be made
                     return self._pulled_carefully(slots, bars)
                 is_nan = trust(has_nan, value, False) if recording else has_nan(value)
+            if is_nan:
+                bars = [np.where(np.isnan(untraced(value)), np.nan, bars[0])]
             found = self._pulled(slots, bars, consume)
             if (
                 recording
@@ -235,21 +236,13 @@ class Recording:
                 return found  # a program looks here, and at no product before
             if not any_nan(found):
                 return found
-            if not is_mapped(value) and is_nan:
-                return found
             if consume and not self.singular:
                 return None
             # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
             sound = self._pulled_carefully(slots, bars)
             if not recording and any_nan(sound) and not decide(holds_infinity, value):
-                sound = self._resolved(sound, slots, bars, value)
-            if not is_nan:
-                return sound
-            unknown = np.reshape(np.isnan(value), ())  # a vmap may have both kinds of examples
-            return [
-                bar if bar is None else np.where(unknown, before, bar)
-                for before, bar in zip(found, sound, strict=True)
-            ]
+                sound = self._resolved(sound, slots, bars)
+            return sound
         except Exception:
             self.failed = slots, bars
             raise
@@ -297,22 +290,14 @@ class Recording:
             CURRENT.reset(token)
         return [table[slot] for slot in self.slots]
 
-    def _resolved(
-        self, found: list[Any], slots: list[int], bars: list[Cotangent], value: Value
-    ) -> list[Any]:
+    def _resolved(self, found: list[Any], slots: list[int], bars: list[Cotangent]) -> list[Any]:
         """Cotangents in which a NaN, of zero times infinity, is its limit where there is one."""
-        if self.dependent or any(isinstance(bar, Traced) or is_mapped(bar) for bar in found):
+        if self.dependent:
             return found
-        inputs = [
-            (slot, spec_of(bar))
-            for slot, bar in zip(self.slots, found, strict=True)
-            if bar is not None
-        ]
-        known = iter(limits(self.entries, inputs, list(zip(slots, bars, strict=True))))
-        return [
-            bar if bar is None else np.where(np.isnan(bar), next(known), bar).astype(bar.dtype)[()]
-            for bar in found
-        ]
+        pairs = zip(self.slots, found, strict=True)
+        inputs = [(slot, bar) for slot, bar in pairs if bar is not None]
+        known = iter(resolved(self.entries, inputs, list(zip(slots, bars, strict=True))))
+        return [bar if bar is None else next(known) for bar in found]
 
     def _pull_singular(self, table: SparseBars, reach: SparseBars | None = None) -> None:
         """Replay on traced values, because a rule takes a limit, not to differentiate the replay.

@@ -247,7 +247,16 @@ class _Call:
             return form == "linear" or bool(self.rule.linear)
         if form != "general" or isinstance(self.out, Outputs):
             return False
-        call = Call(self.rule, self.out, self.raws, self.out, self.raws, self.params, self.moving)
+        call = Call(
+            self.rule,
+            self.out,
+            self.raws,
+            self.out,
+            self.raws,
+            self.params,
+            self.moving,
+            self.slots,
+        )
         g = np.random.default_rng(0).uniform(1, 2, np.shape(self.out))
         try:
             sides = [call.pulled(g, *at) for at in ((self.out, self.raws), call.moved())]

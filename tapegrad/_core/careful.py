@@ -22,7 +22,7 @@ import numpy as np
 from tapegrad._core.backward import SparseBars, accumulate, pull_mark
 from tapegrad._core.elementwise import add_up
 from tapegrad._core.entry import MINUS, Entry, Outputs, Spec, _Mark, wrap_kept
-from tapegrad._core.fit import fit_cotangent, fit_tangent, is_finite
+from tapegrad._core.fit import fit_cotangent, fit_tangent, is_finite, is_foreign
 from tapegrad._core.forward import Step, live_steps, push
 from tapegrad._core.general import dense
 from tapegrad._core.tape import Tape
@@ -176,8 +176,13 @@ class Call:
         raws: Values,
         params: Params,
         wanted: Wanted,
+        slots: Sequence[Any] = (),
     ) -> None:
         self.rule, self.params, self.wanted = rule, params, wanted
+        # A constant of this replay may be traced by another one, which its zeros are no zeros for.
+        self.fixed = [
+            at == -1 and not isinstance(raw, Traced) for at, raw in zip(slots, raws, strict=False)
+        ]
         self.out, self.args = out, args
         self.raw, self.raws = raw, raws
 
@@ -195,7 +200,7 @@ class Call:
             slots = (x_slot, y_slot)[:count]
             args, raws, params = (x, y)[:count], raw[1:][:count], {}
         wanted = [at != -1 and bool(has(at)) for at in slots]
-        return cls(rule, out, args, raw[0], raws, params, wanted), slots
+        return cls(rule, out, args, raw[0], raws, params, wanted, slots), slots
 
     # -- backward --------------------------------------------------------------------------------
 
@@ -242,7 +247,7 @@ class Call:
         if rule.selects:
             return untraced(factor) == 0
         other = rule.zeros[position] if rule.zeros else None
-        if other is None or self.wanted[other]:
+        if other is None or not self.fixed[other]:
             return None
         return untraced(self.raws[other]) == 0
 
@@ -309,9 +314,11 @@ class Call:
 
     def _reach(self, through: Callable[..., Any], m: Any) -> Any:
         """The reach of what a function of (g, out, args), linear in g, returns."""
-        linear = self.rule.form == "linear"
-        found = through(drawn(m), *((self.raw, self.raws) if linear else self.moved()))
-        return mapped(reach_of, found)
+        if self.rule.form == "linear":
+            return mapped(reach_of, through(drawn(m), self.raw, self.raws))
+        if any(map(is_foreign, self.raws)):  # whose arguments are not moved
+            return mapped(_all, through(m, self.raw, self.raws))
+        return mapped(reach_of, through(drawn(m), *self.moved()))
 
     def moved(self) -> tuple[Value, Values]:
         """The result and the arguments, moved a little; factors of a product are drawn anew."""
@@ -341,10 +348,10 @@ class Call:
         return [
             None
             if type(x) is Spec or not hasattr(x, "shape")
-            else np.ones(x.shape, bool)
-            if want
             else untraced(x) != 0
-            for x, want in zip(self.raws, self.wanted, strict=True)
+            if fixed
+            else np.ones(x.shape, bool)
+            for x, fixed in zip(self.raws, self.fixed, strict=True)
         ]
 
     def _through(self, through: Callable[..., Any], g: Any) -> Any:
@@ -377,11 +384,27 @@ def mapped(function: Callable[..., Any], *values: Any) -> Any:
 
 def drawn(m: Any) -> Any:
     """Positive numbers, drawn, where a reach is positive."""
-    return mapped(lambda m: np.where(untraced(m) != 0, _DICE.uniform(1, 2, m.shape), 0.0), m)
+    return mapped(_drawn, m)
+
+
+def _drawn(m: Any) -> Any:
+    m = untraced(m)
+    if not is_foreign(m):
+        return np.where(m != 0, _DICE.uniform(1, 2, m.shape), 0.0)
+    weighed = (m != 0) * 1.0  # of a lazy array no array of its size is made here
+    for axis, count in enumerate(m.shape):
+        weights = _DICE.uniform(1, 2, count)
+        weighed = weighed * weights.reshape((-1,) + (1,) * (len(m.shape) - axis - 1))
+    return weighed
 
 
 def _ones_like(value: Any) -> Any:
     return mapped(lambda part: np.ones(part.shape), value)
+
+
+def _all(bar: Any) -> Any:
+    """The reach of all elements, of the library that an array is of."""
+    return np.ones_like(untraced(bar), dtype=float)
 
 
 def selected(m: Any, value: Value) -> Any:
@@ -398,14 +421,16 @@ def _fitted(mask: Any, raw: Value, rule: Any) -> Any:
 
 
 def _is_finite(bar: Cotangent) -> bool:
-    return bool(expect(is_finite, untraced(bar), False))
+    bar = untraced(bar)
+    return is_foreign(bar) or bool(expect(is_finite, bar, False))
 
 
 def _has_others(g: Any) -> bool:
     """Whether a value has an infinity or a NaN."""
     if isinstance(g, (list, tuple)):
         return any(part is not None and _has_others(part) for part in g)
-    return any_true(~np.isfinite(untraced(g)))
+    g = untraced(g)
+    return not is_foreign(g) and any_true(~np.isfinite(g))
 
 
 def _of_components(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -443,7 +468,7 @@ def joined(finite: Any, signs: Any, infinite: Any, nan: Any) -> Any:
         made.real = joined(*(part.real for part in given))
         made.imag = joined(*(part.imag for part in given))
         return made
-    known = np.where(signs == 0, np.nan, signs * np.inf)
+    known = np.where(signs > 0, np.inf, np.where(signs < 0, -np.inf, np.nan))
     return np.where(nan != 0, np.nan, np.where(infinite != 0, known, finite))
 
 
@@ -478,7 +503,9 @@ def product_of(multiplied: Callable[..., Any], factors: list[Any], alive: list[A
     signs = of(lambda x, live, w: np.where(live, w * sign(x), 0.0))
     signs = signs - of(lambda x, live, w: np.where(sound(x, live), w * sign(x), 0.0))
     same = np.abs(np.abs(signs) - np.abs(others)) <= 1e-9 * np.abs(count)
-    infinite = np.where(same & (np.abs(others) > 0), np.sign(np.real(signs)) * np.inf, np.nan)
+    signs = np.real(signs)
+    infinite = np.where(signs > 0, np.inf, np.where(signs < 0, -np.inf, np.nan))
+    infinite = np.where(same, infinite, np.nan)
     return np.where(others == 0, total, infinite)
 
 

@@ -24,7 +24,7 @@ from tapegrad._core.elementwise import add_up
 from tapegrad._core.entry import MINUS, Entry, Outputs, Spec, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, fit_tangent, is_finite, is_foreign
 from tapegrad._core.forward import Step, live_steps, push
-from tapegrad._core.general import dense
+from tapegrad._core.general import dense, watching
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
 from tapegrad._core.values import Mapped, Traced, any_true, expect, is_recorded_number, untraced
@@ -314,11 +314,21 @@ class Call:
 
     def _reach(self, through: Callable[..., Any], m: Any) -> Any:
         """The reach of what a function of (g, out, args), linear in g, returns."""
-        if self.rule.form == "linear":
-            return mapped(reach_of, through(drawn(m), self.raw, self.raws))
-        if any(map(is_foreign, self.raws)):  # whose arguments are not moved
-            return mapped(_all, through(m, self.raw, self.raws))
-        return mapped(reach_of, through(drawn(m), *self.moved()))
+        lazy = any(type(x) is not Spec and is_foreign(x) for x in self.raws)
+        if lazy and self.rule.form != "linear":
+            return mapped(_all, through(m, self.raw, self.raws))  # these arguments are not moved
+        return mapped(reach_of, self._spread(through, drawn(m)))
+
+    def _spread(self, through: Callable[..., Any], weights: Any) -> Any:
+        """What is not zero wherever positive weights reach, here or at arguments nearby.
+
+        Here too, as a tie gives a share to each: nearby one of them alone has it all.
+        """
+        with watching():  # which tells of the tangents of this call, not of those that are drawn
+            here = through(weights, self.raw, self.raws)
+            if self.rule.form == "linear":
+                return here
+            return mapped(_either, here, through(weights, *self.moved()))
 
     def moved(self) -> tuple[Value, Values]:
         """The result and the arguments, moved a little; factors of a product are drawn anew."""
@@ -358,13 +368,12 @@ class Call:
         """What a function linear in g returns where g has infinities or NaNs: see `joined`."""
         finite, signs, infinite, nan = (mapped(part, g) for part in PARTS)
         here = self.out, self.args
-        moved = (self.raw, self.raws) if self.rule.form == "linear" else self.moved()
         return mapped(
             joined,
             through(finite, *here),
             through(signs, *here),
-            through(mapped(_weighed, infinite), *moved),
-            through(mapped(_weighed, nan), *moved),
+            self._spread(through, mapped(_weighed, infinite)),
+            self._spread(through, mapped(_weighed, nan)),
         )
 
 
@@ -396,6 +405,11 @@ def _drawn(m: Any) -> Any:
         weights = _DICE.uniform(1, 2, count)
         weighed = weighed * weights.reshape((-1,) + (1,) * (len(m.shape) - axis - 1))
     return weighed
+
+
+def _either(here: Any, nearby: Any) -> Any:
+    """What is not zero where either is not, in each component."""
+    return np.where(untraced(here) != 0, here, nearby)
 
 
 def _ones_like(value: Any) -> Any:

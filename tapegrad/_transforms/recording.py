@@ -240,7 +240,7 @@ class Recording:
                 return None
             # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
             sound = self._pulled_carefully(slots, bars)
-            if not recording and any_nan(sound) and not decide(holds_infinity, value):
+            if not (recording or is_nan or decide(holds_infinity, value)):
                 sound = self._resolved(sound, slots, bars)
             return sound
         except Exception:

@@ -238,8 +238,9 @@ def test_saturated_functions_are_flat_and_not_nan():
     for function in (np.tanh, np.arctan, np.expm1):
         (slope,) = slopes(function, [-800.0])
         assert 0 <= slope[0] < 1e-5
+    # An overflow within has lost what the slope is.
     (slope,) = slopes(lambda x: 1 / (1 + np.exp(-x)), [-800.0])
-    assert slope[0] == 0 or np.isfinite(slope[0])
+    assert np.isnan(slope[0])
 
 
 # --- complex numbers

@@ -13,8 +13,10 @@ none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,13 @@ def replay_carefully(
     With `tape` the kept values are wrapped with their slots again, so that the rules log
     themselves. The reach is of raw values, and no derivative goes through it.
     """
+    with _numbers_anew():
+        _replay(entries, bars, reach, tape)
+
+
+def _replay(
+    entries: Sequence[Entry], bars: SparseBars, reach: SparseBars, tape: Tape | None
+) -> None:
     start = bars.start
     owned: set[Any] = set()
     reached: set[Any] = set()
@@ -78,6 +87,13 @@ def replay_forward_carefully(
 
     `dots` and `reach` have those of the inputs.
     """
+    with _numbers_anew():
+        _replay_forward(steps, dots, reach, tape)
+
+
+def _replay_forward(
+    steps: Iterable[Step], dots: dict[Any, Any], reach: dict[Any, Any], tape: Tape | None
+) -> None:
     entered = set(dots)
     for entry, ended, _ in steps:
         slot, rule, out, x, y, x_slot, y_slot = entry
@@ -378,7 +394,28 @@ class Call:
 
 
 MOVE = 1e-5  # of an argument and 1: beyond what rounding makes of a zero
-_DICE = np.random.default_rng(0)
+_NUMBERS = np.random.default_rng(0).uniform(1, 2, 65521)
+_USED: ContextVar[list[int] | None] = ContextVar("tapegrad_used", default=None)
+
+
+@contextmanager
+def _numbers_anew() -> Iterator[None]:
+    """Draw the same numbers in each replay, so that a program is the same in each call."""
+    token = _USED.set([0]) if _USED.get() is None else None
+    try:
+        yield
+    finally:
+        if token is not None:
+            _USED.reset(token)
+
+
+def _uniform(shape: Any) -> Any:
+    """Numbers between 1 and 2, others than those that this replay has had."""
+    used = _USED.get() or [0]
+    count = math.prod(shape) if isinstance(shape, tuple) else shape
+    start = used[0]
+    used[0] += count
+    return _NUMBERS.take(np.arange(start, start + count), mode="wrap").reshape(shape)
 
 
 def mapped(function: Callable[..., Any], *values: Any) -> Any:
@@ -399,10 +436,10 @@ def drawn(m: Any) -> Any:
 def _drawn(m: Any) -> Any:
     m = untraced(m)
     if not is_foreign(m):
-        return np.where(m != 0, _DICE.uniform(1, 2, m.shape), 0.0)
+        return np.where(m != 0, _uniform(m.shape), 0.0)
     weighed = (m != 0) * 1.0  # of a lazy array no array of its size is made here
     for axis, count in enumerate(m.shape):
-        weights = _DICE.uniform(1, 2, count)
+        weights = _uniform(count)
         weighed = weighed * weights.reshape((-1,) + (1,) * (len(m.shape) - axis - 1))
     return weighed
 
@@ -510,7 +547,7 @@ def product_of(multiplied: Callable[..., Any], factors: list[Any], alive: list[A
         x = untraced(x)
         return np.where(np.isnan(x), 0.0, np.sign(x))
 
-    weights = [None if live is None else _DICE.uniform(1, 2, live.shape) for live in alive]
+    weights = [None if live is None else _uniform(live.shape) for live in alive]
     total = of(lambda x, live, _: np.where(sound(x, live), x, 0))
     count = of(lambda _, live, w: np.where(live, w, 0.0))
     others = count - of(lambda x, live, w: np.where(sound(x, live), w, 0.0))

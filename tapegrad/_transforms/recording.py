@@ -18,7 +18,7 @@ from tapegrad._core.backward import SparseBars, emptying, replay_backward, repla
 from tapegrad._core.careful import reach_of, replay_carefully
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import any_nan, has_nan, holds_infinity, is_finite, is_foreign
-from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.quiet import SILENT, VARIABLE, WATCHING
 from tapegrad._core.recorded import (
     OPEN,
     is_careful,
@@ -31,9 +31,9 @@ from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import (
     Traced,
     decide,
+    expect,
     is_recorded_array,
     snapshot,
-    trust,
     untraced,
 )
 from tapegrad._errors import add_note, text_of
@@ -214,7 +214,8 @@ class Recording:
         recording = OPEN and is_recording()
         if recording:
             bars = recorded_too(bars)
-        token = VARIABLE.set(SILENT)  # infinities at singular points need no warnings
+        # Infinities at singular points need no warnings; rules may have some of their own.
+        token = VARIABLE.set(WATCHING)
         try:
             if isinstance(value, Traced):
                 value = value._value
@@ -223,8 +224,9 @@ class Recording:
             else:
                 value = untraced(value)
                 if is_foreign(value):  # whether there is a NaN is known later, so none may be made
+                    VARIABLE.set(SILENT)
                     return self._pulled_carefully(slots, bars)
-                is_nan = trust(has_nan, value, False) if recording else has_nan(value)
+                is_nan = expect(has_nan, value, False) if recording else has_nan(value)
             if is_nan:
                 bars = [np.where(np.isnan(untraced(value)), np.nan, bars[0])]
             found = self._pulled(slots, bars, consume)
@@ -239,6 +241,7 @@ class Recording:
             if consume and not self.singular:
                 return None
             # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
+            VARIABLE.set(SILENT)
             sound = self._pulled_carefully(slots, bars)
             if not (recording or is_nan or decide(holds_infinity, value)):
                 sound = self._resolved(sound, slots, bars)

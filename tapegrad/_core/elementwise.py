@@ -20,7 +20,14 @@ from tapegrad._core.rule import Partial, Rule, register
 from tapegrad._core.settled import NUMBER, AllWays
 from tapegrad._core.sums import summing, summing_products
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
-from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Traced, as_one, is_recorded_number
+from tapegrad._core.values import (
+    PYTHON_NUMBERS,
+    Mapped,
+    Traced,
+    as_one,
+    is_recorded_number,
+    untraced,
+)
 
 
 class Over:
@@ -58,6 +65,14 @@ def strong_product(g: Cotangent, partial: Value) -> Value:
     return made if whole else made[()]  # of numbers a number, as the product is
 
 
+def selecting_product(g: Cotangent, partial: Value) -> Value:
+    """The same with a partial whose zeros absorb too, as what it is zero for has no effect."""
+    product = g * partial
+    if isinstance(product, np.ndarray) and is_finite(product):
+        return product
+    return strong_product(np.where(untraced(partial) == 0, 0, g), partial)
+
+
 class Elementwise(Rule):
     """out[i] depends on the i-th element of each argument; there is one partial per argument.
 
@@ -67,7 +82,7 @@ class Elementwise(Rule):
     """
 
     form = "elementwise"
-    times = staticmethod(strong_product)
+    times: Function = staticmethod(strong_product)
 
     def __init__(
         self,
@@ -97,6 +112,8 @@ class Elementwise(Rule):
         where a partial is zero the result does not depend on the argument. `zeros`: for each
         argument the other one that has the same effect where it is a constant zero, or None.
         """
+        if selects:
+            self.times = selecting_product
         self.selects, self.zeros = selects, (1, 0) if product and not zeros else zeros
         self.stretched = stretched
         if len(partials) == 2 or together is not None:
@@ -401,6 +418,7 @@ STRONG = register(
         strong_product,
         (lambda _out, _g, partial: partial, lambda _out, g, _partial: g),
         strong=True,
+        zeros=(1, 0),
         batch="align",
     )
 )

@@ -55,6 +55,11 @@ def is_suspicious() -> bool:
     return recording is not None and recording.suspicious
 
 
+def leave_program() -> None:
+    """Say that this call needs what no program does: it runs as the function is written."""
+    RECORDING.get().recorder.leave()
+
+
 def recorded_too(value: Any) -> Any:
     """Values that meet recorded ones in a replay: themselves, recorded too if calls are."""
     recording = RECORDING.get() if OPEN else None
@@ -496,6 +501,7 @@ __all__ = [
     "is_careful",
     "is_recording",
     "is_suspicious",
+    "leave_program",
     "note_write",
     "pulled",
     "pushed",

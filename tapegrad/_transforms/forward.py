@@ -15,7 +15,7 @@ from tapegrad._core.approach import resolved_ahead
 from tapegrad._core.backward import SparseBars, replay_nested
 from tapegrad._core.careful import reach_of, replay_forward_carefully
 from tapegrad._core.entry import Spec
-from tapegrad._core.fit import any_nan, is_finite, zeros_of
+from tapegrad._core.fit import any_nan, has_nan, is_finite, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape, tangent_at
 from tapegrad._core.quiet import SILENT, VARIABLE
@@ -23,12 +23,13 @@ from tapegrad._core.recorded import (
     as_recorded,
     is_careful,
     is_recording,
+    leave_program,
     recorded_entry,
     recorded_too,
 )
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Function, Tree, Value
-from tapegrad._core.values import Traced, is_array
+from tapegrad._core.values import Traced, decide, is_array
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
 from tapegrad._transforms.outputs import require_known
@@ -282,7 +283,11 @@ class Pushforward(LinearMap):
     def _resolved(self, leaves: list[Value], dots: dict[Any, Any]) -> dict[Any, Any]:
         """Tangents in which a NaN, of zero times infinity, is its limit where there is one."""
         recording = self.recording
-        if recording.dependent or is_recording():
+        if recording.dependent:
+            return dots
+        if is_recording():
+            if any(decide(has_nan, dots[at]) for at in self.out_slots if at in dots):
+                leave_program()
             return dots
         assert self.steps is not None
         entries = [entry for entry, _, _ in self.steps if entry[0] not in self.slots]

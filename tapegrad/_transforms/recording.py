@@ -23,6 +23,7 @@ from tapegrad._core.recorded import (
     OPEN,
     is_careful,
     is_recording,
+    leave_program,
     recorded_too,
     replay_of,
 )
@@ -243,8 +244,12 @@ class Recording:
             # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
             VARIABLE.set(SILENT)
             sound = self._pulled_carefully(slots, bars)
-            if not (recording or is_nan or decide(holds_infinity, value)):
-                sound = self._resolved(sound, slots, bars)
+            if is_nan or decide(holds_infinity, value):
+                return sound
+            if not recording:
+                return self._resolved(sound, slots, bars)
+            if any(bar is not None and decide(has_nan, bar) for bar in sound):
+                leave_program()
             return sound
         except Exception:
             self.failed = slots, bars

@@ -194,7 +194,8 @@ def _are_plain(entries: Sequence[Entry], inputs: Any, roots: Any) -> bool:
     """Whether there are real numbers of NumPy's alone: not of a vmap, nor of another library."""
     given = [bar for _, bar in roots] + [like for _, like in inputs]
     return all(
-        issubclass(type(part), _PLAIN) and getattr(getattr(part, "dtype", None), "kind", "f") != "c"
+        issubclass(type(part), _PLAIN)
+        and getattr(getattr(part, "dtype", None), "kind", "f") != "c"
         for part in itertools.chain(given, *map(_parts, entries))
     )
 

@@ -217,6 +217,8 @@ def emptying(entries: list[Any]) -> Iterable[Entry]:
 class SparseBars(dict[Any, Any]):
     """Cotangents by slot for a recording within a tape; slots before `start` get none."""
 
+    first: Any = None  # the rule whose product of a zero and an infinity is the first NaN, if any
+
     def __init__(self, start: int) -> None:
         super().__init__()
         self.start = start

@@ -24,12 +24,21 @@ import numpy as np
 from tapegrad._core.backward import SparseBars, accumulate, pull_mark
 from tapegrad._core.elementwise import add_up
 from tapegrad._core.entry import MINUS, Entry, Outputs, Spec, _Mark, wrap_kept
-from tapegrad._core.fit import fit_cotangent, fit_tangent, is_finite, is_foreign
+from tapegrad._core.fit import fit_cotangent, fit_tangent, has_nan, is_finite, is_foreign
 from tapegrad._core.forward import Step, live_steps, push
 from tapegrad._core.general import dense, watching
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
-from tapegrad._core.values import Mapped, Traced, any_true, expect, is_recorded_number, untraced
+from tapegrad._core.values import (
+    Mapped,
+    Traced,
+    any_true,
+    expect,
+    is_numpy,
+    is_recorded_number,
+    raw_value,
+    untraced,
+)
 
 Pairs = list[Any]  # a cotangent or tangent and its reach, or None
 
@@ -73,6 +82,8 @@ def _replay(
             if pair is None:
                 continue
             bar, mask = pair
+            if bars.first is None and _makes_nan(g, bar):
+                bars.first = rule
             if y_slot is None:
                 bar = fit_cotangent(dense(bar, like), like, rule)
                 mask = _fitted(mask, raw, rule)
@@ -474,6 +485,12 @@ def _fitted(mask: Any, raw: Value, rule: Any) -> Any:
 def _is_finite(bar: Cotangent) -> bool:
     bar = untraced(bar)
     return is_foreign(bar) or bool(expect(is_finite, bar, False))
+
+
+def _makes_nan(g: Any, bar: Any) -> bool:
+    """Whether a step has made a NaN of numbers; of recorded and lazy ones nobody asks."""
+    g, bar = raw_value(g), raw_value(bar)
+    return is_numpy(bar) and has_nan(bar) and (is_numpy(g) and not has_nan(g))
 
 
 def _has_others(g: Any) -> bool:

@@ -39,6 +39,7 @@ from tapegrad._core.values import (
 )
 from tapegrad._errors import add_note, text_of
 from tapegrad._tree import flatten
+from tapegrad._warning import warn
 
 LARGE = 256  # elements from which adding in place is faster than making a new array
 HUGE_BYTES = 1 << 18  # size of an input, from which a replay frees the values that it has used
@@ -77,6 +78,7 @@ class Recording:
     large = False  # whether an input is large
     huge = False  # whether an input is so large that the replay frees memory as it goes
     linked = False  # whether an outer transform traces an input
+    first: Any = None  # the cotangents by slot of a replay that has met infinities
     failed: tuple[Any, ...] | None = None  # slots and cotangents of a replay that raised
 
     slots: list[Slot]  # those of the inputs
@@ -208,9 +210,9 @@ class Recording:
     ) -> list[Any] | None:
         """The cotangents of the inputs, from those at the slots of outputs.
 
-        They are NaN where `value`, the only output, a scalar, is NaN and depends on them. With `consume`
-        the replay frees the values of entries as it goes; the result is None if the entries would
-        have to be replayed again.
+        They are NaN where `value`, the only output, a scalar, is NaN and depends on them. With
+        `consume` the replay frees the values of entries as it goes; the result is None if the
+        entries would have to be replayed again.
         """
         recording = OPEN and is_recording()
         if recording:
@@ -244,11 +246,15 @@ class Recording:
             # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
             VARIABLE.set(SILENT)
             sound = self._pulled_carefully(slots, bars)
-            if is_nan or decide(holds_infinity, value):
+            if is_nan:
                 return sound
+            infinite = decide(holds_infinity, value)
             if not recording:
-                return self._resolved(sound, slots, bars)
-            if any(bar is not None and decide(has_nan, bar) for bar in sound):
+                sound = sound if infinite else self._resolved(sound, slots, bars)
+                VARIABLE.reset(token)
+                self._tell_of_nan(sound)
+                token = VARIABLE.set(SILENT)
+            elif not infinite and any(bar is not None and decide(has_nan, bar) for bar in sound):
                 leave_program()
             return sound
         except Exception:
@@ -288,6 +294,7 @@ class Recording:
             before, mask = table[slot], reach_of(bar)
             table[slot] = bar if before is None else before + bar
             reach[slot] = mask if before is None else reach[slot] + mask
+        self.first = table
         token = CURRENT.set(self.surroundings)
         try:
             if self.singular and not self.dependent:
@@ -297,6 +304,16 @@ class Recording:
         finally:
             CURRENT.reset(token)
         return [table[slot] for slot in self.slots]
+
+    def _tell_of_nan(self, found: list[Any]) -> None:
+        """Warn of a NaN that is left, as NumPy does of invalid values."""
+        rule, self.first = self.first.first, None
+        if rule is not None and np.geterr()["invalid"] == "warn" and any_nan(found):
+            warn(
+                f"{self.tape.name}: NaN in the derivative of {rule.name}, where zero meets "
+                "infinity, and no limit is known. tapegrad.debug_nans() finds the line.",
+                RuntimeWarning,
+            )
 
     def _resolved(self, found: list[Any], slots: list[int], bars: list[Cotangent]) -> list[Any]:
         """Cotangents in which a NaN, of zero times infinity, is its limit where there is one."""

@@ -361,5 +361,5 @@ def test_a_narrow_integrand_and_an_unstable_recurrence_are_not_wrong(ufunc, args
         warnings.simplefilter("always")
         found = grad(ufunc, argnums=at)(*args)
     assert len(told) == (ufunc is not sp.hyperu)
-    assert np.isnan(found) == (ufunc is not sp.hyperu)
+    assert np.isnan(found) == (ufunc is not sp.hyperu or np.isnan(ufunc(*args)))
     assert np.isnan(found) or np.isclose(found, expected, rtol=1e-9)

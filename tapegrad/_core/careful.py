@@ -30,12 +30,11 @@ from tapegrad._core.general import dense, watching
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
 from tapegrad._core.values import (
-    Mapped,
     Traced,
     any_true,
     expect,
     is_numpy,
-    is_recorded_number,
+    is_scalar,
     raw_value,
     untraced,
 )
@@ -82,7 +81,7 @@ def _replay(
             if pair is None:
                 continue
             bar, mask = pair
-            if bars.first is None and _makes_nan(g, bar):
+            if bars.first is None and _makes_nan((g, out, *call.raws), bar):
                 bars.first = rule
             if y_slot is None:
                 bar = fit_cotangent(dense(bar, like), like, rule)
@@ -472,8 +471,7 @@ def _all(bar: Any) -> Any:
 def selected(m: Any, value: Value) -> Any:
     """A value, and zero where nothing reaches; of a number a number."""
     made = np.where(m != 0, value, 0)
-    whole = isinstance(value, (np.ndarray, Mapped)) and not is_recorded_number(value)
-    return made if whole else made[()]
+    return made[()] if is_scalar(value) else made
 
 
 def _fitted(mask: Any, raw: Value, rule: Any) -> Any:
@@ -487,10 +485,12 @@ def _is_finite(bar: Cotangent) -> bool:
     return is_foreign(bar) or bool(expect(is_finite, bar, False))
 
 
-def _makes_nan(g: Any, bar: Any) -> bool:
+def _makes_nan(given: Any, bar: Any) -> bool:
     """Whether a step has made a NaN of numbers; of recorded and lazy ones nobody asks."""
-    g, bar = raw_value(g), raw_value(bar)
-    return is_numpy(bar) and has_nan(bar) and (is_numpy(g) and not has_nan(g))
+    bar = raw_value(bar)
+    if not (is_numpy(bar) and has_nan(bar)):
+        return False
+    return not any(is_numpy(x) and has_nan(x) for x in map(raw_value, given))
 
 
 def _has_others(g: Any) -> bool:

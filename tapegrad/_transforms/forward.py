@@ -15,7 +15,7 @@ from tapegrad._core.approach import resolved_ahead
 from tapegrad._core.backward import SparseBars, replay_nested
 from tapegrad._core.careful import reach_of, replay_forward_carefully
 from tapegrad._core.entry import Spec
-from tapegrad._core.fit import any_nan, has_nan, is_finite, zeros_of
+from tapegrad._core.fit import any_nan, has_nan, is_finite, is_foreign, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape, tangent_at
 from tapegrad._core.quiet import SILENT, VARIABLE
@@ -97,6 +97,9 @@ def _pushed(f: Function, primals: Tree, tangents: Tree, has_aux: bool) -> Any:
     require_tuple(name, primals)
     inputs = Inputs(Selection.of_all(name, len(primals)), tuple(primals), {})
     dots = _tangent_leaves(name, inputs, tangents)
+    if any(map(is_foreign, dots)):  # no test tells whether it has a NaN
+        out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
+        return (out, tree_map(_of_library, pushforward(*tangents), out), *rest)
     tape = ForwardTape(name)
     run = _run(name, f, inputs, dots, tape, has_aux)
     unknown = (not is_recording() or is_careful()) and _has_nan(run[0])
@@ -111,6 +114,11 @@ def _pushed(f: Function, primals: Tree, tangents: Tree, has_aux: bool) -> Any:
         out = unflatten(structure, [primal for primal, _ in pairs])
         out_dot = unflatten(structure, [tangent for _, tangent in pairs])
     return (out, out_dot, aux) if has_aux else (out, out_dot)
+
+
+def _of_library(dot: Tangent, like: Value) -> Any:
+    """Zeros of the library that a result is of."""
+    return zeros_of(like) if is_foreign(like) and not is_foreign(dot) else dot
 
 
 def _has_nan(pairs: list[tuple[Any, Any]]) -> bool:

@@ -248,20 +248,19 @@ class Recording:
             sound = self._pulled_carefully(slots, bars)
             if is_nan:
                 return sound
-            infinite = decide(holds_infinity, value)
-            if not recording:
-                sound = sound if infinite else self._resolved(sound, slots, bars)
-                VARIABLE.reset(token)
-                self._tell_of_nan(sound)
-                token = VARIABLE.set(SILENT)
-            elif not infinite and any(bar is not None and decide(has_nan, bar) for bar in sound):
-                leave_program()
-            return sound
+            if not decide(holds_infinity, value):
+                if not recording:
+                    sound = self._resolved(sound, slots, bars)
+                elif any(bar is not None and decide(has_nan, bar) for bar in sound):
+                    leave_program()
         except Exception:
             self.failed = slots, bars
             raise
         finally:
             VARIABLE.reset(token)
+        if not recording:
+            self._tell_of_nan(sound)
+        return sound
 
     def _pulled(self, slots: list[int], bars: list[Cotangent], consume: bool) -> list[Any]:
         raw = not self.shared and not self.singular

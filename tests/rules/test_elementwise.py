@@ -239,7 +239,8 @@ def test_saturated_functions_are_flat_and_not_nan():
         (slope,) = slopes(function, [-800.0])
         assert 0 <= slope[0] < 1e-5
     # An overflow within has lost what the slope is.
-    (slope,) = slopes(lambda x: 1 / (1 + np.exp(-x)), [-800.0])
+    with pytest.warns(RuntimeWarning, match=r"NaN in the derivative of np\.exp"):
+        (slope,) = slopes(lambda x: 1 / (1 + np.exp(-x)), [-800.0])
     assert np.isnan(slope[0])
 
 
@@ -401,7 +402,9 @@ def test_a_root_as_a_power_is_level_at_minus_infinity(exponent):
     """As NumPy's power tends to infinity there; beside a NaN that other elements have."""
     for power in (lambda x: x**exponent, lambda x: np.power(x, exponent)):
         with np.errstate(invalid="ignore"):
-            assert grad(power)(-np.inf) == jvp(power, (-np.inf,), (1.0,))[1] == 0
+            assert jvp(power, (-np.inf,), (1.0,))[1] == 0
+            slope = np.where(np.isnan(power(np.float64(-np.inf))), np.nan, 0)
+            np.testing.assert_array_equal(grad(power)(-np.inf), slope)
             x = np.array([-np.inf, -1.0, np.inf])
             slopes = np.where(np.isnan(power(x)), np.nan, 0)
             np.testing.assert_array_equal(elementwise_grad(power)(x), slopes)

@@ -48,6 +48,7 @@ from tapegrad._core.forms import unsupported as unsupported
 from tapegrad._errors import BatchingError as BatchingError
 from tapegrad._errors import ChangedConstantError as ChangedConstantError
 from tapegrad._errors import ConversionError as ConversionError
+from tapegrad._errors import ConversionWarning as ConversionWarning
 from tapegrad._errors import EagerWarning as EagerWarning
 from tapegrad._errors import InputError as InputError
 from tapegrad._errors import LeakedValueError as LeakedValueError
@@ -79,6 +80,7 @@ __all__ = [
     "BatchingError",
     "ChangedConstantError",
     "ConversionError",
+    "ConversionWarning",
     "EagerWarning",
     "IndependentOutputWarning",
     "InputError",

@@ -38,6 +38,14 @@ class EagerWarning(UserWarning):
     """A compiled function is called as it is: its calls, or some kinds of them, are no program."""
 
 
+class ConversionWarning(UserWarning):
+    """The program caught the error of a refused conversion inside a transform.
+
+    A ConversionError, most often, which `except TypeError` catches too: the derivative may lack a
+    part. Where the value is another one than on plain values the transform raises the error.
+    """
+
+
 class LeakedValueError(TapegradError, RuntimeError):
     """A traced value was used after the transform that made it had returned."""
 

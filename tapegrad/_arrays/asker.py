@@ -44,11 +44,22 @@ class Asker(NamedTuple):
 
 def asker() -> Asker:
     """What asks now, in the frames below the caller's."""
-    frame: FrameType | None = sys._getframe(1)
+    frame = _asking_frame()
+    return asker_at(frame, frame.f_lasti)
+
+
+def asking_place() -> Place:
+    """The instruction that asks now: `asker().place`, at once."""
+    frame = _asking_frame()
+    return frame.f_code, frame.f_lasti
+
+
+def _asking_frame() -> FrameType:
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_back is not None and _is_ours(frame):
         frame = frame.f_back
     assert frame is not None  # the outermost frame ends the loop
-    return asker_at(frame, frame.f_lasti)
+    return frame
 
 
 def asker_at(frame: FrameType, offset: int) -> Asker:
@@ -94,8 +105,22 @@ def _is_ours(frame: FrameType) -> bool:
 
 def is_library(frame: FrameType) -> bool:
     """Whether a frame runs code of Python's library or of an installed package."""
-    file = frame.f_code.co_filename
+    return is_library_code(frame.f_code)
+
+
+def is_library_code(code: CodeType) -> bool:
+    """Whether code belongs to Python's library or to an installed package."""
+    file = code.co_filename
     return file.startswith(LIBRARY) or any(part in file for part in PACKAGES)
+
+
+def line_of(place: Place) -> int:
+    """The line of an instruction; that where its code begins if it has none."""
+    code, offset = place
+    for start, end, line in code.co_lines():
+        if start <= offset < end and line is not None:
+            return line
+    return code.co_firstlineno
 
 
 def _called_library(frame: FrameType | None) -> str:
@@ -222,4 +247,15 @@ def _source(frame: FrameType, instruction: dis.Instruction) -> ast.AST | None:
         return None
 
 
-__all__ = ["Asker", "Place", "asker", "asker_at", "innermost", "is_library", "place_of"]
+__all__ = [
+    "Asker",
+    "Place",
+    "asker",
+    "asker_at",
+    "asking_place",
+    "innermost",
+    "is_library",
+    "is_library_code",
+    "line_of",
+    "place_of",
+]

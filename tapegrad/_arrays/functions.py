@@ -13,6 +13,7 @@ import numpy as np
 
 from tapegrad._arrays.creation import CREATION
 from tapegrad._arrays.memory import copy_like, shares
+from tapegrad._arrays.refusal import refuse_unsupported
 from tapegrad._arrays.traced import Array, new, no_rule
 from tapegrad._arrays.views import PLAIN_TYPES, Part, Rearrangement, as_view, copies
 from tapegrad._core.operands import as_arguments, has_own_functions
@@ -135,7 +136,7 @@ def _by_rule(
     if rule is None:
         if function in CREATION:
             return _created(self, function, args, kwargs)
-        raise no_rule(function)
+        refuse_unsupported(no_rule(function), [*args, *kwargs.values()])
     if not alone and (rule.several or not PLAIN_TYPES.issuperset(types)):
         args, kwargs = as_arguments(args, kwargs)
     if rule.view:

@@ -16,6 +16,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from tapegrad._arrays.asker import asking_place
+from tapegrad._arrays.refusal import keep_refusal
 from tapegrad._core.types import Index, Params, Value
 from tapegrad._core.values import Mapped, is_basic_part, is_mapped, level_of, lift
 from tapegrad._errors import BatchingError
@@ -84,11 +86,12 @@ def _is_integer(part: Any) -> bool:
 
 
 def _refuse(condition: Value, call: str) -> NoReturn:
-    raise BatchingError(
+    text = (
         f"{condition.vmap_level.name}: {call} of a batched condition; each example may pick "
         "another number of elements. Use np.where(condition, new, x) to change elements, "
         "where=condition in reductions, as in np.sum(x, where=condition)."
     )
+    keep_refusal(condition.vmap_level, asking_place(), lambda: BatchingError(text))
 
 
 class MaskedElements(NDArrayOperatorsMixin, Mapped):

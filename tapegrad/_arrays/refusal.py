@@ -10,7 +10,8 @@ import builtins
 import importlib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from types import ModuleType, TracebackType
 from typing import Any, NamedTuple, NoReturn
 
@@ -21,13 +22,17 @@ from tapegrad._arrays.asker import (
     Place,
     asker,
     asker_at,
+    asking_place,
     innermost,
     is_library,
+    is_library_code,
+    line_of,
     place_of,
 )
 from tapegrad._core.forms import Unsupported
 from tapegrad._core.rule import rule_of
-from tapegrad._core.values import in_trace
+from tapegrad._core.values import Mapped, Traced, in_trace
+from tapegrad._core.values import innermost as innermost_value
 from tapegrad._errors import BatchingError, ConversionError, TapegradError, add_note, text_of
 
 # --- Words --------------------------------------------------------------------------------------
@@ -162,17 +167,33 @@ def call_of(name: str) -> str:
 
 # --- Errors -------------------------------------------------------------------------------------
 
+# Whether a replay runs a part of the program once more, on traced values, of which only that the
+# results are the same is known.
+REPLAYING: ContextVar[bool] = ContextVar("tapegrad_replaying", default=False)
+
 
 class Refusal(NamedTuple):
-    """An error of ours, which a library may replace by its own."""
+    """An error of ours, which a library may replace by its own, or the program catch."""
 
     place: Place  # the instruction that asked
     again: Callable[[], TapegradError]  # the same error without a traceback
+    ours: bool  # whether the plain value gives what was asked for
+    replayed: bool  # whether a replay ran the program once more, after a run on plain values
+
+    @property
+    def is_library(self) -> bool:
+        """Whether an installed package asked, or Python's own library."""
+        return is_library_code(self.place[0])
+
+    @property
+    def line(self) -> str:
+        """Where it asked: `/home/me/model.py:12`."""
+        return f"{self.place[0].co_filename}:{line_of(self.place)}"
 
 
-def refuse(call: str, advice: str) -> NoReturn:
-    """Raise the error of a conversion that would lose the derivative."""
-    raise _conversion_error(call, advice)
+def refuse(x: Any, call: str, advice: str) -> NoReturn:
+    """Raise the error of a use of a traced x that would lose the derivative, and keep it."""
+    keep_refusal(holder_of(x), asking_place(), lambda: _conversion_error(call, advice))
 
 
 def _conversion_error(call: str, advice: str) -> ConversionError:
@@ -182,20 +203,46 @@ def _conversion_error(call: str, advice: str) -> ConversionError:
     )
 
 
-def refuse_conversion(holder: Any, conversion: str) -> NoReturn:
-    """Raise the error of a conversion ("float", "complex", "index", "array", "dlpack").
+def refuse_conversion(x: Any, conversion: str) -> NoReturn:
+    """Raise the error of a conversion of a traced x, and keep it.
 
-    It is kept in `holder.refused`, for `explained`.
+    It is one of "float", "complex", "index", "array", "dlpack".
     """
     found = asker()
     call, advice = _words(found, conversion)
-    keep_refusal(holder, found, lambda: _conversion_error(call, advice))
+    # A float is no index, and an array of several elements no number.
+    ours = conversion in ("array", "dlpack") or conversion != "index" and x.size == 1
+    keep_refusal(x.tape.root, found.place, lambda: _conversion_error(call, advice), ours)
 
 
-def keep_refusal(holder: Any, found: Asker, error: Callable[[], TapegradError]) -> NoReturn:
-    """Raise an error, and keep it in `holder.refused`, for `explained`."""
-    holder.refused = Refusal(found.place, error)
+def holder_of(x: Any) -> Any:
+    """What keeps the refusals of a traced or batched value."""
+    return x.tape.root if isinstance(x, Traced) else x.vmap_level
+
+
+def keep_refusal(
+    holder: Any, place: Place, error: Callable[[], TapegradError], ours: bool = True
+) -> NoReturn:
+    """Raise an error, and keep it in `holder.refused`: for `explained`, and in case it is caught.
+
+    ours: whether the plain value gives what was asked for.
+    """
+    if holder.refused is None:
+        holder.refused = {}
+    holder.refused.pop(place, None)  # the last refusal is the last one there
+    holder.refused[place] = Refusal(place, error, ours, REPLAYING.get())
     raise error()
+
+
+def refuse_unsupported(error: TapegradError, values: Iterable[Any]) -> NoReturn:
+    """Raise the error of a function without a derivative, called on such values, and keep it."""
+    inner = innermost_value(values)
+    if isinstance(inner, Mapped) and inner.records:
+        raise error
+    keep_refusal(holder_of(inner), asking_place(), lambda: type(error)(*error.args))
+
+
+Unsupported.refuse = staticmethod(refuse_unsupported)
 
 
 def _words(found: Asker, conversion: str) -> tuple[str, str]:
@@ -223,7 +270,7 @@ def explained(error: BaseException | None, holder: Any) -> TapegradError | None:
     # A SystemError says that C code went on although a call of ours had failed.
     if cause is not None and (is_library(trace.tb_frame) or isinstance(error, SystemError)):
         return type(cause)(*cause.args).with_traceback(error.__traceback__)
-    refusal: Refusal | None = getattr(holder, "refused", None)
+    refusal: Refusal | None = next(reversed((holder.refused or {}).values()), None)
     if refusal is not None and _passes(error, trace, refusal.place):
         made = refusal.again().with_traceback(error.__traceback__)
         # C code that dropped the refusal may have failed for another reason as well.
@@ -278,11 +325,15 @@ _OUR_TYPES = re.compile(r"(?<![\w.])(Array|Batched)\b")
 
 
 __all__ = [
+    "REPLAYING",
+    "Refusal",
     "advice_for",
     "batched_advice_for",
     "call_of",
     "explained",
+    "holder_of",
     "keep_refusal",
     "refuse",
     "refuse_conversion",
+    "refuse_unsupported",
 ]

@@ -211,7 +211,7 @@ class Array(Traced, NdarrayInterface):
         """`x.view()` without arguments; other dtypes or classes would reinterpret memory."""
         kind = kwargs.get("type", args[0] if args else None)
         if isinstance(kind, type) and issubclass(kind, np.ndarray):
-            refuse(f"x.view({kind.__name__})", "Stay with arrays.")
+            refuse(self, f"x.view({kind.__name__})", "Stay with arrays.")
         if args or kwargs:
             raise NotDifferentiableError(
                 "x.view(dtype): not differentiable (it reinterprets memory). Use x.astype(dtype)."

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._arrays.refusal import refuse_unsupported
 from tapegrad._arrays.traced import Array, new, no_rule
 from tapegrad._arrays.ufunc_methods import REDUCTIONS, call_method, call_with_keywords
 from tapegrad._arrays.views import ARRAYS, PLAIN_TYPES
@@ -245,7 +246,7 @@ def call_ufunc(
         return NotImplemented
     rule = rule_of(ufunc)
     if rule is None:
-        raise no_rule(ufunc)
+        refuse_unsupported(no_rule(ufunc), [*inputs, *kwargs.values()])
     if method in ("__call__", "outer"):
         taken = tuple([as_operand(x) for x in inputs])
         if any(x is NotImplemented for x in taken):

@@ -6,12 +6,14 @@ Must not know how batched values compute.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from tapegrad._arrays.asker import asker
+from tapegrad._arrays.asker import asker, asking_place
 from tapegrad._arrays.refusal import batched_advice_for, call_of, keep_refusal
 from tapegrad._core.operands import leaves_it_to_us
 from tapegrad._core.types import Value
@@ -49,20 +51,26 @@ class RefusedConversions:
         @property
         def dtype(self) -> np.dtype[Any]: ...
 
+        @property
+        def size(self) -> int: ...
+
     def refuse(self, call: str, advice: str) -> NoReturn:
         """Raise the BatchingError for a call whose result may differ between the examples."""
-        raise self._error(call, advice)
+        keep_refusal(self.vmap_level, asking_place(), self._error(call, advice))
 
-    def _error(self, call: str, advice: str) -> BatchingError:
-        return BatchingError(
+    def _error(self, call: str, advice: str) -> Callable[[], BatchingError]:
+        # What makes it keeps no array: the vmap keeps it.
+        return partial(
+            BatchingError,
             f"{self.vmap_level.name}: {call} of a batched value; each example may have another "
-            f"one. {advice}"
+            f"one. {advice}",
         )
 
-    def refuse_conversion(self, call: str, advice: str) -> NoReturn:
+    def refuse_conversion(self, call: str, advice: str, *, ours: bool = True) -> NoReturn:
         """Raise the BatchingError for a conversion, in the words for what asked for it.
 
-        `call` and `advice` are for a program's own line, or a function of NumPy's.
+        `call` and `advice` are for a program's own line, or a function of NumPy's; `ours` says
+        whether an example has what was asked for.
         """
         found = asker()
         own_advice = batched_advice_for(found.name)
@@ -72,7 +80,7 @@ class RefusedConversions:
             call, advice = '"%..." % x', PRINTED
         elif found.operation == "write" and self.dtype.kind in "fc":
             call, advice = "z[...] = x, for a plain array z,", WRITTEN
-        keep_refusal(self.vmap_level, found, lambda: self._error(call, advice))
+        keep_refusal(self.vmap_level, found.place, self._error(call, advice), ours)
 
     def __bool__(self) -> bool:
         if AGREEING.get():
@@ -81,10 +89,11 @@ class RefusedConversions:
                 if answers.all() or not answers.any():
                     return bool(answers[0])
                 raise DisagreementError(answers)
-        raise BatchingError(
+        text = (
             f"{self.vmap_level.name}: bool() of a batched value; each example may branch "
             "differently. Use np.where."
         )
+        return keep_refusal(self.vmap_level, asking_place(), partial(BatchingError, text))
 
     def __int__(self) -> int:
         self.refuse("int()", "Keep it as an array: x.astype(int).")
@@ -93,10 +102,11 @@ class RefusedConversions:
         self.refuse_conversion(
             "float(), or a write into a plain array,",
             f"Arithmetic and NumPy functions take batched values. {WRITTEN}",
+            ours=self.size == 1,
         )
 
     def __complex__(self) -> complex:
-        self.refuse_conversion("complex()", "Use x + 0j.")
+        self.refuse_conversion("complex()", "Use x + 0j.", ours=self.size == 1)
 
     def __index__(self) -> int:
         refuse_sparse_power()
@@ -105,6 +115,7 @@ class RefusedConversions:
             "To look up values use np.take(table, x, axis=0) of tapegrad.numpy, with "
             "x + np.arange(n) in place of x for table[x:x + n]. Sizes must be the same for all "
             "examples: compute with the largest, and np.where(np.arange(size) < x, y, 0).",
+            ours=self.dtype.kind in "biu" and self.size == 1,
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -21,8 +21,6 @@ class VmapLevel:
 
     __slots__ = ("level", "name", "open", "refused", "size")
 
-    refused: Any  # the last conversion of a value that was refused; set by the first
-
     array: type[Any] = Mapped  # the class of batched values, set by `_batched.array`
 
     def __init__(self, name: str, size: int) -> None:
@@ -30,6 +28,7 @@ class VmapLevel:
         self.size = size
         self.level = next_level()
         self.open = True
+        self.refused: dict[Any, Any] | None = None  # by the instruction that asked; the last last
 
     def require_open(self) -> None:
         """Raise LeakedValueError if the vmap has returned."""

@@ -171,7 +171,7 @@ class Calls:
     def _known(self, structure: Any, signature: Any, inputs: int) -> Specialization | None:
         """What is known of such calls; None for calls that are the function's own."""
         outside = self.surroundings.version()
-        if outside > MOST_CHANGES or not self.surroundings.complete:
+        if outside > MOST_CHANGES or self.surroundings.unseen is not None:
             self._give_up_all(outside)
             return None
         return self._program(self._key(structure, signature, outside), inputs)
@@ -293,10 +293,9 @@ class Calls:
         """Let all calls be the function's own, for what it reads from outside."""
         self.eager = True
         self._warn(
-            f"what it reads from outside has changed more than {MOST_CHANGES} times. Pass what "
+            self.surroundings.unseen
+            or f"what it reads from outside has changed more than {MOST_CHANGES} times. Pass what "
             "changes as an argument"
-            if outside > MOST_CHANGES
-            else "what it may read from outside is too much to look at in each call"
         )
 
     def _own_if_due(self, leaves: list[Any], structure: Any) -> Any:

@@ -128,9 +128,9 @@ def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
     -----
     EagerWarning
         Once, where a call runs f itself as no program can be: f draws random numbers, counts its
-        calls, prints values, hands them to code that reads memory, or goes more than eight ways at
-        one place. Inside another transform, and with arguments of other classes, it does so
-        without a warning.
+        calls, may take values from an iterator, a queue or an open file, prints values, hands them
+        to code that reads memory, or goes more than eight ways at one place. Inside another
+        transform, and with arguments of other classes, it does so without a warning.
 
     Notes
     -----

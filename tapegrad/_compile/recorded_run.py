@@ -97,6 +97,7 @@ class RecordedRun:
                 out = self.f(*args, **kwargs)
                 results = flatten(out)[0]
                 self._look_at(out)
+                self.refused = self.recorder.refused or self.refused
                 self.refused = self.refused or why_changed(args, kwargs, self.given, structure)
                 self._hold()
                 if generators.drew() or draws() != drawn or self.before.drew():

@@ -13,9 +13,10 @@ import array
 import builtins
 import collections
 import contextvars
-import dis
 import functools
 import importlib.util
+import io
+import os
 import sys
 import types
 import weakref
@@ -24,6 +25,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from tapegrad._compile import standard
+from tapegrad._compile.names import names_in
+from tapegrad._compile.standard import Read, Write, is_standard
 from tapegrad._core.values import in_trace
 from tapegrad._program.holders import FOLLOWED
 from tapegrad._transforms.wrapper import Transformed
@@ -31,7 +35,7 @@ from tapegrad._transforms.wrapper import Transformed
 # Packages whose functions hold nothing of a program's own.
 _LIBRARIES = frozenset(("numpy", "tapegrad", "scipy", "autograd", "torch", "jax"))
 # Modules among these, and of Python's own, whose objects hold what a program has put there.
-_HOLDING = ("numpy", "scipy.", "tapegrad.torch", "types", "argparse", "collections", "weakref")
+_HOLDING = ("numpy.", "scipy.", "tapegrad.torch", *standard.HOLDING)
 PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type(Ellipsis)))
 _MOST = 50_000  # values, beyond which a function's surroundings are not looked at
 
@@ -43,8 +47,8 @@ class Missing:
 class Holder(NamedTuple):
     """A place with values: how they are read, and how they are put back."""
 
-    read: Callable[[], list[Any]]
-    write: Callable[[list[Any]], None]
+    read: Read
+    write: Write
 
 
 class Search:
@@ -54,7 +58,7 @@ class Search:
         self.holders: list[Holder] = []
         self.arrays: list[Any] = []
         self.random: list[Any] = []
-        self.complete = True
+        self.unseen: str | None = None  # why not all that it may read can be looked at
         self.root = _package(_unwrapped(f))  # installed or not, it is looked at
         self.names: set[str] = set()  # of attributes, in all code that was found
         self.known: dict[int, Any] = {}
@@ -62,13 +66,19 @@ class Search:
         self.modules: list[Any] = []  # that code may read attributes of
         self.stores = False  # whether some code sets attributes
         self.bare: list[Any] = []  # functions without attributes, which they may get
+        self.classes: set[int] = set()  # by id, those that are looked at
+        self.used: set[str] = set()  # names of attributes, in code other than constructors
+        self.doubtful: list[tuple[str, Any]] = []  # of classes, that may be used up
+        self.finds_loggers = self.counts_decimals = False  # by functions of Python's own
         self.count = 0
         self.waiting: list[Any] = [f]
-        while self.waiting and self.complete:
+        while self.waiting and self.unseen is None:
             self._follow(self.waiting.pop())
-            self.complete = self.count <= _MOST
+            if self.count > _MOST:
+                self.unseen = _TOO_MUCH
             if not self.waiting:
                 self._of_modules()
+                self._of_names()
             if not self.waiting and self.stores:
                 for function in self.bare:
                     self._dict(function.__dict__)
@@ -78,7 +88,9 @@ class Search:
 
     def _follow(self, value: Any) -> None:
         kind = type(value)
-        if kind in PLAIN or kind in _NOTHING or issubclass(kind, np.generic) or in_trace(value):
+        if kind in PLAIN or kind in _NOTHING or in_trace(value):
+            return
+        if issubclass(kind, np.generic) and not (issubclass(kind, np.void) and value.dtype.names):
             return
         if id(value) in self.known:
             return
@@ -92,23 +104,37 @@ class Search:
                 return
         self._object(value)
 
-    def _hold(
-        self, read: Callable[[], list[Any]], write: Callable[[list[Any]], None] | None = None
-    ) -> None:
+    def _hold(self, read: Read, write: Write | None = None, *, names: Any = None) -> None:
+        """A place with values, which are followed.
+
+        names: of these values, where one that is used up is followed only if its name is used.
+        """
         values = read()
         self.count += len(values)
         self.holders.append(Holder(read, write or _nowhere))
-        self.waiting.extend(values)
+        if names is None:
+            self.waiting.extend(values)
+            return
+        for name, value in zip(names, values, strict=False):
+            kind = type(value)
+            if kind not in PLAIN and kind not in _FUNCTIONS and standard.is_spent(value):
+                self.doubtful.append((name, value))
+            else:
+                self.waiting.append(value)
 
     # -- containers ------------------------------------------------------------------------------
 
     def _dict(self, value: Any) -> None:
+        of: Any = dict  # one with an order of its own is read by that
+        if issubclass(type(value), collections.OrderedDict):
+            of = collections.OrderedDict
+
         def write(was: list[Any]) -> None:
             half = len(was) // 2
-            dict.clear(value)
-            dict.update(value, zip(was[:half], was[half:], strict=True))
+            of.clear(value)
+            of.update(value, zip(was[:half], was[half:], strict=True))
 
-        self._hold(lambda: [*dict.keys(value), *dict.values(value)], write)
+        self._hold(lambda: [*of.keys(value), *of.values(value)], write)
 
     def _list(self, value: Any) -> None:
         self._hold(lambda: list.copy(value), functools.partial(list.__setitem__, value, _ALL))
@@ -128,7 +154,7 @@ class Search:
 
     def _bytes(self, value: Any) -> None:
         def write(was: list[Any]) -> None:
-            memoryview(value).cast("B")[:] = was[0]
+            np.frombuffer(value, np.uint8)[:] = np.frombuffer(was[0], np.uint8)
 
         self._hold(lambda: [bytes(value)], write)
 
@@ -147,6 +173,16 @@ class Search:
             self._class(type(value))
             self._attributes(value)
 
+    def _record(self, value: Any) -> None:
+        """An element of a structured array: a number of NumPy's that can be written to."""
+
+        def write(was: list[Any]) -> None:
+            (before,) = np.frombuffer(was[0], value.dtype)
+            for name in value.dtype.names:
+                value[name] = before[name]
+
+        self._hold(lambda: [value.tobytes()], None if value.dtype.hasobject else write)
+
     # -- functions -------------------------------------------------------------------------------
 
     def _transformed(self, value: Any) -> None:
@@ -163,6 +199,10 @@ class Search:
     def _function(self, f: Any) -> None:
         if self._is_fixed(f):
             self.waiting.append(getattr(f, "__wrapped__", None))
+            if f.__name__ in standard.ENVIRONMENT and is_standard(_module_of(f)):
+                self.waiting.append(os.environ)
+            elif f.__name__ == "getLogger" and _module_of(f) == "logging":
+                self.finds_loggers = True
             return
         for cell in f.__closure__ or ():
             self._hold(functools.partial(_contents, cell), functools.partial(_fill, cell))
@@ -176,20 +216,19 @@ class Search:
 
     def _code(self, code: types.CodeType, known: dict[str, Any]) -> None:
         """What code reads or sets by name: globals, and modules that it imports itself."""
-        names, attributes, imported, stores = _names_in(code)
-        self.names |= attributes
-        self.stores |= stores
-        looked: list[str] = []
-        for name in names:
-            found = known.get(name, Missing)
-            if isinstance(found, types.ModuleType) and _of_library(found.__name__):
-                if found.__name__ == "random":
-                    self.random.append(found._inst)
-            elif found is not Missing or not hasattr(builtins, name):
-                looked.append(name)
+        found = names_in(code)
+        self.names |= found.attributes
+        constructs = code.co_name in _CONSTRUCTORS
+        if not constructs:
+            self.used |= found.attributes
+        self.stores |= found.stores
+        looked = [name for name in found.globals if self._is_looked_at(name, known)]
+        if not _BY_GLOBALS.isdisjoint((*found.globals, *found.attributes)):
+            looked = [name for name in known if not _is_own(name)]  # any of them may be meant
+            self._hold(lambda: [len(known)])
         if looked:
-            self._names(known, looked)
-        for name, level in imported:
+            self._names(known, looked, constructs=constructs)
+        for name, level in found.imported:
             package = known.get("__package__") or ""
             try:
                 name = importlib.util.resolve_name("." * level + name, package)
@@ -198,9 +237,40 @@ class Search:
             for part in {name, name.partition(".")[0]}:
                 if not _of_library(part):
                     self._hold(functools.partial(_module_named, part))
+        for name, attribute in found.parts:
+            module = known.get(name, sys.modules.get(name))
+            if isinstance(module, types.ModuleType) and is_standard(module.__name__):
+                self._part(module, attribute)
 
-    def _names(self, holder: dict[str, Any], names: list[str]) -> None:
-        """The values of some names of a module, or a function's globals."""
+    def _is_looked_at(self, name: str, known: dict[str, Any]) -> bool:
+        """Whether a name that code reads or sets is one of its module's."""
+        found = known.get(name, Missing)
+        if isinstance(found, types.ModuleType) and _of_library(found.__name__):
+            if found.__name__ == "random":
+                self.random.append(found._inst)
+            return False
+        of_python = vars(builtins).get(name, Missing) if found is Missing else Missing
+        if of_python is Missing:
+            return True
+        if not isinstance(of_python, (types.BuiltinFunctionType, type)) and not _is_own(name):
+            self._names(vars(builtins), [name])  # where a program has put it
+        return False
+
+    def _part(self, module: types.ModuleType, name: str) -> None:
+        """What a module of Python's own library holds under a name."""
+        value = vars(module).get(name, Missing)
+        if isinstance(value, _FOLLOWED_ALONE):
+            self.waiting.append(value)
+        elif not standard.is_fixed(value):
+            self._names(vars(module), [name])
+
+    def _names(
+        self, holder: dict[str, Any], names: list[str], *, constructs: bool = False
+    ) -> None:
+        """The values of some names of a module, or a function's globals.
+
+        constructs: whether these are the names in a constructor, whose counters do not count.
+        """
 
         def write(was: list[Any]) -> None:
             for name, value in zip(names, was, strict=True):
@@ -209,12 +279,16 @@ class Search:
                 else:
                     holder.pop(name, None)
 
-        self._hold(lambda: [holder.get(name, Missing) for name in names], write)
+        def read() -> list[Any]:
+            return [holder.get(name, Missing) for name in names]
+
+        self._hold(read, write, names=names if constructs else None)
 
     # -- modules, classes, objects ---------------------------------------------------------------
 
     def _module(self, value: Any) -> None:
         """A module that is no library's: what it holds under names that code asks for."""
+        self._of_decimals(value.__name__)
         if not _of_library(value.__name__):
             self.modules.append(value)
 
@@ -227,17 +301,40 @@ class Search:
             names = [
                 x
                 for x in held
-                if (x in self.names or by_text and not x.startswith("__"))
+                if (x in self.names or x == "__getattr__" or by_text and not x.startswith("__"))
                 and (id(module), x) not in self.asked
             ]
             if names:
                 self.asked.update((id(module), x) for x in names)
                 self._names(held, names)
 
+    def _of_names(self) -> None:
+        """What functions of Python's own library find by a text; what is used of classes."""
+        if self.finds_loggers:
+            self.finds_loggers = False
+            self.waiting += standard.loggers(self.names)
+            self._hold(standard.count_of_loggers)
+        if not self.names.isdisjoint(_BY_IMPORT):
+            for name in self.names:
+                found = sys.modules.get(name)
+                if isinstance(found, types.ModuleType) and id(found) not in self.known:
+                    self._hold(functools.partial(_module_named, name))
+        self.waiting += [value for name, value in self.doubtful if name in self.used]
+
+    def _of_decimals(self, module: str) -> None:
+        """What the arithmetic of decimal numbers depends on."""
+        if module in standard.DECIMALS and not self.counts_decimals:
+            self.counts_decimals = True
+            self._hold(standard.context_of_decimals)
+
     def _class(self, value: Any) -> None:
-        for kind in value.__mro__:
-            if self._is_fixed(kind):
+        self._of_decimals(_module_of(value))
+        if id(value) in self.classes:
+            return
+        for kind in (*value.__mro__, *type(value).__mro__):
+            if id(kind) in self.classes or self._is_fixed(kind):
                 continue
+            self.classes.add(id(kind))
             held = vars(kind)
             names = [x for x, part in list(held.items()) if not _is_own(x) or callable(part)]
 
@@ -246,7 +343,7 @@ class Search:
                     if part is not vars(kind).get(name, Missing):
                         setattr(kind, name, part)
 
-            self._hold(functools.partial(_held_by_class, held, names), write)
+            self._hold(functools.partial(_held_by_class, held, names), write, names=names)
 
     def _descriptor(self, value: Any) -> None:
         for name in ("fget", "fset", "func", "__func__", "args", "keywords", "dispatcher"):
@@ -263,7 +360,17 @@ class Search:
         if module.startswith("numpy.random") or _is_pythons(value):
             self.random.append(value)
             return
-        if _of_library(module) and not module.startswith(_HOLDING):
+        if kind.__bases__ == _NO_BASES and not _of_library(module):  # the frequent case
+            self._class(kind)
+            self._attributes(value)
+            return
+        if self._is_seen(value):
+            return
+        holding = f"{module}.{kind.__qualname__}".startswith(_HOLDING)
+        if standard.is_spent(value, holding=holding):
+            self.unseen = _SPENT.format(kind.__name__)
+            return
+        if _of_library(module) and not holding:
             for name in ("function", "__wrapped__"):  # a primitive, a custom function, a cache
                 self.waiting.append(getattr(value, name, None))
             if module.startswith("tapegrad."):  # the rules of a custom function
@@ -272,6 +379,21 @@ class Search:
             return
         self._class(kind)
         self._attributes(value)
+
+    def _is_seen(self, value: Any) -> bool:
+        """Whether an object of Python's own library is looked at in a way of its own."""
+        state = standard.state_of(value)
+        if state is not None:
+            self._class(type(value))
+            self._hold(*state)
+            self.waiting.append(getattr(value, "__wrapped__", None))
+        elif standard.holds_memory(value):
+            self._class(type(value))
+            self._bytes(value)
+        else:
+            self._of_decimals(_module_of(type(value)))
+            return False
+        return True
 
     def _attributes(self, value: Any) -> None:
         held = getattr(value, "__dict__", None)
@@ -318,7 +440,10 @@ class Search:
         (types.MethodType, _method),
         (types.FunctionType, _function),
         (types.BuiltinMethodType, _method),
+        (types.MethodWrapperType, _method),
+        (super, _method),
         (np.ndarray, _array),
+        (np.void, _record),
         (dict, _dict),
         (list, _list),
         (tuple, _tuple),
@@ -343,8 +468,20 @@ class Search:
 
 
 _ALL = slice(None)
-_BY_TEXT = ("getattr", "vars", "__dict__", "attrgetter")  # by which names are made at run time
+_NO_BASES = (object,)
+# By these names are made at run time: of attributes, of globals, of modules.
+_BY_TEXT = ("getattr", "vars", "__dict__", "attrgetter", "eval", "exec")
+_BY_GLOBALS = frozenset(("globals", "eval", "exec", "__globals__", "f_globals"))
+_BY_IMPORT = ("import_module", "__import__")
+_CONSTRUCTORS = frozenset(("__init__", "__new__", "__post_init__"))
+_TOO_MUCH = "what it may read from outside is too much to look at in each call"
+_SPENT = (
+    "it may take a value from a {} outside, which gives another one each time. Take it outside, "
+    "and pass it"
+)
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+# What modules of Python's own library are not seen to hold anew: streams are, while one prints.
+_FOLLOWED_ALONE = (*_FUNCTIONS, types.BuiltinFunctionType, type, types.ModuleType, io.IOBase)
 _NOTHING = frozenset((type(NotImplemented), types.CodeType, range, slice, np.dtype, np.ufunc))
 # Classes that a program's own classes may be derived from, with attributes beside.
 _BUILTIN = frozenset((dict, list, tuple, set, frozenset, collections.deque, bytearray))
@@ -416,12 +553,7 @@ def _module_of(value: Any) -> str:
 def _of_library(name: str) -> bool:
     """Whether a module belongs to a library whose state is no part of a program."""
     package = name.partition(".")[0]
-    return package in _LIBRARIES or package in _standard_names()
-
-
-@functools.cache
-def _standard_names() -> frozenset[str]:
-    return frozenset(sys.stdlib_module_names) - {"__main__"}
+    return package in _LIBRARIES or is_standard(package)
 
 
 @functools.cache
@@ -435,40 +567,6 @@ def _is_installed(package: str) -> bool:
     module = sys.modules.get(package)
     where = [getattr(module, "__file__", None) or "", *map(str, getattr(module, "__path__", ()))]
     return any("site-packages" in path or "dist-packages" in path for path in where)
-
-
-_Names = tuple[tuple[str, ...], frozenset[str], tuple[tuple[str, int], ...], bool]
-_OF_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL")
-
-
-@functools.cache
-def _names_in(code: types.CodeType) -> _Names:
-    """The globals that code names, the attributes, the modules it imports, whether it sets any.
-
-    Those of inner functions included; what is set is an attribute.
-    """
-    stores = False
-    names: dict[str, None] = {}
-    attributes: set[str] = set()
-    imported: dict[tuple[str, int], None] = {}
-    waiting = [code]
-    while waiting:
-        part = waiting.pop()
-        waiting += [x for x in part.co_consts if isinstance(x, types.CodeType)]
-        attributes.update(part.co_names)
-        attributes.update(x for x in part.co_consts if type(x) is str and x.isidentifier())
-        before: list[Any] = [0, 0]
-        for instruction in dis.get_instructions(part):
-            name = instruction.opname
-            if name.startswith(_OF_GLOBALS):
-                names[instruction.argval] = None
-            elif name == "STORE_ATTR":
-                stores = True
-            elif name.startswith("IMPORT_NAME"):
-                level = before[-2] if type(before[-2]) is int else 0
-                imported[instruction.argval, level] = None
-            before = [before[-1], instruction.argval]
-    return tuple(names), frozenset(attributes), tuple(imported), stores
 
 
 # -- Random generators ----------------------------------------------------------------------------

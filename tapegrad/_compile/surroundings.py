@@ -54,7 +54,7 @@ class _State(NamedTuple):
     arrays: dict[int, Kept]  # arrays among that, by id
     changes: int  # how often something had changed until then
     random: tuple[Any, ...]  # generators
-    complete: bool  # whether all was looked at
+    unseen: str | None  # why not all of it can be looked at
 
 
 class Surroundings:
@@ -71,9 +71,9 @@ class Surroundings:
         return 0 if self.state is None else self.state.changes
 
     @property
-    def complete(self) -> bool:
-        """Whether all places are looked at; not if there are too many."""
-        return self.state is None or self.state.complete
+    def unseen(self) -> str | None:
+        """Why not all places can be looked at, as there are too many; None if they are."""
+        return None if self.state is None else self.state.unseen
 
     def version(self) -> int:
         """How often what is outside has changed: the same number if nothing has since."""
@@ -104,7 +104,7 @@ class Surroundings:
             if before is None or before.array is not array or not before.is_in(array):
                 before = _kept(array)
             arrays[id(array)] = before
-        return _State(search.holders, held, arrays, changes, tuple(search.random), search.complete)
+        return _State(search.holders, held, arrays, changes, tuple(search.random), search.unseen)
 
     def shares_memory(self, arrays: list[Any]) -> bool:
         """Whether arrays have memory in common with what is outside."""

@@ -27,7 +27,7 @@ from tapegrad._core.entry import MINUS, Entry, Outputs, Spec, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, fit_tangent, has_nan, is_finite, is_foreign
 from tapegrad._core.forward import Step, live_steps, push
 from tapegrad._core.general import dense, watching
-from tapegrad._core.tape import Tape
+from tapegrad._core.tape import Tape, hand_over
 from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
 from tapegrad._core.values import (
     Traced,
@@ -184,6 +184,8 @@ def recorded(function: Callable[[list[Any]], Any], values: Sequence[Value]) -> I
         yield tape, slots, function(inputs)
     finally:
         tape.close()
+        if tape.root.refused is not None:
+            hand_over(tape.root)
 
 
 def _as_list(value: Any) -> Any:

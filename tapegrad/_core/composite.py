@@ -17,8 +17,10 @@ from tapegrad._core.fit import zeros_of
 from tapegrad._core.forward_tape import ForwardTape, tangent_at
 from tapegrad._core.general import transpose_at
 from tapegrad._core.out import write_out
+from tapegrad._core.reads import require_definition
 from tapegrad._core.rule import Rule
 from tapegrad._core.settled import ALL
+from tapegrad._core.tape import hand_over
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import Traced
 
@@ -52,6 +54,7 @@ class Composite(Rule):
         which arrays are positions.
         """
         super().__init__(function, **options)
+        require_definition(self.name, definition, function)
         self.definition = definition
         self.several = True
         if primitive is not None:
@@ -129,6 +132,8 @@ class Composite(Rule):
             return zeros_of(out) if found is None else found
         finally:
             tape.close()
+            if tape.root.refused is not None:
+                hand_over(tape.root)
 
     def push_carefully(
         self, dots: Sequence[Tangent], reach: Sequence[Any], args: Values, params: Params

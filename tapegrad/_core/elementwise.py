@@ -15,7 +15,7 @@ import numpy as np
 from tapegrad._core.entry import MINUS, Spec
 from tapegrad._core.fit import FEW, is_finite
 from tapegrad._core.quiet import SILENT, VARIABLE
-from tapegrad._core.reads import either, of_count, reads_of
+from tapegrad._core.reads import either, of_count, reads_of, require_parameters
 from tapegrad._core.rule import Partial, Rule, register
 from tapegrad._core.settled import NUMBER, AllWays
 from tapegrad._core.sums import summing, summing_products
@@ -122,6 +122,10 @@ class Elementwise(Rule):
         self.together = together
         super().__init__(function, arrays=len(partials), **options)
         self.declared = len(partials)
+        for partial in partials:
+            own = getattr(partial, "by", partial)
+            rule = own if callable(own) else None
+            require_parameters(self.name, rule, "out", function, len(partials), alone=True)
         self.partials = [_as_partial(partial) for partial in partials]
         self.x_partial = self.partials[0]
         self.y_partial = self.partials[1] if len(partials) == 2 else None

@@ -12,7 +12,8 @@ the returned cotangent to its argument.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -53,12 +54,15 @@ class Unsupported(Rule):
 
     form = "unsupported"
 
+    refuse: ClassVar[Callable[..., NoReturn]]  # set by `_arrays.refusal`: it raises the error
+
     def __init__(self, function: Function, reason: str, **options: Any) -> None:
         super().__init__(function, **options)
         self.reason = reason
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotDifferentiableError(f"{self.name}: not differentiable ({self.reason}).")
+        error = NotDifferentiableError(f"{self.name}: not differentiable ({self.reason}).")
+        self.refuse(error, [*args, *kwargs.values()])
 
 
 def elementwise(function: Function, *partials: Partial, **options: Any) -> Rule:
@@ -79,6 +83,11 @@ def elementwise(function: Function, *partials: Partial, **options: Any) -> Rule:
     -------
     Rule
         The declaration, which is registered.
+
+    Raises
+    ------
+    RuleError
+        Where there are more partials than arguments, or one does not take `(out, *args)`.
 
     Examples
     --------
@@ -137,6 +146,11 @@ def linear(function: Function, *transposes: Function | None, **options: Any) -> 
     Rule
         The declaration, which is registered.
 
+    Raises
+    ------
+    RuleError
+        Where there are more transposes than arguments, or one does not take `(g, out, *args)`.
+
     Examples
     --------
     >>> import numpy as np, tapegrad
@@ -167,6 +181,11 @@ def multilinear(function: Function, *transposes: Function, **options: Any) -> Ru
     -------
     Rule
         The declaration, which is registered.
+
+    Raises
+    ------
+    RuleError
+        Where there are more transposes than arguments, or one does not take `(g, out, *args)`.
 
     Examples
     --------
@@ -205,7 +224,8 @@ def general(function: Function, **options: Any) -> Rule:
     Raises
     ------
     RuleError
-        With neither a vjp nor a jvp.
+        With neither a vjp nor a jvp, or one that does not take `(g, out, *args)`, or
+        `(dots, out, *args)`.
 
     Examples
     --------
@@ -238,6 +258,11 @@ def composite(function: Function, definition: Function, **options: Any) -> Rule:
     -------
     Rule
         The declaration, which is registered.
+
+    Raises
+    ------
+    RuleError
+        Where the definition does not take the function's arguments.
 
     Examples
     --------

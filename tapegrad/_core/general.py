@@ -16,7 +16,7 @@ import numpy as np
 from tapegrad._core.backward import emptying, replay_backward
 from tapegrad._core.entry import Outputs
 from tapegrad._core.fit import apart, fit_cotangent, zeros_of
-from tapegrad._core.reads import either, positional_count, reads_of
+from tapegrad._core.reads import either, positional_count, reads_of, require_parameters
 from tapegrad._core.recorded import replay_of
 from tapegrad._core.rule import Rule
 from tapegrad._core.scatter import add_at, zeros_at_level_of
@@ -80,6 +80,9 @@ class General(Rule):
         self._jvp = jvp
         self.declared = None if self._each is None else len(self._each)
         self.hermitian = hermitian
+        for each in self._each or [self._joint]:
+            require_parameters(self.name, each, "g, out", function, self.declared or 0)
+        require_parameters(self.name, jvp, "dots, out", function, self.declared or 0)
 
     @property
     def vjp(self) -> Any:

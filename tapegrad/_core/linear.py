@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.elementwise import add_up
+from tapegrad._core.reads import require_parameters
 from tapegrad._core.rule import Rule
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 
@@ -33,6 +34,8 @@ class Linear(Rule):
         options.setdefault("arrays", fixed + len(transposes))
         super().__init__(function, **options)
         self.declared = None if variadic else fixed + len(transposes)
+        for transpose in transposes:
+            require_parameters(self.name, transpose, "g, out", function, self.declared or 0)
         self.transposes = transposes
         self.fixed = fixed
         self.variadic = variadic
@@ -91,6 +94,8 @@ class Multilinear(Rule):
         options.setdefault("arrays", len(transposes))
         super().__init__(function, **options)
         self.declared = None if variadic else len(transposes)
+        for transpose in transposes:
+            require_parameters(self.name, transpose, "g, out", function, self.declared or 0)
         self.transposes = transposes
         self.variadic = variadic
         # A product reads every other argument, whatever its transposes look like.

@@ -120,8 +120,9 @@ _ASKING = frozenset(
     )
 )
 _NAMES: dict[int, _Names] = {}  # by the names of the module
-_MADE: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-_UNFINISHED: dict[Any, Any] = {}  # the same, of those that are being made
+# A copy is an attribute of its function: it holds the function, and no table is to hold both.
+_COPY = "as_recorded"
+_UNFINISHED: dict[Any, Any] = {}  # copies by their functions, of those that are being made
 _LOCK = threading.RLock()
 
 
@@ -332,13 +333,14 @@ def as_recorded(function: Any) -> Any:
     """A function of the engine as it runs for recorded values."""
     if type(function) is not types.FunctionType:
         return function
-    made = _MADE.get(function)
-    if made is None:
+    made = vars(function).get(_COPY)
+    if made is None or made.__wrapped__ is not function:  # `functools.wraps` copies attributes
         with _LOCK:
             outermost = not _UNFINISHED
             made = _UNFINISHED.get(function) or _remade(function)
             if outermost:  # no thread gets a function before those in its closure are made
-                _MADE.update(_UNFINISHED)
+                for each, copy in _UNFINISHED.items():
+                    vars(each)[_COPY] = copy
                 _UNFINISHED.clear()
     return made
 

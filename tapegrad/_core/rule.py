@@ -20,6 +20,7 @@ import numpy as np
 
 from tapegrad._core.entry import spec_of
 from tapegrad._core.out import write_out
+from tapegrad._core.reads import parameters_of, unwrapped
 from tapegrad._core.tape import require_numbers
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import (
@@ -111,6 +112,12 @@ class Rule:
         self.function = function
         self.implementation = implementation or function  # a faster one for untraced values
         self.name = name or _qualified_name(function)
+        known = None if signature or sequence else parameters_of(unwrapped(function))
+        if known is not None and isinstance(arrays, int) and arrays > max(len(known), 1):
+            raise RuleError(
+                f"{self.name}: expected one derivative for each of its arguments, "
+                f"({', '.join(known)}), got {arrays}. Leave out what belongs to none."
+            )
         self.sequence = sequence  # the first argument is a sequence of arrays
         self.several = sequence or arrays != 1  # arrays that are not traced may be among them
         self.singular = singular  # a test of a result: whether its cotangent is a limit

@@ -80,7 +80,7 @@ class _Slots(Protocol):
 class _Root:
     """Shared by tapes with the same entries; its identity says which tapes those are."""
 
-    refused: Any  # the last conversion of a value that was refused; set by the first
+    refused: dict[Any, Any] | None = None  # refusals, by the instruction that asked; the last last
     singular = False  # whether the tape has a result whose cotangent is a limit
     locked: dict[int, Locked] | None = None  # by the id of the array, from the first on
     copied: dict[int, tuple[Any, Any]] | None = None  # large arrays and their copies, likewise
@@ -428,6 +428,37 @@ class Tape:
                 self.log((part_slot, PROJECT, None, position, len(out), slot, None))
         wrapped = iter(parts.slots)
         return _map_outputs(out, lambda part: self.wrap(part, next(wrapped)), plain=wrapped)
+
+
+@contextmanager
+def attempting() -> Iterator[None]:
+    """Within it refusals are no loss if it raises: code of ours catches the error, and does well.
+
+    It stands between the transform that is open, and those that are tried.
+    """
+    outer: Any = CURRENT.get()
+    outer = getattr(outer, "root", outer)
+    before = None if outer is None or outer.refused is None else dict(outer.refused)
+    try:
+        yield
+    except BaseException:
+        if outer is not None:
+            outer.refused = before
+        raise
+
+
+def hand_over(holder: Any) -> bool:
+    """Whether a transform is open around one that has ended, and so gets its refusals.
+
+    `holder` is what keeps those: the root of a tape, or a call of vmap.
+    """
+    outer = CURRENT.get()
+    if outer is None:
+        return False
+    outer = getattr(outer, "root", outer)
+    if holder.refused is not None and outer is not holder:
+        outer.refused = {**(outer.refused or {}), **holder.refused}
+    return True
 
 
 def _forget(entry: Entry) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from tapegrad._native.native_ops import BOOL, TYPES, Cast, Outside, Scan
+from tapegrad._native.native_ops import BOOL, REDUCERS, TYPES, Cast, Outside, Scan
 from tapegrad._program.program import Node, Ref
 
 Box = tuple[tuple[int, int], ...]  # from where to where, along each axis
@@ -404,6 +404,8 @@ class Statements:
     ) -> Array:
         """A statement, at its level; the array that it writes."""
         domain = out.shape
+        if 0 in domain:  # loops have at least one turn
+            return self._of_nothing(out, None if places is not None else reduces)
         given = [x if type(x) is Number else x.over(domain) for x in operands]
         target = out
         if 1 in domain:
@@ -438,6 +440,15 @@ class Statements:
         made.level = level
         self.statements.append(made)
         out.memory.writers.append(made)
+        return out
+
+    def _of_nothing(self, out: Array, reduces: Any) -> Array:
+        """What a statement over no element leaves: of a reduction the number it starts from."""
+        kept = [(n, s) for n, s in zip(out.shape, out.strides, strict=True) if s]
+        if reduces is not None and all(n for n, _ in kept):
+            shape, strides = [tuple([pair[i] for pair in kept]) for i in (0, 1)]
+            start = Number(REDUCERS[reduces](out.dtype), out.dtype)
+            self.stated(Cast, [start], out.dtype, Array(out.memory, out.offset, strides, shape))
         return out
 
     def place(self, call: Call, args: Sequence[Any]) -> None:

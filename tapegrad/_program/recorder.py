@@ -69,6 +69,7 @@ class Recorder:
         self.asking: set[Function] = set()  # functions that ask for values, unless made for such
         self.trial = False  # whether calls are logged that may be taken back
         self.unfit: str | None = None  # why this run cannot be a program
+        self.refused: str | None = None  # and why its result is not that of the call
         self.answers: dict[tuple[Any, int], Any] = {}  # of reads on this path
         self.most_nodes, self.most_branches = most_nodes, most_branches
         self.errstate, self.usual = np.geterr(), VARIABLE.get()
@@ -84,6 +85,11 @@ class Recorder:
             raise NotRecordableError(why, differs)
         if self.unfit is None:
             self.unfit, self.differs = why, differs
+
+    def refuse(self, why: str) -> None:
+        """Say that this run cannot be a program, nor its result that of the call."""
+        self.give_up(why)
+        self.refused = why
 
     def mark(self) -> tuple[Any, ...]:
         """The present state, for `roll_back`."""

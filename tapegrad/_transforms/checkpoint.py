@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._batched.level import VmapLevel
-from tapegrad._core.tape import CURRENT, Tape
+from tapegrad._core.tape import CURRENT, Tape, hand_over
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value, Wanted
 from tapegrad._core.values import (
     Traced,
@@ -27,6 +27,7 @@ from tapegrad._core.values import (
     untraced,
 )
 from tapegrad._errors import InputError, RuleError, message, name_of
+from tapegrad._transforms.caught import replaying
 from tapegrad._transforms.custom import CustomCall, check_closure
 from tapegrad._transforms.elsewhere import explaining
 from tapegrad._transforms.forward import jvp
@@ -176,6 +177,8 @@ class _OfWholeArrays:
         finally:
             CURRENT.reset(token)
             vmap_level.open = False
+            if vmap_level.refused is not None:
+                hand_over(vmap_level)
 
 
 class _Leaves:
@@ -274,8 +277,9 @@ class _CheckpointedCall:
         return self.files.read(self.stored)
 
     def _recompute(self, *arrays: Value) -> tuple[Any, ...]:
-        out = self._outputs([snapshot(x) for x in arrays])
-        _require_same(self.name, out, self.sums)
+        with replaying(self.name):
+            out = self._outputs([snapshot(x) for x in arrays])
+            _require_same(self.name, out, self.sums)
         return out
 
     def _pull(self, g: list[Cotangent], args: Sequence[Value]) -> Sequence[Any]:

@@ -7,12 +7,16 @@ ways: its arguments are pytrees, and a replay may use the residuals that its for
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from tapegrad._core.entry import spec_of
 from tapegrad._core.fit import apart, zeros_of
 from tapegrad._core.forms import General, transpose_linear
+from tapegrad._core.reads import parameters_of, positional_count
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value, Values, Wanted
 from tapegrad._core.values import (
@@ -25,7 +29,7 @@ from tapegrad._core.values import (
     level_of,
     untraced,
 )
-from tapegrad._errors import MissingRuleError, RuleError, message, name_of
+from tapegrad._errors import MissingRuleError, RuleError, describe, message, name_of
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.vmap import vmap
 from tapegrad._transforms.wrapper import found_by_name
@@ -174,8 +178,6 @@ class _Custom:
     def _bound(self, args: tuple[Value, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         if not kwargs:
             return args
-        import inspect
-
         bound = inspect.signature(self.function).bind(*args, **kwargs)
         bound.apply_defaults()
         if bound.kwargs:
@@ -275,17 +277,42 @@ class _Run:
 
 
 def _as_array(part: Value) -> Any:
-    import numpy as np
-
     if is_recorded(part):
         return part.strong()
     return np.float64(part) if issubclass(type(part), float) else part
 
 
+def _require_taking(call: str, rule: Function, given: Sequence[str]) -> None:
+    """Raise RuleError for a rule that cannot take the arguments that it gets."""
+    names = parameters_of(rule)
+    if names is None:
+        return
+    least = positional_count(rule)
+    if not least <= len(given) <= len(names):
+        expected = f"a function that takes ({', '.join(given)})"
+        got = f"one that takes ({', '.join(names)})"
+        raise RuleError(message(call, expected, got, "Declare it with these parameters"))
+
+
+def _pair(call: str, given: Any, first: str, second: str) -> tuple[Any, Any]:
+    """The two results of a rule."""
+    if isinstance(given, (tuple, list)) and len(given) == 2:
+        return given[0], given[1]
+    count = len(given) if isinstance(given, (tuple, list)) else None
+    got = describe(given) if count is None else f"a {type(given).__name__} of {count}"
+    expected = f"a pair ({first}, {second})"
+    raise RuleError(message(call, expected, got, f"Return both: return {first}, {second}"))
+
+
 class _VjpRun(_Run):
     def run(self, trees: list[Any]) -> Any:
-        out, self.residuals = self.custom.forward(*self.custom._joined(self.fixed, trees))
+        out, self.residuals = self.forward(trees)
         return out
+
+    def forward(self, trees: list[Any]) -> tuple[Any, Any]:
+        """The result, and what backward gets of it."""
+        made = self.custom.forward(*self.custom._joined(self.fixed, trees))
+        return _pair(f"forward of {self.name}", made, "out", "residuals")
 
     def rule_of(
         self, forward: Function, with_arrays: Function, differentiable: list[int]
@@ -294,9 +321,7 @@ class _VjpRun(_Run):
             residuals = self.residuals
             if deepest_tape(list(args)) is not None:
                 # A transform differentiates this replay: the residuals must be traced as well.
-                residuals = self.custom.forward(
-                    *self.custom._joined(self.fixed, with_arrays(args))
-                )[1]
+                residuals = self.forward(with_arrays(args))[1]
             out_bar = unflatten(self.out_structure, g)
             bars = self.custom.backward(*self.fixed, residuals, out_bar)
             leaves = self._cotangent_leaves(bars)
@@ -343,11 +368,24 @@ class _JvpRun(_Run):
             for position, dot in zip(differentiable, dots, strict=True):
                 tangents[position] = dot
             tangents = unflatten(self.structure, tangents)
-            out, out_dot = self.custom.jvp(*self.fixed, tuple(primals), tangents)
-            parts = flatten_like(self.out_structure, out_dot, f"jvp of {self.name}")
+            call = f"jvp of {self.name}"
+            made = self.custom.jvp(*self.fixed, tuple(primals), tangents)
+            out, out_dot = _pair(call, made, "out", "out_dot")
+            parts = flatten_like(self.out_structure, out_dot, call)
+            for part, like in zip(parts, flatten(out)[0], strict=False):
+                _require_fit(call, part, like)
             return [_as_array(part) for part in parts]
 
         return CustomCall(self.name, forward, None, push)
+
+
+def _require_fit(call: str, dot: Tangent, like: Value) -> None:
+    """Raise RuleError for a tangent that does not broadcast to its value."""
+    shape, whole = np.shape(dot), np.shape(like)
+    sides = zip(shape[::-1], whole[::-1], strict=False)
+    if len(shape) > len(whole) or any(side not in (1, room) for side, room in sides):
+        expected = f"an out_dot like out, {describe(like)}"
+        raise RuleError(message(call, expected, describe(dot), "Return a tangent of that shape"))
 
 
 def _zero_tangent(leaf: Value) -> Tangent:
@@ -396,7 +434,18 @@ class custom_vjp(_Custom):
         backward : callable
             Function `backward(residuals, out_bar)` that returns a tuple of cotangents, one (or
             None) for each argument that is differentiated.
+
+        Raises
+        ------
+        RuleError
+            Where one of them cannot take its arguments; from a transform, where it returns
+            something else.
         """
+        given = [*[f"fixed{i}" for i in self.nondiff_argnums], "residuals", "out_bar"]
+        _require_taking(f"backward of {name_of(self.function)}", backward, given)
+        known = parameters_of(self.function)
+        if known is not None:
+            _require_taking(f"forward of {name_of(self.function)}", forward, known)
         self.forward = forward
         self.backward = backward
 
@@ -460,7 +509,14 @@ class custom_jvp(_Custom):
         -------
         callable
             The function that was given.
+
+        Raises
+        ------
+        RuleError
+            Where it cannot take these; from a transform, where it returns something else.
         """
+        given = [*[f"fixed{i}" for i in self.nondiff_argnums], "primals", "tangents"]
+        _require_taking(f"jvp of {name_of(self.function)}", jvp, given)
         self.jvp = jvp
         return jvp
 
@@ -475,6 +531,10 @@ class custom_jvp(_Custom):
         """
 
         def jvp(primals: Sequence[Tree], tangents: Sequence[Any]) -> tuple[Any, Any]:
+            if len(jvps) != len(primals):
+                call = f"defjvps of {name_of(self.function)}"
+                expected = f"{len(primals)} functions (or None), one for each argument"
+                raise RuleError(message(call, expected, f"{len(jvps)}", "Declare one for each"))
             out = self(*primals)
             terms = [
                 rule(dot, out, *primals)

@@ -6,10 +6,12 @@ transforms.
 
 from __future__ import annotations
 
+import copy
 import functools
 import sys
 import types
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,6 +60,32 @@ class RandomnessCheck:
             )
 
 
+def kept_states(f: Callable[..., Any], arguments: Iterable[Any]) -> Callable[[], None]:
+    """A function that puts the generators that f can reach back to their present states.
+
+    Python's global generator is among them, and NumPy's if numpy.random is loaded.
+    """
+    found = [x for x, _ in RandomnessCheck(f, arguments).before]
+    if "numpy.random" in sys.modules:
+        found.append(_global_generator())
+    kept: list[tuple[Callable[[Any], None], Any]] = []
+    for generator in found:
+        if isinstance(generator, np.random.RandomState):
+            kept.append((generator.set_state, generator.get_state(legacy=False)))
+        else:
+            bits: Any = getattr(generator, "bit_generator", generator)
+            kept.append((partial(setattr, bits, "state"), copy.deepcopy(bits.state)))
+    own = sys.modules.get("random")
+    if own is not None:
+        kept.append((own.setstate, own.getstate()))
+
+    def restore() -> None:
+        for put, state in kept:
+            put(state)
+
+    return restore
+
+
 @functools.cache
 def _names_in(code: types.CodeType) -> frozenset[str]:
     """The global names and attributes in a function's code, inner functions included."""
@@ -80,4 +108,4 @@ def _state_of(generator: Any) -> str:
     return repr(getattr(generator, "bit_generator", generator).state)
 
 
-__all__ = ["RandomnessCheck"]
+__all__ = ["RandomnessCheck", "kept_states"]

@@ -27,10 +27,11 @@ from tapegrad._core.recorded import (
     recorded_entry,
     recorded_too,
 )
-from tapegrad._core.tape import CURRENT, Tape
-from tapegrad._core.types import Function, Tree, Value
+from tapegrad._core.tape import CURRENT, Tape, hand_over
+from tapegrad._core.types import Function, Tangent, Tree, Value
 from tapegrad._core.values import Traced, decide, is_array
 from tapegrad._errors import InputError, message, name_of
+from tapegrad._transforms.caught import heed
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.recording import Recording
@@ -44,7 +45,8 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     """`(f(*primals), out_dot)`: the output and its derivative in the direction of the tangents.
 
     One pass, whose memory does not grow with the length of f. f is called a second time where the
-    tangent of its result has a NaN, or where a kink asks for a limit.
+    tangent of its result has a NaN, where a kink asks for a limit, and where f catches a
+    ConversionError.
 
     Parameters
     ----------
@@ -69,6 +71,8 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
 
     Raises
     ------
+    ConversionError
+        As from `grad`, with its warning.
     InputError
         Where primals or tangents are in no tuple, or a tangent is not like its primal.
     ShapeMismatchError
@@ -113,6 +117,8 @@ def _pushed(f: Function, primals: Tree, tangents: Tree, has_aux: bool) -> Any:
     else:
         out = unflatten(structure, [primal for primal, _ in pairs])
         out_dot = unflatten(structure, [tangent for _, tangent in pairs])
+    if tape.root.refused is not None:
+        heed(name, tape.root, f, inputs, (out, aux) if has_aux else out)
     return (out, out_dot, aux) if has_aux else (out, out_dot)
 
 
@@ -156,6 +162,8 @@ def _run(
     finally:
         CURRENT.reset(token)
         tape.close()
+        if tape.root.refused is not None:
+            hand_over(tape.root)
     return pairs, structure, aux
 
 
@@ -350,6 +358,8 @@ def linearize(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
 
     Raises
     ------
+    ConversionError
+        As from `grad`, with its warning.
     InputError
         Where a primal is of integers, or (from the pushforward) a tangent is not like its primal.
     ShapeMismatchError

@@ -449,7 +449,7 @@ def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
 
     def total(*args: Tree, **kwargs: Any) -> Any:
         out = f(*args, **kwargs)
-        leaves = flatten(out)[0]
+        leaves = [np.float64(leaf) if type(leaf) is float else leaf for leaf in flatten(out)[0]]
         _check_outputs(call, out, leaves)
         totals = [
             np.sum(leaf if not _has_nan(leaf) else _KNOWN.apply_bound([leaf], {}))

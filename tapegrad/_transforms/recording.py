@@ -27,7 +27,7 @@ from tapegrad._core.recorded import (
     recorded_too,
     replay_of,
 )
-from tapegrad._core.tape import CURRENT, Tape
+from tapegrad._core.tape import CURRENT, Tape, hand_over
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import (
     Traced,
@@ -108,6 +108,8 @@ class Recording:
             del tape.entries[self.first :]
         tape.close(verify=error is None)
         if error is not None:
+            if tape.root.refused is not None:
+                hand_over(tape.root)  # the program around may catch the error
             refusal = explained(error, tape.root)
             if refusal is not None:
                 raise refusal from refusal.__cause__

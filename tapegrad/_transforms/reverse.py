@@ -26,6 +26,7 @@ from tapegrad._errors import (
     name_of,
     text_of,
 )
+from tapegrad._transforms.caught import heed, heed_replay
 from tapegrad._transforms.failures import explain, first_of
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection, own_copy
 from tapegrad._transforms.outputs import require_known
@@ -151,9 +152,14 @@ def grad(
         Where an input is of integers, or no array: when the returned function is called.
     OutputError
         Where the output is not a real scalar.
+    ConversionError
+        Where a traced value is about to become a plain one (`math.exp(x)`); also where f catches
+        that error and so returns another value than on plain values: f then runs again, on these.
 
     Warns
     -----
+    ConversionWarning
+        Where f, run again, returns the same value: the derivative may lack a part.
     IndependentOutputWarning
         Where the output does not depend on the inputs, as a count or `stop_gradient(x)`; the
         gradient is 0. Transforms with other outputs do not warn.
@@ -222,13 +228,17 @@ def _gradient_runner(
                 again = first_of(f) if has_aux else f
                 explain(error, partial(inputs.call, again), inputs.leaves, recording)
                 raise
-            if bars is not None:
-                if has_aux:
-                    aux = tree_map(recording.strip, aux)
-                return recording.strip(out), inputs.result(bars), aux
-        # A replay over huge arrays frees them as it goes. In the rare case that it must be
-        # repeated, with strong products, f runs again as well.
-        return run(args, kwargs, keep=True)
+            result = None if bars is None else inputs.result(bars)
+            if has_aux:
+                aux = tree_map(recording.strip, aux)
+            out = recording.strip(out)
+        if bars is None:
+            # A replay over huge arrays frees them as it goes. In the rare case that it must be
+            # repeated, with strong products, f runs again as well.
+            return run(args, kwargs, keep=True)
+        if recording.tape.root.refused is not None:
+            heed(name, recording.tape.root, f, inputs, (out, aux) if has_aux else out)
+        return out, result, aux
 
     return run
 
@@ -380,6 +390,8 @@ def run_with_map(
         out = unflatten(made.structure, [own_copy(recording.strip(leaf)) for leaf in leaves])
         if has_aux:
             aux = tree_map(lambda leaf: own_copy(recording.strip(leaf)), aux)
+    if recording.tape.root.refused is not None:
+        heed(name, recording.tape.root, f, inputs, (out, aux) if has_aux else out)
     return (out, made, aux) if has_aux else (out, made)
 
 
@@ -525,6 +537,8 @@ def vjp(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
 
     Raises
     ------
+    ConversionError
+        As from `grad`, with its warning.
     InputError
         Where a primal is of integers, or (from the pullback) a cotangent is not like the output.
     ShapeMismatchError
@@ -576,4 +590,6 @@ def _pulled_once(
         except Exception as error:
             explain(error, lambda leaves: f(*inputs.trees(leaves)), inputs.leaves, recording)
             raise
-        return None if found is None else inputs.result(found, bars)
+    if recording.tape.root.refused is not None:
+        heed_replay(name, recording.tape.root)
+    return None if found is None else inputs.result(found, bars)

@@ -18,6 +18,7 @@ from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value, Want
 from tapegrad._core.values import Traced, innermost, is_inexact, level_of, snapshot
 from tapegrad._errors import BatchingError, InputError, RuleError, describe, message, name_of
 from tapegrad._progress import Bar, Progress, current
+from tapegrad._transforms.caught import replaying
 from tapegrad._transforms.checkpoint import (
     _as_scalar,
     _is_traced_below,
@@ -509,9 +510,11 @@ class _Sequence:
         count = len(differentiable)
 
         def one(*arrays: Value) -> tuple[Any, ...]:
-            out = self._stepped([self._copied((list(arrays[:count]), others))], arrays[count:])[0]
-            if after is not None:
-                _require_same(self.name, out, after)
+            with replaying(self.name):
+                copied = self._copied((list(arrays[:count]), others))
+                out = self._stepped([copied], arrays[count:])[0]
+                if after is not None:
+                    _require_same(self.name, out, after)
             return tuple(out)
 
         found = pull_once(self.name, one, [*differentiable, *args], bars[0])
@@ -526,7 +529,7 @@ class _Sequence:
         count = len(self.state.differentiable)
         state, args = self._first(arrays[:count]), arrays[count:]
         state_dots, args_dots = list(dots[:count]), tuple(dots[count:])
-        with self._replay_bar() as bar:
+        with self._replay_bar() as bar, replaying(self.name):
             for _ in bar.over(range(self.n)):
                 others = state[1]
 
@@ -539,6 +542,7 @@ class _Sequence:
                     one, (*state[0], *args), (*state_dots, *args_dots), has_aux=True
                 )
                 state, state_dots = (list(moved), others), list(moved_dots)
+            _require_same(self.name, state[0], self.sums)
         return state_dots
 
 

@@ -7,6 +7,7 @@ batched array computes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from tapegrad._arrays.refusal import explained
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.recorded import recorded_too
-from tapegrad._core.tape import CURRENT
+from tapegrad._core.tape import CURRENT, hand_over
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import Traced, is_array
 from tapegrad._errors import (
@@ -27,6 +28,7 @@ from tapegrad._errors import (
     text_of,
 )
 from tapegrad._progress import Bar, Progress
+from tapegrad._transforms.caught import heed_examples
 from tapegrad._transforms.chunks import (
     AUTO,
     Chosen,
@@ -38,6 +40,7 @@ from tapegrad._transforms.chunks import (
 )
 from tapegrad._transforms.draws import RandomnessCheck
 from tapegrad._transforms.elsewhere import explaining
+from tapegrad._transforms.inputs import own_copy
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.tracebacks import fold
 from tapegrad._transforms.wrapper import Transformed
@@ -102,11 +105,17 @@ def vmap(
     ------
     BatchingError
         For a draw (see `randomness`), and for a conversion that could make the examples take
-        different branches (`if x > 0`, `int(x)`, `range(x)`).
+        different branches (`if x > 0`, `int(x)`, `range(x)`); also where f catches that error and
+        so returns another value than on plain examples, on each of which it then runs again.
     InputError
         Where nothing is mapped, an axis does not exist, or an option is none.
     ShapeMismatchError
         Where the numbers of examples differ.
+
+    Warns
+    -----
+    ConversionWarning
+        Where f catches a BatchingError of a conversion, and returns the values of plain examples.
 
     Examples
     --------
@@ -169,6 +178,12 @@ class _Call:
     def run(self, start: int, stop: int) -> tuple[list[Any], Any]:
         """Run f on some examples: the outputs, and their structure with the axes of all."""
         vmap_level = VmapLevel(self.name, stop - start)
+        made = self._made(vmap_level, start, stop)
+        if vmap_level.refused is not None:
+            self._heed(vmap_level, start, stop, made)
+        return made
+
+    def _made(self, vmap_level: VmapLevel, start: int, stop: int) -> tuple[list[Any], Any]:
         draws = None if self.may_draw else RandomnessCheck(self.f, self.leaves)
         # A transform inside starts a tape of its own, whose entries hold batched values.
         token = CURRENT.set(vmap_level)
@@ -194,6 +209,42 @@ class _Call:
         finally:
             CURRENT.reset(token)
             vmap_level.open = False
+            if vmap_level.refused is not None:
+                hand_over(vmap_level)
+
+    def _heed(self, vmap_level: VmapLevel, start: int, stop: int, made: Any) -> None:
+        """Compare the examples with runs of f on plain values: a refusal within it was caught."""
+
+        def example(at: int) -> Any:
+            given = [
+                own_copy(x) if axis is None else own_copy(x[at])
+                for x, axis in zip(self.fronts, self.axes, strict=True)
+            ]
+            args, kwargs = unflatten(self.structure, given)
+            return self.f(*args, **kwargs)
+
+        def examples(made: Any) -> list[Tree]:
+            out, (structure, axes) = made
+            return [
+                unflatten(
+                    structure,
+                    [
+                        x if axis is None else np.moveaxis(x, axis, 0)[at]
+                        for x, axis in zip(out, axes, strict=True)
+                    ],
+                )
+                for at in range(stop - start)
+            ]
+
+        pairs = zip(examples(made), range(start, stop), strict=True)
+        heed_examples(
+            self.name,
+            vmap_level,
+            self.f,
+            (self.fronts, self.structure),
+            [(found, partial(example, at)) for found, at in pairs],
+            lambda: examples(self._made(VmapLevel(self.name, stop - start), start, stop)),
+        )
 
 
 def _require_options(name: str, in_axes: Any, chunk_size: Any, randomness: str) -> None:

@@ -49,11 +49,16 @@ SOLUTION = general(_plain_solution, vjp=_solution_vjp, arrays=2, name="np.linalg
 
 
 def residuals_of(a: Value, b: Value, solution: Value, rank: Value) -> Value:
-    """The sums of squared residuals; empty where NumPy's are."""
-    if any_true(rank < a.shape[1]) or a.shape[0] <= a.shape[1]:
+    """The sums of squared residuals; empty where NumPy's are: without full rank.
+
+    Of a vmap, some examples of which have full rank, the others have NaN in their place.
+    """
+    full = untraced(rank) == a.shape[1]
+    if a.shape[0] <= a.shape[1] or not any_true(full):
         return np.zeros(0, np.real(untraced(solution)).dtype)
     left = b - np.matmul(a, solution)
-    return np.atleast_1d(np.sum(np.real(left * conjugated(left)), axis=0))
+    squares = np.atleast_1d(np.sum(np.real(left * conjugated(left)), axis=0))
+    return squares * np.where(full, 1, np.nan) if any_true(np.logical_not(full)) else squares
 
 
 # --- np.linalg.lstsq

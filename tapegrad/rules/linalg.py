@@ -176,7 +176,7 @@ def _cofactors(a: Value, det: Value) -> Value:
         return scalar(det) * transposed(np.linalg.inv(a))
     expand = _expanded_cofactors if _orders_to_come(a) < 2 else _adjugate
     expanded = expand(a, u, s, v)
-    if ill.all():
+    if not any_true(~ill):
         return expanded
     safe = np.where(scalar(ill), unit(a), a)
     return np.where(scalar(ill), expanded, scalar(det) * transposed(np.linalg.inv(safe)))

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import composite, general, strong_product
+from tapegrad._core.forms import Constant, composite, general, strong_product
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.rules.limits import (
@@ -235,20 +235,25 @@ def _eigvals_and_vectors(a: Value) -> tuple[Value, Value]:
     values, vectors = np.linalg.eig(a)
     if not w.size:
         return w, vectors
-    order = np.argmin(np.abs(column(w) - row(values)), axis=-1)
+    order = ORDER.apply_bound([untraced(w), untraced(values)], {})
     if any_true(order != np.arange(w.shape[-1])):
-        for matrix in np.ndindex(w.shape[:-1]):
-            order[matrix] = _nearest(w[matrix], values[matrix])
         vectors = np.take_along_axis(vectors, row(order), -1)
     return w, vectors
 
 
-def _nearest(w: Value, values: Value) -> list[int]:
+def order_of(w: Value, values: Value) -> Value:
     """For each number in w the position of the nearest of `values`, each of them taken once."""
-    rest = list(range(len(values)))
-    return [rest.pop(int(np.argmin(np.abs(values[rest] - number)))) for number in w]
+    order = np.argmin(np.abs(column(w) - row(values)), axis=-1)
+    if np.all(order == np.arange(w.shape[-1])):  # the usual case
+        return order
+    for matrix in np.ndindex(w.shape[:-1]):
+        rest = list(range(w.shape[-1]))
+        near = [np.abs(values[matrix] - number) for number in w[matrix]]
+        order[matrix] = [rest.pop(int(np.argmin(far[rest]))) for far in near]
+    return order
 
 
+ORDER = Constant(order_of, batch=order_of)
 GENERAL = {"vjp": _eig_vjp, "singular": _has_equal_values_anywhere, "batch": "(m,m)"}
 general(np.linalg.eig, **GENERAL)
 EIGVALS = general(_eigvals_and_vectors, name="np.linalg.eigvals", **GENERAL)

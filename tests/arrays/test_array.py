@@ -26,6 +26,7 @@ from tapegrad import (
     jvp,
     stop_gradient,
 )
+from tapegrad._arrays import ufunc_methods
 from tapegrad._numpy_versions import HAS_TOSTRING, INSTALLED, KNOWN
 
 X = np.array([0.6, -1.25, 1.9])
@@ -995,6 +996,15 @@ WAYS = {
 @pytest.mark.parametrize("name", UFUNCS)
 def test_ufunc_method(name, way):
     check(lambda x: WAYS[way](UFUNCS[name], x), M)
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if "reduce(" not in way])
+def test_methods_of_ufuncs_without_partials_go_step_by_step(way, monkeypatch):
+    """As of SciPy's ufuncs, and a program's own, whose rules do not tell partials."""
+    monkeypatch.setattr(ufunc_methods, "has_partials", lambda ufunc: False)
+    for ufunc in (np.hypot, np.subtract):
+        check(lambda x, ufunc=ufunc: WAYS[way](ufunc, x), M)
+        check(lambda x, ufunc=ufunc: WAYS[way](ufunc, x), M[:, :2] @ M)
 
 
 @pytest.mark.parametrize("ufunc", [np.add, np.multiply])

@@ -365,6 +365,54 @@ def test_ufunc_at(call):
     check(program)
 
 
+@pytest.mark.parametrize("ufunc", [np.add, np.maximum, np.power, np.hypot], ids=str)
+@pytest.mark.parametrize("count", [3, 30])
+def test_ufunc_at_refuses_what_numpy_refuses_with_its_words(ufunc, count):
+    """Also at the bounds themselves, of rows that are changed as a whole or in their elements."""
+    for index in ([count], [0, count], [-count - 1], [-1, count + 1], [count - 1, -count]):
+        for positions in (index, np.array(index)):
+
+            def program(x, index=positions):
+                y = x * 1.5
+                ufunc.at(y, index, 2.0)
+                return y
+
+            x, refused = np.ones(count), None
+            try:
+                value = program(x)
+            except IndexError as error:
+                refused = str(error)
+            if refused is None:
+                np.testing.assert_array_equal(vjp(program, x)[0], value)
+                continue
+            with pytest.raises(IndexError) as caught:
+                vjp(program, x)
+            assert str(caught.value) == refused
+
+
+@pytest.mark.parametrize("index", [0, slice(1, None), (slice(None), 1), [1, 0]], ids=str)
+@pytest.mark.parametrize("value", ["traced", "plain"])
+@pytest.mark.parametrize("target", ["array", "view"])
+def test_adding_a_part_is_adding_a_part(target, value, index):
+    """`add_part`, by which replays accumulate, of all kinds of arrays that these make."""
+
+    def program(x, *, once):
+        y = x * 1.5
+        part = y.T if target == "view" else y
+        added = (x * x).T[index] if value == "traced" else 2.0
+        if once:
+            part.add_part(index, added)
+        else:
+            part[index] += added
+        return y * x
+
+    square = MATRIX[:, :2]
+    found, pull = vjp(lambda x: program(x, once=True), square)
+    expected, back = vjp(lambda x: program(x, once=False), square)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(pull(square), back(square))
+
+
 def test_ufunc_at_in_a_matrix():
     def program(x):
         y = x * 1.5
@@ -440,6 +488,9 @@ VIEWS = {
     "fancy": lambda y: y[[0, -1]],
     "boolean": lambda y: y[y > 0],
     "flatten": lambda y: y.flatten(),
+    "flat.copy": lambda y: y.flat.copy(),
+    "flat, slice": lambda y: y.flat[1:4],
+    "flat, all": lambda y: y.flat[:],
     "ravel of T": lambda y: y.T.ravel(),
     "reshape of T": lambda y: y.T.reshape(6),
     "scalar": lambda y: y[0, 0] * np.ones(2),
@@ -474,6 +525,18 @@ def test_views_and_copies_alias_as_in_numpy(view, change):
         return np.concatenate([np.ravel(y), np.ravel(v)])  # a view sees later writes, a copy not
 
     check(program, MATRIX)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_what_is_a_view_in_numpy_is_one_here(view):
+    """The values of all rows above, as the derivatives are looked at in one of four."""
+
+    def program(x):
+        y = x * 1.5
+        VIEWS[view](y)[...] = 7.0
+        return y
+
+    np.testing.assert_array_equal(vjp(program, MATRIX)[0], program(MATRIX))
 
 
 @pytest.mark.parametrize("second", ["slice", "reverse", "T", "reshape -1", "fancy", "new axis"])

@@ -353,6 +353,34 @@ def test_eigh_has_a_cotangent_of_the_triangle_that_numpy_reads(uplo):
     assert found[(0, 1) if uplo == "L" else (1, 0)] == 0.0
 
 
+@pytest.mark.parametrize("uplo", ["L", "U"])
+def test_eigh_of_a_triangle_of_complex_numbers(uplo):
+    """Against the matrix that the triangle stands for, built by hand."""
+    a = np.array([[[2.0, 0.3 - 1j], [0.3 + 1j, 1.0]], [[1.0, 2j], [-2j, 5.0]]])
+    side, other = (np.tril, np.triu) if uplo == "L" else (np.triu, np.tril)
+    junk = a + other(np.full((2, 2), 3.0 - 4j), 1 if uplo == "L" else -1)
+
+    def exponential(a, uplo):
+        w, v = anp.linalg.eigh(a, uplo)
+        return anp.sum(anp.abs((v * anp.exp(w)[:, None]) @ anp.linalg.adjoint(v) - 1j) ** 2)
+
+    assert np.isclose(exponential(junk, uplo), exponential(a, uplo))
+    found = grad(lambda a: exponential(a, uplo))(junk)
+    assert np.array_equal(found, side(found))
+    step = 1e-6 * side(np.array([[0.3, 0.5 - 0.2j], [0.4 + 0.7j, -1.0]]))
+    change = exponential(junk + step, uplo) - exponential(junk - step, uplo)
+    assert np.isclose(np.real(np.sum(found * step)), change / 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_transposed_and_adjoint_matrices(dtype):
+    x = (np.arange(12.0).reshape(2, 2, 3) * (1 + 2j if dtype is complex else 1)).astype(dtype)
+    assert np.array_equal(anp.linalg.T(x), np.swapaxes(x, 1, 2))
+    assert np.array_equal(anp.linalg.adjoint(x), np.conj(np.swapaxes(x, 1, 2)))
+    check_grads(anp.linalg.T)(x)
+    check_grads(anp.linalg.adjoint)(x)
+
+
 def test_what_tapegrad_does_more_works_here():
     def filled(x):
         out = anp.zeros_like(x)

@@ -146,6 +146,59 @@ def test_a_jvp_alone_serves_both_modes():
     assert grad(product, (0, 1))(2.0, 3.0) == (3.0, 2.0)
 
 
+def test_a_rule_may_be_asked_as_often_as_one_likes():
+    """Nothing of one pass is there in the next, also after one that has failed."""
+
+    @primitive
+    def doubled(x):
+        return 2 * plain(x)
+
+    defjvp(doubled, lambda g, ans, x: 2 * g)
+
+    @primitive
+    def endless(x):
+        return plain(x)
+
+    defjvp(endless, lambda g, ans, x: endless(g))
+    for _ in range(20):
+        assert grad(doubled)(1.0) == 2.0
+        with pytest.raises(tapegrad.MissingRuleError, match="calls endless itself"):
+            grad(endless)(1.0)
+        assert make_jvp(doubled)(1.0)(1.0)[1] == 2.0
+
+
+@pytest.mark.parametrize("declare", [defvjp, defjvp])
+def test_a_gradient_within_a_rule_on_plain_values_is_one_of_its_own(declare):
+    """Its tape ends where it returns: large arrays that it has read can be written to again."""
+
+    @primitive
+    def f(x):
+        return np.sin(plain(x))
+
+    def slope(g, x):
+        buffer = np.ones(10_000)
+        found = g * grad(lambda z: np.sum(buffer * np.sin(z)))(x) / buffer.size
+        if not (isbox(g) or isbox(x)):
+            buffer[...] = 0.0
+        return found
+
+    if declare is defvjp:
+        defvjp(f, lambda ans, x: lambda g: slope(g, x))
+    else:
+        defjvp(f, lambda g, ans, x: slope(g, x))
+    for transformed in (
+        grad,
+        lambda f: grad(grad(f)),
+        lambda f: make_jvp(f)(0.7),
+        lambda f: lambda x: tapegrad.jvp(grad(f), (x,), (1.0,)),
+        lambda f: grad(lambda x: tapegrad.jvp(f, (x,), (1.0,))[1]),
+        lambda f: grad(lambda x: x * grad(f)(0.4)),
+        lambda f: lambda x: tapegrad.vmap(grad(f))(np.array([x, 2.0])),
+        lambda f: grad(lambda x: np.sum(tapegrad.vmap(grad(f))(np.array([2.0, 3.0]) * x))),
+    ):
+        np.testing.assert_allclose(transformed(f)(0.7), transformed(np.sin)(0.7))
+
+
 def test_linear_functions():
     @primitive
     def turned(x):

@@ -13,7 +13,7 @@ from samples import SAMPLES
 from sampling import Noted
 from tolerances import assert_close
 
-from tapegrad import BatchingError, grad, jvp, vmap
+from tapegrad import BatchingError, grad, hessian, jvp, vmap
 from tapegrad._core.rule import REGISTRY
 from tapegrad._numpy_versions import EXPIRING
 from tapegrad._tree import flatten
@@ -171,6 +171,137 @@ def check_derivatives(entry, data):
 @given(data=st.data())
 def test_derivatives_map_as_a_loop_does(entry, data):
     check_derivatives(entry, data)
+
+
+# --- Examples of several kinds ------------------------------------------------------------------
+
+# How many numbers they give depends on values: the examples of a vmap have as many as the longest.
+OF_SOME_LENGTH = (
+    np.histogram_bin_edges,
+    np.linalg.lstsq,
+    np.poly,
+    np.polydiv,
+    np.polymul,
+    np.roots,
+)
+# A batch is complex as soon as one example leaves the real domain: on its edge NaN, not infinite.
+OF_SOME_DTYPE = tuple(f for f in vars(np.emath).values() if callable(f))
+each_of_one_kind = pytest.mark.parametrize(
+    "entry",
+    [SAMPLES[f] for f in SAMPLES if f not in (*OF_SOME_LENGTH, *OF_SOME_DTYPE)],
+    ids=lambda entry: REGISTRY[entry.function].name,
+)
+
+
+def kinds_of(x):
+    """Arrays like x at which rules have cases of their own: zeros, ties, dependent rows."""
+    holed = x.copy()
+    holed[(slice(1),) * x.ndim] = 0
+    tied, rows = (np.array(np.broadcast_to(part, x.shape)) for part in (x[..., :1], x[:1]))
+    return [x, np.zeros_like(x), np.ones_like(x), tied, rows, holed, np.round(x)]
+
+
+def check_kinds(entry, data):
+    args, params = entry.draw(data)
+    places = [i for i, x in enumerate(args) if is_float(x) and x.ndim]
+    if not places or REGISTRY[entry.function].batch in ("ragged", "example"):
+        return
+    places = data.draw(st.sampled_from([places, places[:1], places[-1:]]))
+    chosen = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
+
+    def one(*xs):
+        whole = list(args)
+        for i, x in zip(places, xs, strict=True):
+            whole[i] = x
+        return entry.call(*whole, **params)
+
+    total, argnums = total_of(one), tuple(range(len(places)))
+    batch = [tuple(kinds_of(args[i])[kind] for i in places) for kind in (0, *chosen)]
+    if REGISTRY[entry.function].form in ("constant", "unsupported") or total(*batch[0]) is None:
+        return
+    for f in (grad(total, argnums), lambda *xs: jvp(total, xs, xs)[1]):
+        kept, rows = [], []
+        for xs in batch:
+            try:
+                row = flatten(f(*xs))[0]
+            except (np.linalg.LinAlgError, ValueError, ArithmeticError, TypeError):
+                continue  # outside of the domain
+            kept.append(xs)
+            rows.append(row)
+        if kept:
+            found = flatten(vmap(f)(*map(np.stack, zip(*kept, strict=True))))[0]
+            for part, each in zip(found, zip(*rows, strict=True), strict=True):
+                assert_close(part, np.stack(each), *map(np.asarray, each))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.part(6)
+@each_of_one_kind
+@draws(3, 60)
+@given(data=st.data())
+def test_examples_of_several_kinds_map_as_a_loop_does(entry, data):
+    """A rule that goes one way for some examples goes that way for these alone."""
+    with np.errstate(all="ignore"):
+        check_kinds(entry, data)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.linalg.det,
+        lambda a: np.sum(np.linalg.qr(a)[1] ** 2),
+        lambda a: np.sum(np.linalg.qr(a[:, :2])[1]),
+        lambda a: np.sum(np.linalg.qr(a[:2])[1]),
+        lambda a: np.sum(np.real(np.linalg.eigvals(a)) ** 2),
+        lambda a: np.sum(np.linalg.lstsq(a, a[:, 0] + 1)[0]),
+    ],
+)
+def test_matrices_some_of_which_are_singular(function):
+    batch = np.random.default_rng(0).normal(size=(5, 3, 3))
+    batch[1] = 0
+    batch[2, 1] = 2 * batch[2, 0]
+    batch[3] = np.eye(3)
+    for every in (batch, batch[1:3], batch[:1]):
+        gradient = grad(function)
+        np.testing.assert_allclose(
+            vmap(gradient)(every), np.stack([gradient(a) for a in every]), 1e-9, 1e-9
+        )
+        tangents = vmap(lambda a: jvp(function, (a,), (a + 1,))[1])(every)
+        each = [jvp(function, (a,), (a + 1,))[1] for a in every]
+        np.testing.assert_allclose(tangents, each, 1e-9, 1e-9)
+
+
+def test_second_derivatives_of_eigenvalues_in_the_order_of_eigvals():
+    batch = np.random.default_rng(0).normal(size=(3, 3, 3))
+    batch[1] = np.diag([3.0, 1.0, 2.0])
+
+    def along(a):
+        return jvp(grad(lambda a: np.sum(np.real(np.linalg.eigvals(a)) ** 3)), (a,), (a + 1,))[1]
+
+    np.testing.assert_allclose(vmap(along)(batch), np.stack([along(a) for a in batch]), 1e-9, 1e-9)
+
+
+def test_second_derivatives_of_determinants_some_of_which_are_zero():
+    batch = np.zeros((3, 2, 2))
+    batch[1:] = [[1.0, 2.0], [2.0, 4.0]], [[2.0, 0.5], [0.5, 1.0]]
+    wanted = np.zeros((2, 2, 2, 2))
+    wanted[0, 0, 1, 1] = wanted[1, 1, 0, 0] = 1
+    wanted[0, 1, 1, 0] = wanted[1, 0, 0, 1] = -1
+    np.testing.assert_allclose(vmap(hessian(np.linalg.det))(batch), [wanted] * 3, atol=1e-12)
+
+
+def test_residuals_of_examples_without_full_rank_are_nan():
+    """A loop has no residuals there; those of the other examples were left out as well."""
+    batch = np.random.default_rng(0).normal(size=(3, 5, 2))
+    batch[1, :, 1] = batch[1, :, 0]
+
+    def left(a):
+        return np.sum(np.linalg.lstsq(a, np.arange(5.0))[1])
+
+    found = vmap(grad(left))(batch)
+    for i in (0, 2):
+        np.testing.assert_allclose(found[i], grad(left)(batch[i]))
+    assert np.isnan(found[1]).all()
 
 
 # --- Loops --------------------------------------------------------------------------------------

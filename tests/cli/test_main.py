@@ -13,7 +13,7 @@ import pytest
 import tapegrad
 from tapegrad import grad
 from tapegrad.__main__ import main
-from tapegrad._cli import _demo
+from tapegrad._cli import _demo, _gallery
 from tapegrad._cli._differences import MOST, compare
 from tapegrad._cli._tape_picture import write_picture
 
@@ -473,6 +473,64 @@ def test_demo_names_the_command_that_installs_what_is_missing(command, monkeypat
     assert "python -m pip install scikit-learn" in err
     assert err.count("\n") == 1
     assert not Path("tapegrad-demo.svg").exists()
+
+
+EXAMPLE = """\"\"\"%s.
+
+More words.
+\"\"\"
+import sys
+
+print("drawn:", __name__, *sys.argv[1:])
+"""
+
+
+@pytest.fixture(params=["_tapegrad_examples", "docs/examples"])
+def gallery(request, tmp_path, monkeypatch):
+    """A folder of examples where a wheel has it, or a checkout."""
+    monkeypatch.setattr(_gallery, "_PACKAGES", tmp_path)
+    folder = tmp_path / request.param
+    folder.mkdir(parents=True)
+    (folder / "second.py").write_text(EXAMPLE % "A longer title, with a comma")
+    (folder / "first_of_all.py").write_text(EXAMPLE % "A title")
+    (folder / "README.md").write_text("no example")
+    return folder
+
+
+def test_demo_lists_the_examples(command, gallery):
+    status, out, err = command("demo", "--list")
+    assert (status, err) == (0, "")
+    listed = out.partition("\n\n")[0].splitlines()
+    assert listed == [
+        "first_of_all  A title",
+        "second        A longer title, with a comma",
+    ]
+    assert f"Their sources are in {gallery}\n" in out
+
+
+def test_demo_runs_an_example_as_a_program_of_its_own(command, gallery):
+    before = list(sys.argv)
+    status, out, err = command("demo", "second", "--out", "second.svg")
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        "drawn: __main__ second.svg",
+        f"picture in second.svg, source in {gallery / 'second.py'}",
+    ]
+    (gallery / "second.py").write_text("import no_such_module_at_all")
+    status, _, err = command("demo", "second", "--out", "second.svg")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "second needs no_such_module_at_all: " in err
+    status, out, err = command("demo", "third")
+    assert (status, out) == (2, "")
+    assert "no example 'third': python -m tapegrad demo --list" in err
+    assert sys.argv == before
+
+
+def test_demo_says_where_there_are_no_examples(command, tmp_path, monkeypatch):
+    monkeypatch.setattr(_gallery, "_PACKAGES", tmp_path / "empty")
+    status, out, err = command("demo", "--list")
+    assert (status, out) == (2, "")
+    assert "the examples are not installed here" in err
 
 
 def test_demo_refuses_a_bad_path_before_it_trains(command):

@@ -328,18 +328,26 @@ def test_random_numbers():
     assert len(set(results)) == 8
 
 
-def test_counters_are_found_out():
-    calls = iter(range(100))
-    fast = by_numpy(lambda x: x + next(calls))
+def test_counters_are_found_out(tmp_path):
+    def f(x):
+        (tmp_path / str(len(list(tmp_path.iterdir())))).touch()
+        return x + len(list(tmp_path.iterdir()))
+
+    fast = by_numpy(f)
     with pytest.warns(EagerWarning, match="did not do the same"):
-        assert [fast(X)[0] - X[0] for _ in range(8)] == pytest.approx(range(8))
+        added = [fast(X)[0] - X[0] for _ in range(8)]
+    assert added[3:] == pytest.approx([added[3] + i for i in range(5)])
 
 
-def test_check():
-    values = iter([0.0] * 4 + [1.0] * 20)
-    fast = by_numpy(lambda x: x + next(values), check=2)
+def test_check(tmp_path):
+    path = tmp_path / "rate"
+    path.write_text("1")
+    fast = by_numpy(lambda x: x * float(path.read_text()), check=2)
+    for _ in range(6):
+        assert_same(fast(X), X)
+    path.write_text("2")
     with pytest.raises(StaleProgramError, match="argument"):
-        print([fast(X) for _ in range(10)])
+        print([fast(X) for _ in range(2)])
 
 
 # --- What cannot be a program -------------------------------------------------------------------

@@ -20,7 +20,7 @@ from sampling import Noted
 import tapegrad
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.settled import SettledAll
-from tapegrad._core.sums import summing
+from tapegrad._core.sums import _WIDEST, _WIDTHS, running_sums, summing
 from tapegrad._tree import flatten, unflatten
 
 INDIRECTLY = {
@@ -340,6 +340,62 @@ def test_a_replay_of_a_choice_does_not_warn(call):
         pullback(np.float64(1))
 
 
+@pytest.mark.parametrize("call", CHOOSING.values(), ids=CHOOSING)
+def test_a_replay_of_a_choice_leaves_numpys_error_state(call):
+    """The steps after it, some of which are a program's own, run in that of the replay."""
+    states = []
+
+    @tapegrad.custom_vjp
+    def same(x):
+        return x
+
+    def seen(_, g):
+        states.append(np.geterr())
+        return (g,)
+
+    same.defvjp(lambda x: (x, None), seen)
+    x = np.copysign(np.arange(8.0).reshape(2, 4), SPECIAL)
+    before = np.geterr()
+    with np.errstate(all="ignore"):
+        for f in (lambda x: np.sum(same(x)), *[lambda x: np.nansum(call(same(x)))] * 3):
+            tapegrad.grad(f)(x)
+    assert all(state == states[0] for state in states)
+    assert np.geterr() == before
+
+
+WITHOUT_A_PRIMITIVE = {
+    "clip, out": lambda x: np.clip(x, -0.5, 0.5, out=x * 1.0),
+    "clip, dtype": lambda x: np.clip(x, -0.5, 0.5, dtype="d"),
+    "clip, no bounds": lambda x: np.clip(x, None, None),
+    "clip, traced bounds and out": lambda x: np.clip(x, x[0], x[1], out=x * 1.0),
+    "where, condition alone": lambda x: x[np.where(x > 0)],
+    "where, traced condition": lambda x: np.where(x, x, -x),
+    "norm": np.linalg.norm,
+    "norm, axis": lambda x: np.linalg.norm(x, axis=0),
+    "norm, axes": lambda x: np.linalg.norm(x, axis=(1, 0), keepdims=True),
+    "norm, nuclear": lambda x: np.linalg.norm(x, "nuc"),
+    "norm, order 1": lambda x: np.linalg.norm(x, 1),
+    "norm, order of rows": lambda x: np.linalg.norm(x, -np.inf, 1),
+}
+
+
+@pytest.mark.parametrize("call", WITHOUT_A_PRIMITIVE.values(), ids=WITHOUT_A_PRIMITIVE)
+def test_calls_that_come_to_one_of_another_rule_or_to_none(call):
+    x = np.array([[-2.0, -0.25, 0.125, 0.5], [2.0, 0.75, -0.375, 1.0]])
+
+    def f(x):
+        return np.sum(np.sin(call(x)))
+
+    with unsettled():
+        value, slope = tapegrad.value_and_grad(f)(x)
+        along = tapegrad.jvp(f, (x,), (x,))[1]
+    for _ in range(3):
+        found = tapegrad.value_and_grad(f)(x)
+        np.testing.assert_array_equal(found[0], value, strict=True)
+        np.testing.assert_allclose(found[1], slope, rtol=1e-14, atol=1e-15)
+        np.testing.assert_allclose(tapegrad.jvp(f, (x,), (x,))[1], along, rtol=1e-14)
+
+
 def test_a_number_of_a_settled_call_may_change():
     """Calls are remembered by the classes of their numbers: the numbers themselves are kept."""
     x = np.linspace(-1, 1, 9)
@@ -542,3 +598,20 @@ def test_sums_by_products_with_ones_are_sums(shape, to, dtype):
         np.testing.assert_allclose(
             found, known, rtol=1e-4 if single else 1e-12, atol=1e-4 if single else 1e-11
         )
+
+
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("width", _WIDTHS)
+def test_running_sums_are_those_of_numpy(width, dtype, back):
+    """Of few blocks and of many, of one row and of several."""
+    rng = np.random.default_rng(0)
+    for blocks in (2, 5, _WIDEST, _WIDEST + 1):
+        for rows in ((), (3,), (2, 1)):
+            x = rng.integers(-9, 9, (*rows, width * blocks)).astype(dtype)  # whose sums are exact
+            given = x.copy()
+            expected = np.flip(np.cumsum(np.flip(x, -1), -1), -1) if back else np.cumsum(x, -1)
+            found = running_sums(given, back=back)
+            np.testing.assert_array_equal(found, expected, strict=True)
+            np.testing.assert_array_equal(given, x)
+            assert not np.may_share_memory(found, given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextvars
 import gc
 import threading
 import time
@@ -85,6 +86,45 @@ def test_transforms_of_several_threads_do_not_meet():
         for _ in range(5)
     ]
     assert found == [bits(sequential(loss, PARAMS["w"], cut(DATA, SIZES)))] * 5
+
+
+CALLS = {
+    "value_and_grad": lambda f: dask.value_and_grad(f, PARAMS, LAZY, scheduler="synchronous"),
+    "grad": lambda f: dask.grad(f, PARAMS, LAZY, scheduler="synchronous"),
+    "hvp": lambda f: dask.hvp(f, PARAMS, LAZY, PARAMS, scheduler="synchronous"),
+    "jacobian": lambda f: dask.jacobian(
+        lambda params, batch: batch["x"] @ params["w"] + 0 * f(params, batch),
+        PARAMS,
+        LAZY,
+        scheduler="synchronous",
+    ),
+}
+AROUND = {
+    "grad": lambda f: tapegrad.grad(lambda x: x * f(x))(1.0),
+    "vmap": lambda f: tapegrad.vmap(lambda x: x * f(x))(np.ones(2)),
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("call", CALLS)
+def test_a_pass_in_the_callers_thread_leaves_its_context(call, around):
+    """The tape that is open there, NumPy's error state, and whatever else holds for a thread."""
+    seen = []
+
+    def fails(params, batch):
+        raise KeyError("on purpose")
+
+    def program(x):
+        before = dict(contextvars.copy_context().items())
+        CALLS[call](network)
+        seen.append(dict(contextvars.copy_context().items()) == before)
+        with pytest.raises(KeyError, match="on purpose"):
+            CALLS[call](fails)
+        seen.append(dict(contextvars.copy_context().items()) == before)
+        return 1.0
+
+    AROUND[around](program)
+    assert seen == [True, True]
 
 
 class Counter:

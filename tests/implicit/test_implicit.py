@@ -32,6 +32,7 @@ from tapegrad import (
     vmap,
 )
 from tapegrad.implicit import ConvergenceError
+from tapegrad.implicit._minima import _start_of_multipliers
 from tapegrad.implicit._solvers import anderson
 from tapegrad.testing import check_grads
 
@@ -360,6 +361,16 @@ def test_inequalities_that_push_and_those_that_do_not(p):
     check_grads(in_disc, (p,), order=1)
 
 
+def test_which_constraints_hold_is_told_up_to_a_tolerance():
+    """A part in a million of 1 and of the largest slack; of those that hold, the push."""
+    for slack, push in ((-1.0, 3.0), (0.0, 3.0), (2e-6, 3.0), (2.01e-6, 0.0), (0.5, 0.0)):
+        for far in (1.0, -1.0):
+            inequality = lambda x, far=far: np.stack([x[0], far])  # noqa: E731
+            functions = [lambda x: 3 * x[0] + 0 * x[1], None, inequality]
+            shadow, found = _start_of_multipliers(functions, None, np.array([slack, 0.0]))
+            assert (shadow.size, found.tolist()) == (0, [push, 0.0])
+
+
 def boxed(p, low):
     def loss(x):
         return np.sum((x["a"] - p) ** 2) + np.prod(x["a"])
@@ -384,6 +395,41 @@ def test_bounds_are_parameters_too():
 
 
 # --- Solvers of the user's own ------------------------------------------------------------------
+
+
+BOUNDS = {
+    "a number": (-0.5, 0.25),
+    "a scalar of NumPy's": (np.float64(-0.5), np.array(0.25)),
+    "an integer and none": (0, None),
+    "a number by leaf": ({"a": -0.5, "b": -1}, {"a": 0.25, "b": None}),
+    "an array by leaf": ({"a": np.array([-0.5, -1.0]), "b": -0.5}, None),
+    "infinite": (-np.inf, np.array([0.25, np.inf])[0]),
+}
+
+
+@pytest.mark.parametrize("form", BOUNDS)
+def test_bounds_may_be_numbers_none_or_trees(form):
+    pytest.importorskip("scipy")
+    p = {"a": np.array([-2.0, 0.1]), "b": 3.0}
+
+    def leaves(bound, absent):
+        bound = bound if isinstance(bound, dict) else {"a": bound, "b": bound}
+        return {name: absent if one is None else one for name, one in bound.items()}
+
+    lower, upper = BOUNDS[form]
+    low, high = leaves(lower, -np.inf), leaves(upper, np.inf)
+
+    def found(p):
+        def loss(x):
+            return np.sum((x["a"] - p["a"]) ** 2) + (x["b"] - p["b"]) ** 2
+
+        return implicit.argmin(loss, {"a": np.zeros(2), "b": 0.0}, bounds=(lower, upper))
+
+    x, slope = found(p), jacobian(lambda p: found(p)["a"])(p)["a"]
+    for name, value in p.items():
+        assert np.allclose(x[name], np.clip(value, low[name], high[name]), atol=1e-9)
+    inside = (p["a"] > low["a"]) & (p["a"] < high["a"])
+    assert np.allclose(slope, np.diag(inside * 1.0), atol=1e-9)
 
 
 def test_custom_root_and_custom_fixed_point():
@@ -575,6 +621,17 @@ def test_argmin_leaves_a_saddle_and_a_maximum():
         implicit.argmin(lambda x: x[0] ** 2 - x[1] ** 2, np.array([1.0, 0.0]))
 
 
+@pytest.mark.parametrize("side", [1, -1])
+def test_argmin_looks_on_both_sides_of_a_maximum(side):
+    """On one of them nothing is lower."""
+
+    def f(x):
+        return np.sum(np.where(side * x > 0, 2 + x**2, np.cos(x)))
+
+    for start in (0.0, np.zeros(1)):
+        assert np.allclose(implicit.argmin(f, start), -side * np.pi)
+
+
 def test_a_push_that_is_lost_in_rounding_is_refused():
     pytest.importorskip("scipy")
 
@@ -593,6 +650,24 @@ def test_a_matrix_that_is_not_symmetric_is_not_taken_for_one():
 
     with pytest.raises(NotDifferentiableError, match="its own transpose"):
         grad(first)(np.ones(2))
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_symmetry_is_told_beside_the_size_of_the_matrix(dtype, scale):
+    exact = np.array([[3.0, 1.0, 0.2], [1.0, 2.0, -0.7], [0.2, -0.7, 4.0]]) * scale
+    rounded = exact * (1 + np.finfo(dtype).eps * np.array([[0, 1, -1], [-1, 0, 1], [1, -1, 0]]))
+    skewed = exact * (1 + 0.01 * np.triu(np.ones(3)))
+    b = np.ones(3, dtype)
+
+    def first(b, matrix):
+        return implicit.solve(lambda v: matrix.astype(dtype) @ v, b, symmetric=True)[0]
+
+    for matrix in (exact, rounded):
+        expected = np.linalg.inv(exact)[0]
+        np.testing.assert_allclose(grad(first)(b, matrix), expected, rtol=1e-4)
+    with pytest.raises(NotDifferentiableError, match="its own transpose"):
+        grad(first)(b, skewed)
 
 
 @pytest.mark.parametrize("solver", ["cg", "gmres"])

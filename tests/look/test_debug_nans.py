@@ -325,6 +325,47 @@ def test_the_element_is_the_nan_where_infinities_were_given():
     assert caught.value.index == (1,)
 
 
+def nan_at(index):
+    """A function of one argument, whose cotangent is NaN at an index."""
+
+    @tapegrad.custom_vjp
+    def same(x):
+        return 1.0 * x
+
+    def backward(_, g):
+        g = g.copy()
+        g[index] = np.nan
+        return (g,)
+
+    same.defvjp(lambda x: (x, None), backward)
+    return same
+
+
+LATER_STEPS = {
+    "slice": lambda x: x[:1],
+    "index": lambda x: x[[0, 1]],
+    "mask": lambda x: x[np.array([True, True, False])],
+    "element": lambda x: x[0] * np.ones(1),
+    "itself": lambda x: x,
+    "write": lambda x: np.copy(x)[::-1][-1:],
+}
+
+
+@pytest.mark.parametrize("step", LATER_STEPS)
+def test_the_error_is_of_the_first_step_whatever_the_later_ones_write(step):
+    """A replay adds to its buffers in place."""
+
+    def f(x):
+        later = nan_at(0)(LATER_STEPS[step](x))
+        first = nan_at(2)(x)
+        return np.sum(later) + np.sum(first) + np.sum(2 * x)
+
+    with tapegrad.debug_nans(), pytest.raises(NonFiniteError) as caught:
+        tapegrad.grad(f)(np.ones(3))
+    assert caught.value.index == (2,)
+    assert caught.value.line == line_of(f, "first =")
+
+
 def test_blocks_may_be_nested_and_end_in_any_order():
     overflow = tapegrad.grad(lambda x: np.sum(np.exp(x)))
     before = dict(vars(tapegrad.Array))

@@ -215,6 +215,41 @@ def test_hints_of_other_programs_save_what_they_say(monkeypatch, name, depth):
     assert before.kept - after.kept == pytest.approx(hint.kept, rel=0.1)
 
 
+@pytest.mark.parametrize("depths", [(9,), (4, 9), (9, 4), (4, 9, 9)])
+def test_hints_are_of_the_recording_that_keeps_most(depths):
+    """Calls in others are none of it, also where these ran before."""
+
+    def gradient(depth, x):
+        def run(x):
+            for _ in range(depth):
+                x = inner(x)
+            return np.sum(x)
+
+        return tapegrad.grad(run)(x)
+
+    mapped = tapegrad.vmap(lambda x: sum(gradient(depth, x) for depth in depths))
+    report = tapegrad.memory_report(mapped, np.linspace(0, 1, 3000).reshape(3, 1000))
+    alone = tapegrad.memory_report(
+        tapegrad.vmap(lambda x: gradient(9, x)), np.linspace(0, 1, 3000).reshape(3, 1000)
+    )
+    told = [(hint.function, hint.calls, hint.kept, hint.saved) for hint in report.hints]
+    assert told[0][:2] == ("inner", 9)
+    assert told == [(hint.function, hint.calls, hint.kept, hint.saved) for hint in alone.hints]
+    assert (report.kept, report.objects) == (alone.kept, alone.objects)
+
+
+@pytest.mark.parametrize("by", ["operation", "line", "function"])
+def test_the_rows_of_a_table_add_up(by):
+    arguments = network(layers=3, rows=50)
+    report = tapegrad.memory_report(with_layer(layer), *arguments)
+    table = report.table(by)
+    assert sum(row.arrays for row in table) == report.kept
+    assert sum(row.objects for row in table) == report.objects
+    assert sum(row.calls for row in table) == sum(row.calls for row in report.table())
+    assert [row.bytes for row in table] == sorted((row.bytes for row in table), reverse=True)
+    assert all(row.bytes == row.arrays + row.objects for row in table)
+
+
 def test_what_would_save_nothing_is_no_hint():
     def linear(x):
         return 2.0 * x + 1.0

@@ -6,6 +6,7 @@ import itertools
 import json
 import threading
 import time
+import tracemalloc
 import weakref
 from functools import partial
 
@@ -253,6 +254,45 @@ def test_peaks_are_watched_where_it_is_asked_for():
     assert "peak" in str(found)
     plain = tapegrad.profile(program)(x)
     assert all(row.peak == 0 for row in plain.table())
+
+
+def test_peaks_do_not_count_what_was_there_before():
+    """Neither what a program still holds, nor what it held at a time before the block."""
+
+    def program(x):
+        return np.sum(np.exp(x) * x)
+
+    x = np.ones(500_000)
+    tapegrad.profile(program, memory=True)(x)
+    peaks = []
+    for before in (0, 10 * x.size):
+        tracemalloc.start()
+        try:
+            held = np.ones(x.size)
+            np.ones(before)
+            found = tapegrad.profile(program, memory=True)(x).table(sort="name")
+            assert tracemalloc.is_tracing()
+            del held
+        finally:
+            tracemalloc.stop()
+        peaks.append([row.peak / x.nbytes for row in found])  # in arrays
+    np.testing.assert_allclose(peaks[1], peaks[0], atol=0.9)
+    assert max(peaks[0]) > 2
+
+
+def test_what_watching_allocates_is_not_taken_off_twice():
+    """Each call frees what it allocates, as does what watches it."""
+
+    def program(x):
+        for _ in range(1000):
+            np.sin(x)
+        return x
+
+    mapped = tapegrad.vmap(program)
+    tapegrad.profile(mapped, memory=True)(np.ones((2, 3)))
+    whole, *_, last = tapegrad.profile(mapped, memory=True)(np.ones((2, 3))).events
+    assert 0 <= whole.detail.memory < 10**6
+    assert last.detail.memory >= 0
 
 
 def test_a_function_that_raises_leaves_nothing_in_place():

@@ -372,7 +372,7 @@ def shifted(x):
 
 
 def scaled(x):
-    y = np.array(x)
+    y = np.copy(x)
     y[::2] *= 3
     y[-1:] = 0.5
     return y

@@ -105,8 +105,8 @@ CORE = (
     "backward",
     "forward",
     "forward_tape",
-    "rule",
     "reads",
+    "rule",
     "elementwise",
     "linear",
     "general",
@@ -128,6 +128,7 @@ OF_RULES = GROUND | {
 
 # What a lower room is handed from above, and by which module: the only ways up.
 SOCKETS = {
+    ("_core.forms", "Unsupported.refuse"): "_arrays.refusal",
     ("_core.tape", "Tape.array"): "_arrays.traced",
     ("_arrays.traced", "Array.__array_function__"): "_arrays.functions",
     ("_arrays.traced", "Array.__array_ufunc__"): "_arrays.ufuncs",

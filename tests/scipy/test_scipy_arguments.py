@@ -18,6 +18,7 @@ import tapegrad
 import tapegrad.scipy.integrate as integrate
 import tapegrad.scipy.sparse as sparse
 import tapegrad.scipy.stats as stats
+from tapegrad.scipy import fft, linalg, ndimage, signal
 from tapegrad.scipy.cluster import vq
 from tapegrad.scipy.signal import savgol_coeffs, windows
 from tapegrad.scipy.spatial import geometric_slerp
@@ -86,3 +87,64 @@ def test_copies_and_dtypes_of_sparse_arrays() -> None:
 
     tapegrad.grad(f)(np.array([1.0, 2.0]))
     assert seen == [False, True, True, np.float32]
+
+
+# Functions that may leave their argument as it is, by arguments with which they do.
+UNCHANGED: dict[str, Call] = {
+    "block_diag": lambda x: linalg.block_diag(x),
+    "matrix_balance": lambda x: linalg.matrix_balance(x, permute=False, scale=False)[0],
+    "lu": lambda x: linalg.lu(np.triu(x))[2],
+    "fftn": lambda x: fft.fftn(x + 0j, axes=()),
+    "dctn": lambda x: fft.dctn(x, axes=()),
+    "idstn": lambda x: fft.idstn(x, axes=()),
+    "dct": lambda x: fft.dct(x[:1, 0], n=1, type=2),
+    "trimboth": lambda x: stats.trimboth(x, 0.0),
+    "resample_poly": lambda x: signal.resample_poly(x, 3, 3),
+    "resample": lambda x: signal.resample(x, 4),
+    "upfirdn": lambda x: signal.upfirdn([1.0], x),
+    "lfilter": lambda x: signal.lfilter([1.0], [1.0], x),
+    "sosfilt": lambda x: signal.sosfilt([[1.0, 0, 0, 1, 0, 0]], x),
+    "savgol_filter": lambda x: signal.savgol_filter(x, 1, 0),
+    "convolve": lambda x: signal.convolve(x, [[1.0]]),
+    "medfilt": lambda x: signal.medfilt(x, 1),
+    "medfilt2d": lambda x: signal.medfilt2d(x, 1),
+    "order_filter": lambda x: signal.order_filter(x, np.ones((1, 1)), 0),
+    "correlate1d": lambda x: ndimage.correlate1d(x, [1.0]),
+    "gaussian_filter": lambda x: ndimage.gaussian_filter(x, 0.0),
+    "gaussian_laplace": lambda x: ndimage.gaussian_laplace(x, 1.0, axes=()),
+    "gaussian_gradient_magnitude": (
+        lambda x: ndimage.gaussian_gradient_magnitude(x, 1.0, axes=())
+    ),
+    "uniform_filter": lambda x: ndimage.uniform_filter(x, 1),
+    "uniform_filter1d": lambda x: ndimage.uniform_filter1d(x, 1),
+    "fourier_gaussian": lambda x: ndimage.fourier_gaussian(x, 0.0),
+    "minimum_filter": lambda x: ndimage.minimum_filter(x, 1),
+    "maximum_filter1d": lambda x: ndimage.maximum_filter1d(x, 1),
+    "rank_filter": lambda x: ndimage.rank_filter(x, 0, 1),
+    "median_filter": lambda x: ndimage.median_filter(x, 1),
+    "percentile_filter": lambda x: ndimage.percentile_filter(x, 50, 1),
+    "grey_erosion": lambda x: ndimage.grey_erosion(x, 1),
+    "grey_dilation": lambda x: ndimage.grey_dilation(x, 1),
+    "grey_opening": lambda x: ndimage.grey_opening(x, 1),
+    "spline_filter1d": lambda x: ndimage.spline_filter1d(x, 1),
+    "zoom": lambda x: ndimage.zoom(x, 1.0),
+    "shift": lambda x: ndimage.shift(x, 0.0, order=1),
+    "rotate": lambda x: ndimage.rotate(x, 0.0),
+    "affine_transform": lambda x: ndimage.affine_transform(x, np.eye(2), order=1),
+}
+
+
+@pytest.mark.parametrize("name", UNCHANGED)
+def test_a_write_into_a_result_reaches_the_argument_only_where_scipys_does(name: str) -> None:
+    x = np.arange(1.0, 17.0).reshape(4, 4) ** 1.5
+
+    def f(x: Any) -> Any:
+        given = x * 1.0
+        UNCHANGED[name](given)[...] = 0.0
+        return np.sum(given**2)
+
+    expected = f(x)  # of plain arrays: SciPy's own
+    value, slope = tapegrad.value_and_grad(f)(x)
+    assert value == expected
+    np.testing.assert_array_equal(slope, 2 * x if expected else 0 * x)
+    assert tapegrad.jvp(f, (x,), (x,))[0] == expected

@@ -12,6 +12,7 @@ import pytest
 
 import tapegrad
 from tapegrad import BatchingError, InputError, NotDifferentiableError
+from tapegrad._core.tape import CURRENT
 from tapegrad.testing import check_grads
 
 S = pytest.importorskip("scipy.integrate")
@@ -456,6 +457,92 @@ def test_a_function_with_a_memory_is_not_mapped():
     assert np.isclose(tapegrad.grad(f)(0.5), -np.exp(-0.5), rtol=1e-7)
 
 
+@pytest.mark.parametrize("size", [1, 2, 12, 13])
+def test_a_pullback_calls_the_right_hand_side_for_many_times_at_once(size):
+    calls = []
+
+    def f(rate):
+        def right(t, y):
+            calls.append(t)
+            return -rate * y + 0.1 * np.roll(y, 1) * np.cos(y)
+
+        return T.solve_ivp(right, (0, 2), np.arange(1.0, size + 1)).y[0, -1]
+
+    _, pull = tapegrad.vjp(f, 1.0)
+    before = len(calls)
+    pull(1.0)
+    assert 0 < len(calls) - before < 10
+
+
+def _plainly(t, y, rate):
+    return -rate * y
+
+
+def _never_a_program(t, y, rate):
+    return -rate * y * (1.0 + 0.0 * math.sin(t))
+
+
+@pytest.mark.parametrize("gradient", ["adjoint", "forward"])
+@pytest.mark.parametrize("method", ["RK45", "Radau"])
+@pytest.mark.parametrize("right", [_plainly, _never_a_program])
+def test_a_solution_leaves_its_transform_as_it_was(right, method, gradient):
+    seen = []
+
+    def f(rate):
+        seen.append(CURRENT.get())
+        found = T.solve_ivp(
+            right, (0, 2), [1.0, 2.0], args=(rate,), method=method, rtol=1e-6, gradient=gradient
+        )
+        seen.append(CURRENT.get())
+        return found.y[0, -1]
+
+    for run in (tapegrad.grad(f), lambda x: tapegrad.jvp(f, (x,), (1.0,))):
+        run(0.5)
+        before, after = seen
+        assert before is after is not None
+        seen.clear()
+
+
+def test_what_a_program_writes_into_a_solution_changes_no_derivative():
+    def hit(t, y):
+        return y[0] - 0.5
+
+    def f(x, written):
+        found = T.solve_ivp(lambda t, y: -x * y, (0, 2), np.ones(1) * x, events=hit, atol=1e-4)
+        parts = [found.t, found.y, found.t_events[0], found.y_events[0]]
+        out = sum(np.sum(part**2) for part in parts[1:])
+        if written is not None:
+            parts[written][...] = 7.0
+        return out
+
+    expected = tapegrad.grad(f)(1.2, None)
+    for written in range(4):
+        assert tapegrad.grad(f)(1.2, written) == expected
+
+
+@pytest.mark.parametrize("end", [2.0, -2.0])
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853"])
+def test_steps_give_the_states_at_each_time_asked(method, end):
+    """Also at the ends of steps, of which the last is the end itself."""
+
+    def states(solve, rate, t_eval, **options):
+        return solve(
+            lambda t, y: -rate * y * t,
+            (0, end),
+            [1.0, 2.0],
+            method=method,
+            t_eval=t_eval,
+            **options,
+        ).y
+
+    steps = S.solve_ivp(lambda t, y: -0.7 * y * t, (0, end), [1.0, 2.0], method).t
+    for asked in (steps, steps[1:-1], steps[-1:], np.linspace(0, end, 4)):
+        out, _ = tapegrad.jvp(
+            lambda x, at=asked: states(T.solve_ivp, x, at, gradient="steps"), (0.7,), (1.0,)
+        )
+        np.testing.assert_allclose(out, states(S.solve_ivp, 0.7, asked), rtol=1e-12)
+
+
 def test_an_event_before_the_first_time_asked():
     def hit(t, y):
         return y[0] - 0.9
@@ -701,6 +788,64 @@ def test_integrals_of_samples(name, n):
         np.testing.assert_allclose(dot, out, rtol=1e-12, atol=1e-14)  # linear in y
     if name != "romb":
         check_grads(lambda y, x: ours(y, x=x), (y, x))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
+@pytest.mark.parametrize(
+    "name", ["trapezoid", "simpson", "cumulative_trapezoid", "cumulative_simpson", "romb"]
+)
+def test_integrals_of_samples_along_each_axis(name, axis):
+    """Points of one axis or of all; a first value, which changes no tangent."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(3, 9, 5) if name == "romb" else (3, 4, 6))
+    x = np.cumsum(rng.uniform(0.1, 1, y.shape), axis)
+    given = [{}, {"dx": 0.3}]
+    if name != "romb":
+        given += [{"x": x}, {"x": np.sort(rng.uniform(0, 1, y.shape[axis]))}]
+    if name.startswith("cumulative"):
+        given += [{**options, "initial": 0} for options in given]
+    ours, theirs = getattr(T, name), getattr(S, name)
+    for options in given:
+        expected = theirs(y, axis=axis, **options)
+        out, dot = tapegrad.jvp(lambda y, o=options: ours(y, axis=axis, **o), (y,), (y,))
+        np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(dot, expected, rtol=1e-12, atol=1e-14)  # linear in y
+
+
+@pytest.mark.skipif(not hasattr(S, "tanhsinh"), reason="SciPy before 1.15 has neither")
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((), (), ()),
+        ((3,), (), ()),
+        ((), (3,), (2, 1)),
+        ((2, 1), (3,), (1, 3)),
+        ((1,), (2, 3), (4, 1, 1)),
+    ],
+)
+@pytest.mark.parametrize("name", ["tanhsinh", "nsum"])
+def test_transposes_of_integrals_for_elements_that_are_repeated(name, shapes):
+    rng = np.random.default_rng(0)
+    low, high, rate = (
+        rng.uniform(*ends, s)
+        for ends, s in zip([(0, 0.5), (1, 2), (0.5, 1.5)], shapes, strict=True)
+    )
+
+    def integral(low, high, rate):
+        return T.tanhsinh(lambda t, c: np.exp(-c * t), low, high, args=(rate,)).integral
+
+    def series(rate):
+        first, last = np.ceil(low + 1), np.floor(high + 4)
+        return T.nsum(lambda t, c: np.exp(-c * t), first, last, args=(rate,)).sum
+
+    f, given = (integral, (low, high, rate)) if name == "tanhsinh" else (series, (rate,))
+    dots = [rng.normal(size=np.shape(x)) for x in given]
+    out, dot = tapegrad.jvp(f, given, tuple(dots))
+    bar = rng.normal(size=np.shape(out))
+    bars = tapegrad.vjp(f, *given)[1](bar)
+    assert [np.shape(x) for x in bars] == [np.shape(x) for x in given]
+    total = sum(np.sum(x * y) for x, y in zip(bars, dots, strict=True))
+    np.testing.assert_allclose(total, np.sum(bar * dot), rtol=1e-10)
 
 
 def test_what_is_refused_says_so():

@@ -278,9 +278,14 @@ each_case = pytest.mark.parametrize("name", CASES)
 @each_case
 def test_values_are_those_of_scipy_and_derivatives_those_of_differences(name):
     f, args = CASES[name]
-    expected = f(S, *args)
     if not name.startswith("barycentric"):  # SciPy's takes its nodes in random order
-        assert np.array_equal(f(T, *args), expected, equal_nan=True)
+        assert np.array_equal(f(T, *args), f(S, *args), equal_nan=True)
+    assert_derivatives(f, args)
+
+
+def assert_derivatives(f, args):
+    """The value is that of SciPy, the tangent that of differences, and its transpose agrees."""
+    expected = f(S, *args)
     rng = np.random.default_rng(1)
     dots = [rng.normal(size=np.shape(x)) for x in args]
     out, dot = tapegrad.jvp(lambda *a: f(T, *a), args, tuple(dots))
@@ -297,6 +302,54 @@ def test_values_are_those_of_scipy_and_derivatives_those_of_differences(name):
     bars = pull(g)
     total = sum(np.sum(b * d) for b, d in zip(bars, dots, strict=True))
     np.testing.assert_allclose(total, np.sum(g * np.where(g == 0, 0, dot)), rtol=1e-7, atol=1e-8)
+
+
+ENDS = {
+    "not-a-knot": "not-a-knot",
+    "clamped": "clamped",
+    "natural": "natural",
+    "periodic": "periodic",
+    "slopes": ((1, 0.3), (1, -0.2)),
+    "curvatures": ((2, 0.3), (2, -0.2)),
+    "slope and curvature": ((1, 0.3), (2, -0.2)),
+    "curvature and slope": ((2, 0.3), (1, -0.2)),
+    "slope and knot": ((1, 0.3), "not-a-knot"),
+    "knot and curvature": ("not-a-knot", (2, 0.3)),
+}
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("ends", ENDS)
+def test_cubic_splines_of_few_points_for_each_condition_at_the_ends(ends, count):
+    def f(L, x, y, q):
+        y = closed(y) if ends == "periodic" else y
+        return L.CubicSpline(x, y[:, 0], bc_type=ENDS[ends])(q, 1)
+
+    x = X[:count]
+    assert_derivatives(f, (x, Y[:count], x[0] + (x[-1] - x[0]) * np.array([0.2, 0.7])))
+
+
+OF_FEW = {
+    "pchip": (2, lambda L, x, y: L.PchipInterpolator(x, y)),
+    "akima": (2, lambda L, x, y: L.Akima1DInterpolator(x, y)),
+    "makima": (2, lambda L, x, y: L.Akima1DInterpolator(x, y, method="makima")),
+    "krogh": (1, lambda L, x, y: L.KroghInterpolator(x, y)),
+    "barycentric": (2, lambda L, x, y: L.BarycentricInterpolator(x, y)),
+    "interp1d": (2, lambda L, x, y: L.interp1d(x, y, fill_value="extrapolate")),
+    **{
+        f"make_interp_spline {k}": (k + 1, lambda L, x, y, k=k: L.make_interp_spline(x, y, k))
+        for k in range(4)
+    },
+}
+
+
+@pytest.mark.parametrize("more", [0, 1])
+@pytest.mark.parametrize("name", OF_FEW)
+def test_interpolation_of_the_fewest_points(name, more):
+    fewest, made = OF_FEW[name]
+    x = X[: fewest + more]
+    q = x[0] + (x[-1] - x[0]) * np.array([0.2, 0.7])
+    assert_derivatives(lambda L, x, y, q: made(L, x, y)(q), (x, Y[: fewest + more, 0], q))
 
 
 REFUSED_UNDER_VMAP = (

@@ -217,6 +217,18 @@ def test_left_and_right_eigenvectors(complex_matrix, general):
     assert np.isclose(w, np.sum(np.real(scipy_linalg.eigvals(matrix, b) ** 2)))
 
 
+@pytest.mark.parametrize("kind", [np.triu, np.tril, lambda x: np.diag(np.diag(x)), np.array])
+@pytest.mark.parametrize("turn", [1.0, -1.0, 1j])
+def test_phases_of_eigenvectors_that_have_zeros(kind, turn):
+    """SciPy's phases are found from all components: those that are zero know none."""
+    matrix, beside = turn * kind(A), kind(W)
+    for b in (None, beside, -1j * beside):
+        (w, left, right), _ = vjp(lambda a, b=b: la.eig(a, b, left=True), matrix)
+        expected = scipy_linalg.eig(matrix, b, left=True)
+        for found, other in zip((w, left, right), expected, strict=True):
+            np.testing.assert_allclose(found, other, rtol=1e-9, atol=1e-11)
+
+
 def test_equal_eigenvalues_of_smooth_functions():
     def f(a):
         w, v = la.eigh(a)
@@ -265,6 +277,96 @@ def test_riccati(function, general):
     second = jvp(grad(lambda a: f(a, b, c)), (a,), (dot,))[1]
     ends = [grad(lambda a: f(a, b, c))(a + t * dot) for t in (1e-5, -1e-5)]
     assert np.allclose(second, (ends[0] - ends[1]) / 2e-5, rtol=1e-4, atol=1e-5)
+
+
+# --- Complex matrices: conjugates that real ones do not show
+
+
+def riccati(name, general):
+    def solved(L, a, b, c):
+        options = {"e": np.eye(4) + 0.1 * c, "s": 0.1 * c[:, :2]} if general else {}
+        q, r = c @ np.conj(c.T) + np.eye(4), np.conj(b.T) @ b + np.eye(2)
+        return getattr(L, name)(a / 6, b, q, r, **options)
+
+    return solved
+
+
+def of_both_ends(L, a, b, c):
+    w, left, right = L.eig(a + 9 * np.diag(np.arange(4.0)), left=True, right=True)
+    return w, left, right
+
+
+OF_COMPLEX = {
+    **{f"care {general}": riccati("solve_continuous_are", general) for general in (False, True)},
+    **{f"dare {general}": riccati("solve_discrete_are", general) for general in (False, True)},
+    "sylvester": lambda L, a, b, c: L.solve_sylvester(a, c, b @ b.T),
+    "lyapunov": lambda L, a, b, c: L.solve_continuous_lyapunov(a, c),
+    "discrete lyapunov": lambda L, a, b, c: L.solve_discrete_lyapunov(a / 20, c),
+    **{
+        f"qr {mode}{pivoting}": (
+            lambda L, a, b, c, m=mode, p=pivoting: L.qr(a[:, :3], mode=m, pivoting=p)[:2]
+        )
+        for mode in ("economic", "r")
+        for pivoting in (False, True)
+    },
+    "rq": lambda L, a, b, c: L.rq(a),
+    **{
+        f"qr_multiply {mode} {conjugate}": (
+            lambda L, a, b, c, m=mode, k=conjugate: L.qr_multiply(
+                a, b.T if m == "right" else b, m, conjugate=k, pivoting=k
+            )[0]
+        )
+        for mode in ("right", "left")
+        for conjugate in (False, True)
+    },
+    "lu": lambda L, a, b, c: L.lu(a),
+    "lu_solve": lambda L, a, b, c: [L.lu_solve(L.lu_factor(a), b, trans=t) for t in (0, 1, 2)],
+    "solve_triangular": lambda L, a, b, c: [
+        L.solve_triangular(a, b, trans=t, lower=True) for t in (0, 1, 2)
+    ],
+    "cholesky": lambda L, a, b, c: L.cholesky(a @ np.conj(a.T), lower=True),
+    "cho_solve": lambda L, a, b, c: L.cho_solve(L.cho_factor(a @ np.conj(a.T)), b),
+    "polar": lambda L, a, b, c: [*L.polar(a), *L.polar(a, side="left")],
+    "eig": of_both_ends,
+    "eigh": lambda L, a, b, c: L.eigvalsh(a + np.conj(a.T), c @ np.conj(c.T) + np.eye(4)),
+    "svdvals": lambda L, a, b, c: L.svdvals(a),
+    "pinv": lambda L, a, b, c: L.pinv(a[:, :2]),
+    "lstsq": lambda L, a, b, c: L.lstsq(a[:, :2], b)[:2],
+    "procrustes": lambda L, a, b, c: L.orthogonal_procrustes(a, c),
+    "toeplitz": lambda L, a, b, c: [L.toeplitz(a[0]), L.matmul_toeplitz((a[0], c[0]), b)],
+    "solve_toeplitz": lambda L, a, b, c: L.solve_toeplitz((a[0], c[0]), b),
+    "solve_circulant": lambda L, a, b, c: L.solve_circulant(a[0], b),
+    "norm": lambda L, a, b, c: [L.norm(a, order) * 1.0 for order in (None, 2, "nuc", 1)],
+}
+
+
+@pytest.mark.parametrize("name", OF_COMPLEX)
+def test_complex_matrices(name):
+    """The value is SciPy's, the tangent that of differences, and the cotangent its transpose."""
+    rng = np.random.default_rng(5)
+
+    def drawn(*shape):
+        return rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+
+    args = A + 1j * W / 3, B + np.eye(4, 2) + 1j * drawn(4, 2) / 4, W.T / 3 + 1j * drawn(4, 4) / 6
+    dots = tuple(drawn(*x.shape) for x in args)
+
+    def flat(L, *args):
+        found = OF_COMPLEX[name](L, *args)
+        parts = found if isinstance(found, (list, tuple)) else [found]
+        return np.concatenate([np.reshape(part, -1) for part in parts])
+
+    out, dot = jvp(lambda *args: flat(la, *args), args, dots)
+    assert np.allclose(out, flat(scipy_linalg, *args), rtol=1e-9)
+    ends = [
+        flat(scipy_linalg, *(x + t * d for x, d in zip(args, dots, strict=True)))
+        for t in (1e-5, -1e-5)
+    ]
+    assert np.allclose(dot, (ends[0] - ends[1]) / 2e-5, rtol=1e-5, atol=1e-6)
+    g = drawn(*out.shape) if out.dtype.kind == "c" else rng.standard_normal(out.shape)
+    bars = vjp(lambda *args: flat(la, *args), *args)[1](g)
+    total = sum(np.sum(bar * d) for bar, d in zip(bars, dots, strict=True))
+    assert np.isclose(np.real(total), np.real(np.sum(g * dot)), rtol=1e-8)
 
 
 def test_powers_of_matrices_by_the_exponent_and_of_whole_ones():

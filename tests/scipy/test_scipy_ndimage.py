@@ -317,6 +317,29 @@ def test_what_is_refused_names_the_reason():
         grad(lambda x: np.sum(ni.sobel(x, mode="nowhere")))(x)
 
 
+@pytest.mark.parametrize("footprint", [np.ones((2, 3), bool), FOOTPRINT, np.ones((1, 1), bool)])
+def test_each_rank_there_is_and_no_other(footprint):
+    """Also as a percentage: the first and the last are minima and maxima."""
+    image, count = np.sin(np.arange(12.0)).reshape(3, 4), int(np.sum(footprint))
+    for rank in range(-count - 2, count + 2):
+        one = {"rank": rank, "footprint": footprint}
+        if -count <= rank < count:
+            found = vjp(lambda x, one=one: ni.rank_filter(x, **one), image)[0]
+            np.testing.assert_array_equal(found, scipy.ndimage.rank_filter(image, **one))
+        else:
+            with pytest.raises(RuntimeError, match="rank"):
+                scipy.ndimage.rank_filter(image, **one)
+            with pytest.raises(RuntimeError, match=f"a rank below {count}"):
+                vjp(lambda x, one=one: ni.rank_filter(x, **one), image)
+    for percentile in (-100, -1, 0, 50, 99, 100):
+        found = vjp(lambda x, p=percentile: ni.percentile_filter(x, p, footprint=footprint), image)
+        expected = scipy.ndimage.percentile_filter(image, percentile, footprint=footprint)
+        np.testing.assert_array_equal(found[0], expected)
+    for percentile in (-101, 100.5):
+        with pytest.raises(RuntimeError, match="percentile"):
+            vjp(lambda x, p=percentile: ni.percentile_filter(x, p, footprint=footprint), image)
+
+
 def test_a_plain_call_says_where_the_derivative_is():
     with pytest.raises(Exception, match="ndimage"):
         grad(lambda x: np.sum(scipy.ndimage.laplace(x)))(normal(4))

@@ -18,6 +18,7 @@ from scipy_calls import (
 )
 
 from tapegrad import BatchingError, NotDifferentiableError, grad, jacobian, jvp, vjp, vmap
+from tapegrad._tree import flatten
 from tapegrad.scipy import signal as ss
 from tapegrad.scipy.signal import windows
 from tapegrad.testing import check_grads
@@ -299,6 +300,49 @@ def test_examples_of_a_vmap_are_filtered():
     np.testing.assert_allclose(
         vmap(lambda x: ss.fftconvolve(x, B))(x), [plain.fftconvolve(one, B) for one in x]
     )
+
+
+SYSTEM = [
+    np.array(part) for part in ([[-1.0, 0.3], [0.1, -2.0]], [[1.0], [0.5]], [[1.0, 2.0]], [[0.0]])
+]
+
+
+@pytest.mark.parametrize(
+    ("f", "batch"),
+    [
+        (
+            lambda s: ss.lsim(SYSTEM, np.ones(5), (np.arange(5) + 1) * s - 0.1, [1.0, 1.0]),
+            [0.1, 0.2],
+        ),
+        (lambda s: ss.step([SYSTEM[0] * s, *SYSTEM[1:]]), [1.0, 0.0]),
+        (lambda s: ss.impulse([SYSTEM[0] * s, *SYSTEM[1:]]), [1.0, 2.0]),
+        (
+            lambda s: ss.cont2discrete(
+                [*SYSTEM[:2], SYSTEM[2] * s, SYSTEM[3] * s], 0.1, "impulse"
+            ),
+            [1, 2.0],
+        ),
+        (lambda s: ss.istft(np.ones((5, 4)), window=np.hanning(8) * s, nperseg=8), [1.0, 2.0]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:NOLA")
+def test_what_a_function_asks_of_its_values_it_asks_of_each_example(f, batch):
+    def total(s):
+        return sum(np.sum(part**2) for part in flatten(f(s))[0] if np.ndim(part))
+
+    batch = np.array(batch)
+    alone = [grad(total)(s) for s in batch]
+    np.testing.assert_allclose(vmap(grad(total))(batch), alone, rtol=1e-9)
+
+
+def test_the_first_time_of_a_simulation_moves_its_start():
+    """Also from zero on, where the state is the one that is passed."""
+
+    def last(s):
+        return ss.lsim(SYSTEM, np.ones(5), (np.arange(5) + 1) * s - 0.1, [1.0, 1.0])[1][-1]
+
+    slope = grad(last)(0.1)
+    np.testing.assert_allclose(slope, (last(0.1 + 1e-6) - last(0.1)) / 1e-6, rtol=1e-4)
 
 
 def test_zero_phase_filters_of_a_vmap_have_their_own_sections():

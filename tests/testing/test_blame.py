@@ -330,3 +330,71 @@ def test_whole_numbers_among_the_arguments_are_constants():
     found = blame(lambda x, at: np.sum(np.sin(wrong(x))[at]), (X, np.array([0, 2])))
     assert found is not None
     assert found.argument == "argument 0"
+
+
+def _product():
+    return tapegrad.primitive(lambda a, b: a * b)
+
+
+def _general():
+    f = _product()
+    tapegrad.general(f, vjp=lambda g, _, _a, b: (g * b, None))
+    return f
+
+
+def _listed():
+    f = _product()
+    tapegrad.general(f, vjp=[lambda g, _, _a, b: g * b, None])
+    return f
+
+
+def _pushed():
+    f = _product()
+    tapegrad.general(f, jvp=lambda dots, _, _a, b: 0 * b if dots[0] is None else dots[0] * b)
+    return f
+
+
+def _transposed():
+    f = tapegrad.primitive(lambda a, b: 2 * a + b)
+    tapegrad.linear(f, lambda g, _, _a, _b: 2 * g, None)
+    return f
+
+
+def _backward():
+    f = tapegrad.custom_vjp(lambda a, b: a * b)
+    f.defvjp(lambda a, b: (a * b, b), lambda b, g: (g * b, None))
+    return f
+
+
+def _forward():
+    f = tapegrad.custom_jvp(lambda a, b: a * b)
+    f.defjvps(lambda dot, _, _a, b: dot * b, None)
+    return f
+
+
+def _ignoring():
+    f = tapegrad.custom_jvp(lambda a, b: a * b)
+    f.defjvp(lambda primals, tangents: (f(*primals), tangents[0] * primals[1]))
+    return f
+
+
+@pytest.mark.parametrize("x", [X, 0.5])
+@pytest.mark.parametrize(
+    "made", [_general, _listed, _pushed, _transposed, _backward, _forward, _ignoring]
+)
+def test_a_rule_that_leaves_out_an_argument_is_blamed(made, x):
+    f = made()
+    found = blame(lambda a, b: np.sum(np.sin(f(a, b))), (x, x + 1.0))
+    assert found is not None
+    assert (found.operation, found.argument, found.order) == ("<lambda>", "argument 1", 1)
+    assert np.all(found.got == 0)
+    with pytest.raises(tapegrad.testing.LawError, match="The derivative of <lambda> is wrong"):
+        tapegrad.testing.check(lambda a, b: np.sum(f(a, b)), (x, x + 1.0), "gradient")
+
+
+def test_an_only_argument_that_is_left_out_is_blamed():
+    f = tapegrad.primitive(lambda a: a * a)
+    tapegrad.general(f, vjp=lambda _g, _out, _a: (None,))
+    found = blame(lambda a: np.sum(f(a) + a), (X,))
+    assert found is not None
+    assert found.operation == "<lambda>"

@@ -220,3 +220,48 @@ def test_a_level_keeps_no_graph_alive():
             assert node() is None
     finally:
         gc.enable()
+
+
+IN_PLACE: dict[str, Any] = {
+    "mul": lambda p: (p,),
+    "div": lambda p: (p,),
+    "add": lambda p: (p * p,),
+    "sub": lambda p: (p * p,),
+    "pow": lambda p: (p,),
+    "atan2": lambda p: (p,),
+    "hypot": lambda p: (p,),
+    "xlogy": lambda p: (p,),
+    "lerp": lambda p: (p, p),
+    "addcmul": lambda p: (p, p),
+    "addcdiv": lambda p: (p, p),
+    "sin": lambda p: (),
+}
+
+
+@pytest.mark.parametrize("of_leaf", [True, False])
+@pytest.mark.parametrize("is_view", [True, False])
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_a_write_gives_what_the_call_gives(name, is_view, of_leaf):
+    """Values, tangents, gradients and their tangents; what nodes keep is from before the write."""
+
+    def found(word: str) -> list[Any]:
+        p = torch.tensor([0.5, 1.5, 2.5], dtype=torch.float64, requires_grad=True)
+        x = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+        with forward_ad.dual_level():
+            whole = forward_ad.make_dual(x, torch.tensor([1.0, 0.5, 2.0], dtype=torch.float64))
+            if not of_leaf:
+                whole = whole * p
+            part, beside = (whole[1:], p[1:]) if is_view else (whole, p)
+            out = getattr(part, word)(*IN_PLACE[name](beside))
+            parts = [*forward_ad.unpack_dual(out)]
+            if out.requires_grad:
+                (slope,) = grad((out * out).sum(), p, retain_graph=True, allow_unused=True)
+                parts += [*forward_ad.unpack_dual(slope)]
+                if parts[1].requires_grad:
+                    parts += [*grad(parts[1].sum(), p, allow_unused=True)]
+            return [None if x is None else x.detach().numpy().copy() for x in parts]
+
+    for one, other in zip(found(name), found(name + "_"), strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            np.testing.assert_allclose(other, one, rtol=1e-12)

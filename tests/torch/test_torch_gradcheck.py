@@ -475,3 +475,22 @@ def test_fast_mode_tells_both_sides_of_a_mismatch() -> None:
     assert float(numbers[1]) == pytest.approx(1.5 * float(numbers[0]))
     assert "are computed \nin fast mode" in text
     assert "The max per-element difference (slow mode) is: 1.0000" in text or "0.99999" in text
+
+
+@pytest.mark.parametrize("noncontiguous", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_gradients_of_outputs_are_drawn_from_the_normal_distribution(dtype, noncontiguous) -> None:
+    """Both parts of complex ones too: tolerances are for numbers of about one."""
+    seen: list[Any] = []
+
+    def watched(z: Any) -> Any:
+        out = z * z
+        out.register_hook(lambda g: seen.append(g.detach().numpy().copy()))
+        return out
+
+    z = numbers(torch, 100, dtype=dtype)
+    assert gradgradcheck(watched, (z,), fast_mode=True, gen_non_contig_grad_outputs=noncontiguous)
+    for part in (seen[0].real, seen[0].imag)[: 1 + dtype.startswith("complex")]:
+        assert 2 < np.abs(part).max() < 5
+        assert abs(part.mean()) < 0.5
+        assert abs(part.std() - 1) < 0.3

@@ -328,3 +328,50 @@ def test_a_view_that_was_written_to_is_named_in_the_error():
     view.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace"):
         y.sum().backward()
+
+
+@pytest.mark.parametrize("earlier", [0, 1, 3])
+@pytest.mark.parametrize("later", [1, 2, 5])
+@pytest.mark.parametrize("keeps_result", [True, False])
+def test_an_error_counts_the_writes_before_and_after(keeps_result, later, earlier) -> None:
+    y = leaf(3) * 1
+    for _ in range(earlier):
+        y.mul_(2)
+    out = y.exp() if keeps_result else y * y
+    written = out if keeps_result else y
+    before = 0 if keeps_result else earlier
+    for _ in range(later):
+        written.mul_(2)
+    count = f"is at version {before + later}; expected version {before} instead"
+    with pytest.raises(RuntimeError, match=count):
+        out.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float64, torch.complex64, torch.complex128]
+)
+@pytest.mark.parametrize("creates", [(False, False), (True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("is_leaf", [True, False])
+def test_gradients_are_added_up(is_leaf, creates, dtype) -> None:
+    """Each pass adds the same again, whichever of them keep a graph; also to a gradient given."""
+
+    def loss(x: Any) -> Any:
+        out = (x * x * (1 + 2j)).sum()
+        return out.real + 3 * out.imag
+
+    values = np.array([1.0, 2.0])
+    if dtype.is_complex:
+        values = values * (1 - 0.5j)
+    start = torch.from_numpy(values).to(dtype).requires_grad_()
+    x = start if is_leaf else start * 1
+    x.retain_grad()
+    expected = 2 * np.conj(values) * np.conj(1 + 2j) * (1 + 3j)  # of a holomorphic x * x * c
+    expected = expected if dtype.is_complex else np.real(expected)
+    given = torch.from_numpy(values).to(dtype)
+    for count, create_graph in enumerate(creates, 1):
+        loss(x).backward(create_graph=create_graph, retain_graph=True)
+        np.testing.assert_allclose(x.grad.detach().numpy(), count * expected, rtol=1e-6)
+    if is_leaf:
+        x.grad = given.clone()
+        loss(x).backward(create_graph=creates[0])
+        np.testing.assert_allclose(x.grad.detach().numpy(), given.numpy() + expected, rtol=1e-6)

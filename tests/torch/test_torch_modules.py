@@ -123,3 +123,20 @@ def test_an_unstarted_module_says_so() -> None:
 
     with pytest.raises(AttributeError, match="object has no attribute"):
         Early()(1)
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("second", [True, False])
+def test_a_buffer_that_is_registered_again_is_saved_as_was_said_last(first, second):
+    net = nn.Module()
+    net.register_buffer("b", torch.ones(1), persistent=first)
+    assert ("b" in net.state_dict()) is first
+    net.register_buffer("b", torch.zeros(1), persistent=second)
+    assert ("b" in net.state_dict()) is second
+    other = nn.Module()
+    other.register_buffer("b", torch.ones(1), persistent=second)
+    other.load_state_dict(net.state_dict())
+    assert other.b.item() == (0.0 if second else 1.0)
+    del net.b
+    net.register_buffer("b", torch.ones(1))
+    assert "b" in net.state_dict()

@@ -279,6 +279,18 @@ def test_options_of_tables(profiled):
     assert profiler_util.EventList().table() == ""
 
 
+def test_names_are_cut_where_they_are_longer_than_their_column(profiled):
+    averages = profiled.key_averages()
+    longest = max(len(event.key) for event in averages)
+    for limit in range(12, longest + 8):
+        width = min(limit, longest + 4)
+        rows = averages.table(max_name_column_width=limit, row_limit=-1).splitlines()[3:-2]
+        for event, row in zip(averages, rows, strict=True):
+            whole = len(event.key) <= width
+            name = event.key if whole else event.key[: width - 3] + "..."
+            assert row[: width + 2] == name.rjust(width) + "  "
+
+
 @pytest.mark.parametrize(
     ("number", "time", "memory"),
     [

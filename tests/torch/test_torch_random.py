@@ -302,3 +302,28 @@ def test_draws_within_vmap_and_grad(call, randomness):
     slope = func.grad(lambda row: (call(row) + row).sum())(x[0])
     assert slope.tolist() == [1, 1, 1, 1]
     assert func.grad(lambda x: (mapped(x) + x).sum())(x).tolist() == [[1] * 4] * 3
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_draws_by_weights_of_any_size_are_those_of_the_same_shares(replacement):
+    weights = torch.tensor([[3.0, 0.0, 1.0, 4.0], [0.0, 5.0, 2.0, 1.0]], dtype=torch.float64)
+    found = []
+    for power in (0, -1074, -1030, 1021):  # the last sum is above all numbers
+        torch.manual_seed(3)
+        size = torch.from_numpy(np.ldexp(weights.numpy(), power))
+        drawn = torch.multinomial(size, 50 if replacement else 3, replacement)
+        found.append(drawn.numpy().tolist())
+    assert found[1:] == found[:1] * 3
+    assert torch.multinomial(torch.tensor([0.0, 1.0, 1e-320]).double(), 1, replacement).item() == 1
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("size", [np.finfo(float).smallest_subnormal, 1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("count", [1, 2, 3, 100])
+def test_the_one_weight_that_is_not_zero_is_drawn(count, size, replacement):
+    """However small it is."""
+    for at in {0, count // 2, count - 1}:
+        weights = torch.zeros(2, count, dtype=torch.float64)
+        weights[:, at] = size
+        drawn = torch.multinomial(weights, 3 if replacement else 1, replacement)
+        assert np.all(drawn.numpy() == at)

@@ -812,6 +812,147 @@ def test_an_unknown_way_of_batching():
         tapegrad.linear(undeclared, lambda g, _out, _x: g, batch="sideways")
 
 
+def _product():
+    return primitive(lambda x, y: x * y)
+
+
+def _square():
+    return primitive(lambda x: x * x)
+
+
+MISDECLARED = {
+    "elementwise without out": (
+        lambda: tapegrad.elementwise(_square(), lambda x: 2 * x),
+        r"takes \(out, x\), got one that takes \(x\)",
+    ),
+    "elementwise of two without out": (
+        lambda: tapegrad.elementwise(_product(), lambda x, y: y, lambda x, y: x),
+        r"takes \(out, x, y\), got one that takes \(x, y\)",
+    ),
+    "too many partials": (
+        lambda: tapegrad.elementwise(_square(), lambda _, x: 2 * x, lambda _, x: x),
+        r"one derivative for each of its arguments, \(x\), got 2",
+    ),
+    "too few partials": (
+        lambda: tapegrad.elementwise(_product(), lambda _, x, y: y),
+        r"takes \(out, x\), got one that takes \(_, x, y\)",
+    ),
+    "general without out": (
+        lambda: tapegrad.general(_product(), vjp=lambda g, x, y: (g * y, g * x)),
+        r"takes \(g, out, x, y\), got one that takes \(g, x, y\)",
+    ),
+    "a list without out": (
+        lambda: tapegrad.general(_product(), vjp=[lambda g, x, y: g * y, lambda g, x, y: g * x]),
+        r"takes \(g, out, x, y\), got one that takes \(g, x, y\)",
+    ),
+    "too many in a list": (
+        lambda: tapegrad.general(_square(), vjp=[lambda g, _, x: 2 * g * x, None]),
+        r"one derivative for each of its arguments, \(x\), got 2",
+    ),
+    "a jvp without out": (
+        lambda: tapegrad.general(_square(), jvp=lambda dots, x: 2 * x * dots[0]),
+        r"takes \(dots, out, x\), got one that takes \(dots, x\)",
+    ),
+    "linear without out": (
+        lambda: tapegrad.linear(_square(), lambda g: 2 * g),
+        r"takes \(g, out, x\), got one that takes \(g\)",
+    ),
+    "multilinear without out": (
+        lambda: tapegrad.multilinear(_product(), lambda g, x, y: g * y, lambda g, x, y: g * x),
+        r"takes \(g, out, x, y\), got one that takes \(g, x, y\)",
+    ),
+    "a composite of others": (
+        lambda: tapegrad.composite(_square(), lambda x, y: x * y),
+        r"a definition that takes \(x\), as the function, got one that takes \(x, y\)",
+    ),
+    "jvp": (
+        lambda: custom_jvp(lambda x: x * x).defjvp(lambda x, x_dot, rest: None),
+        r"takes \(primals, tangents\), got one that takes \(x, x_dot, rest\)",
+    ),
+    "backward": (
+        lambda: custom_vjp(lambda x: x * x).defvjp(lambda x: (x * x, x), lambda g: (g,)),
+        r"takes \(residuals, out_bar\), got one that takes \(g\)",
+    ),
+    "forward": (
+        lambda: custom_vjp(lambda x: x * x).defvjp(lambda x, y: (x, y), lambda r, g: (g,)),
+        r"takes \(x\), got one that takes \(x, y\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISDECLARED)
+def test_a_rule_that_cannot_take_its_arguments_is_refused_at_once(name):
+    declare, words = MISDECLARED[name]
+    with pytest.raises(RuleError, match=words):
+        declare()
+
+
+def test_rules_may_take_any_arguments_and_be_methods():
+    class Rules:
+        def partial(self, _out, x):
+            return 2 * x
+
+        def jvp(self, primals, tangents):
+            return primals[0] ** 2, 2 * primals[0] * tangents[0]
+
+    f, g = _square(), custom_jvp(lambda x: x * x)
+    tapegrad.elementwise(f, Rules().partial)
+    g.defjvp(Rules().jvp)
+    assert grad(f)(3.0) == grad(g)(3.0) == 6.0
+    f = _square()
+    tapegrad.elementwise(f, lambda *args: 2 * args[1])
+    assert grad(f)(3.0) == 6.0
+    f = primitive(lambda x, axis=0, *, keep=False: x * x)
+    tapegrad.general(f, vjp=lambda g, _, x, axis=0, keep=False: (2 * x * g,))
+    assert grad(lambda x: f(x, keep=True))(3.0) == 6.0
+
+
+def _by_jvp(rule):
+    f = custom_jvp(lambda x: x**2)
+    f.defjvp(rule)
+    return f
+
+
+def _by_vjp(forward):
+    f = custom_vjp(lambda x: x**2)
+    f.defvjp(forward, lambda x, g: (2 * x * g,))
+    return f
+
+
+NO_PAIR = {
+    "the tangent alone": (_by_jvp(lambda p, t: 2 * p[0] * t[0]), r"\(out, out_dot\), got float64"),
+    "a jvp of three": (_by_jvp(lambda p, t: (p[0], t[0], 1.0)), r"got a tuple of 3"),
+    "a jvp of none": (_by_jvp(lambda p, t: None), r"\(out, out_dot\), got None"),
+    "the result alone": (_by_vjp(lambda x: x**2), r"\(out, residuals\), got float64"),
+    "a forward of three": (_by_vjp(lambda x: (x**2, x, x)), r"got a tuple of 3"),
+    "a forward of none": (_by_vjp(lambda x: None), r"\(out, residuals\), got None"),
+}
+
+
+@pytest.mark.parametrize("name", NO_PAIR)
+@pytest.mark.parametrize("x", [3.0, np.ones(1), np.array([3.0, 5.0]), np.ones(3)])
+def test_a_rule_that_forgets_the_pair_is_refused(name, x):
+    f, words = NO_PAIR[name]
+    for run in (
+        lambda: jvp(f, (x,), (x,)),
+        lambda: grad(lambda x: np.sum(f(x)))(x),
+        lambda: tapegrad.vmap(lambda y: jvp(f, (y,), (y,)))(np.array([x, x])),
+        lambda: grad(lambda x: np.sum(tapegrad.vmap(f)(x)))(np.array([x, x])),
+    ):
+        with pytest.raises(RuleError, match=words):
+            run()
+
+
+def test_a_tangent_of_another_shape_is_refused():
+    f = _by_jvp(lambda p, t: (p[0] ** 2, np.ones(3)))
+    with pytest.raises(RuleError, match=r"out_dot like out, float64\[2\], got float64\[3\]"):
+        jvp(f, (np.ones(2),), (np.ones(2),))
+    g = custom_jvp(lambda x, y: x * y)
+    g.defjvps(lambda dot, _out, _x, y: dot * y)
+    with pytest.raises(RuleError, match=r"2 functions \(or None\), one for each argument, got 1"):
+        jvp(g, (1.0, 2.0), (1.0, 1.0))
+
+
 def declared(form, *rules, **options):
     @primitive
     def f(x):

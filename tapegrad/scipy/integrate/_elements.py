@@ -49,6 +49,7 @@ class _Sum(NamedTuple):
             return self.bind(held)(arrays[k], *args) * (1 if k else -1)
 
         def moved(x: Any, *args: Any) -> Any:
+            args = tuple(map(np.copy, args))  # SciPy's are np.broadcast_arrays', whose flags warn
             dots = [
                 np.ones_like(y) if i == k - 2 else np.zeros_like(y) for i, y in enumerate(args)
             ]

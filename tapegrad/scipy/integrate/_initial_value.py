@@ -299,7 +299,8 @@ class _Run:
         ended = self._events(found) if found.t_events is not None else None
         times, moving = self.times(found, ended)
         found.y = flow(times, *self._given, problem=self._problem(solver, moving)).T
-        found.t = times
+        # SciPy's are those of the dense solution, which no write of the program may reach.
+        found.t = times.copy() if times is found.t else times
         if self.rest["dense_output"]:
             found.sol = _Dense(self, found.sol)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._batched.conversions import AGREEING, DisagreementError
+from tapegrad._core.tape import attempting
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import in_trace
 from tapegrad._transforms.forward import jvp
@@ -134,7 +135,8 @@ def _ways(call: Callable[[Any], Any], rows: Any) -> list[tuple[Any, Any]]:
         while waiting:
             rows = waiting.pop()
             try:
-                found.append((rows, call(rows)))
+                with attempting():
+                    found.append((rows, call(rows)))
             except DisagreementError as error:
                 answers = np.reshape(error.answers, (len(rows), -1))
                 if (answers != answers[:, :1]).any() or len(waiting + found) > _MOST_WAYS:

@@ -23,6 +23,7 @@ from tapegrad.rules.matrices import (
     transposed,
     unit,
 )
+from tapegrad.rules.spectra import order_of
 from tapegrad.scipy.linalg._equations import PERMUTATION, by_triangle
 from tapegrad.scipy.linalg._inputs import arrays, checked, core, expressed, fixed, refuse
 
@@ -272,12 +273,7 @@ SCHUR = fixed(_plain_schur)
 
 def _plain_vectors(a: Value, w: Value) -> Value:
     """The order of NumPy's eigenvalues in which those of the triangle come."""
-    found = np.linalg.eig(a)[0]
-    order = np.empty(w.shape, int)
-    for at in np.ndindex(w.shape[:-1]):
-        rest = list(range(w.shape[-1]))
-        order[at] = [rest.pop(int(np.argmin(np.abs(found[at][rest] - x)))) for x in w[at]]
-    return order
+    return order_of(w, np.linalg.eig(a)[0])
 
 
 SCHUR_ORDER = fixed(_plain_vectors)

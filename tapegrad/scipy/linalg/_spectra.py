@@ -15,7 +15,7 @@ import scipy.linalg
 from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import decide, itself, untraced
 from tapegrad.rules.matrices import adjoint, row
-from tapegrad.rules.spectra import SINGULAR, SYMMETRIC
+from tapegrad.rules.spectra import SINGULAR, SYMMETRIC, order_of
 from tapegrad.scipy.linalg._banded import hermitian_of_band
 from tapegrad.scipy.linalg._inputs import array, checked, core, expressed, fixed, refuse
 from tapegrad.scipy.linalg._structure import promised
@@ -312,17 +312,8 @@ def _plain_eig(a: Value, b: Value = None) -> tuple[Value, Value, Value]:
     return w, left, right
 
 
-def _plain_order(w0: Value, w: Value) -> Value:
-    """For each value of w0 the position of the nearest in w, each of them taken once."""
-    order = np.empty(w0.shape, int)
-    for at in np.ndindex(w0.shape[:-1]):
-        rest = list(range(w.shape[-1]))
-        order[at] = [rest.pop(int(np.argmin(np.abs(w[at][rest] - x)))) for x in w0[at]]
-    return order
-
-
 EIG = fixed(_plain_eig)
-ORDER = fixed(_plain_order)
+ORDER = fixed(order_of)
 
 
 def _matrix(a: Value, b: Value, check_finite: bool) -> Value:

@@ -249,7 +249,7 @@ def _gaussian_filter(
             x = _gaussian_filter1d(
                 x, own, axis, derivative, None, way, cval, truncate, radius=reach
             )
-    return finished(x, output)
+    return finished(x, output, input)
 
 
 composite(gaussian_filter1d, _gaussian_filter1d)
@@ -304,7 +304,7 @@ def _uniform_filter(
     for axis, own, way, start in given:
         if own > 1:
             x = _uniform_filter1d(x, own, axis, None, way, cval, start)
-    return finished(x, output)
+    return finished(x, output, input)
 
 
 composite(uniform_filter1d, _uniform_filter1d)
@@ -349,7 +349,8 @@ def _generic_laplace(
     terms = _by_axis(
         input, derivative2, mode, cval, extra_arguments, extra_keywords, axes, "derivative2"
     )
-    return finished(functools.reduce(np.add, terms) if terms else as_image(input), output)
+    total = functools.reduce(np.add, terms) if terms else as_image(input)
+    return finished(total, output, input)
 
 
 def _generic_gradient_magnitude(
@@ -367,7 +368,7 @@ def _generic_gradient_magnitude(
         input, derivative, mode, cval, extra_arguments, extra_keywords, axes, "derivative"
     )
     if not terms:
-        return finished(as_image(input), output)
+        return finished(as_image(input), output, input)
     return finished(np.sqrt(functools.reduce(np.add, [term * term for term in terms])), output)
 
 

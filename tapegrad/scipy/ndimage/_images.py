@@ -43,8 +43,14 @@ def as_image(x: Any) -> Any:
     return x
 
 
-def finished(result: Value, output: Any) -> Value:
-    """The result in the dtype that `output` asks for. An array to write into is refused."""
+def finished(result: Value, output: Any, image: Any = None) -> Value:
+    """The result in the dtype that `output` asks for. An array to write into is refused.
+
+    image: what a filter was given that may leave it as it is: the result is a copy then, as
+    SciPy's is, so that a write into one is none into the other.
+    """
+    if image is not None and result is lift(image):
+        result = np.copy(result)
     if output is None:
         return result
     if isinstance(output, np.ndarray) or in_trace(output):

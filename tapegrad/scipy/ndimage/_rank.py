@@ -237,7 +237,7 @@ def _extreme(rank: int) -> Function:
     ) -> Value:
         x = _real_image(input)
         whole, modes, origins = _window(x, size, footprint, mode, origin, axes)
-        return finished(_extreme_of(x, whole, rank, modes, cval, origins), output)
+        return finished(_extreme_of(x, whole, rank, modes, cval, origins), output, input)
 
     return definition
 
@@ -279,7 +279,7 @@ def _with_rank(
     place = rank(count)
     if place in (0, count - 1, -1, -count):
         place = 0 if place in (0, -count) else -1
-        return finished(_extreme_of(x, whole, place, modes, cval, origins), output)
+        return finished(_extreme_of(x, whole, place, modes, cval, origins), output, input)
     return finished(_by_rank(x, whole, place, modes, cval, origins), output)
 
 
@@ -382,7 +382,8 @@ def _erosion(
     axes: Any = None,
 ) -> Value:
     x = _real_image(input)
-    return finished(_eroded(x, size, footprint, structure, mode, cval, origin, axes), output)
+    eroded = _eroded(x, size, footprint, structure, mode, cval, origin, axes)
+    return finished(eroded, output, input)
 
 
 def _dilation(

@@ -9,7 +9,7 @@ import scipy.signal as ss
 
 from tapegrad._core.forms import composite
 from tapegrad._core.types import Value
-from tapegrad._core.values import untraced
+from tapegrad._core.values import any_true, untraced
 from tapegrad._warning import warn
 from tapegrad.scipy import fft
 from tapegrad.scipy._mirror import mirror
@@ -123,7 +123,7 @@ def _istft(
     if boundary:
         x, norm = (v[..., size // 2 : length - size // 2] for v in (x, norm))
     covered = untraced(norm) > 1e-10
-    if not np.all(covered):
+    if any_true(~covered):
         warn("NOLA condition failed, STFT may not be invertible.", UserWarning)
     x = x / np.where(covered, norm, 1).astype(real_like(x))
     if x.ndim > 1:

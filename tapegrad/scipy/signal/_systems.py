@@ -13,7 +13,7 @@ import scipy.signal as ss
 
 from tapegrad._core.forms import composite, general
 from tapegrad._core.types import Cotangent, Function, Value
-from tapegrad._core.values import in_trace, untraced
+from tapegrad._core.values import any_true, in_trace, untraced
 from tapegrad._transforms.primitives import primitive
 from tapegrad.scipy._mirror import mirror
 from tapegrad.scipy.signal import _conversions as conversions
@@ -111,10 +111,12 @@ def _simulated(
 ) -> Any:
     t = np.atleast_1d(as_array(T)) * 1.0
     times = untraced(t)
-    if times[0] < 0 or times.size > 1 and not np.allclose(np.diff(times), times[1] - times[0]):
+    steps = np.diff(times)
+    equal = np.abs(steps - steps[:1]) <= 1e-8 + 1e-5 * np.abs(steps[:1])  # as np.allclose has it
+    if any_true(times[0] < 0) or any_true(~equal):
         raise ValueError("scipy.signal.lsim: expected times from 0 on at equal steps.")
     start = np.zeros(a.shape[0]) if X0 is None else as_array(X0) * 1.0
-    if times[0] > 0:
+    if in_trace(t) or any_true(times[0] > 0):  # the derivative by a first time of zero
         start = _expm(a * t[0]) @ start
     if U is None or isinstance(U, (int, float)) and U == 0:
         u = np.zeros((times.size, b.shape[1]))
@@ -140,7 +142,8 @@ def _times(a: Value, T: Any, N: Any) -> Any:
     if T is not None:
         return as_array(T)
     rates = np.abs(np.real(np.linalg.eigvals(untraced(a))))
-    slowest = np.min(rates) or 1.0
+    slowest = np.min(rates)
+    slowest = np.where(slowest == 0, 1.0, slowest)
     return np.linspace(0.0, 7.0 / slowest, 100 if N is None else N)
 
 
@@ -275,7 +278,7 @@ def _cont2discrete(system: Any, dt: Value, method: str = "zoh", alpha: Value = N
         over, first, second = _discrete(a, b, dt, ramps=True)
         return over, first + over @ second, c, d + c @ second, dt
     if method == "impulse":
-        if np.any(untraced(d)):
+        if any_true(untraced(d)):
             raise ValueError("scipy.signal.cont2discrete: expected D = 0 for method='impulse'.")
         over = _expm(a * dt)
         return over, over @ b * dt, c, c @ b * dt, dt

@@ -57,7 +57,14 @@ def subject_of(
     pulls: list[Callable[[Sequence[Value]], Pull]] = [pull_at]
     if ran is not None:
         recorded = ran
-        pulls.insert(0, lambda _at: recorded)
+
+        def recorded_at(at: Sequence[Value]) -> Pull:
+            return lambda bars: [
+                np.zeros_like(leaf) if bar is None else bar
+                for bar, leaf in zip(recorded(bars), at, strict=True)
+            ]
+
+        pulls.insert(0, recorded_at)
     return Subject(function, list(leaves), list(names), pulls, [push_at])
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tapegrad import BatchingError, vmap
+from tapegrad._core.tape import attempting
 from tapegrad._core.types import Cotangent
 from tapegrad.torch._engine.backward_pass import BackwardPass
 from tapegrad.torch._engine.node_run import free
@@ -57,7 +58,8 @@ def batched_grad(
         return [work.captured.get(node, ABSENT) for node in wanted]
 
     try:
-        found = vmap(one)(*bars)
+        with attempting():
+            found = vmap(one)(*bars)
     except BatchingError:  # a rule needs untraced values: one pass per example
         rows = [one(*parts) for parts in zip(*bars, strict=True)]
         found = [np.stack(column) for column in zip(*rows, strict=True)]

@@ -419,9 +419,11 @@ def multinomial(
     if not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     rows = weights.reshape(-1, weights.shape[-1]).astype(np.float64)
-    if np.any(rows.sum(-1) <= 0):
+    largest = rows.max(-1, keepdims=True, initial=0.0)
+    if np.any(largest <= 0):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    drawn = _choose(rows, num_samples, replacement, source(generator))
+    # Sums and waiting times of very large and very small weights would overflow.
+    drawn = _choose(rows / largest, num_samples, replacement, source(generator))
     made = of_value(drawn.reshape(*weights.shape[:-1], num_samples))
     return made if out is None else deliver(out, made)
 
@@ -438,6 +440,6 @@ def _choose(rows: Value, count: int, replacement: bool, draws: np.random.Generat
         return np.minimum(np.array(found, np.int64), np.array(last, np.int64)[:, None])
     # Of exponential waiting times with the weights as rates, the shortest is a draw by weight; the
     # next one is a draw from the rest, and so on.
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         waits = draws.standard_exponential(rows.shape) / rows
     return np.argsort(waits, -1, kind="stable")[:, :count].astype(np.int64)

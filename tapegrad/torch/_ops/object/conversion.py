@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad import BatchingError
+from tapegrad._arrays.asker import asking_place
+from tapegrad._arrays.refusal import keep_refusal
 from tapegrad._core.types import Tree, Value
 from tapegrad._core.values import is_mapped, is_recorded, untraced
 from tapegrad._warning import warn
@@ -105,10 +107,11 @@ def _read(value: Value, call: str) -> Value:
     """An array whose elements may be read: not within a vmap, where each example has its own."""
     value = untraced(value)
     if is_mapped(value):
-        raise BatchingError(
+        text = (
             f"{value.vmap_level.name}: {call} of a batched value; each example may have "
             "another one. Keep it as a tensor."
         )
+        keep_refusal(value.vmap_level, asking_place(), lambda: BatchingError(text))
     return value
 
 

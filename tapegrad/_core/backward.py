@@ -6,6 +6,7 @@ which functions exist, or what a transform is.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry, _Mark, wrap_kept
 from tapegrad._core.fit import finite_or_strong, fit_cotangent, holds_infinity, is_finite
+from tapegrad._core.over import multiplied
 from tapegrad._core.recorded import pulled
 from tapegrad._core.scatter import give_part, last_writers, read_back, scatter
 from tapegrad._core.settled import Settled, SettledAll
@@ -124,6 +126,8 @@ def replay_backward(
                             bar = g * y
                         else:
                             bar = g / (partial.by(out, x) if rule.unary else partial.by(out, x, y))
+                            if partial.of_out:
+                                bar = bar * out
                     except RAISED_BY_NUMBERS:
                         bar = g * rule.partials[0](out, x, y)
                     if absorbing and rule.strong and not is_finite(bar):
@@ -151,7 +155,10 @@ def replay_backward(
                 bar = _strongly(rule, 1, g, out, x, y)
             else:
                 try:
-                    bar = g * (x if rule.product else partial(out, x, y))
+                    if rule.y_plain:
+                        bar = g * (x if rule.product else partial(out, x, y))
+                    else:
+                        bar = partial.along(g, out, x, y)
                 except RAISED_BY_NUMBERS:
                     bar = g * rule.partials[1](out, x, y)
                 if absorbing and rule.strong and not is_finite(bar):
@@ -262,8 +269,8 @@ def replay_nested(
             elif partial is MINUS:
                 bar = -g
             else:
-                values = partial(out, x) if rule.unary else partial(out, x, y)
-                bar = rule.times(g, values) if strong else g * values
+                times = rule.times if strong else operator.mul
+                bar = multiplied(times, g, partial, out, (x,) if rule.unary else (x, y))
                 strong_zeros = strong_zeros or (strong and not is_finite(bar))
             accumulate(bars, owned, arg_slot, bar, None)
 

@@ -14,6 +14,7 @@ none.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -27,6 +28,7 @@ from tapegrad._core.entry import MINUS, Entry, Outputs, Spec, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, fit_tangent, has_nan, is_finite, is_foreign
 from tapegrad._core.forward import Step, live_steps, push
 from tapegrad._core.general import dense, watching
+from tapegrad._core.over import multiplied
 from tapegrad._core.tape import Tape, hand_over
 from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
 from tapegrad._core.values import (
@@ -263,17 +265,17 @@ class Call:
             return g, m
         if partial is MINUS:
             return -g, m
-        factor = partial(self.out, *self.args)
-        dead = self._structural(position, factor)
+        product = multiplied(operator.mul, g, partial, self.out, self.args)
+        dead = self._structural(position)
         if dead is not None:
             m = np.where(dead, 0.0, m)
-        return selected(m, g * factor), m
+        return selected(m, product), m
 
-    def _structural(self, position: int, factor: Value) -> Any:
+    def _structural(self, position: int) -> Any:
         """Where a partial is zero in a whole neighbourhood; None for nowhere."""
         rule = self.rule
         if rule.selects:
-            return untraced(factor) == 0
+            return untraced(rule.partials[position](self.out, *self.args)) == 0
         other = rule.zeros[position] if rule.zeros else None
         if other is None or not self.fixed[other]:
             return None

@@ -14,6 +14,7 @@ import numpy as np
 
 from tapegrad._core.entry import MINUS, Spec
 from tapegrad._core.fit import FEW, is_finite
+from tapegrad._core.over import Over, multiplied
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.reads import either, of_count, reads_of, require_parameters
 from tapegrad._core.rule import Partial, Rule, register
@@ -28,18 +29,6 @@ from tapegrad._core.values import (
     is_recorded_number,
     untraced,
 )
-
-
-class Over:
-    """A partial 1 / by(out, *args): a replay divides by it, in place of a product."""
-
-    __slots__ = ("by",)
-
-    def __init__(self, by: Function) -> None:
-        self.by = by
-
-    def __call__(self, out: Value, *args: Value) -> Any:
-        return 1 / self.by(out, *args)
 
 
 def strong_product(g: Cotangent, partial: Value) -> Value:
@@ -130,16 +119,12 @@ class Elementwise(Rule):
         self.x_partial = self.partials[0]
         self.y_partial = self.partials[1] if len(partials) == 2 else None
         self.plain = not product and not isinstance(self.x_partial, Over)
+        self.y_plain = not isinstance(self.y_partial, Over)
         self.unary = len(partials) == 1
         self.to_real = to_real
         self.strong = strong
         self.product = product
-        self._reads = [
-            ([False] * len(partials), False)
-            if partial is None or partial is MINUS
-            else reads_of(getattr(partial, "by", partial), 0, len(partials))
-            for partial in self.partials
-        ]
+        self._reads = [_reads(partial, len(partials)) for partial in self.partials]
         if len(partials) == 2 and not product:
             for position, (reads, _) in enumerate(self._reads):
                 if reads[1 - position]:
@@ -186,7 +171,7 @@ class Elementwise(Rule):
             elif partial is MINUS:
                 bars.append(-g)
             else:
-                bars.append(times(g, partial(out, *args)))
+                bars.append(multiplied(times, g, partial, out, args))
         return bars
 
     def _settle_together(
@@ -315,7 +300,11 @@ class Elementwise(Rule):
 
     def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         terms = [
-            dot if partial is None else -dot if partial is MINUS else dot * partial(out, *args)
+            dot
+            if partial is None
+            else -dot
+            if partial is MINUS
+            else multiplied(operator.mul, dot, partial, out, args)
             for dot, partial in zip(dots, self.partials, strict=False)
             if dot is not None
         ]
@@ -323,18 +312,28 @@ class Elementwise(Rule):
 
 
 def _step(
-    partial: Any, times: Function, total: Function | None, product: Function | None = None
+    partial: Any, times: Function, total: Function | None, summed: Function | None = None
 ) -> Function:
     """The cotangent of one of several arguments, summed to its shape."""
     if partial is None:
         return (lambda g, *_: g) if total is None else (lambda g, *_: total(g))
     if partial is MINUS:
         return (lambda g, *_: -g) if total is None else (lambda g, *_: -total(g))
+    if summed is not None and type(partial) is not Over:
+        return lambda g, out, *args: summed(g, partial(out, *args))
     if total is None:
-        return lambda g, out, *args: times(g, partial(out, *args))
-    if product is not None:
-        return lambda g, out, *args: product(g, partial(out, *args))
-    return lambda g, out, *args: total(times(g, partial(out, *args)))
+        return lambda g, out, *args: multiplied(times, g, partial, out, args)
+    return lambda g, out, *args: total(multiplied(times, g, partial, out, args))
+
+
+def _reads(partial: Any, count: int) -> tuple[list[bool], bool]:
+    """Which of the arguments a partial reads, and whether it reads the result."""
+    if partial is None or partial is MINUS:
+        return [False] * count, False
+    if type(partial) is not Over:
+        return reads_of(partial, 0, count)
+    reads, out = reads_of(partial.by, 0, count)
+    return reads, out or partial.of_out
 
 
 def _summed(

@@ -96,6 +96,7 @@ class ReplayedRule(Protocol):
     strong: bool  # a partial can be infinite: each product is a strong one
     product: bool  # x * y: the partials are the other factors
     plain: bool  # neither that, nor x_partial with a function `by` of what to divide by
+    y_plain: bool  # y_partial has no such function
     x_partial: Callable[..., Any] | None  # of (out, x) or (out, x, y); None: 1
     y_partial: Callable[..., Any] | None
     x_unseen: bool  # whether x_partial may be NaN where nothing is noticed: see `quiet`

@@ -6,6 +6,7 @@ which functions exist, or what a transform is.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from tapegrad._core.entry import (
     written_slot,
 )
 from tapegrad._core.fit import fit_tangent
+from tapegrad._core.over import multiplied
 from tapegrad._core.recorded import pushed
 from tapegrad._core.scatter import add_at, zeros_at_level_of
 from tapegrad._core.settled import Settled, SettledAll
@@ -61,8 +63,7 @@ def push(
             total = -dot if total is None else total - dot
             continue
         if partial is not None:
-            factor = partial(out, x) if rule.unary else partial(out, x, y)
-            dot = dot * factor
+            dot = multiplied(operator.mul, dot, partial, out, (x,) if rule.unary else (x, y))
         total = dot if total is None else total + dot
     return total
 

@@ -13,6 +13,7 @@ from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.backward import RAISED_BY_NUMBERS
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry
 from tapegrad._core.forward import push
+from tapegrad._core.over import Over
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry
 from tapegrad._core.settled import Settled, SettledAll
@@ -133,7 +134,7 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path
                 if total == total:
                     slot.tangent = total
                     return
-            elif not rule.plain and y:
+            elif not rule.plain and y and not partial.of_out:
                 total = x_dot / float(partial.by(out, x, y))
                 if total == total:
                     slot.tangent = total
@@ -175,6 +176,8 @@ def _push_products(entry: Entry, x_dot: Tangent, y_dot: Tangent) -> None:
             else:
                 factor = partial.by(out, x) if rule.unary else partial.by(out, x, y)
                 total = x_dot / factor
+                if partial.of_out:
+                    total = total * out
         elif x_dot is None:
             total = _along(rule.y_partial, y_dot, out, x, y)
         elif rule.product:
@@ -192,7 +195,7 @@ def _push_products(entry: Entry, x_dot: Tangent, y_dot: Tangent) -> None:
             elif partial is MINUS:
                 total = total - y_dot
             else:
-                dot = y_dot * partial(out, x, y)
+                dot = _along(partial, y_dot, out, x, y)
                 total = total + dot
         kind = type(total)
         if kind is float64:
@@ -226,7 +229,11 @@ def _along(partial: Any, dot: Tangent, out: Value, x: Value, y: Value) -> Tangen
     """The tangent by one of two arguments."""
     if partial is None:
         return dot
-    return -dot if partial is MINUS else dot * partial(out, x, y)
+    if partial is MINUS:
+        return -dot
+    if type(partial) is Over:
+        return partial.along(dot, out, x, y)
+    return dot * partial(out, x, y)
 
 
 def _push_general(entry: Entry) -> None:

@@ -70,6 +70,7 @@ class Rule:
     in_order = False  # the result has the argument's elements in C order (or order="F")
     product = False  # x * y: the replay takes the other factor as the partial, without a call
     plain = True  # neither a product nor one whose first partial is an `Over`
+    y_plain = True  # the second partial is not one
     foreign = True  # the function is the program's own: its rule may keep the arrays that it gets
     hermitian = False  # the first argument is Hermitian by promise: see `general`
     fixed = 0  # how many of the first arrays are not differentiated

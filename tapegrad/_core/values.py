@@ -302,6 +302,8 @@ def any_true(condition: Any) -> bool:
     ASKED[0] += 1
     if type(condition) is np.ndarray:
         return bool(np.count_nonzero(condition))  # a fifth of the price of np.any
+    if type(condition) is np.bool_:
+        return bool(condition)
     if isinstance(condition, (Traced, Mapped)):
         return bool(decide(any_true, condition))
     if not (is_numpy(condition) or isinstance(condition, bool)):

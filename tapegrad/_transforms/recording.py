@@ -52,7 +52,7 @@ class _Input:
     unary = True
     strong = False
     product = False
-    plain = True
+    plain = y_plain = True
     x_partial = None
     y_partial = None
     x_unseen = y_unseen = False

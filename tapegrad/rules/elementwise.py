@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._core.forms import Over, composite, elementwise, general, linear
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
-from tapegrad._core.values import any_true, untraced
+from tapegrad._core.values import Traced, any_true, in_trace, untraced
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
@@ -42,7 +42,7 @@ def _quotients(by_x: Any, by_y: Any) -> Function:
 elementwise(
     np.divide,
     Over(lambda _out, _x, y: y),
-    lambda out, _x, y: out / -y,
+    Over(lambda _out, _x, y: -y, of_out=True),
     strong=True,
     zeros=(None, 0),
     stretched=_quotients,
@@ -50,7 +50,7 @@ elementwise(
 elementwise(np.negative, -1)
 elementwise(np.positive, 1)
 elementwise(np.nextafter, 1, 0)  # the neighbour of x changes as x does
-elementwise(np.reciprocal, lambda _out, x: -(x**-2.0), strong=True)
+elementwise(np.reciprocal, Over(lambda _out, x: -x, of_out=True), strong=True)
 elementwise(np.square, lambda _out, x: x + x)  # 2 * x at half the cost
 elementwise(np.sqrt, lambda out, _x: 0.5 / out, strong=True)
 elementwise(np.cbrt, Over(lambda out, _x: 3 * out * out), strong=True, everywhere=True)
@@ -148,6 +148,15 @@ elementwise(np.log10, Over(lambda _out, x: LN10 * x), strong=True)
 elementwise(np.log1p, Over(lambda _out, x: 1 + x), strong=True)
 
 
+def _is_traced(x: Value) -> bool:
+    """Whether what a partial computes is differentiated again, at any depth under vmaps."""
+    while in_trace(x):
+        if isinstance(x, Traced):
+            return True
+        x = x._value
+    return False
+
+
 def _share(x: Value, out: Value) -> Value:
     """The logarithm of the share of exp(x) in a sum of exponentials; 0 where all are 0."""
     empty = untraced(out) == -np.inf
@@ -158,6 +167,16 @@ def share_of(x: Value, out: Value) -> Value:
     """The share of exp(x) in a sum of exponentials whose logarithm is out."""
     empty = untraced(out) == -np.inf
     return np.exp(x - out) if not any_true(empty) else np.where(empty, 0, np.exp(_share(x, out)))
+
+
+def _share_beside(x: Value, y: Value, out: Value, scale: float = 1.0) -> Value:
+    """The share of exp(x) beside exp(y); the derivative of exp(x - out) cancels near 1."""
+    share = share_of(scale * x, scale * out) if scale != 1.0 else share_of(x, out)
+    if not (_is_traced(x) or _is_traced(y)):
+        return share
+    larger = untraced(x) > untraced(y)  # False beside a NaN
+    less = np.where(larger, y - x, 0)
+    return np.where(larger, 1 / (1 + np.exp(scale * less)), share)
 
 
 def _shares(wanted: tuple[bool, ...]) -> Function:
@@ -179,17 +198,49 @@ def _times_exp(g: Cotangent, power: Value) -> Cotangent:
 
 elementwise(
     np.logaddexp,
-    lambda out, x, _y: share_of(x, out),
-    lambda out, _x, y: share_of(y, out),
+    lambda out, x, y: _share_beside(x, y, out),
+    lambda out, x, y: _share_beside(y, x, out),
     together=_shares,
 )
 elementwise(
     np.logaddexp2,
-    lambda out, x, _y: share_of(LN2 * x, LN2 * out),
-    lambda out, _x, y: share_of(LN2 * y, LN2 * out),
+    lambda out, x, y: _share_beside(x, y, out, LN2),
+    lambda out, x, y: _share_beside(y, x, out, LN2),
 )
 
 # --- trigonometric and hyperbolic functions, and their inverses
+
+
+def _out_of_range(square: Value) -> bool:
+    """Whether a sum of squares, or the slopes of what it is in, under- or overflow somewhere."""
+    square = untraced(square)
+    low, high = _RANGES[square.dtype.char]
+    return any_true(~((square > low) & (square < high)))
+
+
+_RANGES = {
+    char: (float(np.finfo(char).tiny) ** 0.5, float(np.finfo(char).max) ** 0.5) for char in "efd"
+}
+_RANGES["g"] = _RANGES["d"]
+
+
+def _scaled(x: Value, y: Value, square: Value) -> tuple[Value, Value, Value]:
+    """Two numbers over the larger of their sizes, and that size, a constant; 1 at the origin."""
+    size = np.maximum(np.absolute(untraced(x)), np.absolute(untraced(y)))
+    size = np.where(size == 0, 1, size).astype(square.dtype)
+    return x / size, y / size, size
+
+
+def _rest_of_one(x: Value) -> Value:
+    """1 - x**2, as a product, which is right to the last digit near 1.
+
+    The derivative of the product cancels near 0. So where a rule is differentiated, it is a
+    difference there.
+    """
+    product = (1 - x) * (1 + x)
+    if x.dtype.kind == "c" or not _is_traced(x):
+        return product
+    return np.where(np.absolute(untraced(x)) < 0.5, 1 - x * x, product)
 
 
 def _other_side(x: Value) -> Value:
@@ -200,7 +251,7 @@ def _other_side(x: Value) -> Value:
     it.
     """
     if x.dtype.kind != "c":
-        return np.sqrt((1 - x) * (1 + x))
+        return np.sqrt(_rest_of_one(x))
     return np.sqrt(-(x - 1)) * np.sqrt(x - -1)
 
 
@@ -212,15 +263,49 @@ elementwise(np.arccos, lambda _out, x: -1 / _other_side(x), strong=True)
 elementwise(np.arctan, Over(lambda _out, x: 1 + x * x))
 elementwise(np.sinh, lambda _out, x: np.cosh(x), strong=True)
 elementwise(np.cosh, lambda _out, x: np.sinh(x), strong=True)
-elementwise(np.tanh, lambda out, _x: 1 - out * out)
-elementwise(
-    np.arcsinh,
-    # For complex x the hyperbolic cosine: a square would lose the side of the branch cut.
-    Over(lambda _out, x: np.cosh(np.arcsinh(x)) if x.dtype.kind == "c" else np.sqrt(1 + x * x)),
-)
+
+
+def _tanh_slope(out: Value, x: Value) -> Value:
+    """1 - out**2; by an exponential where x is so large that 1 and out**2 cancel."""
+    slope = 1 - out * out
+    size = untraced(slope)
+    cancelled = (np.absolute(size) if size.dtype.kind == "c" else size) < _CANCELLED
+    if not any_true(cancelled):
+        return slope
+    if type(slope) is not np.ndarray:
+        return _squared_secant(x)
+    at = np.flatnonzero(cancelled)  # few elements, as a rule
+    np.put(slope, at, _squared_secant(x.take(at)))
+    return slope
+
+
+def _squared_secant(x: Value) -> Value:
+    """1 / cosh(x)**2, without overflow."""
+    power = np.exp(np.where(np.real(untraced(x)) < 0, 2, -2) * x)
+    rest = 1 + power
+    return 4 * power / (rest * rest)
+
+
+_CANCELLED = 2.0**-10  # at most ten binary digits are lost
+
+
+def _arcsinh_divisor(out: Value, x: Value) -> Value:
+    """cosh(out), which is sqrt(1 + x**2). For complex x a root would lose the side of the cut."""
+    if x.dtype.kind == "c":
+        return np.cosh(out)
+    square = 1 + x * x
+    if not any_true(untraced(square) > _RANGES[square.dtype.char][1]):
+        return np.sqrt(square)
+    size = np.maximum(np.absolute(untraced(x)), 1)
+    x, one = x / size, 1 / size
+    return np.sqrt(x * x + one * one) * size
+
+
+elementwise(np.tanh, _tanh_slope)
+elementwise(np.arcsinh, Over(_arcsinh_divisor))
 # Two roots, not one root of the product: the two lie on the branch of complex arccosh.
 elementwise(np.arccosh, lambda _out, x: 1 / np.sqrt(x - 1) / np.sqrt(x - -1), strong=True)
-elementwise(np.arctanh, Over(lambda _out, x: (1 - x) * (1 + x)), strong=True)
+elementwise(np.arctanh, Over(lambda _out, x: _rest_of_one(x)), strong=True)
 
 
 def _promoted(x: Value, y: Value) -> tuple[Value, Value]:
@@ -231,20 +316,25 @@ def _promoted(x: Value, y: Value) -> tuple[Value, Value]:
     return x.astype(dtype), y.astype(dtype)
 
 
-def _squared_radius(x: Value, y: Value) -> Value:
-    """x**2 + y**2, and 1 at the origin, where arctan2 gets the gradient 0."""
+def _over_square(side: Value, x: Value, y: Value) -> Value:
+    """side / (x**2 + y**2); 0 at the origin, where arctan2 gets the gradient 0."""
     square = x * x + y * y
-    return np.where(untraced(square) == 0, 1, square)
+    if not _out_of_range(square):
+        return side / square
+    x, y, size = _scaled(x, y, square)
+    square = x * x + y * y
+    origin = untraced(square) == 0
+    return np.where(origin, 0, side / size) / np.where(origin, 1, square) / size
 
 
 def _angle_by_y(_out: Value, y: Value, x: Value) -> Value:
     x, y = _promoted(x, y)
-    return x / _squared_radius(x, y)
+    return _over_square(x, x, y)
 
 
 def _angle_by_x(_out: Value, y: Value, x: Value) -> Value:
     x, y = _promoted(x, y)
-    return -y / _squared_radius(x, y)
+    return _over_square(-y, x, y)
 
 
 elementwise(np.arctan2, _angle_by_y, _angle_by_x)

@@ -94,6 +94,7 @@ CORE = (
     "quiet",
     "entry",
     "fit",
+    "over",
     "rows",
     "scatter",
     "sums",

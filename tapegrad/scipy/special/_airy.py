@@ -131,10 +131,11 @@ def _ke(order: int, x: Value) -> Value:
     return _TURN_K**2 * (sp.kv(2, z) + sp.kv(0, z)) / 2
 
 
-elementwise(sp.ber, lambda _out, x: np.real(_be(1, x)), strong=True)
-elementwise(sp.bei, lambda _out, x: np.imag(_be(1, x)), strong=True)
-elementwise(sp.ker, lambda _out, x: np.real(_ke(1, x)), strong=True)
-elementwise(sp.kei, lambda _out, x: np.imag(_ke(1, x)), strong=True)
+# The first derivatives are SciPy's: near 0 a part of J1 or K1 cancels.
+elementwise(sp.ber, lambda _out, x: sp.berp(x), strong=True)
+elementwise(sp.bei, lambda _out, x: sp.beip(x), strong=True)
+elementwise(sp.ker, lambda _out, x: sp.kerp(x), strong=True)
+elementwise(sp.kei, lambda _out, x: sp.keip(x), strong=True)
 elementwise(sp.berp, lambda _out, x: np.real(_be(2, x)), strong=True)
 elementwise(sp.beip, lambda _out, x: np.imag(_be(2, x)), strong=True)
 elementwise(sp.kerp, lambda _out, x: np.real(_ke(2, x)), strong=True)

@@ -105,13 +105,22 @@ elementwise(
 # --- the arithmetic-geometric mean, whose slopes are Carlson's integral R_D: DLMF 19.25.1
 
 
+_FAR_APART = 1e60  # of two numbers: from here on their mean is a logarithm's to all digits
+
+
 def _mean_slope(out: Value, a: Value, b: Value) -> Value:
     """By a: DLMF 19.8.5 and 19.25.1; infinite at a = 0, and 0 where b is 0 as the mean is."""
     first, second = untraced(a) == 0, untraced(b) == 0
     end = first | second
     inner = np.where(end, 1.0, a)
     ratio, share = np.where(end, 1.0, b) / inner, out / inner
-    found = 2 / (3 * np.pi) * share * share * sp.elliprd(0.0, ratio * ratio, 1.0)
+    far, close = untraced(ratio) > _FAR_APART, untraced(ratio) < 1 / _FAR_APART
+    middle = np.where(far | close, 1.0, ratio)
+    found = 2 / (3 * np.pi) * share * share * sp.elliprd(0.0, middle * middle, 1.0)
+    # The mean of a much larger a is pi / 2 * a / log(4 a / b).
+    found = np.where(close, share - 2 / np.pi * share * share, found)
+    of_other = out / np.where(far, b, 1.0)
+    found = np.where(far, 2 / np.pi * of_other * of_other * np.where(far, ratio, 1.0), found)
     return np.where(end, np.where(first, np.where(second, np.nan, np.inf), 0.0), found)
 
 

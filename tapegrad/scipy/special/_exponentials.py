@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import untraced
+from tapegrad._core.values import any_true, untraced
 from tapegrad.scipy.special._expressed import expressed
 
 
@@ -23,6 +23,18 @@ def _shift(x: Value, axis: Any) -> tuple[Value, Value]:
     return np.where(finite, top, 0), finite
 
 
+def _terms(powers: Value, b: Value) -> Value:
+    """The terms b * exp(powers). One whose b is 0 counts by b alone, also where it overflows."""
+    if b is None:
+        return np.exp(powers)
+    large = (untraced(b) == 0) & (np.real(untraced(powers)) > 0)
+    if not any_true(large):
+        return np.exp(powers) * b
+    least = np.exp(-np.where(large, np.real(untraced(powers)), 0))
+    least = np.maximum(least, np.finfo(least.dtype).smallest_subnormal)
+    return np.where(large, b / least, np.exp(np.where(large, 0, powers)) * b)
+
+
 def _logsumexp(
     a: Value,
     axis: Any = None,
@@ -31,18 +43,21 @@ def _logsumexp(
     return_sign: bool = False,
 ) -> Any:
     a = a * 1.0 if hasattr(a, "dtype") else np.asarray(a, float)
+    counted = a
     if b is not None:
-        a = np.where(untraced(b) == 0, -np.inf, a)  # of the shape of both
+        nothing = untraced(b) == 0
+        counted = np.where(nothing, -np.inf, a)  # of the shape of both
+        a = a + np.zeros_like(counted)
     axis = tuple(range(np.ndim(a))) if axis is None else axis
-    shift, finite = _shift(a, axis)
-    terms = np.exp(np.where(finite, a, 0) - shift)
-    total = np.sum(terms if b is None else terms * b, axis=axis, keepdims=True)
+    shift, finite = _shift(counted, axis)
+    terms = _terms(np.where(finite, a, 0) - shift, b)
+    total = np.sum(terms, axis=axis, keepdims=True)
     is_complex = total.dtype.kind == "c"
     if is_complex and not return_sign:
         result = np.log(total) + shift
     else:
         result = np.log(np.abs(total)) + shift
-    highest = np.max(np.real(untraced(a)), axis=axis, keepdims=True)
+    highest = np.max(np.real(untraced(counted)), axis=axis, keepdims=True)
     result = np.where(finite, result, highest)
     sign = np.sign(total)
     if not return_sign and not is_complex:

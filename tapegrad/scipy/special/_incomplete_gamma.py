@@ -43,7 +43,9 @@ def log1p_less(z: Value) -> Value:
 def _weight(a: Value, x: Value) -> Value:
     """x**a exp(-x) / Gamma(a), without the cancellation of large logarithms."""
     mu = (x - a) / a
-    found = np.sqrt(a) / _ROOT_TAU * np.exp(a * log1p_less(mu) - stirling_error(a))
+    low = x < a / 2  # mu has lost the digits of x
+    less = np.where(low, np.log(np.where(low, x / a, 1)) - mu, log1p_less(np.where(low, 0, mu)))
+    found = np.sqrt(a) / _ROOT_TAU * np.exp(a * less - stirling_error(a))
     small = (a < 10) & (x < 700)
     direct = np.where(small, x, 1) ** np.where(small, a, 1) * np.exp(-x) * sp.rgamma(a)
     found = np.where(small, direct, found)
@@ -94,7 +96,10 @@ def gamma_by_shape(n: int) -> tuple[Function, tuple[Any, ...]]:
         good = (a > 0) & (x > 0) & np.isfinite(x) & np.isfinite(a)
         found = _derivative(n, np.where(good, a, 1.0), np.where(good, x, 1.0))
         outside = (a <= 0) | (x < 0) | np.isnan(a + x)
-        return np.where(good, found, np.where(outside, np.nan, 0.0))
+        found = np.where(good, found, np.where(outside, np.nan, 0.0))
+        if n == 1:  # the complement is a * E1(x) near a = 0
+            found = np.where((a == 0) & (x > 0), -sp.exp1(np.where(x > 0, x, 1.0)), found)
+        return found
 
     def by_x(_out: Value, a: Value, x: Value) -> Value:
         zero = (untraced(x) == 0) & (untraced(a) > 1)  # where the density beats the logarithm

@@ -76,7 +76,8 @@ def _pseudo_huber_by_delta(_out: Value, delta: Value, r: Value) -> Value:
     root = np.hypot(delta, r)  # |delta| s
     share = r / root
     rest = share * (r / (root + np.absolute(delta)))
-    return np.sign(delta) * root * rest * rest
+    sign = np.where(untraced(delta) < 0, -1.0, 1.0)  # at 0, an end of the domain, that inside
+    return sign * root * rest * rest
 
 
 def _pseudo_huber_by_r(_out: Value, delta: Value, r: Value) -> Value:

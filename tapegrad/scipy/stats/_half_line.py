@@ -192,7 +192,7 @@ LAWS: dict[str, Law] = {
     ),
     "exponweib": Law(
         lambda y, a, c: (
-            np.log(a) + np.log(c) + (a - 1) * log1mexp(-(y**c)) - y**c + sp.xlogy(c - 1, y)
+            np.log(a) + np.log(c) + sp.xlogy(a - 1, -np.expm1(-(y**c))) - y**c + sp.xlogy(c - 1, y)
         ),
         logcdf=lambda y, a, c: a * log1mexp(-(y**c)),
     ),

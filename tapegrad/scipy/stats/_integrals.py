@@ -27,13 +27,7 @@ from tapegrad.scipy.stats._quadrature import (
     column,
     tails,
 )
-from tapegrad.scipy.stats._shared import LOG_2, LOG_2PI, LOG_PI
-
-
-def _log_sum(logs: Any) -> Any:
-    """log(sum(exp(logs))) along the last axis."""
-    top = stop_gradient(np.max(logs, axis=-1, keepdims=True))
-    return np.log(np.sum(np.exp(logs - top), axis=-1)) + top[..., 0]
+from tapegrad.scipy.stats._shared import LOG_2, LOG_2PI, LOG_PI, log_i0e, log_sum
 
 
 def _terms(peak: Any, spread: Any) -> Any:
@@ -46,41 +40,74 @@ def _terms(peak: Any, spread: Any) -> Any:
 _MOST = 1500.0  # terms; only points that are far off, where no density is left, want more
 
 
+def _by_terms(z: Any, log_series: Any, first: Any, ratio: Any) -> Any:
+    """The log of a power series in z >= 0; at z = 0, where log(z) is infinite, by its first terms.
+
+    first: the log of the term at 0; ratio: of j, that of the coefficients j + 1 and j.
+    """
+    origin = stop_gradient(z) == 0
+    found = log_series(np.where(origin, 1.0, z))
+    if not np.any(plain(origin)):
+        return found
+    near = np.where(origin, z, 0.0)
+    rest: Any = 1.0
+    for j in range(_FIRST, 0, -1):
+        rest = 1 + near * ratio(j) * rest
+    return np.where(origin, first + np.log1p(near * ratio(0) * rest), found)
+
+
+_FIRST = 6  # terms, as many as derivatives at 0 are exact
+
+
 def _log_hyp0f1(b: Any, z: Any) -> Any:
     """The log of 0F1(b; z) / gamma(b), of z >= 0 (DLMF 16.2.1)."""
-    at, of = stop_gradient(z), stop_gradient(b)
-    peak = 2 * at / (of + np.sqrt(of * of + 4 * at))
-    j = _terms(peak, np.sqrt((peak + 1) / 2))
-    b, z = column(b, z)
-    return _log_sum(sp.xlogy(j, z) - sp.gammaln(j + 1) - sp.gammaln(b + j))
+
+    def log_series(z: Any) -> Any:
+        at, of = stop_gradient(z), stop_gradient(b)
+        peak = 2 * at / (of + np.sqrt(of * of + 4 * at))
+        j = _terms(peak, np.sqrt((peak + 1) / 2))
+        below, power = column(b, z)
+        return log_sum(sp.xlogy(j, power) - sp.gammaln(j + 1) - sp.gammaln(below + j))
+
+    return _by_terms(z, log_series, -sp.gammaln(b), lambda j: 1 / ((j + 1) * (b + j)))
 
 
 def _log_hyp1f1(a: Any, b: Any, z: Any) -> Any:
     """The log of 1F1(a; b; z), of a, b > 0 and z >= 0 (DLMF 13.2.2)."""
-    above, below, at = map(stop_gradient, (a, b, z))
-    half = (at - below - 1) / 2
-    peak = np.maximum(half + np.sqrt(np.maximum(half * half + above * at - below, 0.0)), 0.0)
-    j = _terms(peak, np.sqrt(peak + 1))
-    zero = sp.gammaln(b) - sp.gammaln(a)
-    a, b, z = column(a, b, z)
-    return zero + _log_sum(
-        sp.gammaln(a + j) - sp.gammaln(b + j) + sp.xlogy(j, z) - sp.gammaln(j + 1)
-    )
+
+    def log_series(z: Any) -> Any:
+        over, of, at = map(stop_gradient, (a, b, z))
+        half = (at - of - 1) / 2
+        peak = np.maximum(half + np.sqrt(np.maximum(half * half + over * at - of, 0.0)), 0.0)
+        j = _terms(peak, np.sqrt(peak + 1))
+        above, below, power = column(a, b, z)
+        terms = sp.gammaln(above + j) - sp.gammaln(below + j) - sp.gammaln(j + 1)
+        return sp.gammaln(b) - sp.gammaln(a) + log_sum(terms + sp.xlogy(j, power))
+
+    return _by_terms(z, log_series, 0.0, lambda j: (a + j) / ((j + 1) * (b + j)))
+
+
+def ncx2_rest(y: Any, df: Any, nc: Any) -> Any:
+    """The log density but for that of y**(df / 2 - 1)."""
+    half = df / 2
+    return -half * LOG_2 - (y + nc) / 2 + _log_hyp0f1(half, nc * y / 4)
 
 
 def _ncx2_logpdf(y: Any, df: Any, nc: Any) -> Any:
-    half = df / 2
-    series = _log_hyp0f1(half, nc * y / 4)
-    return -half * LOG_2 - (y + nc) / 2 + sp.xlogy(half - 1, y) + series
+    return sp.xlogy(df / 2 - 1, y) + ncx2_rest(y, df, nc)
+
+
+def ncf_rest(y: Any, dfn: Any, dfd: Any, nc: Any) -> Any:
+    """The log density but for that of y**(dfn / 2 - 1)."""
+    a, b = dfn / 2, dfd / 2
+    whole = dfd + dfn * y
+    series = _log_hyp1f1(a + b, a, nc / 2 * (dfn * y / whole))
+    density = a * np.log(dfn) + b * np.log(dfd) - (a + b) * np.log(whole)
+    return density - sp.betaln(a, b) - nc / 2 + series
 
 
 def _ncf_logpdf(y: Any, dfn: Any, dfd: Any, nc: Any) -> Any:
-    a, b = dfn / 2, dfd / 2
-    scaled = dfn * y
-    share = sp.expit(np.log(dfn) + np.log(y) - np.log(dfd))
-    series = _log_hyp1f1(a + b, a, nc / 2 * share)
-    density = sp.xlogy(a - 1, y) + a * np.log(dfn) + b * np.log(dfd)
-    return density - (a + b) * np.log(dfd + scaled) - sp.betaln(a, b) - nc / 2 + series
+    return sp.xlogy(dfn / 2 - 1, y) + ncf_rest(y, dfn, dfd, nc)
 
 
 # About a peak, in standard deviations: further to the left, where an integrand over a logarithm
@@ -104,7 +131,7 @@ def _nct_logpdf(y: Any, df: Any, nc: Any) -> Any:
     width = 1 / np.sqrt(2 * peak * peak - pull * peak)
     v = np.log(peak) + width * _STEPS
     w = np.exp(v)
-    return height + _log_sum((df + 1) * v - (w - s) ** 2 / 2 + np.log(width * _STEP_WEIGHTS))
+    return height + log_sum((df + 1) * v - (w - s) ** 2 / 2 + np.log(width * _STEP_WEIGHTS))
 
 
 def _norminvgauss_logpdf(y: Any, a: Any, b: Any) -> Any:
@@ -130,7 +157,7 @@ def _log_kv(order: Any, z: Any) -> Any:
     reach = np.arccosh(1 + 40 / curvature)
     t = peak + reach * np.sinh(_KV_STEPS) / np.sinh(1.0)
     weights = reach * np.cosh(_KV_STEPS) / np.sinh(1.0) * (_KV_STEPS[1] - _KV_STEPS[0])
-    return _log_sum(order * t - z * np.cosh(t) + np.log(weights)) - LOG_2
+    return log_sum(order * t - z * np.cosh(t) + np.log(weights)) - LOG_2
 
 
 _KV_STEPS = np.linspace(-1.25, 1.25, 121)
@@ -153,7 +180,7 @@ def _gausshyper_logpdf(y: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
         return (a - 1) * log_x + (b - 1) * log_1_x - c * np.log1p(z * x)
 
     nodes = log_density(LOG_X, LOG_1_X, np.exp(LOG_X), *column(a, b, c, z))
-    norm = _log_sum(nodes + np.log(UNIT_WEIGHTS))
+    norm = log_sum(nodes + np.log(UNIT_WEIGHTS))
     return log_density(np.log(y), np.log1p(-y), y, a, b, c, z) - norm
 
 
@@ -164,7 +191,7 @@ def _breit_wigner_logpdf(y: Any, rho: Any) -> Any:
 
 
 def _rice_logpdf(y: Any, b: Any) -> Any:
-    return np.log(y) - (y - b) ** 2 / 2 + np.log(sp.i0e(y * b))
+    return np.log(y) - (y - b) ** 2 / 2 + log_i0e(y * b)
 
 
 def _rice_by_shape(y: Any, b: Any) -> Any:
@@ -173,7 +200,7 @@ def _rice_by_shape(y: Any, b: Any) -> Any:
 
 
 def _vonmises_logpdf(y: Any, kappa: Any) -> Any:
-    return -2 * kappa * np.sin(y / 2) ** 2 - LOG_2PI - np.log(sp.i0e(kappa))
+    return -2 * kappa * np.sin(y / 2) ** 2 - LOG_2PI - log_i0e(kappa)
 
 
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(80)
@@ -235,4 +262,4 @@ LAWS: dict[str, Law] = {
     ),
 }
 
-__all__ = ["LAWS"]
+__all__ = ["LAWS", "ncf_rest", "ncx2_rest"]

@@ -47,7 +47,7 @@ def _less_its_sine(u: Any) -> Any:
 
 def _trapezoid_pieces(y: Any, c: Any, d: Any) -> tuple[Any, Any, Any, Any]:
     """Whether y is on the rise, or on the fall, and the slopes' widths, of which one may be 0."""
-    rises, falls = y < c, y > d
+    rises, falls = (y < c) | (c == 1), (y > d) | (d == 0)  # also at an end that is the top
     return rises, falls, np.where(rises, c, 1.0), np.where(falls, 1 - d, 1.0)
 
 

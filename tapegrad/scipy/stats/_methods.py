@@ -14,6 +14,8 @@ import numpy as np
 
 from tapegrad import constant, elementwise, general, jvp, primitive, stop_gradient, unsupported
 from tapegrad.scipy._formula import by_formula
+from tapegrad.scipy.stats._ends import DENSITIES as AT_ENDS
+from tapegrad.scipy.stats._ends import area_at
 from tapegrad.scipy.stats._laws import Formulas, Law
 from tapegrad.scipy.stats._quadrature import expectation
 
@@ -55,8 +57,10 @@ class Methods:
         self.moment = primitive(self._moment)
         self.is_last = primitive(self._is_last)
         self.end_slope = primitive(self._end_slope)
+        self.is_end = primitive(self._is_end)
+        self.vanishes = primitive(self._vanishes)
         constants = (self.place, self.inner_point, self.width, self.moment, self.is_last)
-        for function in (*constants, self.end_slope):
+        for function in (*constants, self.end_slope, self.is_end, self.vanishes):
             constant(function)
 
     is_continuous = True
@@ -91,6 +95,17 @@ class Methods:
         if not self.is_continuous:
             inner = np.where(np.isfinite(low), low, np.floor(inner))
         return np.broadcast_to(inner, np.broadcast_shapes(np.shape(y), np.shape(inner))) + 0.0
+
+    def _is_end(self, y: Any, scale: Any, *shapes: Any, which: int, method: str) -> Any:
+        """Whether y is a finite end of the support where a method has a one-sided derivative."""
+        here = (y == self._support(shapes)[which]) & np.isfinite(y) & (scale > 0)
+        if method == "logpdf" and np.any(here):
+            here &= ~self._vanishes(y, *shapes)
+        return here & (method != ("logsf" if which else "logcdf"))
+
+    def _vanishes(self, y: Any, *shapes: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.isneginf(self.theirs.logpdf(y, *shapes))
 
     def _is_last(self, y: Any, *shapes: Any) -> Any:
         """Whether nothing of the support lies above."""
@@ -143,6 +158,15 @@ class Methods:
 class ContinuousMethods(Methods):
     """Of a continuous distribution, of arrays `(x, *shapes, loc, scale)`."""
 
+    def __init__(self, theirs: Any, law: Law) -> None:
+        super().__init__(theirs, law)
+        self.areas = [
+            area_at(self._end(which), self._end_density, len(self.shapes)) for which in (0, 1)
+        ]
+
+    def _end(self, which: int) -> Callable[..., Any]:
+        return lambda *shapes: self._ends(shapes)[which]
+
     def make(self, method: str) -> Any:
         if method in DENSITIES or method in AREAS:
             return self._of_points(method)
@@ -169,7 +193,8 @@ class ContinuousMethods(Methods):
         def formula(x: Any, *parameters: Any) -> Any:
             *shapes, loc, scale = parameters
             y = (x - loc) / scale
-            return self.inside(method, scaled, y, tuple(shapes), scale)
+            found = self.inside(method, scaled, y, tuple(shapes), scale)
+            return self._with_ends(method, found, y, tuple(shapes), scale)
 
         made = named(getattr(self.theirs, method), self.name, method)
         by_formula(
@@ -180,6 +205,49 @@ class ContinuousMethods(Methods):
             quick=self._quick if method == "logpdf" and self.law.score else None,
         )
         return made
+
+    def _with_ends(
+        self, method: str, found: Any, y: Any, shapes: tuple[Any, ...], scale: Any
+    ) -> Any:
+        """What was found inside, with one-sided derivatives at finite ends of the support.
+
+        A logarithm that is minus infinity there keeps the derivative 0, as outside.
+        """
+        at, fixed = stop_gradient(y), tuple(map(stop_gradient, shapes))
+        with np.errstate(all="ignore"):
+            ends = self._ends(fixed)
+        for which in (0, 1):
+            if _is_apart(at, ends[which]):
+                continue  # SciPy's support takes longer than all the rest
+            here = self.is_end(at, stop_gradient(scale), *fixed, which=which, method=method)
+            if type(here) not in _PLAIN or np.any(here):
+                known = self.inner_point(at, *fixed)
+                place = np.where(here, y, known)
+                found = np.where(here, self._at_end(method, which, place, shapes, scale), found)
+        return found
+
+    def _at_end(self, method: str, which: int, y: Any, shapes: tuple[Any, ...], scale: Any) -> Any:
+        if method == "pdf":
+            return self._end_density(y, *shapes) / scale
+        if method == "logpdf":
+            return np.log(self._end_density(y, *shapes)) - np.log(scale)
+        area = self.areas[which](y, *shapes)
+        if method.startswith("log"):
+            return np.log1p(area if which else -area)
+        return area if method == "cdf" else -area
+
+    def _end_density(self, y: Any, *shapes: Any) -> Any:
+        """The density at an end, as a power where the formula has no number or vanishes."""
+        fixed = stop_gradient(y), *map(stop_gradient, shapes)
+        usual = self.formulas.pdf(y, *shapes)
+        fails = self.vanishes(*fixed) | ~np.isfinite(stop_gradient(usual))
+        if type(fails) in _PLAIN and not np.any(fails):
+            return usual
+        known, power = self.inner_point(*fixed), AT_ENDS.get(self.name)
+        usual = self.formulas.pdf(np.where(fails, known, y), *shapes)
+        if power is None:
+            return np.where(fails, np.where(self.vanishes(*fixed), 0.0, np.inf), usual)
+        return np.where(fails, power(np.where(fails, y, known), *shapes), usual)
 
     def _quick(self, g: Any, args: Any, wanted: Any) -> list[Any] | None:
         """The cotangents of a log density's arguments by the law's score, if all are inside."""
@@ -453,6 +521,14 @@ def _sound(scale: Any) -> Any:
     if type(at) in (*_PLAIN, int, float) and np.all(at > 0):
         return 1.0
     return np.where(at > 0, 1.0, np.nan)
+
+
+def _is_apart(at: Any, end: Any) -> bool:
+    """Whether no plain point is near an end, a number by formulas: SciPy's but for rounding."""
+    if type(at) not in _PLAIN or type(end) not in (*_PLAIN, float, int):
+        return False
+    with np.errstate(all="ignore"):
+        return not np.any(abs(at - end) <= 1e-9 * (1 + abs(at)))
 
 
 def _ends_slope(support: Any, at: int, shapes: tuple[Any, ...]) -> tuple[Any, Any]:

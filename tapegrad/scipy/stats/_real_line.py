@@ -44,10 +44,33 @@ def _student_tail(y: Any, df: Any) -> Any:
     return np.where(finite, sp.betainc(df / 2, 0.5, df / (df + y * y)) / 2, sp.ndtr(-y))
 
 
+# log(Gamma((df + 1) / 2) / Gamma(df / 2)) - log(df / 2) / 2 in odd powers of 1 / df: DLMF 5.11.8.
+_HEIGHTS = (-1 / 4, 1 / 24, -1 / 20, 17 / 112, -31 / 36, 691 / 88, -5461 / 52, 929569 / 480)
+_MANY = 40.0  # degrees of freedom, from which on gamma functions of them would cancel
+
+
+# What y + log(1 - y) is less of, over y**2: the rest is below a rounding for y < 0.1.
+_LOG_LESS = tuple(1 / k for k in range(2, 17))
+
+
+def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
+    total: Any = 0.0
+    for coefficient in coefficients[::-1]:
+        total = coefficient + total * x
+    return total
+
+
+def _student_height(df: Any) -> Any:
+    many = df > _MANY
+    over, few = 1 / np.where(many, df, _MANY), np.where(many, _MANY, df)
+    direct = sp.gammaln((few + 1) / 2) - sp.gammaln(few / 2) - np.log(few / 2) / 2
+    return np.where(many, over * _polynomial(over * over, _HEIGHTS), direct) - LOG_2PI / 2
+
+
 def _student_logpdf(y: Any, df: Any) -> Any:
     finite, df = _finite(df)
-    height = -sp.betaln(df / 2, 0.5) - np.log(df) / 2
-    return np.where(finite, height - (df + 1) / 2 * np.log1p(y * y / df), log_normal(y))
+    fall = (1 + 1 / df) / 2 * log1p_over(1 / df, y * y)
+    return np.where(finite, _student_height(df) - fall, log_normal(y))
 
 
 def _student_score(y: Any, df: Any) -> Any:
@@ -58,11 +81,19 @@ def _student_score(y: Any, df: Any) -> Any:
 
 
 def _student_by_df(y: Any, df: Any) -> Any:
+    """Where its terms cancel, by series: many degrees of freedom, or a small y**2 / df."""
     finite, df = _finite(df)
-    square = y * y
-    height = sp.digamma((df + 1) / 2) - sp.digamma(df / 2) - 1 / df
-    slope = (height - np.log1p(square / df) + (df + 1) * square / (df * (df + square))) / 2
-    return np.where(finite, slope, 0.0)
+    many = df > _MANY
+    square, few = 1 / np.where(many, df, _MANY) ** 2, np.where(many, _MANY, df)
+    falls = tuple(-(2 * k + 1) * height for k, height in enumerate(_HEIGHTS))
+    direct = (sp.digamma((few + 1) / 2) - sp.digamma(few / 2) - 1 / few) / 2
+    height = np.where(many, square * _polynomial(square, falls), direct)
+    share = y * y / (df + y * y)
+    near = share < 0.1
+    small, large = np.where(near, share, 0.0), np.where(near, 0.0, share)
+    series = -small * small * _polynomial(small, _LOG_LESS)
+    less = np.where(near, series, large + np.log1p(-large))
+    return np.where(finite, height + (less + share / df) / 2, 0.0)
 
 
 def _crystal_norm(beta: Any, m: Any) -> tuple[Any, Any]:

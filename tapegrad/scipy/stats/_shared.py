@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad import elementwise, primitive, stop_gradient
 from tapegrad.scipy import _special as sp
 
 LOG_2 = np.log(2.0)
@@ -33,6 +34,21 @@ def log1p_over(c: Any, y: Any) -> Any:
         series = 1 / term - small * series
     safe = np.where(near, 1.0, c)
     return np.where(near, y * series, np.log1p(safe * np.where(near, 1.0, y)) / safe)
+
+
+def log_sum(logs: Any) -> Any:
+    """log(sum(exp(logs))) along the last axis."""
+    top = stop_gradient(np.max(logs, axis=-1, keepdims=True))
+    return np.log(np.sum(np.exp(logs - top), axis=-1)) + top[..., 0]
+
+
+@primitive
+def log_i0e(z: Any) -> Any:
+    """log(i0e(z)) of z >= 0: log(I0(z)) - z, also at 0, where i0e has a kink."""
+    return np.log(sp.i0e(z))
+
+
+elementwise(log_i0e, lambda _out, z: sp.i1e(z) / sp.i0e(z) - 1)
 
 
 def log_difference(a: Any, b: Any) -> Any:
@@ -65,6 +81,8 @@ __all__ = [
     "log_beta_density",
     "log_difference",
     "log_gamma_density",
+    "log_i0e",
     "log_normal",
     "log_normal_mass",
+    "log_sum",
 ]

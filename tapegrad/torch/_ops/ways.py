@@ -16,6 +16,7 @@ from typing import Any
 from tapegrad._core.entry import MINUS, Outputs, Spec, spec_of
 from tapegrad._core.fit import fit_cotangent
 from tapegrad._core.forms import Elementwise
+from tapegrad._core.over import multiplied
 from tapegrad._core.rule import Rule
 from tapegrad._core.scatter import scatter
 from tapegrad._core.settled import (
@@ -143,7 +144,7 @@ def _pull_elementwise(rule: Elementwise, at: int, specs: list[Any]) -> Call:
     times = rule.times if rule.strong else operator.mul
 
     def pull(g: Cotangent, out: Value, *args: Value) -> tuple[Cotangent, ...]:
-        bar = times(g, partial(out, *args))
+        bar = multiplied(times, g, partial, out, args)
         if bar.dtype is not spec.dtype:  # a partial may be computed in double precision
             bar = bar.astype(spec.dtype)
         return (*before, bar, *after)

@@ -1,0 +1,186 @@
+"""What a law's methods have for derivatives at a finite end of its support: one-sided ones.
+
+At an end where a density is zero the logarithm that formulas differentiate is infinite.
+`DENSITIES` has these densities as powers, which have derivatives there. Densities that vanish
+faster than any power are not here: their derivatives at the end are zero. A distribution function
+is known at an end, 0 or 1, and changes by the area between the end and the point.
+
+Must not know the objects of `scipy.stats`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad import elementwise, jvp, primitive, stop_gradient
+from tapegrad.scipy import _special as sp
+from tapegrad.scipy.stats._integrals import ncf_rest, ncx2_rest
+from tapegrad.scipy.stats._laws import slope
+from tapegrad.scipy.stats._quadrature import LOG_1_X, LOG_X, UNIT_WEIGHTS, column
+from tapegrad.scipy.stats._shared import LOG_2, LOG_PI, ROOT_2PI, log_sum
+
+Formula = Callable[..., Any]
+
+
+def area_at(end: Formula, density: Formula, count: int) -> Any:
+    """The area between an end of the support and y, of `(y, *shapes)`, where y is that end.
+
+    end: of the shapes. The value is 0; derivatives are exact up to the second order.
+    """
+
+    @primitive
+    def area(y: Any, *shapes: Any) -> Any:
+        return np.zeros(np.broadcast_shapes(*map(np.shape, (y, *shapes))))
+
+    def by_shape(at: int) -> Formula:
+        of_density = slope(density, at + 1)
+
+        def partial(_out: Any, y: Any, *shapes: Any) -> Any:
+            place = end(*shapes) + 0 * y
+            change = of_density(place, *shapes)
+            change = np.where(np.isfinite(change), change, 0.0)
+            moves = _moves(end, at, shapes)
+            still = stop_gradient(moves) == 0  # also where the density is infinite
+            height = np.where(still, 0.0, density(np.where(still, y, place), *shapes))
+            return (y - place) * change - height * moves
+
+        return partial
+
+    by_shapes = [by_shape(at) for at in range(count)]
+    elementwise(area, lambda _out, *args: density(*args), *by_shapes, strong=True)
+    return area
+
+
+def _moves(end: Formula, at: int, shapes: tuple[Any, ...]) -> Any:
+    """How an end moves with a shape."""
+
+    def moved(value: Any) -> Any:
+        return end(*shapes[:at], value, *shapes[at + 1 :]) + 0 * value
+
+    return jvp(moved, (shapes[at],), (np.ones(np.shape(shapes[at])),))[1]
+
+
+# --- Densities that vanish as a power -----------------------------------------------------------
+
+
+def _beta(y: Any, a: Any, b: Any) -> Any:
+    return y ** (a - 1) * (1 - y) ** (b - 1) * np.exp(-sp.betaln(a, b))
+
+
+def _argus(y: Any, chi: Any) -> Any:
+    height = 3 * np.log(chi) - np.log(ROOT_2PI) - np.log(sp.gammainc(1.5, chi * chi / 2) / 2)
+    rest = (1 - y) * (1 + y)
+    return y * np.sqrt(rest) * np.exp(height - chi * chi * rest / 2)
+
+
+def _exponweib(y: Any, a: Any, c: Any) -> Any:
+    power = y**c
+    return a * c * y ** (c * a - 1) * sp.exprel(-power) ** (a - 1) * np.exp(-power)
+
+
+def _f(y: Any, m: Any, n: Any) -> Any:
+    rest = n / 2 * np.log(n) + m / 2 * np.log(m) - (m + n) / 2 * np.log(n + m * y)
+    return y ** (m / 2 - 1) * np.exp(rest - sp.betaln(m / 2, n / 2))
+
+
+def _gamma(y: Any, a: Any) -> Any:
+    return y ** (a - 1) * np.exp(-y - sp.gammaln(a))
+
+
+def _gausshyper(y: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
+    p, q, r, s = column(a, b, c, z)
+    nodes = (p - 1) * LOG_X + (q - 1) * LOG_1_X - r * np.log1p(s * np.exp(LOG_X))
+    norm = log_sum(nodes + np.log(UNIT_WEIGHTS))
+    return y ** (a - 1) * (1 - y) ** (b - 1) * np.exp(-c * np.log1p(z * y) - norm)
+
+
+def _genhalflogistic(y: Any, c: Any) -> Any:
+    base = 1 - c * y
+    return 2 * base ** (1 / c - 1) / (1 + base ** (1 / c)) ** 2
+
+
+def _genpareto(y: Any, c: Any) -> Any:
+    c = np.where(c < 0, c, -1.0)  # else the density vanishes at no finite end
+    return (1 + c * y) ** (-1 / c - 1)
+
+
+def _nakagami(y: Any, nu: Any) -> Any:
+    height = LOG_2 + nu * np.log(nu) - sp.gammaln(nu)
+    return y ** (2 * nu - 1) * np.exp(height - nu * y * y)
+
+
+def _trapezoid(y: Any, c: Any, d: Any) -> Any:
+    rises, falls = (y < c) | (c == 1), (y > d) | (d == 0)
+    up = np.where(rises, y / np.where(rises, c, 1.0), 1.0)
+    return 2 / (d - c + 1) * up * np.where(falls, (1 - y) / np.where(falls, 1 - d, 1.0), 1.0)
+
+
+def _truncweibull(y: Any, c: Any, a: Any, b: Any) -> Any:
+    return c * y ** (c - 1) * np.exp(-(y**c)) / (np.exp(-(a**c)) - np.exp(-(b**c)))
+
+
+def _dpareto_lognorm(y: Any, u: Any, s: Any, a: Any, b: Any) -> Any:
+    """The lower tail, to which the normal part adds less than any power."""
+    return a * b / (a + b) * y ** (b - 1) * np.exp(-b * u + b * b * s * s / 2)
+
+
+def _gengamma(y: Any, a: Any, c: Any) -> Any:
+    rises = c > 0  # else it vanishes faster than any power
+    power = np.where(rises, c, 1.0)
+    found = power * y ** (power * a - 1) * np.exp(-(y**power) - sp.gammaln(a))
+    return np.where(rises, found, 0.0)
+
+
+@primitive
+def _tukey(y: Any, lam: Any) -> Any:
+    """The value alone: slopes need the distribution function, which is SciPy's. They are NaN."""
+    return np.where(lam > 1, 1.0, np.where(lam == 1, 0.5, 0.0)) + 0 * y
+
+
+elementwise(_tukey, *[lambda _out, y, lam: np.nan * (y + lam)] * 2)
+
+
+DENSITIES: dict[str, Formula] = {
+    "argus": _argus,
+    "beta": _beta,
+    "betaprime": lambda y, a, b: y ** (a - 1) * np.exp(-(a + b) * np.log1p(y) - sp.betaln(a, b)),
+    "burr": lambda y, c, d: c * d * y ** (c * d - 1) * np.exp(-(d + 1) * np.log1p(y**c)),
+    "burr12": lambda y, c, d: c * d * y ** (c - 1) * np.exp(-(d + 1) * np.log1p(y**c)),
+    "chi": lambda y, df: (
+        y ** (df - 1) * np.exp((1 - df / 2) * LOG_2 - sp.gammaln(df / 2) - y * y / 2)
+    ),
+    "chi2": lambda y, df: _gamma(y / 2, df / 2) / 2,
+    "dpareto_lognorm": _dpareto_lognorm,
+    "erlang": _gamma,
+    "exponpow": lambda y, b: b * y ** (b - 1) * np.exp(1 + y**b - np.exp(y**b)),
+    "exponweib": _exponweib,
+    "f": _f,
+    "fisk": lambda y, c: c * y ** (c - 1) * np.exp(-2 * np.log1p(y**c)),
+    "gamma": _gamma,
+    "gausshyper": _gausshyper,
+    "gengamma": _gengamma,
+    "genhalflogistic": _genhalflogistic,
+    "genpareto": _genpareto,
+    "loglaplace": lambda y, c: c / 2 * y ** (c - 1),
+    "maxwell": lambda y: y * y * np.exp((LOG_2 - LOG_PI) / 2 - y * y / 2),
+    "mielke": lambda y, k, s: k * y ** (k - 1) * np.exp(-(1 + k / s) * np.log1p(y**s)),
+    "nakagami": _nakagami,
+    "ncf": lambda y, m, n, nc: y ** (m / 2 - 1) * np.exp(ncf_rest(y, m, n, nc)),
+    "ncx2": lambda y, df, nc: y ** (df / 2 - 1) * np.exp(ncx2_rest(y, df, nc)),
+    "powerlaw": lambda y, a: a * y ** (a - 1),
+    "rayleigh": lambda y: y * np.exp(-y * y / 2),
+    "rdist": lambda y, c: _beta((y + 1) / 2, c / 2, c / 2) / 2,
+    "rice": lambda y, b: y * np.exp(-((y - b) ** 2) / 2) * sp.i0e(y * b),
+    "semicircular": lambda y: 2 / np.pi * np.sqrt(1 - y) * np.sqrt(1 + y),
+    "trapezoid": _trapezoid,
+    "triang": lambda y, c: _trapezoid(y, c, c),
+    "truncweibull_min": _truncweibull,
+    "tukeylambda": _tukey,
+    "weibull_max": lambda y, c: c * (-y) ** (c - 1) * np.exp(-((-y) ** c)),
+    "weibull_min": lambda y, c: c * y ** (c - 1) * np.exp(-(y**c)),
+}
+
+__all__ = ["DENSITIES", "area_at"]

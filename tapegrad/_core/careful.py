@@ -13,6 +13,7 @@ none.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -408,7 +409,13 @@ class Call:
 
 
 MOVE = 1e-5  # of an argument and 1: beyond what rounding makes of a zero
-_NUMBERS = np.random.default_rng(0).uniform(1, 2, 65521)
+
+
+@functools.cache
+def _numbers() -> Any:
+    return np.random.default_rng(0).uniform(1, 2, 65521)
+
+
 _USED: ContextVar[list[int] | None] = ContextVar("tapegrad_used", default=None)
 
 
@@ -429,7 +436,7 @@ def _uniform(shape: Any) -> Any:
     count = math.prod(shape) if isinstance(shape, tuple) else shape
     start = used[0]
     used[0] += count
-    return _NUMBERS.take(np.arange(start, start + count), mode="wrap").reshape(shape)
+    return _numbers().take(np.arange(start, start + count), mode="wrap").reshape(shape)
 
 
 def mapped(function: Callable[..., Any], *values: Any) -> Any:

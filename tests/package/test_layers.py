@@ -111,9 +111,12 @@ CORE = (
     "elementwise",
     "linear",
     "general",
+    "careful",
     "composite",
     "forms",
     "limits",
+    "series",
+    "approach",
 )
 
 # What a file of rules may import: the ground, the forms, and what they ask of values.

@@ -311,8 +311,9 @@ class Recording:
         rule, self.first = self.first.first, None
         if rule is not None and np.geterr()["invalid"] == "warn" and any_nan(found):
             warn(
-                f"{self.tape.name}: NaN in the derivative of {rule.name}, where zero meets "
-                "infinity, and no limit is known. tapegrad.debug_nans() finds the line.",
+                f"{self.tape.name}: NaN in the derivative of {rule.name}, which has none there, or "
+                "where zero meets infinity with no limit known. tapegrad.debug_nans() finds the "
+                "line.",
                 RuntimeWarning,
             )
 

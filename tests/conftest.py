@@ -10,6 +10,7 @@ import secrets
 import signal
 import threading
 from collections import defaultdict
+from contextvars import copy_context
 
 # Threads of OpenBLAS gain nothing at matrices of three rows, and wait for each other where every
 # core has a test running: some tests of scipy.linalg took ten times as long, or more.
@@ -23,6 +24,7 @@ from draws import is_drawn, is_exploring, is_scheduled, part_of, register_profil
 from left_out import is_left_out, skipped_at_once
 
 register_profiles()
+OPEN = frozenset(("tapegrad_current", "tapegrad_recording"))  # variables of what is open
 
 
 def pytest_addoption(parser):
@@ -116,6 +118,19 @@ def pytest_runtest_setup(item):
     # Each test draws the same matrices, whichever ran before it and wherever it runs. No fixture:
     # one for each of thirty thousand tests takes longer than what it does.
     matrices.RNG.bit_generator.state = matrices.BEGINNING
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call():
+    """Fail a test after which a transform, or the recording of a program, is open still."""
+    before = copy_context()
+    result = yield
+    now = copy_context()
+    left = [x for x in now if x.name in OPEN and now[x] is not before.get(x)]
+    for variable in left:
+        variable.set(before.get(variable))  # the next test finds none
+    assert not left, f"not as it was before the test: {[variable.name for variable in left]}"
+    return result
 
 
 # pytest's own watch, `faulthandler_timeout`, starts a thread for each test and waits for its end:

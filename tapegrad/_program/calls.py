@@ -126,7 +126,11 @@ def called(
     if shaped and (kind is np.ndarray or issubclass(kind, np.generic)):
         at = recorder.log(*call, value, shaped=True)
         recorder.ask(kinds_of, at, kinds_of(value))
-        value = own_copy(value) if kind is np.ndarray else value  # it is seldom a view
+        for arg in args:
+            if type(arg) is Recorded and _share(value, arg._value):
+                arg.memory.viewed_by = function
+                return Recorded(value, at, recorder, arg.memory, arg.steps)
+        value = own_copy(value) if kind is np.ndarray else value  # it may be of a constant
         return Recorded(value, at, recorder)
     return _logged(recorder, value, call, call, args)
 
@@ -253,6 +257,9 @@ def mutated(
         function(target._value, *raw(args), **raw(kwargs))  # raises, as numbers cannot be written
         return
     memory = target.memory
+    if memory.viewed_by is not None:
+        name = name_of_function(memory.viewed_by)
+        recorder.give_up(f"it writes into memory of which {name} gave a view: copy its result")
     plain, given = _opened(args)
     named = referred(kwargs) if kwargs else kwargs
     whole = Ref(memory.at)

@@ -276,10 +276,6 @@ class Segment:
             node.describe(value, OWN)
 
     @property
-    def end(self) -> int:
-        return self.start + len(self.nodes)
-
-    @property
     def complete(self) -> bool:
         """Whether it is known what follows the nodes."""
         return self.read is not None or self.out is not None

@@ -32,12 +32,13 @@ _READS_MEMORY = (
 class Memory:
     """Memory that recorded arrays share: the position of its state in the log, and a count."""
 
-    __slots__ = ("__weakref__", "at", "owner", "version")
+    __slots__ = ("__weakref__", "at", "owner", "version", "viewed_by")
 
     def __init__(self, at: int, owner: Any) -> None:
         self.at = at
         self.owner = owner  # the array that the others are views of
         self.version = 0  # how often it was written to
+        self.viewed_by: Any = None  # a function whose view of it lies where values say
 
 
 class Recorded(Mapped):

@@ -23,6 +23,8 @@ from tapegrad._core.values import (
     as_order,
     getitem,
     innermost,
+    is_array,
+    is_scalar,
     lift,
     memory_of,
     untraced,
@@ -452,7 +454,13 @@ def _own(made: Value) -> Value:
 
 def _broadcast_arrays(*args: Value, subok: bool = False) -> tuple[Value, ...]:
     shape = np.broadcast_shapes(*(np.shape(x) for x in args))
-    return tuple(np.broadcast_to(x, shape) for x in args)
+
+    def broadcast(x: Value) -> Value:
+        # As in NumPy, an array that has the shape is given back itself, and can be written to.
+        is_whole = is_array(x) and x.shape == shape and not is_scalar(x)
+        return x if is_whole else np.broadcast_to(x, shape)
+
+    return tuple(broadcast(x) for x in args)
 
 
 def _grid(x: Value, shape: Sequence[int]) -> Value:

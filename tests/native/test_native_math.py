@@ -20,6 +20,13 @@ MOST = {  # units in the last place; those of two arguments, and quotients, are 
     np.tan: 1.1,
     np.arctan2: 1.5,
 }
+NOT_NEAREST = {  # the share of results that are not the nearest number to the true value
+    np.log: 0.03,
+    np.sin: 0.04,
+    np.cos: 0.04,
+    np.tan: 0.04,
+    np.cosh: 0.05,
+}
 TWO = [np.power, np.arctan2, np.hypot]
 ONE = [ufunc for ufunc in FORMULAS if ufunc.nin == 1]
 INF, NAN = np.inf, np.nan
@@ -105,12 +112,15 @@ def assert_near(ufunc, arrays, most, dtype=np.float64):
     assert not wrong.any(), [x[wrong][:5] for x in (*given, got, expected)]
     worst = np.argmax(np.where(plain, error, 0))
     assert error[worst] <= most, (*[x[worst] for x in given], error[worst])
+    return float(np.mean(error[plain] > 0.5))
 
 
 @EXACT
 @pytest.mark.parametrize("ufunc", ONE, ids=lambda f: f.__name__)
 def test_a_function_is_within_an_ulp(ufunc):
-    assert_near(ufunc, [points(ufunc, 1500)], MOST.get(ufunc, 1.0))
+    """A lost term may stay within it, but more results than before are not the nearest."""
+    share = assert_near(ufunc, [points(ufunc, 1500)], MOST.get(ufunc, 1.0))
+    assert share <= NOT_NEAREST.get(ufunc, 0.02)
 
 
 @EXACT

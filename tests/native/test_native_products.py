@@ -96,6 +96,23 @@ def is_ours(path):
     return all(type(call) is routines.Routine for call in path.lowered.calls)
 
 
+def test_a_column_is_read_where_it_lies_with_the_same_bits():
+    a, b = laid_out(9, 700, "rows", np.float64), laid_out(6, 700, "rows", np.float64)
+    calls = [
+        lambda a, b: a @ b[1:2].T,
+        lambda a, b: a @ (b.T * 1)[:, 1:2],
+        lambda a, b: a @ (b.T * 1)[:, 1::6],
+        lambda a, b: a @ (b * 1)[1:2].T,
+        lambda a, b: (a @ np.stack([b, b])[:, 1:2].transpose(0, 2, 1))[1],
+    ]
+    made = [compiled(call, a, b) for call in calls]
+    for got, path in made:
+        assert is_ours(path)
+        np.testing.assert_array_equal(got, made[0][0])
+        parts = [part for call in path.lowered.calls for part in call.parts]
+        assert all(len(part.memories) == 3 for part in parts)  # no scratch for a copy
+
+
 @pytest.mark.parametrize(
     ("left", "right"),
     [((3, 20, 30), (3, 30, 25)), ((20, 30), (4, 30, 25)), ((2, 1, 20, 30), (5, 30, 25))],

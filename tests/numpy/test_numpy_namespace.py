@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pickle
 import re
+import runpy
 import subprocess
 import sys
 
@@ -13,7 +14,15 @@ import pytest
 
 import tapegrad
 import tapegrad.numpy as np
-from tapegrad import Array, ConversionError, NotDifferentiableError, grad, jvp, vjp
+from tapegrad import (
+    Array,
+    ConversionError,
+    NotDifferentiableError,
+    _numpy_versions,
+    grad,
+    jvp,
+    vjp,
+)
 from tapegrad._tree import flatten
 from tapegrad.numpy import _lists
 from tapegrad.testing import check_grads
@@ -516,3 +525,44 @@ def test_traced_values_that_the_protocols_do_not_see():
     assert grad(lambda p: np.sum(np.pad(x, 1, constant_values=p)))(1.0) == 2.0
     assert grad(lambda v: np.sum(np.clip(x, v, a_max=2.5)))(1.5) == 1.0
     assert grad(lambda v: np.roots([1.0, v, -1.0])[0].real)(0.0) == pytest.approx(-0.5)
+
+
+# --- What a release of NumPy does otherwise ------------------------------------------------------
+
+SINCE = {  # the release from which on each is true, and those until which it is
+    (2, 2): "HAS_MATVEC INSERTS_BY_MASK TEXT_DISPATCHES TRIMS_AXES",
+    (2, 3): "NORM_OF_NOTHING_IS_ZERO COND_IS_REAL",
+    (2, 4): "TRIMS_SEVERAL_AXES PADS_BY_AXIS POLYNOMIALS_DISPATCH",
+    (2, 5): "FIX_WARNS HAS_VALND SORTS_DESCENDING MESHGRID_IS_TUPLE HAS_UFUNC_OF_PARTS "
+    "EIGVALS_STAY_COMPLEX",
+}
+UNTIL = {
+    (2, 3): "BINCOUNT_TAKES_NONE HAS_TOSTRING",
+    (2, 4): "FORMATS_BY_STYLE TAKES_BIAS",
+    (2, 5): "CROSSES_PAIRS",
+}
+
+
+@pytest.mark.parametrize("release", [*_numpy_versions.KNOWN, (2, 10), (3, 0)], ids=str)
+def test_each_release_does_what_it_is_known_to_do(release, monkeypatch):
+    monkeypatch.setattr(numpy, "__version__", "{}.{}.1".format(*release))
+    found = runpy.run_path(_numpy_versions.__file__)
+    assert found["INSTALLED"] == release
+    flags = {name: value for name, value in found.items() if type(value) is bool}
+    since = {name: release >= first for first, names in SINCE.items() for name in names.split()}
+    until = {name: release < first for first, names in UNTIL.items() for name in names.split()}
+    assert flags == since | until
+
+
+def test_the_installed_release_does_what_it_is_known_to_do():
+    """Those that can be seen at a call; the others are seen by the tests of their rules."""
+    complex_ = numpy.eye(2) + 0j
+    assert (numpy.linalg.cond(complex_).dtype.kind == "f") is _numpy_versions.COND_IS_REAL
+    mesh = numpy.meshgrid(X, X, sparse=True, copy=False)
+    assert (type(mesh) is tuple) is _numpy_versions.MESHGRID_IS_TUPLE
+    stays = numpy.linalg.eigvals(numpy.eye(2)).dtype.kind == "c"
+    assert stays is _numpy_versions.EIGVALS_STAY_COMPLEX
+    for name, flag in (("matvec", "HAS_MATVEC"), ("vecmat", "HAS_MATVEC")):
+        assert hasattr(numpy, name) is getattr(_numpy_versions, flag)
+    assert hasattr(X, "tostring") is _numpy_versions.HAS_TOSTRING
+    assert hasattr(numpy.polynomial.polynomial, "polyvalnd") is _numpy_versions.HAS_VALND

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -396,3 +398,36 @@ def test_a_line_search_finds_where_a_cubic_is_least(ends):
     points = [Point(t, t**3 - 3 * t, None, 3 * t**2 - 3) for t in ends]
     assert interpolated(*points, None) == pytest.approx(1.0)
     assert interpolated(*points, (1.5, 9.0)) == 1.5
+
+
+@pytest.mark.parametrize(("size", "curvature"), [(1, 1e-9), (100, 1e-9), (100, 1e-11), (4, -1.0)])
+def test_lbfgs_keeps_a_step_by_the_curvature_along_it(size, curvature):
+    """Relative to the whole step: s.y > 1e-10 s.s, of however many elements."""
+    method = optimize.lbfgs()
+    x, g = np.zeros(size), np.ones(size)
+    _, state = method.update(g, method.init(x), x)
+    for _ in range(2):  # one more than is to be kept, if any
+        x, g = x + 1, g + curvature
+        _, state = method.update(g, state, x)
+    assert len(state.steps) == len(state.changes) == (2 if curvature > 1e-10 else 0)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "lbfgs"])
+def test_a_run_holds_what_the_loss_returned_at_one_point(name):
+    """Not at every point that it has been to."""
+
+    class Aux:
+        pass
+
+    made = []
+
+    def loss(x):
+        aux = Aux()
+        made.append(weakref.ref(aux))
+        return rosenbrock(x), aux
+
+    def callback(*_):
+        assert sum(each() is not None for each in made) <= 3
+
+    optimize.run(loss, START, METHODS[name], steps=8, has_aux=True, callback=callback)
+    assert len(made) >= 8

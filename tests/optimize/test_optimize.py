@@ -23,6 +23,7 @@ from tapegrad import (
     jacobian,
     jvp,
     optimize,
+    tree,
     vmap,
 )
 from tapegrad.optimize._methods import METHODS
@@ -654,3 +655,32 @@ def test_the_shape_of_a_loss_is_refused_by_name():
     for function in (by_scale, by_loss):
         with pytest.raises(NotDifferentiableError, match="not differentiable by f_scale"):
             grad(function)(0.5)
+
+
+RATES = np.array([0.5, 1.0, 1.5, 2.0])
+MADE = {
+    "minimize": lambda x: optimize.minimize(lambda x: np.sum((x - RATES) ** 2), x),
+    "minimize by values": lambda x: optimize.minimize(
+        lambda x: np.sum((x - RATES) ** 2), x, method="Powell"
+    ),
+    "root": lambda x: optimize.root(lambda x: x**3 - RATES, x),
+    "root of the identity": lambda x: optimize.root(lambda x: x, x),
+    "curve_fit": lambda x: optimize.curve_fit(lambda t, a, b: a * t + b, RATES, RATES**2),
+    **{
+        f"least_squares, {method}": lambda x, method=method: optimize.least_squares(
+            lambda x: x * x - RATES, x, method=method
+        )
+        for method in ("trf", "dogbox", "lm")
+    },
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_result_shares_no_memory_with_scipys_or_with_what_was_given(name):
+    x = RATES + 0.1
+    found = MADE[name](x)
+    raw = {} if found.raw is None else found.raw
+    others = [x, RATES, *(part for part in raw.values() if isinstance(part, np.ndarray))]
+    for part in (found.x, found.fun, found.grad):
+        for leaf in tree.leaves(part):
+            assert not any(np.shares_memory(leaf, other) for other in others)

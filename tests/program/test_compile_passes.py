@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import operator
 import re
 import warnings
@@ -295,3 +297,129 @@ def test_scalars_reach_blocks_that_lie_deep():
 def test_a_gradient_without_axes_computes_no_arrays():
     text = source(tapegrad.grad(lambda x: np.exp(-x * x) * x), np.array(0.4))
     assert "x0" not in re.sub(r"def run\(x0\)|s0 = x0\[\(\)\]", "", text)
+
+
+# --- Memory --------------------------------------------------------------------------------------
+
+each_backend = pytest.mark.parametrize("backend", ["numpy", "interpreter"])
+ENDS = np.array([0.0, 2.0, 3.0, 0.5, 0.0])
+ALIASES = {  # of two arrays
+    "views": lambda x, y: (x[1:], y[::-1], x.reshape(5, 1)),
+    "arguments": lambda x, y: (y, x),
+    "views of views": lambda x, y: (x[::-1][1:], y[1:][::2]),
+    "views by values": lambda x, y: (np.trim_zeros(x), np.trim_zeros(y)),
+    "views by values of views": lambda x, y: (np.trim_zeros(x[1:]), np.trim_zeros(y[::-1])),
+    "a real part or not": lambda x, y: (np.real_if_close(x[1:]), np.real_if_close(y + 0j)),
+    "a dtype that is kept": lambda x, y: (
+        x.astype(float, copy=False),
+        np.nan_to_num(y, copy=False),
+    ),
+    "of a sum": lambda x, y: (np.trim_zeros((x * y)[1:]), (x + y)[1:]),
+    "one twice": lambda x, y: (x, x, (x * y)[1:], (x * y)[1:]),
+}
+
+
+@each_backend
+@pytest.mark.parametrize("name", ALIASES)
+def test_results_share_no_memory_with_anything(name, backend):
+    """Neither with arguments, nor with each other, nor with the results of another call."""
+    f = ALIASES[name]
+    fast = tapegrad.compile(f, backend=backend)
+    arrays = []
+    for n in range(5):
+        args = [ENDS * (n + 1), ENDS[::-1].copy()]
+        found = fast(*args)
+        assert all(map(same, found, f(*args)))
+        if n > 2:  # a program ran, and not f
+            arrays += [*args, *found]
+    for a, b in itertools.combinations(arrays, 2):
+        assert not np.shares_memory(a, b)
+
+
+WRITES_BY_VALUES = {
+    "trim_zeros": (np.trim_zeros, ENDS),
+    "trim_zeros of a view": (lambda x: np.trim_zeros(x[::-1]), ENDS),
+    "real_if_close": (np.real_if_close, ENDS),
+    "real_if_close of complex numbers": (np.real_if_close, ENDS + 0j),
+    "real_if_close that stays complex": (np.real_if_close, ENDS * (1 + 1j)),
+}
+
+
+@each_backend
+@pytest.mark.parametrize("what", ["the view", "its array", "the argument"])
+@pytest.mark.parametrize("name", WRITES_BY_VALUES)
+def test_a_write_reaches_views_that_lie_where_values_say(name, what, backend):
+    """It is not compiled: another call may give a view of other elements, or a copy."""
+    view, x = WRITES_BY_VALUES[name]
+
+    def f(x):
+        y = x if what == "the argument" else x * 1
+        v = view(y)
+        if what == "its array":
+            y[2] = 7
+        else:
+            v *= 9
+        return y * 1, v * 1
+
+    fast = tapegrad.compile(f, backend=backend)
+    with pytest.warns(tapegrad.EagerWarning, match="gave a view: copy its result"):
+        fast(x.copy())
+    for _ in range(3):
+        mine, theirs = x.copy(), x.copy()
+        for part, other in zip(fast(mine), f(theirs), strict=True):
+            assert same(part, other)
+        assert same(mine, theirs)
+
+
+@pytest.mark.parametrize("axes", list(itertools.permutations(range(3))), ids=str)
+@pytest.mark.parametrize("shape", [(2, 3, 4), (3, 3, 3), (1, 4, 2)], ids=str)
+def test_what_lies_in_any_order_of_axes(shape, axes):
+    def f(x, y):
+        a = np.exp(np.sin(x) * 2) + x  # lies as x does, and is no result
+        b = np.cumsum(a * a, axis=0) - y
+        return np.sum(b * a, axis=1), (np.tanh(b) * a)[..., 0]
+
+    x = np.random.default_rng(0).standard_normal([shape[axis] for axis in axes])
+    x = x.transpose(np.argsort(axes))
+    for g, args in (f, (x, x[::-1])), (squared(lambda x: f(x, x[::-1] * 1)), (x,)):
+        fast = compiled(g)
+        for n in range(4):
+            found, expected = fast(*args), g(*args)
+            leaves = [tapegrad._tree.flatten(out)[0] for out in (found, expected)]
+            assert all(map(same, *leaves)), n
+
+
+PARTS = {
+    "slices": lambda x: np.sum(x[1:] * x[:-1]),
+    "elements": lambda x: x[0] * x[1] * x[0] + x[-1] ** 2,
+    "a loop": lambda x: sum(x[i] * x[i + 1] for i in range(len(x) - 1)),
+    "steps": lambda x: np.sum(np.sin(x[::2]) * x[1::2]) + np.sum(x[::-1] * x),
+    "new axes": lambda x: np.sum(x[:, None] * x[None, 1:]),
+    "real parts": lambda x: np.sum((x + 1j * x).imag[1:] * (x * 2 + 1j * x * x).imag[:-1]),
+    "parts of real parts": lambda x: np.abs(np.sum(np.exp(1j * x)[1:].imag * (1j * x)[:-1])),
+    "diagonals": lambda x: np.sum(np.diagonal(np.outer(x, x)) * x),
+    "places": lambda x: np.sum(x[[0, 2, 2]] * x[[1, 1, 3]]),
+}
+
+
+@pytest.mark.parametrize("mode", ["grad", "hessian"])
+@pytest.mark.parametrize("name", PARTS)
+def test_cotangents_of_parts_come_together_as_without_a_program(name, mode):
+    g = getattr(tapegrad, mode)(PARTS[name])
+    fast = compiled(g)
+    for n in range(4):
+        assert same(fast(X + n / 8), g(X + n / 8))
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+@pytest.mark.parametrize("backend", ["numpy", "interpreter"])
+def test_a_program_leaves_the_collector_as_it_was(backend, is_on):
+    before = gc.isenabled()
+    try:
+        (gc.enable if is_on else gc.disable)()
+        fast = tapegrad.compile(tapegrad.grad(lambda x: np.sum(np.sin(x) * x)), backend=backend)
+        for _ in range(4):
+            fast(X)
+        assert gc.isenabled() is is_on
+    finally:
+        (gc.enable if before else gc.disable)()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
+from tables import all_rows
 
 import tapegrad
 from tapegrad.testing import check_grads
@@ -54,6 +57,24 @@ def test_several_axes_and_one_axis_twice(function, axes):
 
     np.testing.assert_array_equal(tapegrad.vjp(f, x)[0], f(x))
     check_grads(f, (x,), order=2)
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft"])
+def test_lengths_and_axes_that_are_left_away(name):
+    z = complex_(2, 3, 4)
+    x = z.real if name == "rfft" else z
+    given = [(), (None, (0,)), (None, (1, -1)), ((3, 2), (0, 2)), ((2, 5), (-1, 0))]
+    with all_rows() as row:
+        for suffix, args in [*product("n2", given), ("n", (None, None))]:
+            function = getattr(np.fft, name + suffix)
+            with row((name + suffix, args)):
+                np.testing.assert_array_equal(
+                    tapegrad.vjp(lambda x, function=function, args=args: function(x, *args), x)[0],
+                    function(x, *args),
+                )
+                check_grads(
+                    lambda x, function=function, args=args: function(x, *args), (x,), order=1
+                )
 
 
 def test_a_real_transform_of_complex_numbers_is_numpys_error():
@@ -147,6 +168,9 @@ def test_errors_are_numpys(call):
 
 
 def test_lengths_without_axes_are_deprecated_as_in_numpy():
-    with pytest.warns(DeprecationWarning, match="axes"):
-        out, _ = tapegrad.vjp(lambda x: np.fft.fftn(x, (2, 3)), real(3, 4))
-    assert out.shape == (2, 3)
+    for function in (np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn):
+        for s in ((2, 3), (5,)):  # they are those of the last axes
+            x = real(2, 3, 4)
+            with pytest.warns(DeprecationWarning, match="axes"):
+                out, _ = tapegrad.vjp(lambda x, f=function, s=s: f(x, s), x)
+            np.testing.assert_array_equal(out, function(x, s, range(-len(s), 0)))

@@ -277,6 +277,27 @@ def test_a_place_counted_from_the_end_is_the_same_place(read, index, places):
         np.testing.assert_allclose(slope(x), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("at", [[0, 1], [2, 0], [1, 2], [3, 1, 0]])
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda x, at: np.take(x, at, 0),
+        lambda x, at: x[at],
+        lambda x, at: np.take(x, at),
+        lambda x, at: x[..., at],
+    ],
+    ids=["take", "x[at]", "take, flat", "x[..., at]"],
+)
+def test_a_place_that_is_read_once_gets_the_bits_of_its_cotangent(read, at):
+    """-0.0 too, which a sum with zeros would lose."""
+    at = np.array(at)
+    expected = np.zeros(4)
+    expected[at] = -0.0
+    for _ in range(2):  # the second call is known by now
+        (bar,) = vjp(lambda x: read(x, at), np.ones(4))[1](-np.zeros(at.size))
+        np.testing.assert_array_equal(np.signbit(bar), np.signbit(expected))
+
+
 def test_positions_of_each_example_become_one_number():
     x = np.random.default_rng(0).normal(size=(5, 3, 4))
 

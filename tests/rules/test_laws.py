@@ -6,6 +6,8 @@ a sample, each of its differentiable arguments, shapes, broadcasting, dtypes, ax
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from draws import draws
@@ -16,6 +18,7 @@ from sampling import Noted
 
 from tapegrad import grad, hvp, jvp, vjp
 from tapegrad._core.rule import REGISTRY, rules_of_form
+from tapegrad._core.values import is_array
 from tapegrad.testing import check_rule
 
 each_sample = pytest.mark.parametrize(
@@ -31,6 +34,46 @@ def test_a_rule_keeps_the_laws(entry, data):
     note(Noted(REGISTRY[entry.function].name, args, params))
     whole = entry.call is entry.function
     check_rule(REGISTRY[entry.function] if whole else entry.call, *args, **params)
+    assert_writes_reach_what_they_reach_in_numpy(entry.call, args, params)
+
+
+def assert_writes_reach_what_they_reach_in_numpy(call, args, params):
+    """A write to a result changes an argument where NumPy's result is a view of it, and no other.
+
+    A later write of the program to its own array would give a wrong value and a wrong derivative.
+    """
+    places = [i for i, x in enumerate(args) if is_array(x) and x.dtype.kind in "fc"]
+    xs = [args[i] for i in places]
+
+    def arguments_after(*xs):
+        given = list(args)
+        for i, x in zip(places, xs, strict=True):
+            given[i] = np.copy(x)
+        parts = parts_of(call(*given, **params))
+        able = [is_array(part) and part.ndim and is_written(part) for part in parts]
+        return [given[i] for i in places], able
+
+    if not xs:
+        return
+    (found, able), (expected, numpys) = vjp(arguments_after, *xs)[0], arguments_after(*xs)
+    assert able == numpys
+    for part, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(part, other)
+
+
+def is_written(part):
+    """Write to an array: whether that went well, and without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # NumPy warns of writes to what it has broadcast
+        try:
+            part[...] = 7
+        except (DeprecationWarning, ValueError):
+            return False
+    return True
+
+
+def parts_of(out):
+    return [p for part in out for p in parts_of(part)] if isinstance(out, (list, tuple)) else [out]
 
 
 # --- Special points -----------------------------------------------------------------------------

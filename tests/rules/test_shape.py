@@ -288,6 +288,27 @@ def test_joining_into_another_dtype(join, dtype):
         check_rule(lambda x: join([x, x], dtype=dtype), X)
 
 
+@pytest.mark.parametrize(
+    "join",
+    [
+        lambda x, y, axis: np.concatenate([x, y], axis),
+        lambda x, y, axis: np.append(x, y, axis),
+    ],
+    ids=["concatenate", "append"],
+)
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, -1, -2, -3])
+def test_joining_along_every_axis(join, axis):
+    x = np.linspace(-1, 1, 8).reshape(2, 2, 2)
+    check_rule(lambda x, y: join(x, y, axis), x, np.cos(x))
+    if axis in (None, 0, -1):
+        check_rule(lambda x, y: join(x, y, axis), X[0], X[1])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
+def test_stacking_along_every_axis(axis):
+    check_rule(lambda x, y: np.stack([x, y], axis), X, np.cos(X))
+
+
 @pytest.mark.parametrize("join", [np.concatenate, np.stack])
 def test_joining_into_out(join):
     def twice(x):
@@ -303,6 +324,19 @@ def test_lists_within_lists_of_parts():
     check_rule(lambda x: np.append(x[0], [x[0, 0], 1.0]), X)
     check_rule(lambda x: np.concatenate(x), X)
     check_rule(lambda x: np.stack(x, axis=1), X)
+
+
+def test_what_is_as_large_as_others_is_not_broadcast_and_can_be_written_to():
+    def written(x):
+        y = x * 1.0
+        whole, _ = np.broadcast_arrays(y, [1.0, 2.0, 3.0])
+        whole[0] *= x[1]
+        rows, _ = np.meshgrid(y[:1], y[1:2], copy=False)
+        rows[0] *= y[2]
+        return y
+
+    check_rule(written, X[0])
+    check_rule(lambda x: np.broadcast_arrays(x[0], 2.0), X[0])
 
 
 def test_a_block_of_one_array_is_a_copy():
@@ -321,8 +355,13 @@ def test_a_block_of_one_array_is_a_copy():
     [
         lambda y: np.broadcast_to(y, (2, 2, 3)),
         lambda y: np.broadcast_arrays(y, np.ones((3, 1, 1))),
+        lambda y: np.broadcast_arrays(y, y[0]),
         lambda y: np.meshgrid(y[0], y[1], copy=False),
         lambda y: np.meshgrid(y[0], y[1]),
+        lambda y: np.meshgrid(y[0], y[1], sparse=True),
+        lambda y: np.meshgrid(y[0], y[1], sparse=True, copy=False),
+        lambda y: np.nan_to_num(y),
+        lambda y: np.nan_to_num(y[0], copy=False),
         lambda y: np.diagonal(y),
         lambda y: np.diag(y, 1),
         lambda y: np.split(y, 3, axis=1),

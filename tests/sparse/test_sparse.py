@@ -624,3 +624,13 @@ def test_a_given_pattern_may_have_infinite_entries():
     x = np.array([0.0, 1.0, 4.0])
     found = sparse.jacobian(np.sqrt, pattern=np.eye(3))(x)
     np.testing.assert_array_equal(found.diagonal(), [np.inf, 0.5, 0.25])
+
+
+@pytest.mark.parametrize("width", [2, 3, WIDE - 1, WIDE, WIDE + 1])
+def test_a_band_has_as_many_colours_as_entries_in_a_row(width):
+    size = 3 * WIDE
+    band = np.tri(size, k=width - 1, dtype=bool) & ~np.tri(size, k=-1, dtype=bool)
+    colours = sparse.colour(band)
+    assert colours.max() + 1 == width
+    if width <= WIDE:  # the same in turn; beyond, no regular colouring is looked for
+        np.testing.assert_array_equal(colours, np.arange(size) % width)

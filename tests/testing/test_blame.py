@@ -13,6 +13,7 @@ import tapegrad.torch as torch
 from tapegrad._core.elementwise import Elementwise
 from tapegrad._core.rule import REGISTRY
 from tapegrad.testing import blame
+from tapegrad.testing._blame import search
 from tapegrad.testing._blame.search import _flat, first_culprit, quietly
 
 X = np.array([0.5, 1.5, 0.7])
@@ -141,6 +142,25 @@ def test_a_rule_of_each_form_is_found(function, call, change):
     with broken(function, CHANGES[change]):
         found = blame(lambda x: np.exp(np.cos(call(x))), (X,))
     assert found.operation == REGISTRY[function].name
+
+
+@tapegrad.primitive
+def wave(x):
+    return np.sin(x)
+
+
+tapegrad.composite(wave, lambda x: np.sin(x) * 1.0)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_calls_within_calls_are_followed_so_deep_and_no_deeper(order, monkeypatch):
+    with broken(np.sin, tapegrad.stop_gradient if order == 2 else lambda value: 1.3 * value):
+        within = blame(wave, (X,))
+        monkeypatch.setattr(search, "DEEPEST", 0)
+        whole = blame(wave, (X,))
+    assert within.operation == "np.sin"
+    assert whole.operation == "wave"
+    assert within.order == whole.order == order
 
 
 def test_a_second_derivative_is_found_where_the_first_is_right():

@@ -7,6 +7,7 @@ import pytest
 
 import tapegrad
 from tapegrad.testing import LawError, check, laws
+from tapegrad.testing._laws import naming, slopes
 from tapegrad.testing._laws.check import LAWS
 from tapegrad.testing._measuring.measure import measure
 from tapegrad.testing._measuring.verdicts import VERDICTS
@@ -264,6 +265,79 @@ def test_state_noise_and_writes_are_found():
     assert failed_laws(writes, (X.copy(),)) == {"unmutated"}
     assert "deterministic" in failed_laws(noisy, (X,), ("deterministic",))
     assert check(noisy, (X,), "gradient").passed
+
+
+@pytest.mark.parametrize(
+    ("what", "who"),
+    [
+        ("argument", "the function"),
+        ("constant", "the function"),
+        ("constant", "its vjp"),
+        ("constant", "its jvp"),
+    ],
+)
+def test_a_write_is_found_and_said_by_whom_and_where(what, who):
+    """Of arguments, and of arrays among them that are not differentiated."""
+
+    def write(x, places):
+        target = x if what == "argument" else places
+        target[2] = 7
+
+    def plain(x, places):
+        if who == "the function":
+            write(x, places)
+        return x * 2
+
+    made = (tapegrad.custom_jvp if who == "its jvp" else tapegrad.custom_vjp)(plain)
+    if who == "its jvp":
+
+        def pushed(primals, tangents):
+            write(*primals)
+            return plain(*primals), 2 * tangents[0]
+
+        made.defjvp(pushed)
+    else:
+
+        def pulled(kept, g):
+            if who == "its vjp":
+                write(*kept)
+            return 2 * g, None
+
+        made.defvjp(lambda x, places: (plain(x, places), (x, places)), pulled)
+    places = np.arange(6)
+    with pytest.raises(LawError) as caught:
+        check(made, (X.copy(), places), ("unmutated",), blame=False)
+    (finding,) = caught.value.findings
+    assert finding.law == "unmutated"
+    assert finding.index == (2,)
+    assert finding.got == 7
+    # A vjp that is the transpose of a jvp runs that.
+    assert ("its vjp" if who == "its jvp" else who) in str(caught.value)
+
+
+@pytest.mark.parametrize("law", ["gradient", "jvp"])
+@pytest.mark.parametrize(
+    "x", [X, X * (1 + 2j), np.float64(0.5)], ids=["real", "complex", "number"]
+)
+def test_a_finding_has_the_slope_along_its_direction(law, x, monkeypatch):
+    """By one real element its partial derivative; else that along the direction itself."""
+    rounds = []
+
+    def seen(trial, law, each, noise):
+        rounds.append(each)
+        return naming.finding_of(trial, law, each, noise)
+
+    monkeypatch.setattr(slopes, "finding_of", seen)
+    wrong = custom(square, lambda kept, g: (2.2 * kept[0] * g,))
+    with pytest.raises(LawError) as caught:
+        check(lambda x: np.sum(np.real(wrong(x))), (x,), law, blame=False)
+    (finding, *_), (each, *_) = caught.value.findings, rounds
+    where = finding.index if np.ndim(x) else ()
+    dot = np.zeros_like(each.dots[0])
+    dot[where] = np.asarray(each.dots[0])[where] if np.iscomplexobj(x) else 1
+    expected = np.sum(np.real(2 * x * dot))
+    assert finding.expected == pytest.approx(expected, rel=1e-6)
+    assert finding.got == pytest.approx(1.1 * expected, rel=1e-6)
 
 
 def test_the_message_names_the_element_and_what_is_uncertain():

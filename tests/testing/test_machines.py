@@ -14,7 +14,12 @@ import tapegrad
 from tapegrad.testing import GraphError, GraphMachine
 from tapegrad.testing._machines.graph import Graph
 from tapegrad.testing._machines.reference import Slope
-from tapegrad.testing._machines.shrinking import Step
+from tapegrad.testing._machines.shrinking import (
+    Step,
+    _with_earlier_values,
+    _with_less,
+    _without_one,
+)
 from tapegrad.testing._machines.slopes import WAYS, partials
 from tapegrad.testing.machines import TapegradMachine, TorchMachine
 
@@ -184,6 +189,33 @@ def test_a_machine_of_functions_prints_the_function():
     error = failure_of(Wrong)
     assert "def f(x0):\n    x1 = np.sin(x0)\n    return x1\n" in error.program
     exec(error.program, {})
+
+
+@pytest.mark.parametrize("way", [_without_one, _with_earlier_values, _with_less])
+def test_a_shorter_program_makes_what_it_uses(way):
+    """And its steps take as many values as before."""
+    steps = [
+        Step("leaf", (), {"shape": (2, 3), "flag": True}, "a"),
+        Step("leaf", (), {"shape": (3,), "number": 2.5}, "b"),
+        Step("mul", ("a", "b"), {}, "c"),
+        Step("stack", ("c", "a", "b"), {"axis": 1}, "d"),
+        Step("view", ("d",), {"index": 2}, "e"),
+        Step("write", ("e", "c"), {}),
+        Step("backward", ("d",), {}),
+    ]
+    counts = {step.kind: len(step.values) for step in steps}
+    proposed = list(way(steps))
+    assert proposed
+    for program in proposed:
+        assert program != steps
+        made = set()
+        for step in program:
+            assert len(step.values) == counts[step.kind]
+            assert made.issuperset(step.values)
+            made.add(step.out)
+        if way is _with_earlier_values:
+            before, after = ([v for step in p for v in step.values] for p in (steps, program))
+            assert sum(a != b for a, b in zip(before, after, strict=True)) == 1
 
 
 def test_kinks_are_no_bugs():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import functools
 import gc
+import itertools
 import os
 import subprocess
 import sys
@@ -101,6 +102,16 @@ def test_no_number_of_files_has_a_lower_price(n, m, price, limit):
     assert 0 <= chosen <= limit
     prices = [steps_again(n, m, files) + files * price for files in range(min(limit, n) + 1)]
     assert prices[chosen] <= min(prices) + 1e-9
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_of_equal_prices_the_fewest_files_are_written(m):
+    ties = 0
+    for n, price in itertools.product(range(0, 24, 3), range(6)):
+        prices = [steps_again(n, m, files) + files * price for files in range(n + 1)]
+        assert best_files(n, m, price, 10**9) == prices.index(min(prices))
+        ties += prices.count(min(prices)) > 1
+    assert ties
 
 
 def test_long_sequences_have_their_schedule_at_once():

@@ -33,6 +33,7 @@ from tapegrad import (
     vjp,
     vmap,
 )
+from tapegrad._core.tape import CURRENT
 
 X = np.array([0.6, -1.1, 0.9])
 Y = np.array([0.7, 0.25, -0.5])
@@ -412,3 +413,59 @@ def test_closing_over_an_inner_transforms_value(declare, inner):
     for outer in (jacrev, jacfwd):
         with pytest.raises(RuleError, match="closes over a traced value"):
             outer(of)(X)
+
+
+# --- What a transform leaves behind --------------------------------------------------------------
+
+TRIPLED = custom_vjp(lambda x: 3 * x)
+TRIPLED.defvjp(lambda x: (3 * x, None), lambda _, g: (3 * g,))
+INNER = {  # of a function of an array to an array
+    "grad": lambda f: lambda x: grad(lambda x: np.sum(f(x)))(x),
+    "vjp": lambda f: lambda x: vjp(f, x)[1](x)[0],
+    "jvp": lambda f: lambda x: jvp(f, (x,), (x,))[1],
+    "linearize": lambda f: lambda x: linearize(f, x)[1](x),
+    "jacrev": lambda f: lambda x: jacrev(f)(x),
+    "jacfwd": lambda f: lambda x: jacfwd(f)(x),
+    "hvp": lambda f: lambda x: hvp(lambda x: np.sum(f(x)), (x,), (x,)),
+    "linear_transpose": lambda f: lambda x: linear_transpose(lambda t: f(t / t) * t, x)(x)[0],
+    "vmap": lambda f: lambda x: vmap(f)(np.stack([x, x])),
+    "checkpoint": checkpoint,
+    "checkpoint_sequence": lambda f: lambda x: checkpoint_sequence(f, x, 3),
+    "custom_vjp": lambda f: lambda x: TRIPLED(f(x)),
+}
+AROUND = {
+    "nothing": lambda f, x: f(x[0]),
+    "grad": lambda f, x: grad(lambda x: np.sum(f(x)))(x[0]),
+    "jvp": lambda f, x: jvp(f, (x[0],), (x[1],)),
+    "vmap": lambda f, x: vmap(f)(x),
+    "grad of vmap": lambda f, x: grad(lambda x: np.sum(vmap(f)(x)))(x),
+    "jvp of vmap": lambda f, x: jvp(vmap(f), (x,), (x,)),
+    "vmap of grad": lambda f, x: vmap(grad(lambda x: np.sum(f(x))))(x),
+    "grad of vmap of vmap": lambda f, x: grad(lambda x: np.sum(vmap(vmap(f))(x)))(x[None]),
+    "grad of grad": lambda f, x: grad(lambda x: np.sum(grad(lambda x: np.sum(f(x)))(x)))(x[0]),
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("inner", INNER)
+def test_a_transform_inside_leaves_the_one_around_it_as_it_was(inner, around):
+    """Also where its function raises: the next transform asks for the innermost one."""
+    seen = []
+
+    def failing(x):
+        np.sin(x)
+        raise KeyError
+
+    def program(x):
+        before = CURRENT.get()
+        made = INNER[inner](lambda x: np.sin(x) * x)(x)
+        seen.append((before, CURRENT.get()))
+        with pytest.raises(KeyError):
+            INNER[inner](failing)(x)
+        seen.append((before, CURRENT.get()))
+        return np.sum(made) * x
+
+    AROUND[around](program, np.stack([X, Y]))
+    assert seen
+    assert all(before is after for before, after in seen)
+    assert CURRENT.get() is None

@@ -115,6 +115,53 @@ def test_paths_read_as_programs():
     assert tuple(path) == ("hidden", 0, "scale")
 
 
+MATRIX = np.arange(6.0).reshape(2, 3)
+each_tree_of_arrays = pytest.mark.parametrize(
+    "x",
+    [
+        MATRIX[0],
+        MATRIX,
+        MATRIX.T,
+        MATRIX[:, ::2],
+        {"a": MATRIX},
+        [MATRIX[:0]],
+        [MATRIX, MATRIX[0]],
+    ],
+    ids=["a vector", "rows", "columns", "gaps", "in a dict", "empty", "two"],
+)
+
+
+@each_tree_of_arrays
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: tree.ravel(x)[0],
+        lambda x: tree.add(x, x),
+        lambda x: tree.scale(1, x),
+        lambda x: tree.add_scaled(x, 0, x),
+        tree.zeros_like,
+        tree.ones_like,
+    ],
+    ids=["ravel", "add", "scale", "add_scaled", "zeros_like", "ones_like"],
+)
+def test_results_are_new_arrays(function, x):
+    made = tree.leaves(function(x))
+    assert not any(np.shares_memory(a, b) for a in made for b in tree.leaves(x))
+
+
+@each_tree_of_arrays
+def test_a_write_into_the_vector_of_a_tree_leaves_the_tree_as_it_was(x):
+    def total(x):
+        x = tree.map(lambda leaf: leaf * 1, x)
+        flat, _ = tree.ravel(x)
+        flat[...] = 7
+        return sum(np.sum(leaf * leaf) for leaf in tree.leaves(x))
+
+    gradient = grad(total)(x)
+    for slope, leaf in zip(tree.leaves(gradient), tree.leaves(x), strict=True):
+        np.testing.assert_array_equal(slope, 2 * leaf)
+
+
 def test_ravel_is_differentiable_both_ways():
     x = {"a": np.array([[1.0, 2.0]]), "b": np.float64(3.0)}
     flat, unravel = tree.ravel(x)

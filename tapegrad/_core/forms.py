@@ -77,8 +77,8 @@ def elementwise(function: Function, *partials: Partial, **options: Any) -> Rule:
         Function `(out, *args)` of broadcastable arrays, or 1 (or -1) where the partial is that.
         For a real result of a complex argument the partial is du/dx - i du/dy.
     **options
-        `strong=True` where a partial can be infinite at a finite point: an exactly zero cotangent
-        then stays zero. `name=`, `signature=` and others: docs/writing-a-rule.md.
+        `selects=True` where a partial of zero says that the result does not depend on the
+        argument. `zeros=`, `name=`, `signature=` and others: docs/writing-a-rule.md.
 
     Returns
     -------

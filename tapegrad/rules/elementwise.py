@@ -272,11 +272,8 @@ def _tanh_slope(out: Value, x: Value) -> Value:
     cancelled = (np.absolute(size) if size.dtype.kind == "c" else size) < _CANCELLED
     if not any_true(cancelled):
         return slope
-    if type(slope) is not np.ndarray:
-        return _squared_secant(x)
-    at = np.flatnonzero(cancelled)  # few elements, as a rule
-    np.put(slope, at, _squared_secant(x.take(at)))
-    return slope
+    secant = _squared_secant(x)
+    return np.where(cancelled, secant, slope) if slope.shape else secant
 
 
 def _squared_secant(x: Value) -> Value:

@@ -13,8 +13,13 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry, _Mark, wrap_kept
-from tapegrad._core.fit import finite_or_strong, fit_cotangent, holds_infinity, is_finite
-from tapegrad._core.over import multiplied
+from tapegrad._core.fit import (
+    finite_or_strong,
+    fit_cotangent,
+    holds_infinity,
+    is_finite,
+    multiplied,
+)
 from tapegrad._core.recorded import pulled
 from tapegrad._core.scatter import give_part, last_writers, read_back, scatter
 from tapegrad._core.settled import Settled, SettledAll

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import MINUS, Spec
-from tapegrad._core.fit import FEW, is_finite
-from tapegrad._core.over import Over, multiplied
+from tapegrad._core.fit import FEW, Over, is_finite, multiplied
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.reads import either, of_count, reads_of, require_parameters
 from tapegrad._core.rule import Partial, Rule, register

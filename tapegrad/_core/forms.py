@@ -20,10 +20,10 @@ import numpy as np
 from tapegrad._core.composite import Composite
 from tapegrad._core.elementwise import Elementwise, strong_product
 from tapegrad._core.entry import MINUS
+from tapegrad._core.fit import Over
 from tapegrad._core.general import General, transpose_at, transpose_linear, watching
 from tapegrad._core.linear import Linear, Multilinear
 from tapegrad._core.out import write_out
-from tapegrad._core.over import Over
 from tapegrad._core.rule import Partial, Rule, register, rule_of
 from tapegrad._core.types import Function
 from tapegrad._core.values import Traced, untraced

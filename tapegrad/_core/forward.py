@@ -24,8 +24,7 @@ from tapegrad._core.entry import (
     wrap_kept,
     written_slot,
 )
-from tapegrad._core.fit import fit_tangent
-from tapegrad._core.over import multiplied
+from tapegrad._core.fit import fit_tangent, multiplied
 from tapegrad._core.recorded import pushed
 from tapegrad._core.scatter import add_at, zeros_at_level_of
 from tapegrad._core.settled import Settled, SettledAll

@@ -12,8 +12,8 @@ from numpy import dtype, float64, ndarray
 from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.backward import RAISED_BY_NUMBERS
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry
+from tapegrad._core.fit import Over
 from tapegrad._core.forward import push
-from tapegrad._core.over import Over
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry
 from tapegrad._core.settled import Settled, SettledAll

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from tapegrad._arrays.refusal import explained
-from tapegrad._core.approach import resolved_ahead
 from tapegrad._core.backward import SparseBars, replay_nested
 from tapegrad._core.careful import reach_of, replay_forward_carefully
 from tapegrad._core.entry import Spec
 from tapegrad._core.fit import any_nan, has_nan, is_finite, is_foreign, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape, tangent_at
+from tapegrad._core.limits import resolved_ahead
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.recorded import (
     as_recorded,

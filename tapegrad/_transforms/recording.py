@@ -13,11 +13,11 @@ from typing import Any, Self
 import numpy as np
 
 from tapegrad._arrays.refusal import explained
-from tapegrad._core.approach import resolved
 from tapegrad._core.backward import SparseBars, emptying, replay_backward, replay_nested
 from tapegrad._core.careful import reach_of, replay_carefully
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import any_nan, has_nan, holds_infinity, is_finite, is_foreign
+from tapegrad._core.limits import resolved
 from tapegrad._core.quiet import SILENT, VARIABLE, WATCHING
 from tapegrad._core.recorded import (
     OPEN,
@@ -39,7 +39,7 @@ from tapegrad._core.values import (
 )
 from tapegrad._errors import add_note, text_of
 from tapegrad._tree import flatten
-from tapegrad._warning import warn
+from tapegrad._warning import COUNT, warn
 
 LARGE = 256  # elements from which adding in place is faster than making a new array
 HUGE_BYTES = 1 << 18  # size of an input, from which a replay frees the values that it has used
@@ -220,6 +220,7 @@ class Recording:
         if recording:
             bars = recorded_too(bars)
         # Infinities at singular points need no warnings; rules may have some of their own.
+        told = COUNT[0]
         token = VARIABLE.set(WATCHING)
         try:
             if isinstance(value, Traced):
@@ -248,19 +249,14 @@ class Recording:
             # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
             VARIABLE.set(SILENT)
             sound = self._pulled_carefully(slots, bars)
-            if is_nan:
-                return sound
-            if not decide(holds_infinity, value):
-                if not recording:
-                    sound = self._resolved(sound, slots, bars)
-                elif any(bar is not None and decide(has_nan, bar) for bar in sound):
-                    leave_program()
+            if not (is_nan or decide(holds_infinity, value)):
+                sound = self._resolved(sound, slots, bars)
         except Exception:
             self.failed = slots, bars
             raise
         finally:
             VARIABLE.reset(token)
-        if not recording:
+        if not (recording or is_nan) and told == COUNT[0]:
             self._tell_of_nan(sound)
         return sound
 
@@ -311,15 +307,19 @@ class Recording:
         rule, self.first = self.first.first, None
         if rule is not None and np.geterr()["invalid"] == "warn" and any_nan(found):
             warn(
-                f"{self.tape.name}: NaN in the derivative of {rule.name}, which has none there, or "
-                "where zero meets infinity with no limit known. tapegrad.debug_nans() finds the "
-                "line.",
+                f"{self.tape.name}: NaN in the derivative of {rule.name}, which has none there, "
+                "or where zero meets infinity with no limit known. tapegrad.debug_nans() finds "
+                "the line.",
                 RuntimeWarning,
             )
 
     def _resolved(self, found: list[Any], slots: list[int], bars: list[Cotangent]) -> list[Any]:
         """Cotangents in which a NaN, of zero times infinity, is its limit where there is one."""
         if self.dependent:
+            return found
+        if OPEN and is_recording():  # no program finds one
+            if any(bar is not None and decide(has_nan, bar) for bar in found):
+                leave_program()
             return found
         pairs = zip(self.slots, found, strict=True)
         inputs = [(slot, bar) for slot, bar in pairs if bar is not None]

@@ -94,7 +94,6 @@ CORE = (
     "quiet",
     "entry",
     "fit",
-    "over",
     "rows",
     "scatter",
     "sums",
@@ -114,9 +113,8 @@ CORE = (
     "careful",
     "composite",
     "forms",
-    "limits",
     "series",
-    "approach",
+    "limits",
 )
 
 # What a file of rules may import: the ground, the forms, and what they ask of values.

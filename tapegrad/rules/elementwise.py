@@ -278,7 +278,7 @@ def _tanh_slope(out: Value, x: Value) -> Value:
 
 def _squared_secant(x: Value) -> Value:
     """1 / cosh(x)**2, without overflow."""
-    power = np.exp(np.where(np.real(untraced(x)) < 0, 2, -2) * x)
+    power = np.exp(np.where(np.real(untraced(x)) < 0, 2, -2).astype(x.dtype) * x)
     rest = 1 + power
     return 4 * power / (rest * rest)
 

@@ -182,9 +182,8 @@ def test_what_python_code_of_libraries_warns_of(f, transform):
     start = f.__code__.co_firstlineno
     assert {file for file, _ in lines} == {HERE}
     # A tangent of NaN is computed once more, when f has returned.
-    asked = {
-        at for _, at in lines if transform == "jvp" and at > of_losses.__code__.co_firstlineno
-    }
+    last = of_losses.__code__.co_firstlineno + 20
+    asked = {at for _, at in lines if transform == "jvp" and at > last}
     assert {at for _, at in lines} - asked <= set(range(start, start + 6))
     assert lines != asked
 

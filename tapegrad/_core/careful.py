@@ -36,6 +36,7 @@ from tapegrad._core.fit import (
 )
 from tapegrad._core.forward import Step, live_steps, push
 from tapegrad._core.general import dense, watching
+from tapegrad._core.recorded import is_recording
 from tapegrad._core.tape import Tape, hand_over
 from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
 from tapegrad._core.values import (
@@ -252,7 +253,7 @@ class Call:
         bars = self.pulled(g, self.out, self.args)
         if form == "custom":  # how it mixes elements is its author's
             return [bar if bar is None else (bar, np.ones(bar.shape)) for bar in bars]
-        masks = self._reach(self.pulled, m)
+        masks = self._reach(self.pulled, m, bars)
         if form == "multilinear":
             bars = [
                 bar if bar is None or _is_finite(bar) else self._product_back(g, m, at)
@@ -323,7 +324,7 @@ class Call:
         dot = self._pushed(dots, self.out, self.args)
         if form == "custom":
             return dot, _ones_like(dot)
-        mask = self._reach(self._pushed, list(reach))
+        mask = self._reach(self._pushed, list(reach), dot)
         if form == "multilinear":
             if not _is_finite(dot):
                 dot = add_up([self._product_ahead(dots[at], reach[at], at) for at in places])
@@ -349,8 +350,13 @@ class Call:
 
     # -- the reach -------------------------------------------------------------------------------
 
-    def _reach(self, through: Callable[..., Any], m: Any) -> Any:
-        """The reach of what a function of (g, out, args), linear in g, returns."""
+    def _reach(self, through: Callable[..., Any], m: Any, found: Any) -> Any:
+        """The reach of what a function of (g, out, args), linear in g, returns: `found` for a g.
+
+        What is not zero is reached, so that without zeros nothing else is asked. A program asks.
+        """
+        if not is_recording() and not _has_zeros(found):
+            return mapped(_all, found)
         lazy = any(type(x) is not Spec and is_foreign(x) for x in self.raws)
         if lazy and self.rule.form != "linear":
             return mapped(_all, through(m, self.raw, self.raws))  # these arguments are not moved
@@ -508,6 +514,13 @@ def _makes_nan(given: Any, bar: Any) -> bool:
     if not (is_numpy(bar) and has_nan(bar)):
         return False
     return not any(is_numpy(x) and has_nan(x) for x in map(raw_value, given))
+
+
+def _has_zeros(found: Any) -> bool:
+    """Whether a value may have a zero: a lazy one may."""
+    if isinstance(found, (list, tuple)):
+        return any(part is not None and _has_zeros(part) for part in found)
+    return any_true(untraced(found) == 0)
 
 
 def _has_others(g: Any) -> bool:

@@ -15,7 +15,7 @@ import scipy.linalg
 from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import decide, itself, untraced
 from tapegrad.rules.matrices import adjoint, row
-from tapegrad.rules.spectra import SINGULAR, SYMMETRIC, order_of
+from tapegrad.rules.spectra import ORDER, SINGULAR, SYMMETRIC
 from tapegrad.scipy.linalg._banded import hermitian_of_band
 from tapegrad.scipy.linalg._inputs import array, checked, core, expressed, fixed, refuse
 from tapegrad.scipy.linalg._structure import promised
@@ -313,7 +313,6 @@ def _plain_eig(a: Value, b: Value = None) -> tuple[Value, Value, Value]:
 
 
 EIG = fixed(_plain_eig)
-ORDER = fixed(order_of)
 
 
 def _matrix(a: Value, b: Value, check_finite: bool) -> Value:

@@ -91,7 +91,8 @@ class Composite(Rule):
         self, g: Cotangent, reach: Any, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Any]:
         """The same for a program with infinities: each cotangent with its reach (`careful`)."""
-        return _spread(pull_function(*self.definition_at(args, params, wanted), g, reach), wanted)
+        definition, values = self.definition_at(args, params, wanted)
+        return _spread(pull_function(definition, values, g, reach), wanted)
 
     def pull_strongly(
         self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
@@ -141,7 +142,8 @@ class Composite(Rule):
         """The same for a program with infinities: the tangent with its reach (`careful`)."""
         wanted = [dot is not None for dot in dots]
         given = [[part for part in parts if part is not None] for parts in (dots, reach)]
-        return push_function(*self.definition_at(args, params, wanted), *given)
+        definition, values = self.definition_at(args, params, wanted)
+        return push_function(definition, values, *given)
 
 
 def _spread(found: Sequence[Any], wanted: Wanted) -> list[Any]:

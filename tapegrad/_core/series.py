@@ -218,9 +218,10 @@ def as_series(value: Any) -> Series:
 def _aligned(x: Series, y: Series) -> tuple[Any, Any]:
     """The terms of both, ready to broadcast."""
     ndim = max(x.ndim, y.ndim)
-    return tuple(
+    a, b = (
         each.terms.reshape((WIDTH,) + (1,) * (ndim - each.ndim) + each.shape) for each in (x, y)
     )
+    return a, b
 
 
 def _add(x: Any, y: Any) -> Series:

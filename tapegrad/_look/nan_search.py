@@ -15,6 +15,7 @@ import numpy as np
 
 from tapegrad._compile.calls import Calls
 from tapegrad._core import forward_tape
+from tapegrad._core.careful import replay_forward_carefully
 from tapegrad._core.entry import Entry, parents_of
 from tapegrad._core.forward import replay_forward
 from tapegrad._core.forward_tape import ForwardTape, tangent_at
@@ -256,8 +257,7 @@ class _Search:
         yield Place(forward, "_run", watched_run)
         yield Place(forward.Pushforward, "_pushed", watched_push)
         yield Place(forward, "replay_forward", self._steps(replay_forward))
-        careful = forward.replay_forward_carefully
-        yield Place(forward, "replay_forward_carefully", self._steps(careful))
+        yield Place(forward, "replay_forward_carefully", self._steps(replay_forward_carefully))
         # A plain run is not watched, and may raise for a NaN that it made long before.
         yield Place(jacobians, "_output", jacobians._traced_output)
         # What is compiled or checkpointed runs as it is written, so that its calls are seen.

@@ -78,7 +78,7 @@ class Recording:
     large = False  # whether an input is large
     huge = False  # whether an input is so large that the replay frees memory as it goes
     linked = False  # whether an outer transform traces an input
-    first: Any = None  # the cotangents by slot of a replay that has met infinities
+    careful: SparseBars | None = None  # the cotangents of a replay that has met infinities
     failed: tuple[Any, ...] | None = None  # slots and cotangents of a replay that raised
 
     slots: list[Slot]  # those of the inputs
@@ -291,7 +291,7 @@ class Recording:
             before, mask = table[slot], reach_of(bar)
             table[slot] = bar if before is None else before + bar
             reach[slot] = mask if before is None else reach[slot] + mask
-        self.first = table
+        self.careful = table
         token = CURRENT.set(self.surroundings)
         try:
             if self.singular and not self.dependent:
@@ -304,7 +304,8 @@ class Recording:
 
     def _tell_of_nan(self, found: list[Any]) -> None:
         """Warn of a NaN that is left, as NumPy does of invalid values."""
-        rule, self.first = self.first.first, None
+        assert self.careful is not None
+        rule, self.careful = self.careful.first, None
         if rule is not None and np.geterr()["invalid"] == "warn" and any_nan(found):
             warn(
                 f"{self.tape.name}: NaN in the derivative of {rule.name}, which has none there, "

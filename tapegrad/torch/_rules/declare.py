@@ -77,8 +77,8 @@ def elementwise(
     def decorate(function: Function) -> Declared:
         made = Declared(function)
         form = FusedElementwise if strong else PlainElementwise
-        options = {"strong": strong, "selects": selects, "batch": "align", "name": made.__name__}
-        rule = form(made, partials, **options)
+        name = made.__name__
+        rule = form(made, partials, strong=strong, selects=selects, batch="align", name=name)
         made.rule, rule.given = rule, ways
         name_nodes(rule, label)
         return made

@@ -13,9 +13,13 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry, _Mark, wrap_kept
-from tapegrad._core.fit import finite_or_strong, fit_cotangent, holds_infinity, is_finite
-from tapegrad._core.over import multiplied
-from tapegrad._core.quiet import ALWAYS, Changes, take
+from tapegrad._core.fit import (
+    finite_or_strong,
+    fit_cotangent,
+    holds_infinity,
+    is_finite,
+    multiplied,
+)
 from tapegrad._core.recorded import pulled
 from tapegrad._core.scatter import give_part, last_writers, read_back, scatter
 from tapegrad._core.settled import Settled, SettledAll
@@ -34,7 +38,6 @@ from tapegrad._errors import RuleError
 
 # By a partial whose other argument is a Python number: see `elementwise._also_of_numbers`.
 RAISED_BY_NUMBERS = (ZeroDivisionError, OverflowError)
-UNKNOWN = np.float64(np.nan)
 # What NumPy makes of an array without dimensions: cotangents of settled calls.
 NUMBERS = frozenset((np.float64, np.float32))
 
@@ -46,22 +49,22 @@ def replay_backward(
     bars: Any,
     *,
     large: bool = False,
-    strong_zeros: bool = False,
-    noticed: Changes = ALWAYS,
+    absorbing: bool = False,
 ) -> None:
     """Push cotangents back through raw entries: `bars[slot]` holds a cotangent or None.
 
     entries: from the last on; each is asked for after the one before it was used. With `large` the
-    replay adds cotangents in place, which pays from some hundred elements on. With `strong_zeros`
-    every product is a strong product; without it, those that gave a NaN or an infinity, and all
-    products after the first infinity. `noticed` says when there may be one, if the caller has set
-    NumPy's error state so (`quiet`).
+    replay adds cotangents in place, which pays from some hundred elements on. With `absorbing` a
+    zero cotangent absorbs an infinite partial, in products that gave a NaN or an infinity, and in
+    all products after the first infinity. Without it a NaN stays, and the caller replays again by
+    `careful`.
 
     This is one long loop on purpose. An entry of a small operation takes about a microsecond, and
     a call of another function for its cotangent, or for adding it up, would be felt. What seldom
     comes is below.
     """
     absent = ABSENT
+    strong_zeros = False
     owned: set[int] = set()  # slots whose buffer nobody else holds, so it can be added to in place
     for slot, rule, out, x, y, x_slot, y_slot in entries:
         g = bars[slot]
@@ -86,11 +89,9 @@ def replay_backward(
                 settled or (kind is list and not strong_zeros and _are_arrays(g))
             ):
                 found = y.pull(g, out, *x)
-                if y.strong is not None and (noticed or rule.y_unseen):
-                    happened = take(noticed) or rule.y_unseen
-                    if not _all_finite(found) and happened:
-                        found = y.strong(g, out, *x)
-                        strong_zeros = not _all_finite(found)
+                if absorbing and y.strong is not None and not _all_finite(found):
+                    found = y.strong(g, out, *x)
+                    strong_zeros = not _all_finite(found)
                 for at, bar in zip(x_slot, found):  # noqa: B905 - strict= costs
                     if bar is None or at is absent:
                         continue
@@ -111,7 +112,7 @@ def replay_backward(
                     give_part(bars, owned, slot, (x, y, x_slot), g)
                 else:
                     call = (slot, rule, out, x, y, x_slot, None)
-                    strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros)
+                    strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros, absorbing)
                 continue
         else:
             if x_slot is not absent:
@@ -133,13 +134,10 @@ def replay_backward(
                             if partial.of_out:
                                 bar = bar * out
                     except RAISED_BY_NUMBERS:
-                        bar = UNKNOWN
-                        noticed.add("number")
-                    if rule.strong and (noticed or rule.x_unseen):
-                        happened = take(noticed) or rule.x_unseen
-                        if not is_finite(bar) and happened:
-                            bar = _strongly(rule, 0, g, out, x, y)
-                            strong_zeros = not is_finite(bar)
+                        bar = g * rule.partials[0](out, x, y)
+                    if absorbing and rule.strong and not is_finite(bar):
+                        bar = _strongly(rule, 0, g, out, x, y)
+                        strong_zeros = not is_finite(bar)
                 before = bars[x_slot]
                 if before is None:
                     bars[x_slot] = bar
@@ -167,13 +165,10 @@ def replay_backward(
                     else:
                         bar = partial.along(g, out, x, y)
                 except RAISED_BY_NUMBERS:
-                    bar = UNKNOWN
-                    noticed.add("number")
-                if rule.strong and (noticed or rule.y_unseen):
-                    happened = take(noticed) or rule.y_unseen
-                    if not is_finite(bar) and happened:
-                        bar = _strongly(rule, 1, g, out, x, y)
-                        strong_zeros = not is_finite(bar)
+                    bar = g * rule.partials[1](out, x, y)
+                if absorbing and rule.strong and not is_finite(bar):
+                    bar = _strongly(rule, 1, g, out, x, y)
+                    strong_zeros = not is_finite(bar)
         before = bars[at]
         if before is None:
             bars[at] = bar
@@ -234,6 +229,8 @@ def emptying(entries: list[Any]) -> Iterable[Entry]:
 class SparseBars(dict[Any, Any]):
     """Cotangents by slot for a recording within a tape; slots before `start` get none."""
 
+    first: Any = None  # the rule whose product of a zero and an infinity is the first NaN, if any
+
     def __init__(self, start: int) -> None:
         super().__init__()
         self.start = start
@@ -243,12 +240,17 @@ class SparseBars(dict[Any, Any]):
 
 
 def replay_nested(
-    entries: list[Entry], bars: SparseBars, tape: Tape | None, *, strong_zeros: bool = False
+    entries: list[Entry],
+    bars: SparseBars,
+    tape: Tape | None,
+    *,
+    absorbing: bool = False,
+    strong_zeros: bool = False,
 ) -> None:
     """Push cotangents back through a recording while an outer transform is open on its tape.
 
     With `tape` the replay wraps the kept values with their slots again, so that the rules log
-    themselves. `strong_zeros` says that the cotangents may hold infinities from the start.
+    themselves. `absorbing`: see `replay_backward`; with `strong_zeros` from the start.
     """
     owned: set[int] = set()
     for entry in reversed(entries):
@@ -260,9 +262,9 @@ def replay_nested(
             out, x, y = wrap_kept(tape, entry)
         if y_slot is None:
             call = (slot, rule, out, x, y, x_slot, None)
-            strong_zeros = _pull_general(bars, owned, g, call, bars.start, strong_zeros)
+            strong_zeros = _pull_general(bars, owned, g, call, bars.start, strong_zeros, absorbing)
             continue
-        strong = strong_zeros or rule.strong
+        strong = absorbing and (strong_zeros or rule.strong)
         for position, arg_slot in enumerate((x_slot, y_slot)):
             if arg_slot < bars.start:
                 continue
@@ -275,10 +277,10 @@ def replay_nested(
                 times = rule.times if strong else operator.mul
                 bar = multiplied(times, g, partial, out, (x,) if rule.unary else (x, y))
                 strong_zeros = strong_zeros or (strong and not is_finite(bar))
-            _accumulate(bars, owned, arg_slot, bar, None)
+            accumulate(bars, owned, arg_slot, bar, None)
 
 
-def _pull_mark(bars: Cotangents, owned: set[int], g: Cotangent, entry: Entry, start: int) -> None:
+def pull_mark(bars: Cotangents, owned: set[int], g: Cotangent, entry: Entry, start: int) -> None:
     """Replay an entry of the tape's own: a read, a write, an addition, one of several results."""
     _, rule, _, args, params, slots, _ = entry
     if rule is READ:
@@ -289,15 +291,21 @@ def _pull_mark(bars: Cotangents, owned: set[int], g: Cotangent, entry: Entry, st
     elif rule is ADD:
         (x, v), (x_slot, v_slot) = args, slots
         if v_slot >= start:
-            _accumulate(bars, owned, v_slot, fit_cotangent(g[params], v, ADD), v)
+            accumulate(bars, owned, v_slot, fit_cotangent(g[params], v, ADD), v)
         if x_slot >= start:
-            _accumulate(bars, owned, x_slot, g, x)
+            accumulate(bars, owned, x_slot, g, x)
     else:
         _add_result(bars, slots, args, params, g)
 
 
 def _pull_general(
-    bars: Cotangents, owned: set[int], g: Cotangent, entry: Entry, start: int, strong_zeros: bool
+    bars: Cotangents,
+    owned: set[int],
+    g: Cotangent,
+    entry: Entry,
+    start: int,
+    strong_zeros: bool,
+    absorbing: bool,
 ) -> bool:
     """Replay one entry of the general layout backward; slots before `start` get no cotangent.
 
@@ -306,7 +314,7 @@ def _pull_general(
     """
     slot, rule, out, args, params, slots, _ = entry
     if type(rule) is _Mark:
-        _pull_mark(bars, owned, g, entry, start)
+        pull_mark(bars, owned, g, entry, start)
         return strong_zeros
     if rule.in_order and slot in owned and type(g) is np.ndarray:
         at = slots[0]
@@ -322,7 +330,7 @@ def _pull_general(
         args = args[: len(slots)]
     # From the start all slots count; where a slot is an object, a comparison costs a call.
     wanted = [at >= start for at in slots] if start else [at is not ABSENT for at in slots]
-    if strong_zeros and rule.form == "composite":
+    if absorbing and (rule.form == "elementwise" or strong_zeros and rule.form == "composite"):
         found = rule.pull_strongly(g, out, args, params, wanted)
     elif strong_zeros and rule.form != "custom" and _has_infinities(g):
         found = _pull_infinite(rule, g, out, args, params, wanted)
@@ -339,12 +347,13 @@ def _pull_general(
         if type(bar) is not Scatter:
             if bar.shape != like.shape or bar.dtype is not like.dtype:
                 bar = fit_cotangent(bar, like, rule)
-            strong_zeros = strong_zeros or (rule.strong and not is_finite(bar))
+            if absorbing and rule.strong:
+                strong_zeros = strong_zeros or not is_finite(bar)
             before = bars[at]
             if before is None:
                 bars[at] = bar
                 continue
-        _accumulate(bars, owned, at, bar, like)
+        accumulate(bars, owned, at, bar, like)
     return strong_zeros
 
 
@@ -391,7 +400,7 @@ def _complex(like: Cotangent, real: Cotangent, imag: Cotangent) -> Cotangent:
     return made
 
 
-def _accumulate(bars: Cotangents, owned: set[int], slot: int, bar: Cotangent, like: Value) -> None:
+def accumulate(bars: Cotangents, owned: set[int], slot: int, bar: Cotangent, like: Value) -> None:
     if type(bar) is Scatter:
         scatter(bars, owned, slot, bar.index, bar._value, like)
         return
@@ -417,7 +426,7 @@ def _pull_write(bars: Cotangents, owned: set[int], g: Cotangent, entry: Entry, s
             v_bar = v_bar.copy()  # a view would be cleared with g below
         if not is_basic(index):
             v_bar = last_writers(v_bar, x.shape, index)
-        _accumulate(bars, owned, v_slot, fit_cotangent(v_bar, v, WRITE), v)
+        accumulate(bars, owned, v_slot, fit_cotangent(v_bar, v, WRITE), v)
     if x_slot >= start:
         g[index] = 0
         before = bars[x_slot]

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.careful import pull_function, push_function, reach_of
 from tapegrad._core.entry import Spec
-from tapegrad._core.fit import is_sound, zeros_of
+from tapegrad._core.fit import zeros_of
 from tapegrad._core.forward_tape import ForwardTape, tangent_at
 from tapegrad._core.general import transpose_at
 from tapegrad._core.out import write_out
@@ -83,36 +84,31 @@ class Composite(Rule):
     def pull(
         self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
-        return self._pulled(g, args, params, wanted, strong_zeros=False)
+        definition, values = self.definition_at(args, params, wanted)
+        return _spread(transpose_at(lambda given: [definition(given)], values, [g]), wanted)
+
+    def pull_carefully(
+        self, g: Cotangent, reach: Any, args: Values, params: Params, wanted: Wanted
+    ) -> Sequence[Any]:
+        """The same for a program with infinities: each cotangent with its reach (`careful`)."""
+        definition, values = self.definition_at(args, params, wanted)
+        return _spread(pull_function(definition, values, g, reach), wanted)
 
     def pull_strongly(
         self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
-        """The same where every product is a strong one, as in a replay of the definition."""
-        return self._pulled(g, args, params, wanted, strong_zeros=True)
+        """`pull` where a zero cotangent absorbs what it meets."""
+        found = self.pull_carefully(g, reach_of(g), args, params, wanted)
+        return [pair and pair[0] for pair in found]
 
-    def _pulled(
-        self,
-        g: Cotangent,
-        args: Values,
-        params: Params,
-        wanted: Wanted,
-        *,
-        strong_zeros: bool,
-    ) -> Sequence[Cotangent]:
-        likes = [
+    def definition_at(self, args: Values, params: Params, wanted: Wanted) -> Any:
+        """The definition as a function of the wanted arguments, and their values."""
+        values = [
             np.zeros(x.shape, x.dtype) if type(x) is Spec else x
             for x, want in zip(args, wanted, strict=True)
             if want
         ]
-        bars = transpose_at(
-            lambda given: [self._at(given, args, params, wanted)],
-            likes,
-            [g],
-            strong_zeros=strong_zeros,
-        )
-        found = iter(bars)
-        return [next(found) if want else None for want in wanted]
+        return lambda given: self._at(given, args, params, wanted), values
 
     def _at(self, given: Sequence[Value], args: Values, params: Params, wanted: Wanted) -> Any:
         """The definition with other values for some of the arguments."""
@@ -121,24 +117,7 @@ class Composite(Rule):
         return self.defined(mixed, params)
 
     def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
-        dot = self._pushed(dots, out, args, params, strong=False)
-        return dot if is_sound(dot) else self._pushed(dots, out, args, params, strong=True)
-
-    def _pushed(
-        self,
-        dots: Sequence[Tangent],
-        out: Value,
-        args: Values,
-        params: Params,
-        *,
-        strong: bool,
-    ) -> Tangent:
-        """The tangent of the definition's result, on a tape of its own."""
         tape = ForwardTape(self.name)
-        if strong:
-            tape.be_strong()
-        else:
-            tape.ask_at_the_end()
         try:
             given = []
             for x, dot in zip(args, dots, strict=True):
@@ -150,9 +129,24 @@ class Composite(Rule):
             made = self.defined(given, params)
             if not isinstance(made, Traced) or made.tape is not tape or made.slot == -1:
                 return zeros_of(out)
-            dot = tangent_at(made.slot)
-            return zeros_of(out) if dot is None else dot
+            found = tangent_at(made.slot)
+            return zeros_of(out) if found is None else found
         finally:
             tape.close()
             if tape.root.refused is not None:
                 hand_over(tape.root)
+
+    def push_carefully(
+        self, dots: Sequence[Tangent], reach: Sequence[Any], args: Values, params: Params
+    ) -> tuple[Tangent, Any]:
+        """The same for a program with infinities: the tangent with its reach (`careful`)."""
+        wanted = [dot is not None for dot in dots]
+        given = [[part for part in parts if part is not None] for parts in (dots, reach)]
+        definition, values = self.definition_at(args, params, wanted)
+        return push_function(definition, values, *given)
+
+
+def _spread(found: Sequence[Any], wanted: Wanted) -> list[Any]:
+    """One for each argument, None for those that are not wanted."""
+    rest = iter(found)
+    return [next(rest) if want else None for want in wanted]

@@ -13,26 +13,31 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import MINUS, Spec
-from tapegrad._core.fit import FEW, is_finite, is_sound
-from tapegrad._core.over import Over, multiplied
+from tapegrad._core.fit import FEW, Over, is_finite, multiplied
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.reads import either, of_count, reads_of, require_parameters
 from tapegrad._core.rule import Partial, Rule, register
 from tapegrad._core.settled import NUMBER, AllWays
 from tapegrad._core.sums import summing, summing_products
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
-from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Traced, as_one, is_recorded_number
+from tapegrad._core.values import (
+    PYTHON_NUMBERS,
+    Mapped,
+    Traced,
+    as_one,
+    is_recorded_number,
+    untraced,
+)
 
 
 def strong_product(g: Cotangent, partial: Value) -> Value:
-    """`g * partial`, but exactly zero where one factor is zero, even if the other is inf or NaN.
+    """`g * partial`, but exactly zero where g is zero, even if the partial is inf or NaN.
 
-    A branch that `np.where` did not take gets a cotangent of zero, which must stay zero. An
-    infinite cotangent, as a square root gives at 0, must not turn the zero in `2 * x` into NaN.
+    A branch that `np.where` did not take gets a cotangent of zero, which must stay zero.
 
     >>> with np.errstate(invalid="ignore"):
     ...     strong_product(np.array([0.0, 2.0, np.inf]), np.array([np.inf, 3.0, 0.0]))
-    array([0., 6., 0.])
+    array([ 0.,  6., nan])
     """
     if isinstance(g, Traced) or isinstance(partial, Traced):
         return STRONG.apply_bound([g, partial], {})
@@ -44,8 +49,16 @@ def strong_product(g: Cotangent, partial: Value) -> Value:
     whole = isinstance(product, (np.ndarray, Mapped)) and not is_recorded_number(product)
     if whole and is_finite(product):
         return product  # the frequent case costs one sum
-    made = np.where((g == 0) | (partial == 0), 0, product)
+    made = np.where(g == 0, 0, product)
     return made if whole else made[()]  # of numbers a number, as the product is
+
+
+def selecting_product(g: Cotangent, partial: Value) -> Value:
+    """The same with a partial whose zeros absorb too, as what it is zero for has no effect."""
+    product = g * partial
+    if isinstance(product, np.ndarray) and is_finite(product):
+        return product
+    return strong_product(np.where(untraced(partial) == 0, 0, g), partial)
 
 
 class Elementwise(Rule):
@@ -57,7 +70,7 @@ class Elementwise(Rule):
     """
 
     form = "elementwise"
-    times = staticmethod(strong_product)
+    times: Function = staticmethod(strong_product)
 
     def __init__(
         self,
@@ -70,6 +83,8 @@ class Elementwise(Rule):
         together: Function | None = None,
         everywhere: bool = False,
         stretched: Function | None = None,
+        selects: bool = False,
+        zeros: Sequence[int | None] = (),
         **options: Any,
     ) -> None:
         """`to_real`: the result is real for complex arguments too (np.absolute).
@@ -81,8 +96,13 @@ class Elementwise(Rule):
         cotangents may be left out. Those of a strong rule are asked as well where it gives one
         that is not finite. `everywhere`: the function of numbers is a number, never NaN.
         `stretched`: the same as `together` of arguments that broadcast, given a sum to the shape
-        of each, or None, in place of `wanted` (False: not wanted); it gives the sums.
+        of each, or None, in place of `wanted` (False: not wanted); it gives the sums. `selects`:
+        where a partial is zero the result does not depend on the argument. `zeros`: for each
+        argument the other one that has the same effect where it is a constant zero, or None.
         """
+        if selects:
+            self.times = selecting_product
+        self.selects, self.zeros = selects, (1, 0) if product and not zeros else zeros
         self.stretched = stretched
         if len(partials) == 2 or together is not None:
             options["settle_all"] = self._settle_together
@@ -130,6 +150,17 @@ class Elementwise(Rule):
     def pull(
         self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
+        return self._pulled(operator.mul, g, out, args, wanted)
+
+    def pull_strongly(
+        self, g: Cotangent, out: Value, args: Values, _params: Params, wanted: Wanted
+    ) -> Sequence[Cotangent]:
+        """`pull` by strong products."""
+        return self._pulled(self.times, g, out, args, wanted)
+
+    def _pulled(
+        self, times: Function, g: Cotangent, out: Value, args: Values, wanted: Wanted
+    ) -> Sequence[Cotangent]:
         bars: list[Any] = []
         for partial, want in zip(self.partials, wanted, strict=False):
             if not want:
@@ -139,7 +170,7 @@ class Elementwise(Rule):
             elif partial is MINUS:
                 bars.append(-g)
             else:
-                bars.append(multiplied(self.times, g, partial, out, args))
+                bars.append(multiplied(times, g, partial, out, args))
         return bars
 
     def _settle_together(
@@ -173,7 +204,7 @@ class Elementwise(Rule):
         """The tangent of such a call: that of each argument is multiplied as a cotangent is."""
         if self.together is None and len(self.partials) == 2:
             return self._settled_push_of_two(out)
-        shape, times, together = out.shape, self.times, self.together
+        shape, together = out.shape, self.together
         count = len(self.partials)
         alone: list[Function] = []
         if together is not None:
@@ -183,7 +214,7 @@ class Elementwise(Rule):
         one = out.dtype.type(1)
 
         def by_partials(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
-            dot = self._pushed(times, dots, out, args)
+            dot = self.push(dots, out, args, {})
             return dot if dot.shape == shape else np.broadcast_to(dot, shape)
 
         def push(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
@@ -267,24 +298,12 @@ class Elementwise(Rule):
         return pull
 
     def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
-        dot = self._pushed(operator.mul, dots, out, args)
-        return dot if is_sound(dot) else self._pushed(self.times, dots, out, args)
-
-    def push_plainly(
-        self, dots: Sequence[Tangent], out: Value, args: Values, params: Params
-    ) -> Tangent:
-        times = self.times if self.strong else operator.mul
-        return self._pushed(times, dots, out, args)
-
-    def _pushed(
-        self, times: Function, dots: Sequence[Tangent], out: Value, args: Values
-    ) -> Tangent:
         terms = [
             dot
             if partial is None
             else -dot
             if partial is MINUS
-            else multiplied(times, dot, partial, out, args)
+            else multiplied(operator.mul, dot, partial, out, args)
             for dot, partial in zip(dots, self.partials, strict=False)
             if dot is not None
         ]
@@ -401,6 +420,7 @@ STRONG = register(
         strong_product,
         (lambda _out, _g, partial: partial, lambda _out, g, _partial: g),
         strong=True,
+        zeros=(1, 0),
         batch="align",
     )
 )

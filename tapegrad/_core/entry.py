@@ -130,11 +130,6 @@ class ReplayedRule(Protocol):
     ) -> Any:
         """The result's tangent from those of the arguments, None where there is none."""
 
-    def push_plainly(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
-        """`push` for finite tangents: products need not be strong ones."""
-
 
 class _Mark:
     """Stands as the rule of an entry that the tape itself understands."""

@@ -20,10 +20,10 @@ import numpy as np
 from tapegrad._core.composite import Composite
 from tapegrad._core.elementwise import Elementwise, strong_product
 from tapegrad._core.entry import MINUS
+from tapegrad._core.fit import Over
 from tapegrad._core.general import General, transpose_at, transpose_linear, watching
 from tapegrad._core.linear import Linear, Multilinear
 from tapegrad._core.out import write_out
-from tapegrad._core.over import Over
 from tapegrad._core.rule import Partial, Rule, register, rule_of
 from tapegrad._core.types import Function
 from tapegrad._core.values import Traced, untraced
@@ -77,8 +77,8 @@ def elementwise(function: Function, *partials: Partial, **options: Any) -> Rule:
         Function `(out, *args)` of broadcastable arrays, or 1 (or -1) where the partial is that.
         For a real result of a complex argument the partial is du/dx - i du/dy.
     **options
-        `strong=True` where a partial can be infinite at a finite point: an exactly zero cotangent
-        then stays zero. `name=`, `signature=` and others: docs/writing-a-rule.md.
+        `selects=True` where a partial of zero says that the result does not depend on the
+        argument. `zeros=`, `name=`, `signature=` and others: docs/writing-a-rule.md.
 
     Returns
     -------

@@ -24,8 +24,7 @@ from tapegrad._core.entry import (
     wrap_kept,
     written_slot,
 )
-from tapegrad._core.fit import fit_tangent
-from tapegrad._core.over import multiplied
+from tapegrad._core.fit import fit_tangent, multiplied
 from tapegrad._core.recorded import pushed
 from tapegrad._core.scatter import add_at, zeros_at_level_of
 from tapegrad._core.settled import Settled, SettledAll
@@ -44,19 +43,16 @@ def push(
     entry: Entry,
     dot_of: Callable[[Slot], Tangent],
     *,
-    strong_zeros: bool = True,
     reuse: bool = False,
 ) -> Tangent:
     """The tangent of an entry's result from those of its arguments; None if no argument has one.
 
-    `dot_of(slot)` is the tangent at a slot, or None. `strong_zeros` makes every product a strong
-    one, for tangents that may be infinite. `reuse` says of a write that nothing else uses the
-    array that is written to, nor its tangent, so that the tangent is written to in place.
+    `dot_of(slot)` is the tangent at a slot, or None. `reuse` says of a write that nothing else
+    uses the array that is written to, nor its tangent, so that the tangent is written to in place.
     """
     slot, rule, out, x, y, x_slot, y_slot = entry
     if y_slot is None:
-        return _push_general(entry, dot_of, strong_zeros, reuse)
-    strong = strong_zeros or rule.strong
+        return _push_general(entry, dot_of, reuse)
     total = None
     for arg_slot, partial in zip((x_slot, y_slot), rule.partials, strict=False):
         dot = None if arg_slot == -1 else dot_of(arg_slot)
@@ -66,8 +62,7 @@ def push(
             total = -dot if total is None else total - dot
             continue
         if partial is not None:
-            times = rule.times if strong else operator.mul
-            dot = multiplied(times, dot, partial, out, (x,) if rule.unary else (x, y))
+            dot = multiplied(operator.mul, dot, partial, out, (x,) if rule.unary else (x, y))
         total = dot if total is None else total + dot
     return total
 
@@ -76,9 +71,7 @@ _NONE_ALONE = {type(None)}
 _PLAIN_DOTS = {np.ndarray, np.float64, type(None)}
 
 
-def _push_general(
-    entry: Entry, dot_of: Callable[[Slot], Tangent], strong_zeros: bool, reuse: bool
-) -> Tangent:
+def _push_general(entry: Entry, dot_of: Callable[[Slot], Tangent], reuse: bool) -> Tangent:
     slot, rule, out, args, params, slots, _ = entry
     if type(params) is Settled and params.push is not None:
         (x,), (at,) = args, slots
@@ -92,7 +85,7 @@ def _push_general(
             and not isinstance(out, Traced)
         ):
             return params.push(dot, out, x)
-    if type(params) is SettledAll and params.push is not None and not strong_zeros:
+    if type(params) is SettledAll and params.push is not None:
         x_dots = [None if at == -1 else dot_of(at) for at in slots]
         kinds = set(map(type, x_dots))
         if kinds == _NONE_ALONE:
@@ -114,7 +107,7 @@ def _push_general(
         return _push_add(args[0], params, *x_dots, reuse=reuse)
     if len(args) > len(slots):  # what a settled call keeps besides
         args = args[: len(slots)]
-    out_dot = pushed(rule, strong_zeros, x_dots, out, args, params)
+    out_dot = pushed(rule, x_dots, out, args, params)
     if isinstance(out, Outputs):
         return [
             None if part is None or at == -1 else fit_tangent(part, like, rule)
@@ -179,15 +172,12 @@ def replay_forward(
     dots: dict[Slot, Tangent],
     tape: Tape | None,
     inputs: Iterable[Slot],
-    *,
-    strong_zeros: bool,
 ) -> None:
     """Push tangents forward through the entries that `live_steps` found in a recording.
 
     `dots` maps slots to tangents; a tangent is dropped after its last use. With `tape`, kept
-    values are wrapped with their slots again, so that the rules log themselves. Products are
-    ordinary unless `strong_zeros`. If the outputs' tangents are finite, then so were all tangents
-    and partials on the way, and strong products would have given the same.
+    values are wrapped with their slots again, so that the rules log themselves. Where a
+    tangent of the outputs has a NaN, the caller replays again by `careful`.
     """
     entered = set(inputs)
     for entry, ended, reuse in steps:
@@ -195,9 +185,7 @@ def replay_forward(
         if slot not in entered:  # the caller gives the tangents of inputs
             if tape is not None:
                 entry = (slot, entry[1], *wrap_kept(tape, entry), entry[5], entry[6])
-            out_dot = push(
-                entry, dots.get, strong_zeros=strong_zeros, reuse=reuse and tape is None
-            )
+            out_dot = push(entry, dots.get, reuse=reuse and tape is None)
             if out_dot is not None:
                 dots[slot] = out_dot
         for at in ended:

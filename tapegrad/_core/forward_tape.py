@@ -5,23 +5,21 @@ Knows that a slot of this tape holds its value's tangent. Must not know transfor
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from numpy import dtype, float64, ndarray
 
 from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.backward import RAISED_BY_NUMBERS
-from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry
-from tapegrad._core.fit import has_nan, is_sound_sum
+from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry
+from tapegrad._core.fit import Over
 from tapegrad._core.forward import push
-from tapegrad._core.over import Over
-from tapegrad._core.quiet import NOTICED, SILENT, VARIABLE, WATCHING, take
-from tapegrad._core.recorded import as_recorded, is_recording, is_suspicious, recorded_entry
+from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Slot, Tangent, Value
-from tapegrad._core.values import PLAIN_PARTS, is_recorded_array
+from tapegrad._core.values import PLAIN_PARTS
 
 
 class Cell:
@@ -107,23 +105,8 @@ class ForwardTape(Tape):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.fresh = Cell
-        self.log = _push_recorded_soundly if is_recording() else _push_soundly
-        self.buffers = _WrittenCells()
-
-    def ask_at_the_end(self) -> None:
-        """Take a tangent that has a NaN for what strong products give, unless one was noticed.
-
-        For who looks at the tangents of the results, and runs the program again by strong products
-        if one has a NaN: a NaN that reaches no result does not matter.
-        """
         self.log = _push_recorded if is_recording() else _push
-
-    def be_strong(self) -> None:
-        """Compute all tangents by strong products.
-
-        Tangents of other libraries need it from the start: no test tells whether ordinary ones do.
-        """
-        self.log = _push_recorded_strongly if is_recording() else _push_strongly
+        self.buffers = _WrittenCells()
 
     def keep(self, constant: Value) -> Value:
         return constant  # the entry is pushed before the program can change the array
@@ -134,8 +117,7 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path
     if y_slot is None:
         _push_general(entry)
         return
-    # `forward.push`, written out for the first layout. Products are ordinary ones; where one makes
-    # a NaN, the tangent is computed again with strong ones.
+    # `forward.push`, written out for the first layout.
     x_dot: Any = None if x_slot is _CONSTANT else x_slot.tangent
     y_dot: Any = None if y_slot is _CONSTANT else y_slot.tangent
     partial: Any = rule.x_partial
@@ -178,13 +160,11 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path
     _push_products(entry, x_dot, y_dot)
 
 
-def _push_products(  # noqa: C901 - the hot path, written out
-    entry: Entry, x_dot: Tangent, y_dot: Tangent
-) -> None:
-    """The tangent by ordinary products of NumPy's, or, where these make a NaN, by strong ones."""
+def _push_products(entry: Entry, x_dot: Tangent, y_dot: Tangent) -> None:
+    """The tangent by products of NumPy's."""
     slot, rule, out, x, y, _, _ = entry
     partial: Any = rule.x_partial
-    token = enter(WATCHING)
+    token = enter(SILENT)
     try:
         # Products are named, not nested: nested ones of large arrays took up to twice the time.
         if y_dot is None:
@@ -218,18 +198,15 @@ def _push_products(  # noqa: C901 - the hot path, written out
                 dot = _along(partial, y_dot, out, x, y)
                 total = total + dot
         kind = type(total)
-        if kind is ndarray:
-            if NOTICED and not _is_sound(total):
-                total = _pushed(entry)
-        elif kind is float64 or kind is float:
-            total = float(total if total == total else _pushed(entry))
-        elif (type(x_dot) is float or type(y_dot) is float) and (
-            getattr(total, "dtype", None) not in _WIDE
+        if kind is float64:
+            total = float(total)
+        elif (
+            kind is not ndarray
+            and (type(x_dot) is float or type(y_dot) is float)
+            and (getattr(total, "dtype", None) not in _WIDE)
         ):
             _push_as_numpy(entry)
             return
-        elif not (_is_sound if is_recorded_array(total) else is_sound_sum)(total):
-            total = _pushed(entry)
         slot.tangent = total
     except RAISED_BY_NUMBERS:
         slot.tangent = _pushed(entry)
@@ -257,12 +234,6 @@ def _along(partial: Any, dot: Tangent, out: Value, x: Value, y: Value) -> Tangen
     if type(partial) is Over:
         return partial.along(dot, out, x, y)
     return dot * partial(out, x, y)
-
-
-def _is_sound(total: Any) -> bool:
-    """Whether a tangent has no NaN although something was noticed."""
-    happened = take(NOTICED)
-    return is_sound_sum(total) or not (happened or is_suspicious())
 
 
 def _push_general(entry: Entry) -> None:
@@ -304,39 +275,15 @@ def _push_general(entry: Entry) -> None:
         else:
             slot.tangent = _push_settled(entry, dots) if some else None
             return
-    _push_strongly(entry)
+    _push_other(entry)
 
 
 def _push_settled(entry: Entry, dots: list[Any]) -> Tangent:
-    token = enter(WATCHING)
+    token = enter(SILENT)
     try:
-        total = entry[4].push(dots, entry[2], *entry[3])
-        if NOTICED and not _is_sound(total):
-            total = _pushed(entry)
-        return total
+        return entry[4].push(dots, entry[2], *entry[3])
     finally:
         leave(token)
-
-
-def _push_soundly(entry: Entry) -> None:
-    """`_push` with a look at each tangent, for a tape whose results nobody looks at."""
-    _push(entry)
-    _look(entry, _push_strongly)
-
-
-def _push_recorded_soundly(entry: Entry) -> None:
-    _push_recorded(entry)
-    _look(entry, _push_recorded_strongly)
-
-
-def _look(entry: Entry, strongly: Callable[[Entry], None]) -> None:
-    """Compute a tangent that has a NaN again, by strong products."""
-    rule = entry[1]
-    if rule is READ or rule is WRITE or rule is ADD:
-        return
-    dot = entry[0].tangent
-    if dot is not None and rule is not PROJECT and not isinstance(dot, list) and has_nan(dot):
-        strongly(entry)
 
 
 def _push_recorded(entry: Entry) -> None:
@@ -344,12 +291,12 @@ def _push_recorded(entry: Entry) -> None:
     if entry[6] is not None:
         _push(entry)
     elif entry[1] is READ:
-        _push_strongly(entry)  # that asks no class
+        _push_other(entry)  # that asks no class
     else:
         as_recorded(_push_general)(recorded_entry(entry))
 
 
-def _push_strongly(entry: Entry) -> None:
+def _push_other(entry: Entry) -> None:
     token = enter(SILENT)
     try:
         entry[0].tangent = _pushed(entry)
@@ -357,16 +304,8 @@ def _push_strongly(entry: Entry) -> None:
         leave(token)
 
 
-def _push_recorded_strongly(entry: Entry) -> None:
-    """`_push_strongly` in a recorded run."""
-    if entry[6] is not None or entry[1] is READ:
-        _push_strongly(entry)
-    else:
-        as_recorded(_push_strongly)(recorded_entry(entry))
-
-
 def _pushed(entry: Entry) -> Tangent:
-    """The tangent of the result of any entry, by strong products."""
+    """The tangent of the result of any entry."""
     reuse = (entry[1] is WRITE or entry[1] is ADD) and _is_last_use(entry)
     return push(entry, tangent_at, reuse=reuse)
 

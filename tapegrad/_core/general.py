@@ -247,8 +247,6 @@ def transpose_at(
     function: Callable[[list[Any]], list[Any]],
     values: Sequence[Value],
     bars: Sequence[Cotangent],
-    *,
-    strong_zeros: bool = False,
 ) -> list[Any]:
     """The same for any function, at these values of its inputs."""
     tape = Tape("transpose_linear")
@@ -262,7 +260,7 @@ def transpose_at(
                 before = table[out.slot]
                 table[out.slot] = bar if before is None else before + bar
         replay, entries = replay_of(replay_backward, tape.entries)
-        replay(emptying(entries), table, strong_zeros=strong_zeros)
+        replay(emptying(entries), table)
         return [table[slot] for slot in slots]
     finally:
         tape.close()

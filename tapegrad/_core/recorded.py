@@ -55,6 +55,11 @@ def is_suspicious() -> bool:
     return recording is not None and recording.suspicious
 
 
+def leave_program() -> None:
+    """Say that this call needs what no program does: it runs as the function is written."""
+    RECORDING.get().recorder.leave()
+
+
 def recorded_too(value: Any) -> Any:
     """Values that meet recorded ones in a replay: themselves, recorded too if calls are."""
     recording = RECORDING.get() if OPEN else None
@@ -136,9 +141,9 @@ def pulled(rule: Any, *call: Any) -> Any:
     return rule.pull(*call)
 
 
-def pushed(rule: Any, strongly: bool, *call: Any) -> Any:
-    """`rule.push(dots, out, args, params)`, or by ordinary products."""
-    return (rule.push if strongly else rule.push_plainly)(*call)
+def pushed(rule: Any, *call: Any) -> Any:
+    """`rule.push(dots, out, args, params)`."""
+    return rule.push(*call)
 
 
 def _pulled(rule: Any, *call: Any) -> Any:
@@ -146,9 +151,9 @@ def _pulled(rule: Any, *call: Any) -> Any:
     return _by_rule(rule, "pull", call)
 
 
-def _pushed(rule: Any, strongly: bool, *call: Any) -> Any:
+def _pushed(rule: Any, *call: Any) -> Any:
     """`pushed` likewise."""
-    return _by_rule(rule, "push" if strongly else "push_plainly", call)
+    return _by_rule(rule, "push", call)
 
 
 def _by_rule(rule: Any, name: str, call: tuple[Any, ...]) -> Any:
@@ -498,6 +503,7 @@ __all__ = [
     "is_careful",
     "is_recording",
     "is_suspicious",
+    "leave_program",
     "note_write",
     "pulled",
     "pushed",

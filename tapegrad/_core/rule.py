@@ -419,12 +419,6 @@ class Rule:
         """The tangent of the result, from those of the arguments; None for zeros."""
         raise NotImplementedError
 
-    def push_plainly(
-        self, dots: Sequence[Tangent], out: Value, args: Values, params: Params
-    ) -> Tangent:
-        """`push` for finite tangents, for which ordinary products do."""
-        return self.push(dots, out, args, params)
-
     def __repr__(self) -> str:
         return f"<{self.form} {self.name}>"
 

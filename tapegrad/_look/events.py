@@ -17,6 +17,7 @@ from typing import Any
 
 from tapegrad._compile.calls import Calls
 from tapegrad._core import forward_tape
+from tapegrad._core.careful import replay_forward_carefully
 from tapegrad._core.entry import Entry
 from tapegrad._core.forward import replay_forward
 from tapegrad._errors import InputError, name_of
@@ -100,8 +101,8 @@ class Watch(Records):
         yield Place(forward, "replay_forward", self._steps(replay_forward))
         pushed = forward.Pushforward._pushed
         yield Place(forward.Pushforward, "_pushed", self._pull(pushed, _recording_of))
-        for name in ("_push", "_push_soundly", "_push_strongly"):
-            yield Place(forward_tape, name, self._pushing(getattr(forward_tape, name)))
+        yield Place(forward, "replay_forward_carefully", self._steps(replay_forward_carefully))
+        yield Place(forward_tape, "_push", self._pushing(forward_tape._push))
         yield Place(Inputs, "call", self._running(Inputs.call, 1))
         yield Place(vmap, "called", self._running(vmap.called, 0))
         outputs = _CheckpointedCall._recompute

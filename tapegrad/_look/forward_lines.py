@@ -12,11 +12,12 @@ from contextvars import ContextVar
 from types import FrameType, TracebackType
 
 from tapegrad._core.backward import replay_backward, replay_nested
+from tapegrad._core.careful import replay_carefully
 from tapegrad._warning import FORWARD_LINES
 
 LineOf = Callable[[int], str | None]  # the line of the program that logged a slot, if it is known
 
-_REPLAYS = (replay_backward.__code__, replay_nested.__code__)
+_REPLAYS = tuple(replay.__code__ for replay in (replay_backward, replay_nested, replay_carefully))
 _LINE_OF: ContextVar[LineOf | None] = ContextVar("tapegrad_line_of", default=None)
 
 

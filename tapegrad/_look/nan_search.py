@@ -15,6 +15,7 @@ import numpy as np
 
 from tapegrad._compile.calls import Calls
 from tapegrad._core import forward_tape
+from tapegrad._core.careful import replay_forward_carefully
 from tapegrad._core.entry import Entry, parents_of
 from tapegrad._core.forward import replay_forward
 from tapegrad._core.forward_tape import ForwardTape, tangent_at
@@ -38,7 +39,6 @@ class _Pass:
     def __init__(self, tape: Any) -> None:
         self.tape = tape
         self.is_replay = not isinstance(tape, ForwardTape)
-        self.strong = False  # of tangents: whether products are strong ones, and final
         self.depth = 0  # entries that are being replayed: those of replays within do not count
         self.first: Callable[[], NonFiniteError] | None = None
 
@@ -215,7 +215,7 @@ class _Search:
 
     def places(self) -> Iterator[Place]:
         """The functions that end or begin a pass."""
-        pull, pulled = Recording.pull, Recording._pulled
+        pull = Recording.pull
         push_all, run = forward.Pushforward._pushed, forward._run
         search = self
 
@@ -226,54 +226,55 @@ class _Search:
                     raise now.first()
                 return found
 
-        def watched_pulled(self: Recording, *args: Any) -> Any:
-            if search.local.passes:  # the block may be younger than this thread's pass
-                search.local.passes[-1].first = None  # of the pass before, which did not do
-            return pulled(self, *args)
+        def watching(pulled: Callable[..., Any]) -> Callable[..., Any]:
+            def watched_pulled(self: Recording, *args: Any) -> Any:
+                if search.local.passes:  # the block may be younger than this thread's pass
+                    search.local.passes[-1].first = None  # of the pass before, which did not do
+                return pulled(self, *args)
+
+            return watched_pulled
 
         def watched_run(name: str, f: Any, inputs: Any, dots: Any, tape: Any, aux: bool) -> Any:
             with search.opened(tape) as now:
                 made = run(name, f, inputs, dots, tape, aux)
                 found = [dot for _, dot in made[0]]
-                last = now.strong or not any(
-                    is_bad(array, infinities=False) for array in arrays_of(found)
-                )
+                last = not any(is_bad(array, infinities=False) for array in arrays_of(found))
                 if last and search._made(found, dots) is not None and now.first:
                     raise now.first()
                 return made
 
-        def watched_push(self: Any, leaves: list[Any], *, strong_zeros: bool) -> Any:
+        def watched_push(self: Any, leaves: list[Any], *, careful: bool) -> Any:
             with search.opened(self.recording.tape) as now:
-                dots = push_all(self, leaves, strong_zeros=strong_zeros)
+                dots = push_all(self, leaves, careful=careful)
                 found = [dots.get(slot) for slot in self.out_slots]
-                if strong_zeros and search._made(found, leaves) is not None and now.first:
+                if careful and search._made(found, leaves) is not None and now.first:
                     raise now.first()
                 return dots
 
         yield Place(Recording, "pull", watched_pull)
-        yield Place(Recording, "_pulled", watched_pulled)
+        for name in ("_pulled", "_pulled_carefully"):
+            yield Place(Recording, name, watching(vars(Recording)[name]))
         yield Place(forward, "_run", watched_run)
         yield Place(forward.Pushforward, "_pushed", watched_push)
         yield Place(forward, "replay_forward", self._steps(replay_forward))
+        yield Place(forward, "replay_forward_carefully", self._steps(replay_forward_carefully))
         # A plain run is not watched, and may raise for a NaN that it made long before.
         yield Place(jacobians, "_output", jacobians._traced_output)
         # What is compiled or checkpointed runs as it is written, so that its calls are seen.
         yield Place(Calls, "__call__", lambda self, *args, **kwargs: self.f(*args, **kwargs))
         yield Place(_CheckpointedCall, "run", _run_once)
         yield Place(_Sequence, "run", _run_all_steps)
-        for name in ("_push", "_push_soundly", "_push_strongly"):
-            yield Place(forward_tape, name, self._pushing(getattr(forward_tape, name), name))
+        yield Place(forward_tape, "_push", self._pushing(forward_tape._push))
 
     # -- tangents --------------------------------------------------------------------------------
 
-    def _pushing(self, push: Callable[[Entry], None], name: str) -> Callable[[Entry], None]:
+    def _pushing(self, push: Callable[[Entry], None]) -> Callable[[Entry], None]:
         def watched(entry: Entry) -> None:
             passes = self.local.passes
             now = passes[-1] if passes else None
             if now is None or now.depth or now.is_replay:
                 push(entry)
                 return
-            now.strong = name != "_push"
             now.depth += 1
             try:
                 dots = [tangent_at(at) for at in parents_of(entry) if at != -1]

@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Any
 
 from tapegrad._core.backward import replay_backward, replay_nested
+from tapegrad._core.careful import replay_carefully, replay_forward_carefully
 from tapegrad._core.forward import replay_forward
 from tapegrad._look.clock import Costs, Local, Made, Thread, events_of
 from tapegrad._look.hints import CallStack
@@ -29,7 +30,16 @@ from tapegrad._profile.recorder import Log
 
 Function = Callable[..., Any]
 
-_REPLAYS = (replay_backward.__code__, replay_nested.__code__, replay_forward.__code__)
+_REPLAYS = tuple(
+    replay.__code__
+    for replay in (
+        replay_backward,
+        replay_nested,
+        replay_carefully,
+        replay_forward,
+        replay_forward_carefully,
+    )
+)
 
 UNKNOWN = Costs()
 

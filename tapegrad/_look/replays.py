@@ -109,6 +109,7 @@ def places(tell: Telling = told) -> Iterator[Place]:
         (recording, "replay_backward", _of_entries),
         (general, "replay_backward", _of_entries),
         (recording, "replay_nested", _of_list),
+        (recording, "replay_carefully", _of_list),
         (forward, "replay_nested", _of_list),
     ):
         yield Place(module, name, wrap(getattr(module, name), tell))

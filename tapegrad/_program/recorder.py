@@ -188,12 +188,16 @@ class Recorder:
     def expect(self, question: Function, at: int, answer: bool, expected: bool) -> None:
         """Log a question whose answer was expected; if it was not, this run is no program."""
         if answer is not expected:
-            self.unsound = True
-            self.give_up("a derivative met infinities or NaNs")
+            self.leave()
         elif self.unfit is None and (question, at) not in self.answers:
             self.answers[question, at] = answer
             before = True if self.sound is None else Ref(self.sound)
             self.sound = self.log(expectation(question, expected), (before, Ref(at)), {}, True)
+
+    def leave(self) -> None:
+        """Say that this run is no program, for what its values are."""
+        self.unsound = True
+        self.give_up("a derivative met infinities or NaNs")
 
     def ask(self, question: Function, at: int, answer: Any) -> None:
         """Log that Python got an answer about a value, on which the rest may depend."""

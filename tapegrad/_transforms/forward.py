@@ -12,21 +12,24 @@ import numpy as np
 
 from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, replay_nested
+from tapegrad._core.careful import reach_of, replay_forward_carefully
 from tapegrad._core.entry import Spec
-from tapegrad._core.fit import any_nan, is_finite, zeros_of
+from tapegrad._core.fit import any_nan, has_nan, is_finite, is_foreign, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape, tangent_at
+from tapegrad._core.limits import resolved_ahead
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.recorded import (
     as_recorded,
     is_careful,
     is_recording,
+    leave_program,
     recorded_entry,
     recorded_too,
 )
 from tapegrad._core.tape import CURRENT, Tape, hand_over
-from tapegrad._core.types import Function, Tree, Value
-from tapegrad._core.values import Traced, is_array, is_numpy, raw_value
+from tapegrad._core.types import Function, Tangent, Tree, Value
+from tapegrad._core.values import Traced, decide, is_array
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.caught import heed
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
@@ -98,24 +101,16 @@ def _pushed(f: Function, primals: Tree, tangents: Tree, has_aux: bool) -> Any:
     require_tuple(name, primals)
     inputs = Inputs(Selection.of_all(name, len(primals)), tuple(primals), {})
     dots = _tangent_leaves(name, inputs, tangents)
+    if any(map(is_foreign, dots)):  # no test tells whether it has a NaN
+        out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
+        return (out, tree_map(_of_library, pushforward(*tangents), out), *rest)
     tape = ForwardTape(name)
-    asked = True
-    for dot in dots:
-        if type(dot) is not np.ndarray and not is_numpy(raw_value(dot)):
-            asked = False
-    if asked:
-        tape.ask_at_the_end()
-    else:
-        tape.be_strong()
     run = _run(name, f, inputs, dots, tape, has_aux)
-    if tape.root.singular:  # a limit needs a recording of f, not only the tangents
+    unknown = (not is_recording() or is_careful()) and _has_nan(run[0])
+    if tape.root.singular or unknown:
+        # Limits and structural zeros need a recording of f, not only the tangents: f runs again.
         out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
         return (out, pushforward(*tangents), *rest)
-    if asked and (not is_recording() or is_careful()) and _has_nan(run[0]):
-        # Of a zero beside a NaN that nothing noticed, perhaps. Most programs have asked.
-        tape = ForwardTape(name)
-        tape.be_strong()
-        run = _run(name, f, inputs, dots, tape, has_aux)
     pairs, structure, aux = run
     if structure is LEAF:
         ((out, out_dot),) = pairs
@@ -125,6 +120,11 @@ def _pushed(f: Function, primals: Tree, tangents: Tree, has_aux: bool) -> Any:
     if tape.root.refused is not None:
         heed(name, tape.root, f, inputs, (out, aux) if has_aux else out)
     return (out, out_dot, aux) if has_aux else (out, out_dot)
+
+
+def _of_library(dot: Tangent, like: Value) -> Any:
+    """Zeros of the library that a result is of."""
+    return zeros_of(like) if is_foreign(like) and not is_foreign(dot) else dot
 
 
 def _has_nan(pairs: list[tuple[Any, Any]]) -> bool:
@@ -268,9 +268,9 @@ class Pushforward(LinearMap):
             if self.recording.singular:
                 dots = self._transposed(leaves)
             else:
-                dots = self._pushed(leaves, strong_zeros=False)
-                if not all(is_finite(dots[slot]) for slot in self.out_slots if slot in dots):
-                    dots = self._pushed(leaves, strong_zeros=True)
+                dots = self._pushed(leaves, careful=False)
+                if any_nan([dots[slot] for slot in self.out_slots if slot in dots]):
+                    dots = self._resolved(leaves, self._pushed(leaves, careful=True))
         parts = [
             own_copy(as_cotangent(None if slot is None else dots.get(slot), like))
             if isinstance(like, Spec)
@@ -279,18 +279,38 @@ class Pushforward(LinearMap):
         ]
         return unflatten(self.structure, parts)
 
-    def _pushed(self, leaves: list[Value], *, strong_zeros: bool) -> dict[Any, Any]:
+    def _pushed(self, leaves: list[Value], *, careful: bool) -> dict[Any, Any]:
         """Tangents by slot, among them those of the outputs."""
         recording = self.recording
         if self.steps is None:
             self.steps = live_steps(recording.entries, self.slots, self.out_slots)
         dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
         steps, replay = self.steps, replay_forward
+        if careful:
+            reach = {slot: reach_of(dot) for slot, dot in dots.items()}
+            replay_forward_carefully(steps, dots, reach, recording.surroundings)
+            return dots
         if is_recording():
             steps = [(recorded_entry(step[0]), *step[1:]) for step in steps]
             replay = as_recorded(replay)
-        replay(steps, dots, recording.surroundings, self.slots, strong_zeros=strong_zeros)
+        replay(steps, dots, recording.surroundings, self.slots)
         return dots
+
+    def _resolved(self, leaves: list[Value], dots: dict[Any, Any]) -> dict[Any, Any]:
+        """Tangents in which a NaN, of zero times infinity, is its limit where there is one."""
+        recording = self.recording
+        if recording.dependent:
+            return dots
+        if is_recording():
+            if any(decide(has_nan, dots[at]) for at in self.out_slots if at in dots):
+                leave_program()
+            return dots
+        assert self.steps is not None
+        entries = [entry for entry, _, _ in self.steps if entry[0] not in self.slots]
+        inputs = list(zip(self.slots, leaves, strict=True))
+        results = [(at, dots[at]) for at in dict.fromkeys(self.out_slots) if at in dots]
+        known = resolved_ahead(entries, inputs, results)
+        return dots | {at: dot for (at, _), dot in zip(results, known, strict=True)}
 
     def _transposed(self, leaves: list[Value]) -> dict[Any, Any]:
         """Tangents by slot, by transposing the pullback, in which rules can take limits."""

@@ -12,8 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.elementwise import Elementwise
 from tapegrad._core.entry import Entry, kept_kind
+from tapegrad._core.fit import has_nan
+from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
+from tapegrad._core.values import expect, untraced
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
 from tapegrad._progress import Bar, Progress
 from tapegrad._transforms.chunks import (
@@ -447,10 +451,33 @@ def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
         out = f(*args, **kwargs)
         leaves = [np.float64(leaf) if type(leaf) is float else leaf for leaf in flatten(out)[0]]
         _check_outputs(call, out, leaves)
-        return sum((np.sum(leaf) for leaf in leaves[1:]), start=np.sum(leaves[0]))
+        totals = [
+            np.sum(leaf if not _has_nan(leaf) else _KNOWN.apply_bound([leaf], {}))
+            for leaf in leaves
+        ]
+        return sum(totals[1:], start=totals[0])
 
     total.__name__ = name_of(f)
     return Transformed(elementwise_grad, f, {"argnums": argnums}, grad(total, argnums).call)
+
+
+def _has_nan(leaf: Value) -> bool:
+    token = VARIABLE.set(SILENT)  # squares may overflow
+    try:
+        return expect(has_nan, untraced(leaf), False)
+    finally:
+        VARIABLE.reset(token)
+
+
+def _known(x: Value) -> Any:
+    return np.where(np.isnan(x), 0, x)
+
+
+# The elements of an output that are no NaN, which would take the whole sum; the derivatives by the
+# others are NaN.
+_KNOWN = Elementwise(
+    _known, [lambda _out, x: np.where(np.isnan(untraced(x)), np.nan, 1.0)], batch="align"
+)
 
 
 # --- Parts --------------------------------------------------------------------------------------

@@ -14,14 +14,16 @@ import numpy as np
 
 from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, emptying, replay_backward, replay_nested
+from tapegrad._core.careful import reach_of, replay_carefully
 from tapegrad._core.entry import Entry, parents_of, spec_of
-from tapegrad._core.fit import any_nan, has_nan, is_finite, is_foreign
-from tapegrad._core.quiet import ALWAYS, ASKED, NOTICED, SILENT, VARIABLE, WATCHING, Changes
+from tapegrad._core.fit import any_nan, has_nan, holds_infinity, is_finite, is_foreign
+from tapegrad._core.limits import resolved
+from tapegrad._core.quiet import SILENT, VARIABLE, WATCHING
 from tapegrad._core.recorded import (
     OPEN,
     is_careful,
     is_recording,
-    is_suspicious,
+    leave_program,
     recorded_too,
     replay_of,
 )
@@ -29,14 +31,15 @@ from tapegrad._core.tape import CURRENT, Tape, hand_over
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import (
     Traced,
-    is_mapped,
+    decide,
+    expect,
     is_recorded_array,
     snapshot,
-    trust,
     untraced,
 )
 from tapegrad._errors import add_note, text_of
 from tapegrad._tree import flatten
+from tapegrad._warning import COUNT, warn
 
 LARGE = 256  # elements from which adding in place is faster than making a new array
 HUGE_BYTES = 1 << 18  # size of an input, from which a replay frees the values that it has used
@@ -54,6 +57,7 @@ class _Input:
     y_partial = None
     x_unseen = y_unseen = False
     partials = (None,)
+    selects, zeros = False, ()
 
 
 _INPUT = _Input()
@@ -74,6 +78,7 @@ class Recording:
     large = False  # whether an input is large
     huge = False  # whether an input is so large that the replay frees memory as it goes
     linked = False  # whether an outer transform traces an input
+    careful: SparseBars | None = None  # the cotangents of a replay that has met infinities
     failed: tuple[Any, ...] | None = None  # slots and cotangents of a replay that raised
 
     slots: list[Slot]  # those of the inputs
@@ -207,16 +212,15 @@ class Recording:
     ) -> list[Any] | None:
         """The cotangents of the inputs, from those at the slots of outputs.
 
-        NaNs in the cotangents stay if `value`, the only output, a scalar, is NaN; strong products
-        are all looked at there, as nothing notices a NaN of the program's own. With `consume`
-        the replay frees the values of entries as it goes; the result is None if the entries would
-        have to be replayed again.
+        They are NaN where `value`, the only output, a scalar, is NaN and depends on them. With
+        `consume` the replay frees the values of entries as it goes; the result is None if the
+        entries would have to be replayed again.
         """
         recording = OPEN and is_recording()
-        careful = recording and is_careful()
         if recording:
             bars = recorded_too(bars)
-        NOTICED.clear()
+        # Infinities at singular points need no warnings; rules may have some of their own.
+        told = COUNT[0]
         token = VARIABLE.set(WATCHING)
         try:
             if isinstance(value, Traced):
@@ -227,74 +231,103 @@ class Recording:
                 value = untraced(value)
                 if is_foreign(value):  # whether there is a NaN is known later, so none may be made
                     VARIABLE.set(SILENT)
-                    return self._pulled(slots, bars, True, False)
-                is_nan = trust(has_nan, value, False) if recording else has_nan(value)
-            anything = is_nan or careful and is_suspicious()  # may have happened
-            noticed = ALWAYS if anything else ASKED if careful else NOTICED
-            found = self._pulled(slots, bars, False, consume, noticed)
-            if recording and not careful and all(bar is None or is_finite(bar) for bar in found):
+                    return self._pulled_carefully(slots, bars)
+                is_nan = expect(has_nan, value, False) if recording else has_nan(value)
+            if is_nan:
+                bars = [np.where(np.isnan(untraced(value)), np.nan, bars[0])]
+            found = self._pulled(slots, bars, consume)
+            if (
+                recording
+                and not is_careful()
+                and all(bar is None or is_finite(bar) for bar in found)
+            ):
                 return found  # a program looks here, and at no product before
             if not any_nan(found):
                 return found
-            if not is_mapped(value) and is_nan:
-                return found
             if consume and not self.singular:
                 return None
-            VARIABLE.set(SILENT)
             # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
-            strong_zeros = self._pulled(slots, bars, True, False)
-            if not is_nan:
-                return strong_zeros
-            unknown = np.reshape(np.isnan(value), ())  # a vmap may have both kinds of examples
-            return [
-                bar if bar is None else np.where(unknown, before, bar)
-                for before, bar in zip(found, strong_zeros, strict=True)
-            ]
+            VARIABLE.set(SILENT)
+            sound = self._pulled_carefully(slots, bars)
+            if not (is_nan or decide(holds_infinity, value)):
+                sound = self._resolved(sound, slots, bars)
         except Exception:
             self.failed = slots, bars
             raise
         finally:
             VARIABLE.reset(token)
+        if not (recording or is_nan) and told == COUNT[0]:
+            self._tell_of_nan(sound)
+        return sound
 
-    def _pulled(
-        self,
-        slots: list[int],
-        bars: list[Cotangent],
-        strong_zeros: bool,
-        consume: bool,
-        noticed: Changes = ALWAYS,
-    ) -> list[Any]:
+    def _pulled(self, slots: list[int], bars: list[Cotangent], consume: bool) -> list[Any]:
         raw = not self.shared and not self.singular
         table: Any = [None] * self.end if raw else SparseBars(self.start)
         for slot, bar in zip(slots, bars):  # noqa: B905 - strict= costs
             before = table[slot]
             table[slot] = bar if before is None else before + bar
-        # The strong product treats infinities at singular points; they need no warnings.
         if raw:
             replay, entries = replay_backward, self.entries
             if OPEN:
                 replay, entries = replay_of(replay, entries)
-            replay(
-                emptying(entries) if consume else reversed(entries),
-                table,
-                large=self.large,
-                strong_zeros=strong_zeros,
-                noticed=noticed,
-            )
+            replay(emptying(entries) if consume else reversed(entries), table, large=self.large)
             return [table[slot] for slot in self.slots]
         # A transform inside a rule shares the tape on which this replay logs, if there is one.
         token = CURRENT.set(self.surroundings)
         try:
             if self.singular and not self.dependent:
-                self._pull_singular(table, strong_zeros=strong_zeros)
+                self._pull_singular(table)
             else:
                 nested, entries = replay_of(replay_nested, self.entries)
-                nested(entries, table, self.surroundings, strong_zeros=strong_zeros)
+                nested(entries, table, self.surroundings)
         finally:
             CURRENT.reset(token)
         return [table[slot] for slot in self.slots]
 
-    def _pull_singular(self, table: SparseBars, *, strong_zeros: bool) -> None:
+    def _pulled_carefully(self, slots: list[int], bars: list[Cotangent]) -> list[Any]:
+        """The same by a replay that tells structural zeros from others."""
+        table, reach = SparseBars(self.start), SparseBars(self.start)
+        for slot, bar in zip(slots, bars, strict=True):
+            before, mask = table[slot], reach_of(bar)
+            table[slot] = bar if before is None else before + bar
+            reach[slot] = mask if before is None else reach[slot] + mask
+        self.careful = table
+        token = CURRENT.set(self.surroundings)
+        try:
+            if self.singular and not self.dependent:
+                self._pull_singular(table, reach)
+            else:
+                replay_carefully(self.entries, table, reach, self.surroundings)
+        finally:
+            CURRENT.reset(token)
+        return [table[slot] for slot in self.slots]
+
+    def _tell_of_nan(self, found: list[Any]) -> None:
+        """Warn of a NaN that is left, as NumPy does of invalid values."""
+        assert self.careful is not None
+        rule, self.careful = self.careful.first, None
+        if rule is not None and np.geterr()["invalid"] == "warn" and any_nan(found):
+            warn(
+                f"{self.tape.name}: NaN in the derivative of {rule.name}, which has none there, "
+                "or where zero meets infinity with no limit known. tapegrad.debug_nans() finds "
+                "the line.",
+                RuntimeWarning,
+            )
+
+    def _resolved(self, found: list[Any], slots: list[int], bars: list[Cotangent]) -> list[Any]:
+        """Cotangents in which a NaN, of zero times infinity, is its limit where there is one."""
+        if self.dependent:
+            return found
+        if OPEN and is_recording():  # no program finds one
+            if any(bar is not None and decide(has_nan, bar) for bar in found):
+                leave_program()
+            return found
+        pairs = zip(self.slots, found, strict=True)
+        inputs = [(slot, bar) for slot, bar in pairs if bar is not None]
+        known = iter(resolved(self.entries, inputs, list(zip(slots, bars, strict=True))))
+        return [bar if bar is None else next(known) for bar in found]
+
+    def _pull_singular(self, table: SparseBars, reach: SparseBars | None = None) -> None:
         """Replay on traced values, because a rule takes a limit, not to differentiate the replay.
 
         The replay logs on a replica of the tape, where `derivatives_along` finds the entries on
@@ -302,7 +335,10 @@ class Recording:
         """
         tape = self.tape.replica(self.entries, self.end)
         try:
-            replay_nested(self.entries, table, tape, strong_zeros=strong_zeros)
+            if reach is None:
+                replay_nested(self.entries, table, tape)
+            else:
+                replay_carefully(self.entries, table, reach, tape)
             for slot, bar in table.items():
                 if isinstance(bar, Traced) and bar.tape is tape:
                     table[slot] = bar._value

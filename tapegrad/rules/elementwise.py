@@ -44,6 +44,7 @@ elementwise(
     Over(lambda _out, _x, y: y),
     Over(lambda _out, _x, y: -y, of_out=True),
     strong=True,
+    zeros=(None, 0),
     stretched=_quotients,
 )
 elementwise(np.negative, -1)
@@ -131,7 +132,7 @@ def _log_of_zero(out: Value) -> Value:
 
 
 for power in (np.power, np.float_power):
-    _rule = elementwise(power, _power_by_base, _power_by_exponent, strong=True)
+    _rule = elementwise(power, _power_by_base, _power_by_exponent, strong=True, zeros=(1, None))
     _rule.x_partial = _quick_power_by_base
 elementwise(np.remainder, 1, lambda _out, x, y: -np.floor(x / y), strong=True)
 elementwise(np.fmod, 1, lambda _out, x, y: -np.trunc(x / y), strong=True)
@@ -370,8 +371,18 @@ elementwise(
     to_real=True,
 )
 elementwise(np.fabs, lambda _out, x: np.sign(x))
-elementwise(np.copysign, lambda out, x, _y: np.sign(x) * np.sign(out), lambda out, _x, _y: out * 0)
-elementwise(np.heaviside, lambda out, _x, _y: out * 0, lambda out, x, _y: (x == 0) + out * 0)
+elementwise(
+    np.copysign,
+    lambda out, x, _y: np.sign(x) * np.sign(out),
+    lambda out, _x, _y: out * 0,
+    selects=True,
+)
+elementwise(
+    np.heaviside,
+    lambda out, _x, _y: out * 0,
+    lambda out, x, _y: (x == 0) + out * 0,
+    selects=True,
+)
 elementwise(np.ldexp, lambda out, _x, i: np.ldexp(np.ones_like(untraced(out)), i), 0)
 linear(np.conjugate, lambda g, _out, _x: np.conjugate(g), batch="align")
 linear(np.real, lambda g, _out, _x: g, batch="align", view=True)
@@ -454,6 +465,7 @@ CHOICES = {
         lambda out, x, y: _wins(out, y, x),
         strong=True,
         everywhere=True,
+        selects=True,
         together=_halves(choice in (np.maximum, np.fmax)),
     )
     for choice in (np.maximum, np.minimum, np.fmax, np.fmin)

@@ -591,6 +591,7 @@ BETWEEN = elementwise(
     _clip_by_high,
     strong=True,
     everywhere=True,
+    selects=True,
     together=_clips,
     name="np.clip",
 )

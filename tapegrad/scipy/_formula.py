@@ -17,6 +17,7 @@ import numpy as np
 
 from tapegrad import stop_gradient
 from tapegrad._core.composite import Composite
+from tapegrad._core.fit import any_nan
 from tapegrad._core.forms import General
 from tapegrad._core.rule import Rule, register
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Wanted
@@ -57,8 +58,16 @@ class Formula(General):
         with np.errstate(all="ignore"):  # a formula passes over what its function avoids
             if self._reads_out:
                 given, asked = (stop_gradient(out), *args), (False, *wanted)
-                return self._formula.pull_strongly(g, out, given, params, asked)[1:]
-            return self._formula.pull_strongly(g, out, args, params, wanted)
+                return self._pulled(g, out, given, params, asked)[1:]
+            return self._pulled(g, out, args, params, wanted)
+
+    def _pulled(
+        self, g: Cotangent, out: Value, args: Sequence[Any], params: Params, wanted: Wanted
+    ) -> Sequence[Any]:
+        found = self._formula.pull(g, out, args, params, wanted)
+        if any_nan(found):
+            found = self._formula.pull_strongly(g, out, args, params, wanted)
+        return found
 
     def _tangent(self, dots: Sequence[Tangent], out: Value, *args: Value, **params: Any) -> Any:
         if self._reads_out:

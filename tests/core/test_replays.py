@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 import tapegrad
 from tapegrad import grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, vjp, vmap
-from tapegrad._core.backward import replay_backward
 from tapegrad._core.entry import ADD, WRITE
-from tapegrad._core.quiet import ALWAYS, SILENT
-from tapegrad._transforms import jacobians, recording
+from tapegrad._transforms import jacobians
 
 X = np.linspace(0.2, 0.9, 6)
 T = np.linspace(-1.0, 1.0, 6)
@@ -387,48 +385,30 @@ GUARDED = {
     "x ** 0.5": lambda x: np.where(x > 0, x**0.5, 0),
     "x ** x": lambda x: np.where(x > 0, x**x, 0),
     "exp": lambda x: np.where(x < 1, np.exp(1e3 * x), x),
-    "product": lambda x: np.where(x < 1, np.exp(1e3 * x) @ np.zeros((3, 3)), x),
 }
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("f", GUARDED.values(), ids=GUARDED.keys())
-def test_a_singular_branch_that_is_not_taken_costs_no_second_replay(monkeypatch, f, dtype):
-    replays = []
-
-    def counted(*args, **options):
-        replays.append(1)
-        replay_backward(*args, **options)
-
-    monkeypatch.setattr(recording, "replay_backward", counted)
+def test_a_singular_branch_that_is_not_taken_adds_nothing(f, dtype):
     x = np.array([-1.0, 0.0, 4.0], dtype)
     with np.errstate(all="ignore"):
         for _ in range(2):  # the second call is settled
-            replays.clear()
             gradient = grad(lambda x: np.sum(f(x)))(x)
             assert np.isfinite(gradient).all()
-            assert len(replays) == 1
 
 
 @pytest.mark.parametrize("function", [np.exp, np.sinh, lambda x: np.maximum(x, 1.0)])
-def test_the_gradient_of_a_nan_has_the_zeros_of_branches_that_are_not_taken(function):
-    """No flag tells of the NaN of an input, and the value does not tell which NaN counts."""
+def test_the_gradient_of_a_nan_is_nan_but_for_branches_that_are_not_taken(function):
     x = np.array([np.nan, 4.0, -1.0])
 
     def f(x):
         return np.sum(np.where(tapegrad.stop_gradient(x > 0), function(x), 0)) + x[0]
 
     for _ in range(3):
-        assert grad(f)(x)[0] == 1
-        np.testing.assert_array_equal(vmap(grad(f))(np.array([x, x]))[:, 0], [1, 1])
-
-
-def test_a_replay_without_the_flags_of_a_processor_looks_for_infinities(monkeypatch):
-    monkeypatch.setattr(recording, "WATCHING", SILENT)
-    monkeypatch.setattr(recording, "NOTICED", ALWAYS)
-    test_a_singular_branch_that_is_not_taken_costs_no_second_replay(
-        monkeypatch, GUARDED["1 / row"], np.float64
-    )
+        np.testing.assert_array_equal(grad(f)(x), [np.nan, np.nan, 0])
+        many = vmap(grad(f))(np.array([x, x, np.ones(3)]))
+        np.testing.assert_array_equal(np.isnan(many), [[1, 1, 0], [1, 1, 0], [0, 0, 0]])
 
 
 # --- Lists that change after a call -------------------------------------------------------------

@@ -181,7 +181,11 @@ def test_what_python_code_of_libraries_warns_of(f, transform):
     assert lines
     start = f.__code__.co_firstlineno
     assert {file for file, _ in lines} == {HERE}
-    assert {at for _, at in lines} <= set(range(start, start + 6))
+    # A tangent of NaN is computed once more, when f has returned.
+    last = of_losses.__code__.co_firstlineno + 20
+    asked = {at for _, at in lines if transform == "jvp" and at > last}
+    assert {at for _, at in lines} - asked <= set(range(start, start + 6))
+    assert lines != asked
 
 
 def test_a_mirror_of_scipy():

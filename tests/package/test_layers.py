@@ -94,7 +94,6 @@ CORE = (
     "quiet",
     "entry",
     "fit",
-    "over",
     "rows",
     "scatter",
     "sums",
@@ -111,8 +110,10 @@ CORE = (
     "elementwise",
     "linear",
     "general",
+    "careful",
     "composite",
     "forms",
+    "series",
     "limits",
 )
 

@@ -114,7 +114,8 @@ def test_functions_of_a_qr_of_dependent_columns(name):
 
 def test_a_vector_beside_dependent_columns_has_no_derivative():
     a = np.c_[X, X[:, 0] + X[:, 1]]
-    assert np.isnan(tapegrad.grad(lambda a: np.linalg.qr(a)[0][0, 2])(a)).all()
+    with pytest.warns(RuntimeWarning, match=r"NaN in the derivative of np\.linalg\.qr"):
+        assert np.isnan(tapegrad.grad(lambda a: np.linalg.qr(a)[0][0, 2])(a)).all()
     with pytest.raises(np.linalg.LinAlgError, match="no second derivative"):
         tapegrad.hessian(lambda a: np.sum(np.linalg.qr(a)[1] ** 2))(a)
 

@@ -238,8 +238,10 @@ def test_saturated_functions_are_flat_and_not_nan():
     for function in (np.tanh, np.arctan, np.expm1):
         (slope,) = slopes(function, [-800.0])
         assert 0 <= slope[0] < 1e-5
-    (slope,) = slopes(lambda x: 1 / (1 + np.exp(-x)), [-800.0])
-    assert slope[0] == 0 or np.isfinite(slope[0])
+    # An overflow within has lost what the slope is.
+    with pytest.warns(RuntimeWarning, match=r"NaN in the derivative of np\.exp"):
+        (slope,) = slopes(lambda x: 1 / (1 + np.exp(-x)), [-800.0])
+    assert np.isnan(slope[0])
 
 
 # --- complex numbers
@@ -400,9 +402,12 @@ def test_a_root_as_a_power_is_level_at_minus_infinity(exponent):
     """As NumPy's power tends to infinity there; beside a NaN that other elements have."""
     for power in (lambda x: x**exponent, lambda x: np.power(x, exponent)):
         with np.errstate(invalid="ignore"):
-            assert grad(power)(-np.inf) == jvp(power, (-np.inf,), (1.0,))[1] == 0
+            assert jvp(power, (-np.inf,), (1.0,))[1] == 0
+            slope = np.where(np.isnan(power(np.float64(-np.inf))), np.nan, 0)
+            np.testing.assert_array_equal(grad(power)(-np.inf), slope)
             x = np.array([-np.inf, -1.0, np.inf])
-            np.testing.assert_array_equal(elementwise_grad(power)(x), [0, np.nan, 0])
+            slopes = np.where(np.isnan(power(x)), np.nan, 0)
+            np.testing.assert_array_equal(elementwise_grad(power)(x), slopes)
             np.testing.assert_array_equal(jvp(power, (x,), (np.ones(3),))[1], [0, np.nan, 0])
 
 

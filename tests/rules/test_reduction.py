@@ -61,7 +61,7 @@ def test_the_slope_along_a_tie_is_the_mean_of_those_that_tie():
 
 
 def test_a_nan_takes_the_whole_gradient_of_an_extremum():
-    np.testing.assert_array_equal(grad(np.max)(np.array([1.0, np.nan, 3.0])), [0, 1, 0])
+    np.testing.assert_array_equal(grad(np.max)(np.array([1.0, np.nan, 3.0])), [0, np.nan, 0])
 
 
 def test_extrema_of_infinities():
@@ -116,8 +116,9 @@ def test_bounds_the_wrong_way_round_give_the_upper_one(x):
 
 
 def test_clipping_nan():
-    assert grad(np.clip, (0, 1, 2))(np.nan, 0.0, 1.0) == (1, 0, 0)
-    assert grad(np.clip, (0, 1, 2))(0.5, np.nan, 1.0) == (0, 1, 0)
+    for given, slopes in (((np.nan, 0.0, 1.0), (1, 0, 0)), ((0.5, np.nan, 1.0), (0, 1, 0))):
+        found = grad(np.clip, (0, 1, 2))(*given)
+        np.testing.assert_array_equal(found, np.where(slopes, np.nan, 0))
 
 
 def test_clipping_to_whole_numbers_is_constant():
@@ -239,6 +240,7 @@ def test_clip_of_many_elements_shares_a_cotangent_at_its_bounds(special):
     expected = np.where(np.abs(x) < 1, np.cos(np.clip(x, -1, 1)), 0)
     expected[[500, 1500]] = np.cos(1) / 2
     if special is not None:
-        x[7] = expected[7] = special
+        x[7] = special
+        expected[(expected != 0) | np.isnan(x)] = special  # the sum is NaN
     found = grad(lambda x: np.sum(np.sin(np.clip(x, -1.0, 1.0))))(x)
     np.testing.assert_allclose(found, expected)

@@ -718,4 +718,4 @@ def test_missing_data_among_many():
     assert len(runs) == 2
     value, gradient = tapegrad.value_and_grad(lambda x: np.sum(x * y))(x)
     assert np.isnan(value)
-    np.testing.assert_array_equal(gradient, y)
+    assert np.isnan(gradient).all()

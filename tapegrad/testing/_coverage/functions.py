@@ -13,7 +13,7 @@ from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from tapegrad._core.over import Over
+from tapegrad._core.fit import Over
 from tapegrad._core.rule import REGISTRY
 from tapegrad._transforms.custom import _Custom
 from tapegrad._transforms.wrapper import Transformed

@@ -131,8 +131,7 @@ class _Told:
     # -- calls -----------------------------------------------------------------------------------
 
     def _places(self) -> Iterator[Place]:
-        for name in ("_push", "_push_strongly"):
-            yield Place(forward_tape, name, self._pushing(getattr(forward_tape, name)))
+        yield Place(forward_tape, "_push", self._pushing(forward_tape._push))
         for form in (Composite, Constant, Unsupported):
             yield Place(form, "apply", self._calling(vars(form)["apply"]))
         yield Place(

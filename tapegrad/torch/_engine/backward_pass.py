@@ -277,7 +277,7 @@ class BackwardPass:
         replay = replay_backward
         if is_recording():
             replay, entries = as_recorded(replay), map(recorded_entry, entries)
-        replay(entries, bars, large=large)
+        replay(entries, bars, large=large, absorbing=True)
         if self.custom:
             self.taken = SEEN
             if not self.keep:

@@ -180,7 +180,7 @@ def _pull(node: Node, g: Cotangent, create: bool) -> list[Cotangent]:
     else:
         call = (last, rule, out, x, y, places[0], None)
     replay, calls = replay_of(replay_nested, [call])
-    replay(calls, bars, None, strong_zeros=not is_finite(g))
+    replay(calls, bars, None, absorbing=True, strong_zeros=not is_finite(g))
     return [bars.get(place) for place in range(last)]
 
 

@@ -14,9 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad._core.entry import MINUS, Outputs, Spec, spec_of
-from tapegrad._core.fit import fit_cotangent
+from tapegrad._core.fit import fit_cotangent, multiplied
 from tapegrad._core.forms import Elementwise
-from tapegrad._core.over import multiplied
 from tapegrad._core.rule import Rule
 from tapegrad._core.scatter import scatter
 from tapegrad._core.settled import (

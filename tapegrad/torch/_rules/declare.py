@@ -65,6 +65,7 @@ def elementwise(
     label: str,
     *partials: Partial,
     strong: bool = False,
+    selects: bool = False,
     ways: Callable[..., Any] | None = None,
 ) -> Callable[[Function], Declared]:
     """Declare an elementwise function by one partial `(out, *args)` an argument.
@@ -76,7 +77,8 @@ def elementwise(
     def decorate(function: Function) -> Declared:
         made = Declared(function)
         form = FusedElementwise if strong else PlainElementwise
-        rule = form(made, partials, strong=strong, batch="align", name=made.__name__)
+        name = made.__name__
+        rule = form(made, partials, strong=strong, selects=selects, batch="align", name=name)
         made.rule, rule.given = rule, ways
         name_nodes(rule, label)
         return made

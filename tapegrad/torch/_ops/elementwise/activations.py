@@ -187,7 +187,9 @@ def _kept(condition: Value, like: Value) -> Value:
 # --- relu ---------------------------------------------------------------------------------------
 
 
-@elementwise("ReluBackward0", lambda out, _x: _kept(~(untraced(out) <= 0), out), strong=True)
+@elementwise(
+    "ReluBackward0", lambda out, _x: _kept(~(untraced(out) <= 0), out), strong=True, selects=True
+)
 def relu_of(x: Value) -> Value:
     """max(x, 0), with the slope 0 at 0."""
     if type(x) is np.ndarray and x.size >= LARGE and x.dtype.char in "fd":
@@ -215,6 +217,7 @@ relu = register(replaces=relu)(short_single(relu_of, "ReluBackward0", relu, warn
     0,
     0,
     strong=True,
+    selects=True,
     ways=unit_ways.ways_of(unit_ways.between, large=unit_ways.Large(unit_ways.pull_between)),
 )
 def _between(x: Value, low: Value, high: Value) -> Value:
@@ -347,6 +350,7 @@ def prelu(input: Value, weight: Value) -> Value:
     0,
     0,
     strong=True,
+    selects=True,
     ways=unit_ways.ways_of(unit_ways.threshold),
 )
 def _threshold(x: Value, limit: Number, value: Number) -> Value:
@@ -778,6 +782,7 @@ def tanhshrink(input: Value) -> Value:
     "HardsigmoidBackward0",
     lambda _out, x: ((untraced(x) > -3) & (untraced(x) < 3)).astype(x.dtype) / 6,
     strong=True,
+    selects=True,
     ways=unit_ways.ways_of(unit_ways.hardsigmoid),
 )
 @by_passes(unit_passes.hardsigmoid)
@@ -810,6 +815,7 @@ def _hardswish_slopes(x: Value) -> Value:
     "HardswishBackward0",
     _hardswish_slope,
     strong=True,
+    selects=True,
     ways=unit_ways.ways_of(unit_ways.hardswish),
 )
 @by_passes(unit_passes.hardswish)
@@ -833,7 +839,12 @@ def _beyond(_out: Value, x: Value, limit: Number) -> Value:
 
 
 @elementwise(
-    "SoftshrinkBackward0", _beyond, 0, strong=True, ways=unit_ways.ways_of(unit_ways.beyond)
+    "SoftshrinkBackward0",
+    _beyond,
+    0,
+    strong=True,
+    selects=True,
+    ways=unit_ways.ways_of(unit_ways.beyond),
 )
 @by_passes(unit_passes.softshrink, work=1)
 def _softshrink(x: Value, limit: Number) -> Value:
@@ -866,7 +877,12 @@ def softshrink(input: Value, lambd: float = 0.5) -> Value:
 
 
 @elementwise(
-    "HardshrinkBackward0", _beyond, 0, strong=True, ways=unit_ways.ways_of(unit_ways.beyond)
+    "HardshrinkBackward0",
+    _beyond,
+    0,
+    strong=True,
+    selects=True,
+    ways=unit_ways.ways_of(unit_ways.beyond),
 )
 def _hardshrink(x: Value, limit: Number) -> Value:
     return selected((x >= -limit) & (x <= limit), np.asarray(0, x.dtype), x)

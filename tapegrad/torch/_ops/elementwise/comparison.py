@@ -489,22 +489,22 @@ def _both_win(worse: Function) -> tuple[Function, Function]:
     )
 
 
-@elementwise("MaximumBackward0", *_both_win(operator.lt), strong=True)
+@elementwise("MaximumBackward0", *_both_win(operator.lt), strong=True, selects=True)
 def _maximum(x: Value, y: Value) -> Value:
     return np.maximum(x, y)
 
 
-@elementwise("MinimumBackward0", *_both_win(operator.gt), strong=True)
+@elementwise("MinimumBackward0", *_both_win(operator.gt), strong=True, selects=True)
 def _minimum(x: Value, y: Value) -> Value:
     return np.minimum(x, y)
 
 
-@elementwise("FmaxBackward0", *_first_wins(operator.ge), strong=True)
+@elementwise("FmaxBackward0", *_first_wins(operator.ge), strong=True, selects=True)
 def _fmax(x: Value, y: Value) -> Value:
     return np.fmax(x, y)
 
 
-@elementwise("FminBackward0", *_first_wins(operator.le), strong=True)
+@elementwise("FminBackward0", *_first_wins(operator.le), strong=True, selects=True)
 def _fmin(x: Value, y: Value) -> Value:
     return np.fmin(x, y)
 

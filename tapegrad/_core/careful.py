@@ -1,0 +1,619 @@
+"""The replays of a program that has met an infinity or a NaN: which zeros absorb it.
+
+Knows what a replay asks of a rule, and that a zero is structural where nothing depends on the
+element in a whole neighbourhood. Must not know which functions exist, or what a transform is.
+
+Beside each cotangent or tangent goes its reach: positive where the result depends on the element,
+zero where it does not, as for a branch that was not taken. There the cotangent is zero, and stays
+zero whatever it meets. Any other zero was computed, and zero times infinity is NaN. The reach goes
+through the same rules: through linear ones as positive numbers drawn at random, which do not
+cancel; through others at arguments moved a little, where a zero that only happened to be one is
+none.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.backward import SparseBars, accumulate, pull_mark
+from tapegrad._core.elementwise import add_up
+from tapegrad._core.entry import MINUS, Entry, Outputs, Spec, _Mark, wrap_kept
+from tapegrad._core.fit import (
+    fit_cotangent,
+    fit_tangent,
+    has_nan,
+    is_finite,
+    is_foreign,
+    multiplied,
+)
+from tapegrad._core.forward import Step, live_steps, push
+from tapegrad._core.general import dense, watching
+from tapegrad._core.recorded import is_recording
+from tapegrad._core.tape import Tape, hand_over
+from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
+from tapegrad._core.values import (
+    Traced,
+    any_true,
+    expect,
+    is_numpy,
+    is_scalar,
+    raw_value,
+    untraced,
+)
+
+Pairs = list[Any]  # a cotangent or tangent and its reach, or None
+
+
+def reach_of(g: Cotangent) -> Any:
+    """The reach of a cotangent that is given: its zeros are those of results that do not count."""
+    return (untraced(g) != 0) * 1.0
+
+
+def replay_carefully(
+    entries: Sequence[Entry], bars: SparseBars, reach: SparseBars, tape: Tape | None
+) -> None:
+    """Push cotangents, and their reach, back through a recording.
+
+    With `tape` the kept values are wrapped with their slots again, so that the rules log
+    themselves. The reach is of raw values, and no derivative goes through it.
+    """
+    with _numbers_anew():
+        _replay(entries, bars, reach, tape)
+
+
+def _replay(
+    entries: Sequence[Entry], bars: SparseBars, reach: SparseBars, tape: Tape | None
+) -> None:
+    start = bars.start
+    owned: set[Any] = set()
+    reached: set[Any] = set()
+    for entry in reversed(entries):
+        slot, rule, out, x, y, x_slot, y_slot = entry
+        g = bars.pop(slot, None)
+        if g is None:
+            continue
+        m = reach.pop(slot)
+        kept = (out, x, y) if tape is None else wrap_kept(tape, entry)
+        if type(rule) is _Mark:
+            pull_mark(bars, owned, g, (slot, rule, *kept, x_slot, y_slot), start)
+            pull_mark(reach, reached, m, entry, start)
+            continue
+        call, slots = Call.of(rule, kept, (out, x, y), x_slot, y_slot, start.__le__)
+        for at, like, raw, pair in zip(slots, call.args, call.raws, call.pull(g, m), strict=True):
+            if pair is None:
+                continue
+            bar, mask = pair
+            if bars.first is None and _makes_nan((g, out, *call.raws), bar):
+                bars.first = rule
+            if y_slot is None:
+                bar = fit_cotangent(dense(bar, like), like, rule)
+                mask = _fitted(mask, raw, rule)
+            accumulate(bars, owned, at, bar, like)
+            accumulate(reach, reached, at, mask, raw)
+
+
+def replay_forward_carefully(
+    steps: Iterable[Step], dots: dict[Any, Any], reach: dict[Any, Any], tape: Tape | None
+) -> None:
+    """Push tangents, and their reach, forward through the entries that `live_steps` found.
+
+    `dots` and `reach` have those of the inputs.
+    """
+    with _numbers_anew():
+        _replay_forward(steps, dots, reach, tape)
+
+
+def _replay_forward(
+    steps: Iterable[Step], dots: dict[Any, Any], reach: dict[Any, Any], tape: Tape | None
+) -> None:
+    entered = set(dots)
+    for entry, ended, _ in steps:
+        slot, rule, out, x, y, x_slot, y_slot = entry
+        if slot not in entered:
+            kept = (out, x, y) if tape is None else wrap_kept(tape, entry)
+            if type(rule) is _Mark:
+                dot = push((slot, rule, *kept, x_slot, y_slot), dots.get)
+                mask = push(entry, reach.get)
+            else:
+                dot, mask = _pushed(rule, kept, entry, dots, reach)
+            if dot is not None:
+                dots[slot], reach[slot] = dot, mask
+        for at in ended:
+            dots.pop(at, None)
+            reach.pop(at, None)
+
+
+def _pushed(
+    rule: Any, kept: Values, entry: Entry, dots: dict[Any, Any], reach: dict[Any, Any]
+) -> tuple[Any, Any]:
+    _, _, out, x, y, x_slot, y_slot = entry
+    call, slots = Call.of(rule, kept, (out, x, y), x_slot, y_slot, dots.__contains__)
+    if not any(call.wanted):
+        return None, None
+    dot, mask = call.push([dots.get(at) for at in slots], [reach.get(at) for at in slots])
+    if y_slot is not None:
+        return dot, mask
+    if isinstance(out, Outputs):
+        pairs = zip(dot, mask, out, out.slots, strict=True)
+        fitted = [
+            (None, None)
+            if part is None or at == -1
+            else (fit_tangent(part, like, rule), fit_tangent(m, like, rule))
+            for part, m, like, at in pairs
+        ]
+        return [part for part, _ in fitted], [m for _, m in fitted]
+    return fit_tangent(dot, kept[0], rule), fit_tangent(mask, out, rule)
+
+
+def pull_function(
+    function: Callable[[list[Any]], Any], values: Sequence[Value], g: Cotangent, m: Any
+) -> Pairs:
+    """The cotangents of a function's arguments with their reach, by a tape of its own."""
+    with recorded(function, values) as (tape, slots, made):
+        bars, reach = SparseBars(0), SparseBars(0)
+        for part, bar, mask in zip(*(_as_list(x) for x in (made, g, m)), strict=True):
+            at = part.slot if isinstance(part, Traced) and part.tape is tape else -1
+            if bar is not None and at != -1:
+                bars[at] = bar if at not in bars else bars[at] + bar
+                reach[at] = mask if at not in reach else reach[at] + mask
+        replay_carefully(tape.entries, bars, reach, None)
+        return [None if bars[at] is None else (bars[at], reach[at]) for at in slots]
+
+
+def push_function(
+    function: Callable[[list[Any]], Any],
+    values: Sequence[Value],
+    dots: Sequence[Any],
+    reach: Sequence[Any],
+) -> tuple[Any, Any]:
+    """The tangent of a function's result with its reach, by a tape of its own; None for zeros."""
+    with recorded(function, values) as (tape, slots, made):
+        if not isinstance(made, Traced) or made.tape is not tape or made.slot == -1:
+            return None, None
+        end = made.slot
+        table, masks = dict(zip(slots, dots, strict=True)), dict(zip(slots, reach, strict=True))
+        replay_forward_carefully(live_steps(tape.entries, slots, (end,)), table, masks, None)
+        return table.get(end), masks.get(end)
+
+
+@contextmanager
+def recorded(function: Callable[[list[Any]], Any], values: Sequence[Value]) -> Iterator[Any]:
+    """A run of a function on a tape of its own: the tape, the inputs' slots, the result."""
+    tape = Tape("a definition")
+    try:
+        inputs = [tape.wrap(value, tape.fresh()) for value in values]
+        slots = [x.slot for x in inputs]
+        yield tape, slots, function(inputs)
+    finally:
+        tape.close()
+        if tape.root.refused is not None:
+            hand_over(tape.root)
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
+class Call:
+    """A call of a rule: its values as a replay gives them, and raw ones for its reach."""
+
+    def __init__(
+        self,
+        rule: Any,
+        out: Value,
+        args: Values,
+        raw: Value,
+        raws: Values,
+        params: Params,
+        wanted: Wanted,
+        slots: Sequence[Any] = (),
+    ) -> None:
+        self.rule, self.params, self.wanted = rule, params, wanted
+        # A constant of this replay may be traced by another one, which its zeros are no zeros for.
+        self.fixed = [
+            at == -1 and not isinstance(raw, Traced) for at, raw in zip(slots, raws, strict=False)
+        ]
+        self.out, self.args = out, args
+        self.raw, self.raws = raw, raws
+
+    @classmethod
+    def of(
+        cls, rule: Any, kept: Values, raw: Values, x_slot: Any, y_slot: Any, has: Any
+    ) -> tuple[Call, Any]:
+        """The call of an entry, and the slots of its arguments."""
+        out, x, y = kept
+        if y_slot is None:
+            slots, count = x_slot, len(x_slot)
+            args, raws, params = x[:count], raw[1][:count], y
+        else:
+            count = 1 if rule.unary else 2
+            slots = (x_slot, y_slot)[:count]
+            args, raws, params = (x, y)[:count], raw[1:][:count], {}
+        wanted = [at != -1 and bool(has(at)) for at in slots]
+        return cls(rule, out, args, raw[0], raws, params, wanted, slots), slots
+
+    # -- backward --------------------------------------------------------------------------------
+
+    def pull(self, g: Cotangent, m: Any) -> Pairs:
+        """The cotangents of the arguments with their reach, None for those that have none."""
+        form = getattr(self.rule, "form", "elementwise")
+        places = enumerate(self.wanted)
+        if form == "elementwise":
+            return [self._times(g, m, at) if want else None for at, want in places]
+        if form == "composite":
+            return list(self.rule.pull_carefully(g, m, self.args, self.params, self.wanted))
+        bars = self.pulled(g, self.out, self.args)
+        if form == "custom":  # how it mixes elements is its author's
+            return [bar if bar is None else (bar, np.ones(bar.shape)) for bar in bars]
+        masks = self._reach(self.pulled, m, bars)
+        if form == "multilinear":
+            bars = [
+                bar if bar is None or _is_finite(bar) else self._product_back(g, m, at)
+                for at, bar in enumerate(bars)
+            ]
+        elif _has_others(g):
+            bars = self._through(self.pulled, g)
+        return [
+            bar if bar is None else (selected(mask, bar), mask)
+            for bar, mask in zip(bars, masks, strict=True)
+        ]
+
+    def _times(self, g: Cotangent, m: Any, position: int) -> tuple[Any, Any]:
+        """A cotangent or tangent times a partial, and its reach."""
+        partial = self.rule.partials[position]
+        if partial is None:
+            return g, m
+        if partial is MINUS:
+            return -g, m
+        product = multiplied(operator.mul, g, partial, self.out, self.args)
+        dead = self._structural(position)
+        if dead is not None:
+            m = np.where(dead, 0.0, m)
+        return selected(m, product), m
+
+    def _structural(self, position: int) -> Any:
+        """Where a partial is zero in a whole neighbourhood; None for nowhere."""
+        rule = self.rule
+        if rule.selects:
+            return untraced(rule.partials[position](self.out, *self.args)) == 0
+        other = rule.zeros[position] if rule.zeros else None
+        if other is None or not self.fixed[other]:
+            return None
+        return untraced(self.raws[other]) == 0
+
+    def pulled(self, g: Cotangent, out: Value, args: Values) -> list[Any]:
+        """The cotangents of the wanted arguments, whatever g holds."""
+        found = self.rule.pull(g, out, args, self.params, self.wanted)
+        return [
+            None if bar is None or not want else dense(bar, like)
+            for bar, like, want in zip(found, args, self.wanted, strict=True)
+        ]
+
+    def _product_back(self, g: Cotangent, m: Any, position: int) -> Any:
+        """The cotangent of one argument of a product, where there are infinities or NaNs."""
+        only = [at == position for at in range(len(self.args))]
+
+        def multiplied(parts: Values) -> Any:
+            return self.rule.pull(parts[0], self.out, parts[1:], self.params, only)[position]
+
+        factors = [g, *self.args]
+        alive = [untraced(m) != 0, *self._alive()]
+        alive[position + 1] = None  # not read: a product is linear in it
+        return product_of(multiplied, factors, alive)
+
+    # -- forward ---------------------------------------------------------------------------------
+
+    def push(self, dots: Sequence[Any], reach: Sequence[Any]) -> tuple[Any, Any]:
+        """The tangent of the result with its reach; `wanted` says which arguments have one."""
+        form = getattr(self.rule, "form", "elementwise")
+        places = [at for at, dot in enumerate(dots) if dot is not None]
+        if form == "elementwise":
+            terms = [self._times(dots[at], reach[at], at) for at in places]
+            return add_up([dot for dot, _ in terms]), add_up([m for _, m in terms])
+        if form == "composite":
+            found: tuple[Any, Any] = self.rule.push_carefully(dots, reach, self.args, self.params)
+            return found
+        dot = self._pushed(dots, self.out, self.args)
+        if form == "custom":
+            return dot, _ones_like(dot)
+        mask = self._reach(self._pushed, list(reach), dot)
+        if form == "multilinear":
+            if not _is_finite(dot):
+                dot = add_up([self._product_ahead(dots[at], reach[at], at) for at in places])
+        elif _has_others(list(dots)):
+            dot = self._through(self._pushed, list(dots))
+        if isinstance(dot, (list, tuple)):
+            pairs = zip(dot, mask, strict=True)
+            return [d if d is None else selected(m, d) for d, m in pairs], mask
+        return selected(mask, dot), mask
+
+    def _pushed(self, dots: Sequence[Any], out: Value, args: Values) -> Any:
+        return self.rule.push(dots, out, args, self.params)
+
+    def _product_ahead(self, dot: Any, m: Any, position: int) -> Any:
+        """The tangent of a product by one argument, where there are infinities or NaNs."""
+
+        def multiplied(parts: Values) -> Any:
+            return self.rule.call(list(parts), self.params)
+
+        factors, alive = list(self.args), self._alive()
+        factors[position], alive[position] = dot, untraced(m) != 0
+        return product_of(multiplied, factors, alive)
+
+    # -- the reach -------------------------------------------------------------------------------
+
+    def _reach(self, through: Callable[..., Any], m: Any, found: Any) -> Any:
+        """The reach of what a function of (g, out, args), linear in g, returns: `found` for a g.
+
+        What is not zero is reached, so that without zeros nothing else is asked. A program asks.
+        """
+        if not is_recording() and not _has_zeros(found):
+            return mapped(_all, found)
+        lazy = any(type(x) is not Spec and is_foreign(x) for x in self.raws)
+        if lazy and self.rule.form != "linear":
+            return mapped(_all, through(m, self.raw, self.raws))  # these arguments are not moved
+        return mapped(reach_of, self._spread(through, drawn(m)))
+
+    def _spread(self, through: Callable[..., Any], weights: Any) -> Any:
+        """What is not zero wherever positive weights reach, here or at arguments nearby.
+
+        Here too, as a tie gives a share to each: nearby one of them alone has it all.
+        """
+        with watching():  # which tells of the tangents of this call, not of those that are drawn
+            here = through(weights, self.raw, self.raws)
+            if self.rule.form == "linear":
+                return here
+            return mapped(_either, here, through(weights, *self.moved()))
+
+    def moved(self) -> tuple[Value, Values]:
+        """The result and the arguments, moved a little; factors of a product are drawn anew."""
+        rule, product = self.rule, self.rule.form == "multilinear"
+        args = []
+        for x, alive in zip(self.raws, self._alive(), strict=True):
+            if type(x) is Spec or not hasattr(x, "dtype") or x.dtype.kind not in "fc":
+                args.append(x)
+            elif product:
+                args.append(drawn(alive))
+            else:
+                step = drawn(np.ones(x.shape)) * MOVE
+                args.append(x + ((np.abs(x) + 1) * step).astype(x.dtype))
+        out = self.raw
+        if not product and type(out) is not Spec:
+            with suppress(Exception):  # outside of the domain, say
+                moved = rule.call(args, self.params)
+                if isinstance(out, Outputs):
+                    moved = Outputs(moved)
+                    moved.slots = out.slots
+                return moved, args
+            return out, self.raws
+        return out, args
+
+    def _alive(self) -> list[Any]:
+        """Of each argument where it is no structural zero: a constant may be one."""
+        return [
+            None
+            if type(x) is Spec or not hasattr(x, "shape")
+            else untraced(x) != 0
+            if fixed
+            else np.ones(x.shape, bool)
+            for x, fixed in zip(self.raws, self.fixed, strict=True)
+        ]
+
+    def _through(self, through: Callable[..., Any], g: Any) -> Any:
+        """What a function linear in g returns where g has infinities or NaNs: see `joined`."""
+        finite, signs, infinite, nan = (mapped(part, g) for part in PARTS)
+        here = self.out, self.args
+        return mapped(
+            joined,
+            through(finite, *here),
+            through(signs, *here),
+            self._spread(through, mapped(_weighed, infinite)),
+            self._spread(through, mapped(_weighed, nan)),
+        )
+
+
+MOVE = 1e-5  # of an argument and 1: beyond what rounding makes of a zero
+
+
+@functools.cache
+def _numbers() -> Any:
+    return np.random.default_rng(0).uniform(1, 2, 65521)
+
+
+_USED: ContextVar[list[int] | None] = ContextVar("tapegrad_used", default=None)
+
+
+@contextmanager
+def _numbers_anew() -> Iterator[None]:
+    """Draw the same numbers in each replay, so that a program is the same in each call."""
+    token = _USED.set([0]) if _USED.get() is None else None
+    try:
+        yield
+    finally:
+        if token is not None:
+            _USED.reset(token)
+
+
+def _uniform(shape: Any) -> Any:
+    """Numbers between 1 and 2, others than those that this replay has had."""
+    used = _USED.get() or [0]
+    count = math.prod(shape) if isinstance(shape, tuple) else shape
+    start = used[0]
+    used[0] += count
+    return _numbers().take(np.arange(start, start + count), mode="wrap").reshape(shape)
+
+
+def mapped(function: Callable[..., Any], *values: Any) -> Any:
+    """A function of a value, or of each in a list."""
+    if isinstance(values[0], (list, tuple)):
+        return [
+            None if parts[0] is None else mapped(function, *parts)
+            for parts in zip(*values, strict=True)
+        ]
+    return function(*values)
+
+
+def drawn(m: Any) -> Any:
+    """Positive numbers, drawn, where a reach is positive."""
+    return mapped(_drawn, m)
+
+
+def _drawn(m: Any) -> Any:
+    m = untraced(m)
+    if not is_foreign(m):
+        return np.where(m != 0, _uniform(m.shape), 0.0)
+    weighed = (m != 0) * 1.0  # of a lazy array no array of its size is made here
+    for axis, count in enumerate(m.shape):
+        weights = _uniform(count)
+        weighed = weighed * weights.reshape((-1,) + (1,) * (len(m.shape) - axis - 1))
+    return weighed
+
+
+def _either(here: Any, nearby: Any) -> Any:
+    """What is not zero where either is not, in each component."""
+    return np.where(untraced(here) != 0, here, nearby)
+
+
+def _ones_like(value: Any) -> Any:
+    return mapped(lambda part: np.ones(part.shape), value)
+
+
+def _all(bar: Any) -> Any:
+    """The reach of all elements, of the library that an array is of."""
+    return np.ones_like(untraced(bar), dtype=float)
+
+
+def selected(m: Any, value: Value) -> Any:
+    """A value, and zero where nothing reaches; of a number a number."""
+    made = np.where(m != 0, value, 0)
+    return made[()] if is_scalar(value) else made
+
+
+def _fitted(mask: Any, raw: Value, rule: Any) -> Any:
+    if mask.shape != raw.shape or mask.dtype != raw.dtype:
+        mask = fit_cotangent(mask, raw, rule)
+    return mask
+
+
+def _is_finite(bar: Cotangent) -> bool:
+    bar = untraced(bar)
+    return is_foreign(bar) or bool(expect(is_finite, bar, False))
+
+
+def _makes_nan(given: Any, bar: Any) -> bool:
+    """Whether a step has made a NaN of numbers; of recorded and lazy ones nobody asks."""
+    bar = raw_value(bar)
+    if not (is_numpy(bar) and has_nan(bar)):
+        return False
+    return not any(is_numpy(x) and has_nan(x) for x in map(raw_value, given))
+
+
+def _has_zeros(found: Any) -> bool:
+    """Whether a value may have a zero: a lazy one may."""
+    if isinstance(found, (list, tuple)):
+        return any(part is not None and _has_zeros(part) for part in found)
+    return any_true(untraced(found) == 0)
+
+
+def _has_others(g: Any) -> bool:
+    """Whether a value has an infinity or a NaN."""
+    if isinstance(g, (list, tuple)):
+        return any(part is not None and _has_others(part) for part in g)
+    g = untraced(g)
+    return not is_foreign(g) and any_true(~np.isfinite(g))
+
+
+def _of_components(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function of real arrays, of the components of complex ones."""
+
+    def apart(g: Value) -> Any:
+        if g.dtype.kind != "c":
+            return function(g)
+        made = np.zeros_like(g)
+        made.real, made.imag = function(g.real), function(g.imag)
+        return made
+
+    return apart
+
+
+PARTS = (
+    _of_components(lambda g: np.where(np.isfinite(untraced(g)), g, 0)),
+    _of_components(lambda g: np.where(np.isinf(untraced(g)), np.sign(untraced(g)), 0.0)),
+    _of_components(lambda g: np.isinf(untraced(g)) * 1.0),
+    _of_components(lambda g: np.isnan(untraced(g)) * 1.0),
+)
+_weighed = _of_components(drawn)
+
+
+def joined(finite: Any, signs: Any, infinite: Any, nan: Any) -> Any:
+    """What a linear function makes of a cotangent, from what it makes of its parts.
+
+    finite: of its finite elements, zeros elsewhere; signs: of those of infinite ones; infinite,
+    nan: of drawn numbers where elements are of either kind. Components of complex numbers are
+    infinite each by itself.
+    """
+    if finite.dtype.kind == "c":
+        made = np.zeros_like(finite)
+        given = finite, signs, infinite, nan
+        made.real = joined(*(part.real for part in given))
+        made.imag = joined(*(part.imag for part in given))
+        return made
+    known = np.where(signs > 0, np.inf, np.where(signs < 0, -np.inf, np.nan))
+    return np.where(nan != 0, np.nan, np.where(infinite != 0, known, finite))
+
+
+def product_of(multiplied: Callable[..., Any], factors: list[Any], alive: list[Any]) -> Any:
+    """A product of arrays in which an infinity counts only where no factor is a structural zero.
+
+    Each element of it is a sum of products. Those without an infinity or NaN are summed as they
+    are. The others are infinite if all of them have one sign and no zero, else NaN: products of
+    drawn numbers tell whether there are others, and of which signs. A factor for which alive is
+    None is left as it is.
+    """
+
+    def of(make: Callable[..., Any]) -> Any:
+        return multiplied(
+            [
+                x if live is None else make(x, live, weight)
+                for x, live, weight in zip(factors, alive, weights, strict=True)
+            ]
+        )
+
+    def sound(x: Any, live: Any) -> Any:
+        return np.isfinite(untraced(x)) & live
+
+    def sign(x: Any) -> Any:
+        x = untraced(x)
+        return np.where(np.isnan(x), 0.0, np.sign(x))
+
+    weights = [None if live is None else _uniform(live.shape) for live in alive]
+    total = of(lambda x, live, _: np.where(sound(x, live), x, 0))
+    count = of(lambda _, live, w: np.where(live, w, 0.0))
+    others = count - of(lambda x, live, w: np.where(sound(x, live), w, 0.0))
+    signs = of(lambda x, live, w: np.where(live, w * sign(x), 0.0))
+    signs = signs - of(lambda x, live, w: np.where(sound(x, live), w * sign(x), 0.0))
+    same = np.abs(np.abs(signs) - np.abs(others)) <= 1e-9 * np.abs(count)
+    signs = np.real(signs)
+    infinite = np.where(signs > 0, np.inf, np.where(signs < 0, -np.inf, np.nan))
+    infinite = np.where(same, infinite, np.nan)
+    # Equal sums may differ by rounding: BLAS goes by where in memory its arguments lie.
+    return np.where(np.abs(others) <= 1e-11 * np.abs(count), total, infinite)
+
+
+__all__ = [
+    "Call",
+    "pull_function",
+    "push_function",
+    "reach_of",
+    "recorded",
+    "replay_carefully",
+    "replay_forward_carefully",
+]

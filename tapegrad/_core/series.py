@@ -1,0 +1,546 @@
+"""Power series in fractional powers of a small step: what arrays near a point are made of.
+
+Knows the arithmetic of such series, and by partials any function of each element. Must not know
+tapes or replays.
+
+A series stands for an array along a line `x + d * e` as e falls to zero: each element is a sum of
+coefficients times `e ** (k / ROOT)`, and may have one term more, a multiple of `log(e)`. These are
+the series of V. Puiseux (1850). Arithmetic on them is exact but for rounding, so that where zero
+meets infinity the leading terms tell the limit. Each element says up to which power it is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+ROOT = 12  # of square, cube, fourth and sixth roots
+LOW, HIGH = -3 * ROOT, 5 * ROOT  # the powers that are kept
+WIDTH = HIGH - LOW
+ROUNDING = 1e-12  # of two terms, below which their sum is what rounding leaves of a zero
+DEEP = 4  # partials of partials that are asked for the series of a function
+
+
+class UnknownSeries(Exception):  # noqa: N818 - no error: the caller gives up the limit
+    """A function whose series is not known was asked for one."""
+
+
+class Series(NDArrayOperatorsMixin):
+    """An array of series.
+
+    `terms[k]` are the coefficients of power LOW + k; `known` is the first power, for each element,
+    of which nothing is known; `logs` are the coefficients of `log(e)`.
+    """
+
+    __slots__ = ("known", "logs", "terms")
+
+    def __init__(self, terms: Any, known: Any, logs: Any = None) -> None:
+        place = np.arange(LOW, HIGH).reshape((-1,) + (1,) * (terms.ndim - 1))
+        self.terms = np.where(place < known, terms, 0.0)
+        lost = ~np.isfinite(self.terms).all(axis=0)
+        self.known = np.where(lost, LOW, np.clip(known, LOW, HIGH))
+        self.terms[:, lost] = 0
+        self.logs = np.zeros(self.known.shape) if logs is None else logs
+
+    # -- as an array -----------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the array."""
+        return self.known.shape
+
+    @property
+    def ndim(self) -> int:
+        """That of the array."""
+        return self.known.ndim
+
+    @property
+    def size(self) -> int:
+        """That of the array."""
+        return self.known.size
+
+    dtype = np.dtype(float)
+
+    def astype(self, dtype: Any, **_: Any) -> Series:
+        """The same: series are of double precision."""
+        if np.dtype(dtype).kind != "f":
+            raise UnknownSeries
+        return self
+
+    def __getitem__(self, index: Any) -> Series:
+        inner = (slice(None), *(index if type(index) is tuple else (index,)))
+        return Series(self.terms[inner], self.known[index], self.logs[index])
+
+    def copy(self) -> Series:
+        """A copy that can be written to."""
+        return Series(self.terms.copy(), self.known.copy(), self.logs.copy())
+
+    def put(self, index: Any, value: Any) -> None:
+        """Write at an index."""
+        value = as_series(value)
+        inner = (slice(None), *(index if type(index) is tuple else (index,)))
+        lead = self.terms[inner].ndim - value.terms.ndim
+        terms = (
+            value.terms.reshape((WIDTH,) + (1,) * lead + value.shape) if lead > 0 else value.terms
+        )
+        self.terms[inner], self.known[index], self.logs[index] = terms, value.known, value.logs
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
+        if method != "__call__" or kwargs:
+            raise UnknownSeries
+        return applied(ufunc, args)
+
+    def __array_function__(self, function: Any, _types: Any, args: Any, kwargs: Any) -> Any:
+        if kwargs or function not in _FUNCTIONS:
+            raise UnknownSeries
+        return _FUNCTIONS[function](*args)
+
+    def __bool__(self) -> bool:
+        raise UnknownSeries
+
+    # -- what they tell --------------------------------------------------------------------------
+
+    @property
+    def lead(self) -> Any:
+        """The first power with a coefficient that is not zero, or `known` without one."""
+        found = np.argmax(self.terms != 0, axis=0) + LOW
+        return np.where((self.terms != 0).any(axis=0), found, self.known)
+
+    @property
+    def sign(self) -> Any:
+        """The sign that each element has for small e; NaN where it is not known."""
+        if self.logs.any():
+            raise UnknownSeries
+        lead = self.lead
+        first = np.take_along_axis(self.terms, (np.clip(lead, LOW, HIGH - 1) - LOW)[None], 0)[0]
+        zero = self.known >= HIGH
+        return np.where((first == 0) & ~zero, np.nan, np.sign(first))
+
+    @property
+    def limit(self) -> Any:
+        """What each element tends to: NaN where that is not known."""
+        lead, constant = self.lead, self.terms[-LOW]
+        found = np.where(self.known > 0, constant, np.nan)
+        with np.errstate(all="ignore"):
+            infinite = (lead < 0) & (lead < self.known)
+            found = np.where(infinite, np.inf * _first(self), found)
+        return np.where(self.logs != 0, np.nan, found)
+
+    @property
+    def slope(self) -> Any:
+        """What the change of each element divided by e tends to."""
+        change = self.change
+        if change.logs.any():
+            raise UnknownSeries
+        lead, rate = change.lead, change.terms[ROOT - LOW]
+        infinite = (lead < ROOT) & (lead < change.known)
+        found = np.where(change.known > ROOT, rate, np.nan)
+        return np.where(infinite, np.inf * _first(change), found)
+
+    @property
+    def infinite(self) -> Any:
+        """Where an element has no finite limit."""
+        return (self.lead < np.minimum(self.known, 0)) | (self.logs != 0)
+
+    @property
+    def change(self) -> Series:
+        """The change from the value, which whoever reads it knows; infinite ones as they are."""
+        terms = self.terms.copy()
+        terms[-LOW] = np.where(self.infinite, terms[-LOW], 0)
+        return Series(terms, self.known, self.logs)
+
+    @property
+    def rough(self) -> Series:
+        """A sum of changes: of an infinite one the value of the others is not known."""
+        return Series(
+            self.terms, np.where(self.infinite, np.minimum(self.known, 0), self.known), self.logs
+        )
+
+    def beside(self, value: Any) -> Series:
+        """A change from a value, with the value."""
+        terms, infinite = self.terms.copy(), self.infinite
+        value = np.broadcast_to(value, self.shape)
+        terms[-LOW] = np.where(infinite, terms[-LOW], np.where(np.isfinite(value), value, 0))
+        known = np.where(infinite | np.isfinite(value), self.known, np.minimum(self.known, 0))
+        return Series(terms, known, self.logs)
+
+    @property
+    def zero(self) -> Any:
+        """Where an element is zero to every power that is kept."""
+        return (self.known >= HIGH) & (self.lead >= HIGH) & (self.logs == 0)
+
+    def each(self) -> list[int]:
+        """The powers, counted from LOW, with a coefficient that is not zero."""
+        return np.flatnonzero((self.terms != 0).reshape(WIDTH, -1).any(axis=1)).tolist()
+
+
+def _first(x: Series) -> Any:
+    """The leading coefficients."""
+    place = (np.clip(x.lead, LOW, HIGH - 1) - LOW)[None]
+    return np.take_along_axis(x.terms, place, 0)[0]
+
+
+def constant(value: Any) -> Series:
+    """The series of an array that does not change; infinities and NaNs are not known."""
+    value = np.asarray(value, float)
+    terms = np.zeros((WIDTH, *value.shape))
+    terms[-LOW] = value
+    return Series(terms, np.full(value.shape, HIGH))
+
+
+def step(direction: Any) -> Series:
+    """The series of `direction * e`."""
+    terms = np.zeros((WIDTH, *direction.shape))
+    terms[ROOT - LOW] = direction
+    return Series(terms, np.full(direction.shape, HIGH))
+
+
+def unknown(shape: tuple[int, ...]) -> Series:
+    """Series of which nothing is known."""
+    return Series(np.zeros((WIDTH, *shape)), np.full(shape, LOW))
+
+
+def as_series(value: Any) -> Series:
+    """A series, or that of a constant."""
+    if isinstance(value, Series):
+        return value
+    if getattr(value, "dtype", np.dtype(float)).kind == "c":
+        raise UnknownSeries
+    return constant(value)
+
+
+# --- Arithmetic ---------------------------------------------------------------------------------
+
+
+def _aligned(x: Series, y: Series) -> tuple[Any, Any]:
+    """The terms of both, ready to broadcast."""
+    ndim = max(x.ndim, y.ndim)
+    a, b = (
+        each.terms.reshape((WIDTH,) + (1,) * (ndim - each.ndim) + each.shape) for each in (x, y)
+    )
+    return a, b
+
+
+def _add(x: Any, y: Any) -> Series:
+    x, y = as_series(x), as_series(y)
+    a, b = _aligned(x, y)
+    total = a + b
+    total = np.where(np.abs(total) <= ROUNDING * (np.abs(a) + np.abs(b)), 0.0, total)
+    return Series(total, np.minimum(x.known, y.known), x.logs + y.logs)
+
+
+def _negative(x: Series) -> Series:
+    return Series(-x.terms, x.known, -x.logs)
+
+
+def _multiply(x: Any, y: Any) -> Series:
+    x, y = as_series(x), as_series(y)
+    if x.logs.any() or y.logs.any():
+        return _multiply_logs(x, y)
+    a, b = _aligned(x, y)
+    total = np.zeros(np.broadcast_shapes(a.shape, b.shape))
+    size = np.zeros(total.shape)
+    for i in np.flatnonzero((a != 0).reshape(WIDTH, -1).any(axis=1)):
+        shift = int(i) + LOW  # the power of this term
+        part = a[i] * (b[: WIDTH - shift] if shift >= 0 else b[-shift:])
+        place = slice(shift, None) if shift >= 0 else slice(None, shift)
+        total[place] += part
+        size[place] += np.abs(part)
+    total = np.where(np.abs(total) <= ROUNDING * size, 0.0, total)
+    known = np.minimum(_sum(x.known, y.lead), _sum(y.known, x.lead))
+    return Series(total, np.where(x.zero | y.zero, HIGH, known))
+
+
+def _sum(known: Any, lead: Any) -> Any:
+    """Up to which power a product is known; a factor that is zero to all that is kept is zero."""
+    return np.where((known >= HIGH) & (lead >= 0) | (lead >= HIGH), HIGH, known + lead)
+
+
+def _multiply_logs(x: Series, y: Series) -> Series:
+    """A product with a number: that of a logarithm with anything else is no series."""
+    for logs, other in ((x, y), (y, x)):
+        alone = other.lead == 0
+        number = np.where(alone, other.terms[-LOW], 0)
+        only = (other.terms[:-LOW] == 0).all(axis=0) & (other.terms[1 - LOW :] == 0).all(axis=0)
+        if not other.logs.any() and (only | (logs.logs == 0)).all():
+            plain = _multiply(Series(logs.terms, logs.known), other)
+            return Series(plain.terms, plain.known, logs.logs * number)
+    raise UnknownSeries
+
+
+def _shifted(terms: Any, by: Any) -> Any:
+    """The terms of each element moved to lower powers by its own number."""
+    place = np.arange(WIDTH).reshape((-1,) + (1,) * by.ndim) + by
+    found = np.take_along_axis(terms, np.clip(place, 0, WIDTH - 1), 0)
+    return np.where((place >= 0) & (place < WIDTH), found, 0.0)
+
+
+def _power(x: Any, p: float, root: Callable[[Any], Any]) -> Series:
+    """x ** p by its leading term; `root` gives the power of the leading coefficient.
+
+    The recurrence of L. Euler: D. Knuth, Seminumerical algorithms, section 4.7.
+    """
+    x = as_series(x)
+    if x.logs.any():
+        raise UnknownSeries
+    lead = x.lead
+    zero = (lead >= x.known) | (lead >= HIGH)
+    lead = np.where(zero, 0, lead)
+    a = _shifted(x.terms, lead - LOW)  # from index 0 on
+    a[0] = np.where(zero, 1.0, a[0])
+    made = lead * p
+    place = np.round(made).astype(int)
+    w = np.zeros_like(a)
+    with np.errstate(all="ignore"):
+        w[0] = root(a[0])
+        used = [j for j in range(1, WIDTH) if a[j].any()]
+        for k in range(1, WIDTH):
+            total = np.zeros_like(a[0])
+            for j in used:
+                if j > k:
+                    break
+                total = total + (j * p - (k - j)) * a[j] * w[k - j]
+            w[k] = total / (k * a[0])
+    relative = np.where(x.known >= HIGH, WIDTH, x.known - lead)
+    known = np.where(np.abs(place - made) < 1e-9, np.minimum(place + relative, HIGH), LOW)
+    result = Series(_shifted(w, LOW - place), known)
+    if zero.any():
+        exact = zero & (x.known >= HIGH) & (p > 0)
+        result.terms[:, zero] = 0
+        # Of a zero up to a power the root is zero up to its root.
+        rest = np.floor(x.known * p).astype(int) if p > 0 else LOW
+        result.known = np.where(
+            zero, np.where(exact, HIGH, np.clip(rest, LOW, HIGH)), result.known
+        )
+    return result
+
+
+def _reciprocal(x: Any) -> Series:
+    return _power(x, -1.0, lambda first: 1 / first)
+
+
+def _change(x: Series) -> tuple[Any, Series]:
+    """The limit of each element, which must be finite, and the change from it."""
+    if x.logs.any():
+        raise UnknownSeries
+    return x.terms[-LOW], x
+
+
+def _is_small(x: Series) -> Any:
+    """Where an element has a finite limit."""
+    return ((x.terms[:-LOW] == 0).all(axis=0)) & (x.known > 0)
+
+
+def _exp(x: Any) -> Series:
+    x = as_series(x)
+    a = x.terms[-LOW:]
+    count = len(a)
+    w = np.zeros_like(x.terms)
+    with np.errstate(all="ignore"):
+        w[-LOW] = np.exp(a[0])
+        used = [j for j in range(1, count) if a[j].any()]
+        for k in range(1, count):
+            total = np.zeros_like(a[0])
+            for j in used:
+                if j > k:
+                    break
+                total = total + j * a[j] * w[k - j - LOW]
+            w[k - LOW] = total / k
+    small = _is_small(x)
+    falls = (x.lead < 0) & (_first(x) < 0) & (x.lead < x.known)  # faster than any power
+    w = np.where(small, w, 0.0)
+    plain = Series(w, np.where(falls, HIGH, np.where(small, x.known, LOW)))
+    if not x.logs.any():
+        return plain
+    moved = x.logs * ROOT
+    place = np.round(moved).astype(int)
+    known = np.where(np.abs(place - moved) < 1e-9, plain.known + place, LOW)
+    return Series(_shifted(plain.terms, -place), known)
+
+
+def _log(x: Any) -> Series:
+    x = as_series(x)
+    if x.logs.any():
+        raise UnknownSeries
+    lead = x.lead
+    zero = lead >= x.known
+    a = _shifted(x.terms, np.where(zero, 0, lead) - LOW)
+    w = np.zeros_like(x.terms)
+    with np.errstate(all="ignore"):
+        w[-LOW] = np.log(a[0])
+        used = [j for j in range(1, HIGH) if a[j].any()]
+        for k in range(1, HIGH):
+            total = np.zeros_like(a[0])
+            for j in used:
+                if j >= k:
+                    break
+                total = total + (k - j) * a[j] * w[k - j - LOW]
+            w[k - LOW] = (a[k] - total / k) / a[0]
+    relative = np.where(x.known >= HIGH, HIGH, x.known - lead)
+    return Series(w, np.where(zero, LOW, relative), np.where(zero, 0.0, lead / ROOT))
+
+
+def _circular(x: Any, sign: float, first: Callable[..., Any], second: Callable[..., Any]) -> Any:
+    """Two functions of which each is the other's slope, the second's with a sign."""
+    x = as_series(x)
+    if x.logs.any():
+        raise UnknownSeries
+    a = x.terms[-LOW:]
+    s, c = np.zeros_like(x.terms), np.zeros_like(x.terms)
+    with np.errstate(all="ignore"):
+        s[-LOW], c[-LOW] = first(a[0]), second(a[0])
+        used = [j for j in range(1, len(a)) if a[j].any()]
+        for k in range(1, len(a)):
+            for j in used:
+                if j > k:
+                    break
+                s[k - LOW] += j * a[j] * c[k - j - LOW] / k
+                c[k - LOW] += sign * j * a[j] * s[k - j - LOW] / k
+    known = np.where(_is_small(x), x.known, LOW)
+    return Series(s, known), Series(c, known)
+
+
+# --- Functions by their partials ----------------------------------------------------------------
+
+
+def by_partials(partials: Sequence[Any], out: Any, args: Sequence[Any], depth: int = 0) -> Series:
+    """The series of a function, from its value and its partials `(out, *args)`.
+
+    Its change is the integral of the partials times the changes of the arguments. A partial that
+    reads the result gets more of it each time, until no more becomes known.
+    """
+    moving = [at for at, x in enumerate(args) if isinstance(x, Series)]
+    slopes = [_slope(args[at]) for at in moving]
+    shape = np.broadcast_shapes(*(args[at].shape for at in moving), np.shape(out))
+    found = constant(np.broadcast_to(np.asarray(out, float), shape))
+    found = Series(found.terms, np.minimum(found.known, 1))
+    for _ in range(WIDTH):
+        total: Any = 0.0
+        for at, slope in zip(moving, slopes, strict=True):
+            total = _add(total, _multiply(as_series(partials[at](found, *args)), slope))
+        made = _integral(total, out)
+        if (made.known <= found.known).all():
+            return made
+        found = made
+    return found
+
+
+def _slope(x: Series) -> Series:
+    """The derivative by the root of e, times that root."""
+    if x.logs.any():
+        raise UnknownSeries
+    powers = np.arange(LOW, HIGH).reshape((-1,) + (1,) * x.ndim)
+    return Series(x.terms * powers, x.known)
+
+
+def _integral(x: Series, start: Any) -> Series:
+    powers = np.arange(LOW, HIGH).reshape((-1,) + (1,) * x.ndim)
+    terms = x.terms / np.where(powers == 0, 1, powers)
+    logs = x.terms[-LOW] / ROOT * (x.known > 0)
+    terms[-LOW] = 0
+    return Series(terms, x.known, logs * ROOT).beside(np.broadcast_to(start, x.shape))
+
+
+def applied(function: Any, args: Sequence[Any]) -> Any:
+    """A ufunc of series and constants."""
+    known = _UFUNCS.get(function)
+    if known is not None:
+        return known(*args)
+    raise UnknownSeries
+
+
+def _raised(x: Any, p: Any) -> Series:
+    if isinstance(p, Series):
+        raise UnknownSeries
+    exponents = np.unique(p)
+    if exponents.size != 1:
+        raise UnknownSeries
+    (number,) = exponents.tolist()
+    if number == 0:
+        return constant(np.ones(np.broadcast_shapes(x.shape, np.shape(p))))
+    return _power(x, number, lambda first: first**number)
+
+
+def _sign(x: Series) -> Any:
+    found = x.sign
+    if np.isnan(found).any():
+        raise UnknownSeries
+    return found
+
+
+def _compared(how: Callable[..., Any]) -> Callable[..., Any]:
+    def compare(x: Any, y: Any) -> Any:
+        return how(_sign(_add(x, _negative(as_series(y)))), 0)
+
+    return compare
+
+
+def _where(condition: Any, x: Any, y: Any) -> Series:
+    if isinstance(condition, Series):
+        raise UnknownSeries
+    x, y = as_series(x), as_series(y)
+    a, b = _aligned(x, y)
+    return Series(
+        np.where(condition, a, b),
+        np.where(condition, x.known, y.known),
+        np.where(condition, x.logs, y.logs),
+    )
+
+
+def _larger(of_larger: int) -> Callable[..., Any]:
+    def choose(x: Any, y: Any) -> Series:
+        wins = of_larger * _sign(_add(x, _negative(as_series(y)))) >= 0
+        return _where(wins, x, y)
+
+    return choose
+
+
+_UFUNCS: dict[Any, Callable[..., Any]] = {
+    np.add: _add,
+    np.subtract: lambda x, y: _add(x, _negative(as_series(y))),
+    np.negative: _negative,
+    np.positive: lambda x: x,
+    np.conjugate: lambda x: x,
+    np.multiply: _multiply,
+    np.divide: lambda x, y: _multiply(x, _reciprocal(y)),
+    np.reciprocal: _reciprocal,
+    np.square: lambda x: _multiply(x, x),
+    np.sqrt: lambda x: _power(x, 0.5, np.sqrt),
+    np.cbrt: lambda x: _power(x, 1 / 3, np.cbrt),
+    np.power: _raised,
+    np.float_power: _raised,
+    np.exp: _exp,
+    np.expm1: lambda x: _add(_exp(x), -1.0),
+    np.log: _log,
+    np.log1p: lambda x: _log(_add(x, 1.0)),
+    np.log2: lambda x: _multiply(_log(x), 1 / np.log(2)),
+    np.log10: lambda x: _multiply(_log(x), 1 / np.log(10)),
+    np.sin: lambda x: _circular(x, -1, np.sin, np.cos)[0],
+    np.cos: lambda x: _circular(x, -1, np.sin, np.cos)[1],
+    np.sinh: lambda x: _circular(x, 1, np.sinh, np.cosh)[0],
+    np.cosh: lambda x: _circular(x, 1, np.sinh, np.cosh)[1],
+    np.absolute: lambda x: _multiply(x, _sign(x)),
+    np.fabs: lambda x: _multiply(x, _sign(x)),
+    np.sign: _sign,
+    np.maximum: _larger(1),
+    np.fmax: _larger(1),
+    np.minimum: _larger(-1),
+    np.fmin: _larger(-1),
+    np.greater: _compared(np.greater),
+    np.greater_equal: _compared(np.greater_equal),
+    np.less: _compared(np.less),
+    np.less_equal: _compared(np.less_equal),
+    np.equal: _compared(np.equal),
+    np.not_equal: _compared(np.not_equal),
+}
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.where: _where,
+    np.real: lambda x: x,
+    np.zeros_like: lambda x: np.zeros(x.shape),
+    np.ones_like: lambda x: np.ones(x.shape),
+}
+
+__all__ = ["Series", "UnknownSeries", "as_series", "by_partials", "constant", "step", "unknown"]

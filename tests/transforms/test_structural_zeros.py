@@ -1,0 +1,159 @@
+"""Which zeros absorb an infinity or a NaN: those that are structural. Others have a limit, or NaN.
+
+A zero is structural where the result does not depend on the element in a whole neighbourhood.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from draws import draws
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tapegrad
+from tapegrad import compile, grad, hessian, jacfwd, jacobian, jvp, vjp, vmap
+
+BACKENDS = ["numpy", "llvm"]
+Q = np.array([0.0, 1.0])
+HOLED = np.array([[1.0, 1.0], [1.0, 1.0], [np.nan, 1.0]])
+
+# Functions of an array, where they are asked, and their gradient.
+STRUCTURAL = {
+    "where": (lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0)), [0.0, 4.0], [0, 0.25]),
+    "element": (lambda x: np.sqrt(x)[1], [0.0, 4.0], [0, 0.25]),
+    "max": (lambda x: np.max(np.sqrt(x)), [0.0, 4.0], [0, 0.25]),
+    "maximum": (lambda x: np.sum(np.maximum(np.sqrt(x), 1)), [0.0, 4.0], [0, 0.25]),
+    "clip": (lambda x: np.sum(np.clip(np.sqrt(x), 1, 5)), [0.0, 4.0], [0, 0.25]),
+    "sort": (lambda x: np.sort(np.sqrt(x))[1], [0.0, 4.0], [0, 0.25]),
+    "median": (lambda x: np.median(np.sqrt(x)), [0.0, 4.0, 9.0], [0, 0.25, 0]),
+    "sum where": (lambda x: np.sum(np.sqrt(x), where=x > 0), [0.0, 4.0], [0, 0.25]),
+    "constant": (lambda x: np.sum(np.sqrt(x) * Q), [0.0, 4.0], [0, 0.25]),
+    "constant @": (lambda x: Q @ np.sqrt(x), [0.0, 4.0], [0, 0.25]),
+    "einsum": (lambda x: np.einsum("i,i->", Q, np.sqrt(x)), [0.0, 4.0], [0, 0.25]),
+    "row that is not read": (lambda w: np.sum((HOLED @ w)[:2]), [1.0, 1.0], [2, 2]),
+    "diff": (lambda x: np.diff(np.sqrt(x))[1], [0.0, 1.0, 4.0], [0, -0.5, 0.25]),
+    "cumsum": (lambda x: np.cumsum(np.sqrt(x))[0], [4.0, 0.0], [0.25, 0]),
+    "sign": (lambda x: np.sum(np.sign(np.sqrt(x)) * x), [0.0, 4.0], [0, 1]),
+    "tie": (lambda x: np.max(np.sqrt(x) + 0 * x), [4.0, 4.0, 0.0], [0.125, 0.125, 0]),
+}
+# Where a zero that was computed meets an infinity, and there is a limit.
+LIMITS = {
+    "cbrt(x**3)": (lambda x: np.cbrt(x**3), 0.0, 1),
+    "(x**3)**(1/3)": (lambda x: (x**3) ** (1 / 3), 0.0, 1),
+    "sqrt(x)**2": (lambda x: np.sqrt(x) ** 2, 0.0, 1),
+    "sqrt(sqrt(x))**4": (lambda x: np.sqrt(np.sqrt(x)) ** 4, 0.0, 1),
+    "exp(log(x))": (lambda x: np.exp(np.log(x)), 0.0, 1),
+    "1/(1+1/x)": (lambda x: 1 / (1 + 1 / x), 0.0, 1),
+    "arccos(1-x)**2": (lambda x: np.arccos(1 - x) ** 2, 0.0, 2),
+    "arctan(1/x)": (lambda x: np.arctan(1 / x), 0.0, -1),
+    "cos(sqrt(x))": (lambda x: np.cos(np.sqrt(x)), 0.0, -0.5),
+    "sin(sqrt(x))**2": (lambda x: np.sin(np.sqrt(x)) ** 2, 0.0, 1),
+    "expm1(log1p(x))": (lambda x: np.expm1(np.log1p(x)), -1.0, 1),
+    "cosh(arccosh(x))": (lambda x: np.cosh(np.arccosh(x)), 1.0, 1),
+    "sqrt(x*x)": (lambda x: np.sqrt(x * x), 0.0, 0),
+    "(x**2)**.5": (lambda x: (x**2) ** 0.5, 0.0, 0),
+    "sqrt(1-cos(x))": (lambda x: np.sqrt(1 - np.cos(x)), 0.0, 0),
+    "sqrt(x*x)+x": (lambda x: np.sqrt(x * x) + x, 0.0, 1),
+}
+# Where there is none, or an overflow has lost it.
+UNKNOWN = {
+    "log(1+exp(x))": (lambda x: np.log(1 + np.exp(x)), 800.0),
+    "1/(1+exp(-x))": (lambda x: 1 / (1 + np.exp(-x)), -800.0),
+    "log(exp(-x*x/2))": (lambda x: np.log(np.exp(-x * x / 2)), 60.0),
+    "log(x*x)": (lambda x: np.log(x * x), 0.0),
+    "x*log(x)": (lambda x: x * np.log(x), 0.0),
+    "log(-1)": (np.log, -1.0),
+}
+
+
+@pytest.fixture(autouse=True)
+def _silent():
+    with np.errstate(all="ignore"):
+        yield
+
+
+def everywhere(f, x, one):
+    """The gradient of f in each way that there is."""
+    yield grad(f)(x)
+    yield jacobian(f)(x)
+    yield jacfwd(f)(x)
+    yield vjp(f, x)[1](x.dtype.type(1))[0]
+    yield vmap(grad(f))(np.stack([x, x]))[1]
+    along = [jvp(f, (x,), (unit,))[1] for unit in one]
+    yield np.reshape(along, x.shape)
+    for backend in BACKENDS:
+        fast = compile(grad(f), backend=backend)
+        for start in (x * 0 + 1, x, x * 0 + 2, x, x):
+            found = fast(start)
+        yield found
+
+
+def units(x):
+    return [x.dtype.type(1)] if not x.shape else list(np.eye(len(x), dtype=x.dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("f", "x", "slope"), STRUCTURAL.values(), ids=STRUCTURAL)
+def test_a_structural_zero_absorbs(f, x, slope, dtype):
+    x = np.array(x, dtype)
+    for found in everywhere(f, x, units(x)):
+        np.testing.assert_allclose(found, slope, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("f", "x", "slope"), LIMITS.values(), ids=LIMITS)
+def test_a_zero_that_was_computed_has_a_limit(f, x, slope, dtype):
+    x = dtype(x)
+    for found in everywhere(f, x, units(x)):
+        np.testing.assert_allclose(found, slope, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("f", "x"), UNKNOWN.values(), ids=UNKNOWN)
+def test_what_has_no_limit_is_not_finite(f, x):
+    assert not np.isfinite(grad(f)(x))
+
+
+def test_limits_of_many_elements():
+    x = np.array([0.0, 1.0, 0.0, 4.0])
+    found = grad(lambda p: np.sum((np.sqrt(p) - np.sqrt(x)) ** 2))(x)
+    np.testing.assert_allclose(found, [1, 0, 1, 0], atol=1e-12)
+    found = grad(lambda x: np.mean(np.sqrt(x) ** 2))(x)
+    np.testing.assert_allclose(found, np.full(4, 0.25))
+    for f in (lambda x: np.sqrt(np.sum(x**2)), lambda x: np.sqrt(x @ x)):
+        np.testing.assert_array_equal(grad(f)(np.zeros(3)), np.zeros(3))
+
+
+def test_a_nan_says_which_function_is_to_blame():
+    told = pytest.warns(RuntimeWarning, match=r"NaN in the derivative of np\.exp")
+    with np.errstate(invalid="warn"), told:
+        assert np.isnan(grad(UNKNOWN["log(1+exp(x))"][0])(800.0))
+
+
+def test_the_gradient_of_a_nan_is_nan_where_it_depends():
+    found = grad(lambda x: np.sum(np.log(x[:2])))(np.array([-1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(found, [np.nan, np.nan, 0])
+    found = tapegrad.elementwise_grad(np.log)(np.array([-1.0, 2.0]))
+    np.testing.assert_array_equal(found, [np.nan, 0.5])
+
+
+def test_second_derivatives_of_branches_that_are_not_taken():
+    found = hessian(lambda x: np.sum(np.where(x > 0, x * np.sqrt(x), 0)))(np.array([0.0, 4.0]))
+    np.testing.assert_allclose(found, [[0, 0], [0, 0.375]])
+
+
+@draws(5, 100)
+@given(st.data())
+def test_the_branch_that_is_not_taken_adds_nothing_in_drawn_programs(data):
+    """A function that is singular at 0, linear maps after it, and a choice of other elements."""
+    singular = data.draw(st.sampled_from([np.sqrt, np.log, np.cbrt, np.reciprocal]))
+    size = data.draw(st.integers(2, 5))
+    dice = np.random.default_rng(data.draw(st.integers(0, 100)))
+    x, taken = dice.uniform(1, 2, size), dice.permutation(np.arange(size) > 0)
+    hole = np.where(taken, x, 0.0)
+    matrix = dice.normal(size=(3, size))
+
+    def f(x):
+        return np.sum(np.sin(matrix @ np.where(taken, singular(x), 0.5)))
+
+    np.testing.assert_allclose(grad(f)(hole), np.where(taken, grad(f)(x), 0), rtol=1e-12)

@@ -13,8 +13,20 @@ from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 BRIEF = 2  # examples: the first alone is the simplest that there is, of an empty array
+
+
+def leave_out_constants() -> None:
+    """Draw no numbers that stand in the sources of modules which this process has imported.
+
+    Hypothesis looks there, and which modules these are depends on the tests that ran before in the
+    same process, so that derandomised draws would not be the same everywhere.
+    """
+    if hasattr(providers, "_get_local_constants"):
+        nothing = providers.Constants()
+        providers._get_local_constants = lambda: nothing
 
 
 def register_profiles() -> None:
@@ -40,6 +52,7 @@ def register_profiles() -> None:
     )
     settings.register_profile("brief", settings.get_profile("default"), max_examples=BRIEF)
     settings.load_profile("default")
+    leave_out_constants()
 
 
 def is_exploring() -> bool:

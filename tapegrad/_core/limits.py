@@ -23,15 +23,15 @@ from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, Outputs, Spec, 
 from tapegrad._core.fit import any_nan, zeros_of
 from tapegrad._core.forward import live_steps
 from tapegrad._core.series import (
-    HIGH,
-    LOW,
-    WIDTH,
+    EXACT,
+    GRID,
     Series,
     UnknownSeries,
     applied,
     as_series,
     by_partials,
     constant,
+    grid,
     step,
     unknown,
 )
@@ -39,7 +39,9 @@ from tapegrad._core.types import Cotangent, Slot, Tangent, Value
 from tapegrad._core.values import Traced, is_mapped
 
 Changes = dict[Any, Series]  # of the value at each slot
-MOST = 1 << 24  # numbers that a limit may take
+MOST = 1 << 26  # numbers that a limit may take
+# Powers with square roots alone, a few; and with square, cube, fourth and sixth roots.
+GRIDS = (2, -2, 3), (12, -3, 5)
 AGREE = 1e-6
 
 
@@ -72,19 +74,34 @@ def _in_place_of_nan(
         return parts
     mapped = next(filter(is_mapped, itertools.chain(parts, *map(_parts, entries))), None)
     if mapped is None:
-        known = limits(entries, found, given) if _are_plain(entries, found, given) else None
-        if known is None:
-            return parts
-        return [
-            np.where(np.isnan(part), limit, part).astype(part.dtype)[()]
-            for part, limit in zip(parts, known, strict=True)
-        ]
+        return (
+            _by_grids(limits, entries, found, given)
+            if _are_plain(entries, found, given)
+            else parts
+        )
     level = mapped.vmap_level
     rows = []
     for i in range(level.size):
         here = [_example(part, level, i) for part in (list(entries), found, given)]
         rows.append(_in_place_of_nan(limits, *here))
     return [level.wrap(np.stack(column)) for column in zip(*rows, strict=True)]
+
+
+def _by_grids(
+    limits: Callable[..., Any], entries: Sequence[Entry], found: Any, given: Any
+) -> list[Any]:
+    """The limits by few powers, and where these do not tell, by all that are kept."""
+    parts = [part for _, part in found]
+    for powers in GRIDS:
+        with grid(*powers):
+            known = limits(entries, found, given) or parts
+        parts = [
+            np.where(np.isnan(part), limit, part).astype(part.dtype)[()]
+            for part, limit in zip(parts, known, strict=True)
+        ]
+        if not any_nan(parts):
+            break
+    return parts
 
 
 def _example(value: Any, level: Any, i: int) -> Any:
@@ -146,7 +163,7 @@ def _ahead(entries: Sequence[Entry], inputs: Any, results: Any, sign: int) -> li
 
 def _is_small(entries: Sequence[Entry], inputs: Sequence[Any]) -> bool:
     """Whether a limit takes no more memory than is spent on one."""
-    return (sum(map(np.size, inputs)) + sum(map(_size, entries))) * WIDTH <= MOST
+    return (sum(map(np.size, inputs)) + sum(map(_size, entries))) * GRID.width <= MOST
 
 
 def _one_sided(
@@ -498,12 +515,12 @@ def _real(value: Any) -> Any:
 def by_terms(function: Callable[[Sequence[Any]], Any], args: Sequence[Any]) -> Series:
     """A linear function of series: that of the coefficients of each power."""
     given = [x for x in args if x is not None]
-    powers = sorted({k for x in given for k in x.each()} | {-LOW})
+    powers = sorted({k for x in given for k in x.each()} | {-GRID.low})
     terms: Any = None
     for k in powers:
         part = _real(function([None if x is None else x.terms[k] for x in args]))
         if terms is None:
-            terms = np.zeros((WIDTH, *part.shape))
+            terms = np.zeros((GRID.width, *part.shape))
         terms[k] = part
     if any(x.logs.any() for x in given):
         logs = np.asarray(function([None if x is None else x.logs for x in args]), float)
@@ -514,9 +531,9 @@ def by_terms(function: Callable[[Sequence[Any]], Any], args: Sequence[Any]) -> S
 
 def _known(function: Callable[..., Any], args: Sequence[Any], shape: tuple[int, ...]) -> Any:
     """Up to which power each element is known: as the least known of those that reach it."""
-    known = np.full(shape, HIGH)
+    known = np.full(shape, EXACT)
     dice = np.random.default_rng(0)
-    levels = {int(n) for x in args if x is not None for n in np.unique(x.known)} - {HIGH}
+    levels = {int(n) for x in args if x is not None for n in np.unique(x.known)} - {EXACT}
     for level in sorted(levels, reverse=True):
         masks = [
             None if x is None else np.where(x.known == level, dice.uniform(1, 2, x.shape), 0.0)
@@ -531,25 +548,29 @@ def product(function: Callable[[Sequence[Any]], Any], args: Sequence[Any]) -> Se
     given = [(at, x) for at, x in enumerate(args) if x is not None]
     if any(x.logs.any() for _, x in given):
         raise UnknownSeries
-    leads = [int(min(x.lead.min(initial=HIGH), HIGH)) for _, x in given]
-    known = HIGH
+    leads = [int(x.lead.min(initial=EXACT)) for _, x in given]
+    known = EXACT
     for place, (_, x) in enumerate(given):
-        least = int(x.known.min(initial=HIGH))
-        if least < HIGH:
+        least = int(x.known.min(initial=EXACT))
+        if least <= GRID.low:
+            known = least
+        elif least < EXACT:
             known = min(known, least + sum(leads) - leads[place])
     terms: Any = None
-    choices = [x.each() or [-LOW] for _, x in given]
+    choices = [x.each() or [-GRID.low] for _, x in given]
     for powers in itertools.product(*choices):
-        power = sum(powers) + len(powers) * LOW - LOW
-        if terms is not None and not 0 <= power < WIDTH:
-            continue
+        power = sum(powers) + len(powers) * GRID.low - GRID.low
+        if not 0 <= power < GRID.width:
+            known = GRID.low if power < 0 else min(known, GRID.high)
+            if terms is not None:
+                continue
         parts: list[Any] = list(args)
         for (at, x), k in zip(given, powers, strict=True):
             parts[at] = x.terms[k]
         made = _real(function(parts))
         if terms is None:
-            terms = np.zeros((WIDTH, *made.shape))
-        if 0 <= power < WIDTH:
+            terms = np.zeros((GRID.width, *made.shape))
+        if 0 <= power < GRID.width:
             terms[power] += made
     return Series(terms, np.full(terms.shape[1:], known))
 

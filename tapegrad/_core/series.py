@@ -4,22 +4,44 @@ Knows the arithmetic of such series, and by partials any function of each elemen
 tapes or replays.
 
 A series stands for an array along a line `x + d * e` as e falls to zero: each element is a sum of
-coefficients times `e ** (k / ROOT)`, and may have one term more, a multiple of `log(e)`. These are
+coefficients times `e ** (k / root)`, and may have one term more, a multiple of `log(e)`. These are
 the series of V. Puiseux (1850). Arithmetic on them is exact but for rounding, so that where zero
 meets infinity the leading terms tell the limit. Each element says up to which power it is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-ROOT = 12  # of square, cube, fourth and sixth roots
-LOW, HIGH = -3 * ROOT, 5 * ROOT  # the powers that are kept
-WIDTH = HIGH - LOW
+
+class _Grid(threading.local):
+    """Which powers of the step are kept: from `low / root` up to `high / root`."""
+
+    root, low, high, width = 12, -36, 60, 96
+
+
+GRID = _Grid()
+
+
+@contextmanager
+def grid(root: int, low: int, high: int) -> Iterator[None]:
+    """Keep powers from low up to high, and those between them that a root of this order makes."""
+    before = GRID.root, GRID.low, GRID.high, GRID.width
+    GRID.root, GRID.low, GRID.high = root, low * root, high * root
+    GRID.width = GRID.high - GRID.low
+    try:
+        yield
+    finally:
+        GRID.root, GRID.low, GRID.high, GRID.width = before
+
+
+EXACT = 1 << 20  # the power up to which polynomials are known, none of whose terms is left out
 ROUNDING = 1e-12  # of two terms, below which their sum is what rounding leaves of a zero
 DEEP = 4  # partials of partials that are asked for the series of a function
 
@@ -31,17 +53,18 @@ class UnknownSeries(Exception):  # noqa: N818 - no error: the caller gives up th
 class Series(NDArrayOperatorsMixin):
     """An array of series.
 
-    `terms[k]` are the coefficients of power LOW + k; `known` is the first power, for each element,
-    of which nothing is known; `logs` are the coefficients of `log(e)`.
+    `terms[k]` are the coefficients of power `GRID.low + k`; `known` is the first power, for each
+    element, of which nothing is known; `logs` are the coefficients of `log(e)`.
     """
 
     __slots__ = ("known", "logs", "terms")
 
     def __init__(self, terms: Any, known: Any, logs: Any = None) -> None:
-        place = np.arange(LOW, HIGH).reshape((-1,) + (1,) * (terms.ndim - 1))
+        place = np.arange(GRID.low, GRID.high).reshape((-1,) + (1,) * (terms.ndim - 1))
         self.terms = np.where(place < known, terms, 0.0)
         lost = ~np.isfinite(self.terms).all(axis=0)
-        self.known = np.where(lost, LOW, np.clip(known, LOW, HIGH))
+        known = np.where(known >= EXACT, EXACT, np.clip(known, GRID.low, GRID.high))
+        self.known = np.where(lost, GRID.low, known)
         self.terms[:, lost] = 0
         self.logs = np.zeros(self.known.shape) if logs is None else logs
 
@@ -84,7 +107,9 @@ class Series(NDArrayOperatorsMixin):
         inner = (slice(None), *(index if type(index) is tuple else (index,)))
         lead = self.terms[inner].ndim - value.terms.ndim
         terms = (
-            value.terms.reshape((WIDTH,) + (1,) * lead + value.shape) if lead > 0 else value.terms
+            value.terms.reshape((GRID.width,) + (1,) * lead + value.shape)
+            if lead > 0
+            else value.terms
         )
         self.terms[inner], self.known[index], self.logs[index] = terms, value.known, value.logs
 
@@ -106,7 +131,7 @@ class Series(NDArrayOperatorsMixin):
     @property
     def lead(self) -> Any:
         """The first power with a coefficient that is not zero, or `known` without one."""
-        found = np.argmax(self.terms != 0, axis=0) + LOW
+        found = np.argmax(self.terms != 0, axis=0) + GRID.low
         return np.where((self.terms != 0).any(axis=0), found, self.known)
 
     @property
@@ -115,14 +140,16 @@ class Series(NDArrayOperatorsMixin):
         if self.logs.any():
             raise UnknownSeries
         lead = self.lead
-        first = np.take_along_axis(self.terms, (np.clip(lead, LOW, HIGH - 1) - LOW)[None], 0)[0]
-        zero = self.known >= HIGH
+        first = np.take_along_axis(
+            self.terms, (np.clip(lead, GRID.low, GRID.high - 1) - GRID.low)[None], 0
+        )[0]
+        zero = self.known >= EXACT
         return np.where((first == 0) & ~zero, np.nan, np.sign(first))
 
     @property
     def limit(self) -> Any:
         """What each element tends to: NaN where that is not known."""
-        lead, constant = self.lead, self.terms[-LOW]
+        lead, constant = self.lead, self.terms[-GRID.low]
         found = np.where(self.known > 0, constant, np.nan)
         with np.errstate(all="ignore"):
             infinite = (lead < 0) & (lead < self.known)
@@ -135,9 +162,9 @@ class Series(NDArrayOperatorsMixin):
         change = self.change
         if change.logs.any():
             raise UnknownSeries
-        lead, rate = change.lead, change.terms[ROOT - LOW]
-        infinite = (lead < ROOT) & (lead < change.known)
-        found = np.where(change.known > ROOT, rate, np.nan)
+        lead, rate = change.lead, change.terms[GRID.root - GRID.low]
+        infinite = (lead < GRID.root) & (lead < change.known)
+        found = np.where(change.known > GRID.root, rate, np.nan)
         return np.where(infinite, np.inf * _first(change), found)
 
     @property
@@ -149,7 +176,7 @@ class Series(NDArrayOperatorsMixin):
     def change(self) -> Series:
         """The change from the value, which whoever reads it knows; infinite ones as they are."""
         terms = self.terms.copy()
-        terms[-LOW] = np.where(self.infinite, terms[-LOW], 0)
+        terms[-GRID.low] = np.where(self.infinite, terms[-GRID.low], 0)
         return Series(terms, self.known, self.logs)
 
     @property
@@ -163,44 +190,46 @@ class Series(NDArrayOperatorsMixin):
         """A change from a value, with the value."""
         terms, infinite = self.terms.copy(), self.infinite
         value = np.broadcast_to(value, self.shape)
-        terms[-LOW] = np.where(infinite, terms[-LOW], np.where(np.isfinite(value), value, 0))
+        terms[-GRID.low] = np.where(
+            infinite, terms[-GRID.low], np.where(np.isfinite(value), value, 0)
+        )
         known = np.where(infinite | np.isfinite(value), self.known, np.minimum(self.known, 0))
         return Series(terms, known, self.logs)
 
     @property
     def zero(self) -> Any:
-        """Where an element is zero to every power that is kept."""
-        return (self.known >= HIGH) & (self.lead >= HIGH) & (self.logs == 0)
+        """Where an element is zero to every power."""
+        return (self.known >= EXACT) & (self.lead >= EXACT) & (self.logs == 0)
 
     def each(self) -> list[int]:
-        """The powers, counted from LOW, with a coefficient that is not zero."""
-        return np.flatnonzero((self.terms != 0).reshape(WIDTH, -1).any(axis=1)).tolist()
+        """The powers, counted from GRID.low, with a coefficient that is not zero."""
+        return np.flatnonzero((self.terms != 0).reshape(GRID.width, -1).any(axis=1)).tolist()
 
 
 def _first(x: Series) -> Any:
     """The leading coefficients."""
-    place = (np.clip(x.lead, LOW, HIGH - 1) - LOW)[None]
+    place = (np.clip(x.lead, GRID.low, GRID.high - 1) - GRID.low)[None]
     return np.take_along_axis(x.terms, place, 0)[0]
 
 
 def constant(value: Any) -> Series:
     """The series of an array that does not change; infinities and NaNs are not known."""
     value = np.asarray(value, float)
-    terms = np.zeros((WIDTH, *value.shape))
-    terms[-LOW] = value
-    return Series(terms, np.full(value.shape, HIGH))
+    terms = np.zeros((GRID.width, *value.shape))
+    terms[-GRID.low] = value
+    return Series(terms, np.full(value.shape, EXACT))
 
 
 def step(direction: Any) -> Series:
     """The series of `direction * e`."""
-    terms = np.zeros((WIDTH, *direction.shape))
-    terms[ROOT - LOW] = direction
-    return Series(terms, np.full(direction.shape, HIGH))
+    terms = np.zeros((GRID.width, *direction.shape))
+    terms[GRID.root - GRID.low] = direction
+    return Series(terms, np.full(direction.shape, EXACT))
 
 
 def unknown(shape: tuple[int, ...]) -> Series:
     """Series of which nothing is known."""
-    return Series(np.zeros((WIDTH, *shape)), np.full(shape, LOW))
+    return Series(np.zeros((GRID.width, *shape)), np.full(shape, GRID.low))
 
 
 def as_series(value: Any) -> Series:
@@ -219,7 +248,8 @@ def _aligned(x: Series, y: Series) -> tuple[Any, Any]:
     """The terms of both, ready to broadcast."""
     ndim = max(x.ndim, y.ndim)
     a, b = (
-        each.terms.reshape((WIDTH,) + (1,) * (ndim - each.ndim) + each.shape) for each in (x, y)
+        each.terms.reshape((GRID.width,) + (1,) * (ndim - each.ndim) + each.shape)
+        for each in (x, y)
     )
     return a, b
 
@@ -243,28 +273,38 @@ def _multiply(x: Any, y: Any) -> Series:
     a, b = _aligned(x, y)
     total = np.zeros(np.broadcast_shapes(a.shape, b.shape))
     size = np.zeros(total.shape)
-    for i in np.flatnonzero((a != 0).reshape(WIDTH, -1).any(axis=1)):
-        shift = int(i) + LOW  # the power of this term
-        part = a[i] * (b[: WIDTH - shift] if shift >= 0 else b[-shift:])
+    high = low = np.zeros(total.shape[1:], bool)  # where terms are beyond those that are kept
+    for i in np.flatnonzero((a != 0).reshape(GRID.width, -1).any(axis=1)):
+        shift = int(i) + GRID.low  # the power of this term
+        split = GRID.width - shift if shift >= 0 else -shift
+        kept, beyond = (b[:split], b[split:]) if shift >= 0 else (b[split:], b[:split])
+        met = (a[i] != 0) & (beyond != 0).any(axis=0)
+        high, low = (high | met, low) if shift >= 0 else (high, low | met)
+        part = a[i] * kept
         place = slice(shift, None) if shift >= 0 else slice(None, shift)
         total[place] += part
         size[place] += np.abs(part)
     total = np.where(np.abs(total) <= ROUNDING * size, 0.0, total)
     known = np.minimum(_sum(x.known, y.lead), _sum(y.known, x.lead))
-    return Series(total, np.where(x.zero | y.zero, HIGH, known))
+    known = np.where(high, np.minimum(known, GRID.high), known)
+    # Of what nothing is known, not even the first power is.
+    known = np.where(low | (x.known <= GRID.low) | (y.known <= GRID.low), GRID.low, known)
+    return Series(total, np.where(x.zero | y.zero, EXACT, known))
 
 
 def _sum(known: Any, lead: Any) -> Any:
     """Up to which power a product is known; a factor that is zero to all that is kept is zero."""
-    return np.where((known >= HIGH) & (lead >= 0) | (lead >= HIGH), HIGH, known + lead)
+    return np.where((known >= EXACT) | (lead >= EXACT), EXACT, known + lead)
 
 
 def _multiply_logs(x: Series, y: Series) -> Series:
     """A product with a number: that of a logarithm with anything else is no series."""
     for logs, other in ((x, y), (y, x)):
         alone = other.lead == 0
-        number = np.where(alone, other.terms[-LOW], 0)
-        only = (other.terms[:-LOW] == 0).all(axis=0) & (other.terms[1 - LOW :] == 0).all(axis=0)
+        number = np.where(alone, other.terms[-GRID.low], 0)
+        only = (other.terms[: -GRID.low] == 0).all(axis=0) & (
+            other.terms[1 - GRID.low :] == 0
+        ).all(axis=0)
         if not other.logs.any() and (only | (logs.logs == 0)).all():
             plain = _multiply(Series(logs.terms, logs.known), other)
             return Series(plain.terms, plain.known, logs.logs * number)
@@ -273,9 +313,9 @@ def _multiply_logs(x: Series, y: Series) -> Series:
 
 def _shifted(terms: Any, by: Any) -> Any:
     """The terms of each element moved to lower powers by its own number."""
-    place = np.arange(WIDTH).reshape((-1,) + (1,) * by.ndim) + by
-    found = np.take_along_axis(terms, np.clip(place, 0, WIDTH - 1), 0)
-    return np.where((place >= 0) & (place < WIDTH), found, 0.0)
+    place = np.arange(GRID.width).reshape((-1,) + (1,) * by.ndim) + by
+    found = np.take_along_axis(terms, np.clip(place, 0, GRID.width - 1), 0)
+    return np.where((place >= 0) & (place < GRID.width), found, 0.0)
 
 
 def _power(x: Any, p: float, root: Callable[[Any], Any]) -> Series:
@@ -287,33 +327,37 @@ def _power(x: Any, p: float, root: Callable[[Any], Any]) -> Series:
     if x.logs.any():
         raise UnknownSeries
     lead = x.lead
-    zero = (lead >= x.known) | (lead >= HIGH)
+    zero = lead >= x.known
     lead = np.where(zero, 0, lead)
-    a = _shifted(x.terms, lead - LOW)  # from index 0 on
+    a = _shifted(x.terms, lead - GRID.low)  # from index 0 on
     a[0] = np.where(zero, 1.0, a[0])
     made = lead * p
     place = np.round(made).astype(int)
     w = np.zeros_like(a)
     with np.errstate(all="ignore"):
         w[0] = root(a[0])
-        used = [j for j in range(1, WIDTH) if a[j].any()]
-        for k in range(1, WIDTH):
+        used = [j for j in range(1, GRID.width) if a[j].any()]
+        for k in range(1, GRID.width):
             total = np.zeros_like(a[0])
             for j in used:
                 if j > k:
                     break
                 total = total + (j * p - (k - j)) * a[j] * w[k - j]
             w[k] = total / (k * a[0])
-    relative = np.where(x.known >= HIGH, WIDTH, x.known - lead)
-    known = np.where(np.abs(place - made) < 1e-9, np.minimum(place + relative, HIGH), LOW)
-    result = Series(_shifted(w, LOW - place), known)
+    exact = x.known >= EXACT
+    known = np.minimum(place + np.where(exact, GRID.width, x.known - lead), GRID.high)
+    alone = exact & (a[1:] == 0).all(axis=0)  # one term alone has one, which may be out of reach
+    known = np.where(alone & (place < GRID.high), EXACT, known)
+    known = np.where((np.abs(place - made) < 1e-9) & (place >= GRID.low), known, GRID.low)
+    result = Series(_shifted(w, GRID.low - place), known)
     if zero.any():
-        exact = zero & (x.known >= HIGH) & (p > 0)
+        exact = exact & zero & (p > 0)
         result.terms[:, zero] = 0
         # Of a zero up to a power the root is zero up to its root.
-        rest = np.floor(x.known * p).astype(int) if p > 0 else LOW
+        rest = np.where(x.known > 0, np.floor(x.known * max(p, 0)), GRID.low).astype(int)
+        rest = rest if p > 0 else np.full_like(rest, GRID.low)
         result.known = np.where(
-            zero, np.where(exact, HIGH, np.clip(rest, LOW, HIGH)), result.known
+            zero, np.where(exact, EXACT, np.clip(rest, GRID.low, GRID.high)), result.known
         )
     return result
 
@@ -326,38 +370,39 @@ def _change(x: Series) -> tuple[Any, Series]:
     """The limit of each element, which must be finite, and the change from it."""
     if x.logs.any():
         raise UnknownSeries
-    return x.terms[-LOW], x
+    return x.terms[-GRID.low], x
 
 
 def _is_small(x: Series) -> Any:
     """Where an element has a finite limit."""
-    return ((x.terms[:-LOW] == 0).all(axis=0)) & (x.known > 0)
+    return ((x.terms[: -GRID.low] == 0).all(axis=0)) & (x.known > 0)
 
 
 def _exp(x: Any) -> Series:
     x = as_series(x)
-    a = x.terms[-LOW:]
+    a = x.terms[-GRID.low :]
     count = len(a)
     w = np.zeros_like(x.terms)
     with np.errstate(all="ignore"):
-        w[-LOW] = np.exp(a[0])
+        w[-GRID.low] = np.exp(a[0])
         used = [j for j in range(1, count) if a[j].any()]
         for k in range(1, count):
             total = np.zeros_like(a[0])
             for j in used:
                 if j > k:
                     break
-                total = total + j * a[j] * w[k - j - LOW]
-            w[k - LOW] = total / k
+                total = total + j * a[j] * w[k - j - GRID.low]
+            w[k - GRID.low] = total / k
     small = _is_small(x)
     falls = (x.lead < 0) & (_first(x) < 0) & (x.lead < x.known)  # faster than any power
     w = np.where(small, w, 0.0)
-    plain = Series(w, np.where(falls, HIGH, np.where(small, x.known, LOW)))
+    kept = np.minimum(x.known, GRID.high)
+    plain = Series(w, np.where(falls, EXACT, np.where(small, kept, GRID.low)))
     if not x.logs.any():
         return plain
-    moved = x.logs * ROOT
+    moved = x.logs * GRID.root
     place = np.round(moved).astype(int)
-    known = np.where(np.abs(place - moved) < 1e-9, plain.known + place, LOW)
+    known = np.where(np.abs(place - moved) < 1e-9, _sum(plain.known, place), GRID.low)
     return Series(_shifted(plain.terms, -place), known)
 
 
@@ -367,20 +412,20 @@ def _log(x: Any) -> Series:
         raise UnknownSeries
     lead = x.lead
     zero = lead >= x.known
-    a = _shifted(x.terms, np.where(zero, 0, lead) - LOW)
+    a = _shifted(x.terms, np.where(zero, 0, lead) - GRID.low)
     w = np.zeros_like(x.terms)
     with np.errstate(all="ignore"):
-        w[-LOW] = np.log(a[0])
-        used = [j for j in range(1, HIGH) if a[j].any()]
-        for k in range(1, HIGH):
+        w[-GRID.low] = np.log(a[0])
+        used = [j for j in range(1, GRID.high) if a[j].any()]
+        for k in range(1, GRID.high):
             total = np.zeros_like(a[0])
             for j in used:
                 if j >= k:
                     break
-                total = total + (k - j) * a[j] * w[k - j - LOW]
-            w[k - LOW] = (a[k] - total / k) / a[0]
-    relative = np.where(x.known >= HIGH, HIGH, x.known - lead)
-    return Series(w, np.where(zero, LOW, relative), np.where(zero, 0.0, lead / ROOT))
+                total = total + (k - j) * a[j] * w[k - j - GRID.low]
+            w[k - GRID.low] = (a[k] - total / k) / a[0]
+    relative = np.where(x.known >= EXACT, GRID.high, x.known - lead)
+    return Series(w, np.where(zero, GRID.low, relative), np.where(zero, 0.0, lead / GRID.root))
 
 
 def _circular(x: Any, sign: float, first: Callable[..., Any], second: Callable[..., Any]) -> Any:
@@ -388,18 +433,18 @@ def _circular(x: Any, sign: float, first: Callable[..., Any], second: Callable[.
     x = as_series(x)
     if x.logs.any():
         raise UnknownSeries
-    a = x.terms[-LOW:]
+    a = x.terms[-GRID.low :]
     s, c = np.zeros_like(x.terms), np.zeros_like(x.terms)
     with np.errstate(all="ignore"):
-        s[-LOW], c[-LOW] = first(a[0]), second(a[0])
+        s[-GRID.low], c[-GRID.low] = first(a[0]), second(a[0])
         used = [j for j in range(1, len(a)) if a[j].any()]
         for k in range(1, len(a)):
             for j in used:
                 if j > k:
                     break
-                s[k - LOW] += j * a[j] * c[k - j - LOW] / k
-                c[k - LOW] += sign * j * a[j] * s[k - j - LOW] / k
-    known = np.where(_is_small(x), x.known, LOW)
+                s[k - GRID.low] += j * a[j] * c[k - j - GRID.low] / k
+                c[k - GRID.low] += sign * j * a[j] * s[k - j - GRID.low] / k
+    known = np.where(_is_small(x), np.minimum(x.known, GRID.high), GRID.low)
     return Series(s, known), Series(c, known)
 
 
@@ -417,7 +462,7 @@ def by_partials(partials: Sequence[Any], out: Any, args: Sequence[Any], depth: i
     shape = np.broadcast_shapes(*(args[at].shape for at in moving), np.shape(out))
     found = constant(np.broadcast_to(np.asarray(out, float), shape))
     found = Series(found.terms, np.minimum(found.known, 1))
-    for _ in range(WIDTH):
+    for _ in range(GRID.width):
         total: Any = 0.0
         for at, slope in zip(moving, slopes, strict=True):
             total = _add(total, _multiply(as_series(partials[at](found, *args)), slope))
@@ -432,16 +477,16 @@ def _slope(x: Series) -> Series:
     """The derivative by the root of e, times that root."""
     if x.logs.any():
         raise UnknownSeries
-    powers = np.arange(LOW, HIGH).reshape((-1,) + (1,) * x.ndim)
+    powers = np.arange(GRID.low, GRID.high).reshape((-1,) + (1,) * x.ndim)
     return Series(x.terms * powers, x.known)
 
 
 def _integral(x: Series, start: Any) -> Series:
-    powers = np.arange(LOW, HIGH).reshape((-1,) + (1,) * x.ndim)
+    powers = np.arange(GRID.low, GRID.high).reshape((-1,) + (1,) * x.ndim)
     terms = x.terms / np.where(powers == 0, 1, powers)
-    logs = x.terms[-LOW] / ROOT * (x.known > 0)
-    terms[-LOW] = 0
-    return Series(terms, x.known, logs * ROOT).beside(np.broadcast_to(start, x.shape))
+    logs = x.terms[-GRID.low] / GRID.root * (x.known > 0)
+    terms[-GRID.low] = 0
+    return Series(terms, x.known, logs * GRID.root).beside(np.broadcast_to(start, x.shape))
 
 
 def applied(function: Any, args: Sequence[Any]) -> Any:
@@ -543,4 +588,14 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.ones_like: lambda x: np.ones(x.shape),
 }
 
-__all__ = ["Series", "UnknownSeries", "as_series", "by_partials", "constant", "step", "unknown"]
+__all__ = [
+    "GRID",
+    "Series",
+    "UnknownSeries",
+    "as_series",
+    "by_partials",
+    "constant",
+    "grid",
+    "step",
+    "unknown",
+]

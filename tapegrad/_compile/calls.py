@@ -172,7 +172,7 @@ class Calls:
         """What is known of such calls; None for calls that are the function's own."""
         outside = self.surroundings.version()
         if outside > MOST_CHANGES or self.surroundings.unseen is not None:
-            self._give_up_all(outside)
+            self._give_up_all()
             return None
         return self._program(self._key(structure, signature, outside), inputs)
 
@@ -289,7 +289,7 @@ class Calls:
             raise EagerWarning(text)
         warn(text, EagerWarning)
 
-    def _give_up_all(self, outside: int) -> None:
+    def _give_up_all(self) -> None:
         """Let all calls be the function's own, for what it reads from outside."""
         self.eager = True
         self._warn(

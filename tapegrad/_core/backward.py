@@ -163,7 +163,7 @@ def replay_backward(
                     if rule.y_plain:
                         bar = g * (x if rule.product else partial(out, x, y))
                     else:
-                        bar = partial.along(g, out, x, y)
+                        bar = multiplied(operator.mul, g, partial, out, (x, y))
                 except RAISED_BY_NUMBERS:
                     bar = g * rule.partials[1](out, x, y)
                 if absorbing and rule.strong and not is_finite(bar):

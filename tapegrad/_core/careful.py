@@ -488,7 +488,7 @@ def _ones_like(value: Any) -> Any:
 
 def _all(bar: Any) -> Any:
     """The reach of all elements, of the library that an array is of."""
-    return np.ones_like(untraced(bar), dtype=float)
+    return (np.isfinite(untraced(bar)) | True) * 1.0
 
 
 def selected(m: Any, value: Value) -> Any:
@@ -499,7 +499,7 @@ def selected(m: Any, value: Value) -> Any:
 
 def _fitted(mask: Any, raw: Value, rule: Any) -> Any:
     if mask.shape != raw.shape or mask.dtype != raw.dtype:
-        mask = fit_cotangent(mask, raw, rule)
+        mask = fit_cotangent(reach_of(mask), raw, rule)  # that of complex numbers is real again
     return mask
 
 

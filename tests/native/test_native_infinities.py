@@ -89,6 +89,7 @@ FUNCTIONS = {
 
 # Where a computed zero meets an infinity, the function itself finds the limit.
 LIMITS = {"norm", "norms", "distances", "layers", "products", "product", "linalg.norm"}
+LIMITS |= {"powers", "log of negative", "a number of NumPy's"}
 TRANSFORMS = {
     "grad": tapegrad.grad,
     "value_and_grad": tapegrad.value_and_grad,

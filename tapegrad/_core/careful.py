@@ -282,7 +282,7 @@ class Call:
     def _structural(self, position: int) -> Any:
         """Where a partial is zero in a whole neighbourhood; None for nowhere."""
         rule = self.rule
-        if rule.selects:
+        if rule.selects is True or rule.selects and rule.selects[position]:
             return untraced(rule.partials[position](self.out, *self.args)) == 0
         other = rule.zeros[position] if rule.zeros else None
         if other is None or not self.fixed[other]:

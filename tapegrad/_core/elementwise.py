@@ -83,7 +83,7 @@ class Elementwise(Rule):
         together: Function | None = None,
         everywhere: bool = False,
         stretched: Function | None = None,
-        selects: bool = False,
+        selects: bool | Sequence[bool] = False,
         zeros: Sequence[int | None] = (),
         **options: Any,
     ) -> None:
@@ -97,8 +97,9 @@ class Elementwise(Rule):
         that is not finite. `everywhere`: the function of numbers is a number, never NaN.
         `stretched`: the same as `together` of arguments that broadcast, given a sum to the shape
         of each, or None, in place of `wanted` (False: not wanted); it gives the sums. `selects`:
-        where a partial is zero the result does not depend on the argument. `zeros`: for each
-        argument the other one that has the same effect where it is a constant zero, or None.
+        where a partial is zero the result does not depend on the argument; or for each one.
+        `zeros`: for each argument the other one that has the same effect where it is a constant
+        zero, or None.
         """
         if selects:
             self.times = selecting_product

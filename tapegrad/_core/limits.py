@@ -184,7 +184,7 @@ def _one_sided(
 def _of_both(right: Any, left: Any) -> Any:
     """The limit from both sides, or from the one that there is."""
     mean = np.where(right == left, right, (right + left) / 2)
-    near = np.abs(mean) <= AGREE * np.maximum(np.abs(right), np.abs(left))
+    near = np.isfinite(mean) & (np.abs(mean) <= AGREE * np.maximum(np.abs(right), np.abs(left)))
     mean = np.where(near, 0.0, mean)
     return np.where(np.isnan(right), left, np.where(np.isnan(left), right, mean))
 
@@ -316,6 +316,9 @@ class _Call:
             start,
             self.args,
         )
+        for x, moves in zip(self.args, self.moving, strict=True):
+            if moves:  # as arctan(1 / x) at 0
+                found.jumps = found.jumps | x.infinite
         return found
 
     def _linear(self) -> Series:
@@ -402,7 +405,11 @@ _ARGUMENTS: dict[Any, Callable[[Any], Any]] = {
 
 
 def _beside(change: Series, raw: Any) -> Series:
-    return change if raw is None or type(raw) is Spec else change.beside(raw)
+    if raw is None or type(raw) is Spec:
+        return change
+    made = change.beside(raw)
+    made.known = np.where(change.jumps, np.minimum(made.known, 0), made.known)
+    return made
 
 
 def _forward(entries: Sequence[Entry], changes: Changes) -> None:
@@ -422,7 +429,11 @@ def _forward(entries: Sequence[Entry], changes: Changes) -> None:
         if not any(at in changes for at in slots if at is not None and at != -1):
             continue
         try:
-            made = None if type(rule) is _Mark else _Call(entry, changes).change().change
+            made = None
+            if type(rule) is not _Mark:
+                found = _Call(entry, changes).change()
+                made = found.change
+                made.jumps = found.jumps
         except UnknownSeries:
             made = None
         changes[slot] = unknown(_shape(entry, changes)) if made is None else made

@@ -57,7 +57,7 @@ class Series(NDArrayOperatorsMixin):
     element, of which nothing is known; `logs` are the coefficients of `log(e)`.
     """
 
-    __slots__ = ("known", "logs", "terms")
+    __slots__ = ("jumps", "known", "logs", "terms")
 
     def __init__(self, terms: Any, known: Any, logs: Any = None) -> None:
         place = np.arange(GRID.low, GRID.high).reshape((-1,) + (1,) * (terms.ndim - 1))
@@ -67,6 +67,7 @@ class Series(NDArrayOperatorsMixin):
         self.known = np.where(lost, GRID.low, known)
         self.terms[:, lost] = 0
         self.logs = np.zeros(self.known.shape) if logs is None else logs
+        self.jumps: Any = False  # where the value may be another one on the other side
 
     # -- as an array -----------------------------------------------------------------------------
 
@@ -281,6 +282,8 @@ def _multiply(x: Any, y: Any) -> Series:
         met = (a[i] != 0) & (beyond != 0).any(axis=0)
         high, low = (high | met, low) if shift >= 0 else (high, low | met)
         part = a[i] * kept
+        # A product that underflows is no zero.
+        low = low | ((a[i] != 0) & (kept != 0) & (part == 0)).any(axis=0)
         place = slice(shift, None) if shift >= 0 else slice(None, shift)
         total[place] += part
         size[place] += np.abs(part)
@@ -348,7 +351,8 @@ def _power(x: Any, p: float, root: Callable[[Any], Any]) -> Series:
     known = np.minimum(place + np.where(exact, GRID.width, x.known - lead), GRID.high)
     alone = exact & (a[1:] == 0).all(axis=0)  # one term alone has one, which may be out of reach
     known = np.where(alone & (place < GRID.high), EXACT, known)
-    known = np.where((np.abs(place - made) < 1e-9) & (place >= GRID.low), known, GRID.low)
+    sound = (np.abs(place - made) < 1e-9) & (place >= GRID.low) & (w[0] != 0)
+    known = np.where(sound, known, GRID.low)
     result = Series(_shifted(w, GRID.low - place), known)
     if zero.any():
         exact = exact & zero & (p > 0)
@@ -393,7 +397,7 @@ def _exp(x: Any) -> Series:
                     break
                 total = total + j * a[j] * w[k - j - GRID.low]
             w[k - GRID.low] = total / k
-    small = _is_small(x)
+    small = _is_small(x) & (w[-GRID.low] != 0)
     falls = (x.lead < 0) & (_first(x) < 0) & (x.lead < x.known)  # faster than any power
     w = np.where(small, w, 0.0)
     kept = np.minimum(x.known, GRID.high)
@@ -486,7 +490,7 @@ def _integral(x: Series, start: Any) -> Series:
     terms = x.terms / np.where(powers == 0, 1, powers)
     logs = x.terms[-GRID.low] / GRID.root * (x.known > 0)
     terms[-GRID.low] = 0
-    return Series(terms, x.known, logs * GRID.root).beside(np.broadcast_to(start, x.shape))
+    return Series(terms, x.known, logs).beside(np.broadcast_to(start, x.shape)).rough
 
 
 def applied(function: Any, args: Sequence[Any]) -> Any:

@@ -375,7 +375,7 @@ elementwise(
     np.copysign,
     lambda out, x, _y: np.sign(x) * np.sign(out),
     lambda out, _x, _y: out * 0,
-    selects=True,
+    selects=(False, True),
 )
 elementwise(
     np.heaviside,

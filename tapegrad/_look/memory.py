@@ -326,9 +326,9 @@ def memory_report(f: Function, *args: Tree, **kwargs: Any) -> MemoryReport:
     ...     return np.sum(x)
     >>> report = tapegrad.memory_report(loss, np.ones(100_000))
     >>> report.kept, report.table().row("np.exp").arrays
-    (16000000, 8000000)
+    (24000000, 8000000)
     >>> [(hint.function, hint.calls, hint.kept) for hint in report.hints]
-    [('layer', 10, 7200000)]
+    [('layer', 10, 15200000)]
     """
     require_function("memory_report", f)
     outermost = _getframe(0)

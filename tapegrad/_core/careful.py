@@ -384,7 +384,7 @@ class Call:
                 args.append(drawn(alive))
             else:
                 step = drawn(np.ones(x.shape)) * MOVE
-                args.append(x + ((np.abs(x) + 1) * step).astype(x.dtype))
+                args.append(x + ((np.abs(x) + _least(x)) * step).astype(x.dtype))
         out = self.raw
         if not product and type(out) is not Spec:
             with suppress(Exception):  # outside of the domain, say
@@ -475,6 +475,15 @@ def _drawn(m: Any) -> Any:
         weights = _uniform(count)
         weighed = weighed * weights.reshape((-1,) + (1,) * (len(m.shape) - axis - 1))
     return weighed
+
+
+def _least(x: Any) -> Any:
+    """The least size of an element that is not zero: a step beyond it would change an order."""
+    if type(x) is not np.ndarray:
+        return 1
+    size = np.abs(x)
+    known = size[np.isfinite(size) & (size > 0)]
+    return known.min() if known.size else 1
 
 
 def _either(here: Any, nearby: Any) -> Any:

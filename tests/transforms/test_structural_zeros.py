@@ -35,6 +35,7 @@ STRUCTURAL = {
     "diff": (lambda x: np.diff(np.sqrt(x))[1], [0.0, 1.0, 4.0], [0, -0.5, 0.25]),
     "cumsum": (lambda x: np.cumsum(np.sqrt(x))[0], [4.0, 0.0], [0.25, 0]),
     "sign": (lambda x: np.sum(np.sign(np.sqrt(x)) * x), [0.0, 4.0], [0, 1]),
+    "near ties": (lambda x: np.max(np.sqrt(x)), [0.0, 1e-12], [0, 5e5]),
     "tie": (lambda x: np.max(np.sqrt(x) + 0 * x), [4.0, 4.0, 0.0], [0.125, 0.125, 0]),
 }
 # Where a zero that was computed meets an infinity, and there is a limit.

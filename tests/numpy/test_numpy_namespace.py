@@ -556,6 +556,8 @@ def test_each_release_does_what_it_is_known_to_do(release, monkeypatch):
 
 def test_the_installed_release_does_what_it_is_known_to_do():
     """Those that can be seen at a call; the others are seen by the tests of their rules."""
+    order_one = numpy.linalg.cond(numpy.eye(2) + 0j, 1)
+    assert (order_one.dtype.kind == "f") is _numpy_versions.COND_IS_REAL
     mesh = numpy.meshgrid(X, X, sparse=True, copy=False)
     assert (type(mesh) is tuple) is _numpy_versions.MESHGRID_IS_TUPLE
     stays = numpy.linalg.eigvals(numpy.eye(2)).dtype.kind == "c"

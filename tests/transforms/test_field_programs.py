@@ -218,9 +218,9 @@ def test_other_ways_to_the_same_derivatives(name):
     _, pullback = vjp(f, *arguments)
     pulled = pullback(cotangent)
     assert_same(pullback(cotangent), pulled)
-    whole = largest_of(pulled)
-    assert_near(vjp(checkpoint(f), *arguments)[1](cotangent), pulled, tolerance, whole)
-    assert_near(linearize(f, *arguments)[1](*along), jvp(f, arguments, along)[1], tolerance, whole)
+    assert_near(vjp(checkpoint(f), *arguments)[1](cotangent), pulled, tolerance)
+    pushed = jvp(f, arguments, along)[1]  # one of several results may cancel to rounding
+    assert_near(linearize(f, *arguments)[1](*along), pushed, tolerance, largest_of(pushed))
 
     scalar, every = scalar_of(name, cotangent), tuple(range(len(arguments)))
     product = jvp(grad(scalar, every), arguments, along)[1]

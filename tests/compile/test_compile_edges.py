@@ -14,14 +14,13 @@ import sys
 import threading
 import types
 import warnings
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from backends import BACKENDS
 
 import tapegrad
 
-BACKENDS = ("numpy", "llvm") if find_spec("llvmlite") else ("numpy",)
 X = np.linspace(0.5, 2.0, 6)
 BYTES = np.ones(6)  # a global that is written to
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from backends import BACKENDS
 from draws import draws
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 import tapegrad
 from tapegrad import compile, grad, hessian, jacfwd, jacobian, jvp, vjp, vmap
 
-BACKENDS = ["numpy", "llvm"]
 Q = np.array([0.0, 1.0])
 HOLED = np.array([[1.0, 1.0], [1.0, 1.0], [np.nan, 1.0]])
 

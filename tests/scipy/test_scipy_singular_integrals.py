@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+pytest.importorskip("scipy")
+
 import tapegrad
 from tapegrad import grad, hessian, jvp, vmap
 from tapegrad.scipy.integrate import dblquad, nquad, quad, quad_vec

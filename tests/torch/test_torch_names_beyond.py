@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,7 @@ import tapegrad.torch as torch
 # --- Special functions --------------------------------------------------------------------------
 
 SINGLE = "entr erfcx i0 i0e i1 i1e log_ndtr ndtr ndtri".split()
-FIXED = (
-    "airy_ai bessel_j0 bessel_y1 modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0"
-).split()
+BY_SCIPY = "airy_ai bessel_j0 bessel_y1 modified_bessel_k0 scaled_modified_bessel_k1".split()
 POLYNOMIALS = [word for word in dir(torch.special) if "polynomial" in word]
 PLACES = np.array([0.03, 0.2, 0.5, 0.9, 0.97])
 
@@ -65,8 +64,10 @@ def test_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
         torch.special.bessel_j0(x)
 
 
-@pytest.mark.parametrize("word", [*SINGLE, *FIXED])
+@pytest.mark.parametrize("word", [*SINGLE, "spherical_bessel_j0", *BY_SCIPY])
 def test_special_functions_agree_with_pytorch(word: str) -> None:
+    if word in BY_SCIPY and not find_spec("scipy"):
+        pytest.skip("computed by SciPy, which is not installed")
     agree(lambda t, x: getattr(t.special, word)(x), PLACES, tolerance=1e-7)
 
 

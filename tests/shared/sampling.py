@@ -32,7 +32,12 @@ class Sample(NamedTuple):
         draw = Draw(data, data.draw(st.sampled_from(self.dtypes)), self.domains)
         args = [draw.part(part) for part in self.parts]
         params = {name: draw.part(part) for name, part in self.params.items()}
-        return args, {name: value for name, value in params.items() if value is not ABSENT}
+        # Arrays are copied: a test may write to what a call returns, which may be one of these.
+        return args, {
+            name: value.copy() if type(value) is np.ndarray else value
+            for name, value in params.items()
+            if value is not ABSENT
+        }
 
 
 class Noted:

@@ -43,6 +43,7 @@ from tapegrad._core.values import (
     Traced,
     any_true,
     expect,
+    in_place,
     is_numpy,
     is_scalar,
     raw_value,
@@ -256,11 +257,11 @@ class Call:
         masks = self._reach(self.pulled, m, bars)
         if form == "multilinear":
             bars = [
-                bar if bar is None or _is_finite(bar) else self._product_back(g, m, at)
+                bar if bar is None or _is_finite(bar) else self._product_back(bar, g, m, at)
                 for at, bar in enumerate(bars)
             ]
         elif _has_others(g):
-            bars = self._through(self.pulled, g)
+            bars = self._through(self.pulled, g, bars)
         return [
             bar if bar is None else (selected(mask, bar), mask)
             for bar, mask in zip(bars, masks, strict=True)
@@ -297,17 +298,17 @@ class Call:
             for bar, like, want in zip(found, args, self.wanted, strict=True)
         ]
 
-    def _product_back(self, g: Cotangent, m: Any, position: int) -> Any:
+    def _product_back(self, bar: Cotangent, g: Cotangent, m: Any, position: int) -> Any:
         """The cotangent of one argument of a product, where there are infinities or NaNs."""
         only = [at == position for at in range(len(self.args))]
 
         def multiplied(parts: Values) -> Any:
-            return self.rule.pull(parts[0], self.out, parts[1:], self.params, only)[position]
+            return self.rule.pull(parts[0], self.raw, parts[1:], self.params, only)[position]
 
-        factors = [g, *self.args]
+        factors = [untraced(g), *self.raws]
         alive = [untraced(m) != 0, *self._alive()]
         alive[position + 1] = None  # not read: a product is linear in it
-        return product_of(multiplied, factors, alive)
+        return in_place(bar, product_of(multiplied, factors, alive))
 
     # -- forward ---------------------------------------------------------------------------------
 
@@ -327,9 +328,10 @@ class Call:
         mask = self._reach(self._pushed, list(reach), dot)
         if form == "multilinear":
             if not _is_finite(dot):
-                dot = add_up([self._product_ahead(dots[at], reach[at], at) for at in places])
+                made = [self._product_ahead(dots[at], reach[at], at) for at in places]
+                dot = in_place(dot, add_up(made))
         elif _has_others(list(dots)):
-            dot = self._through(self._pushed, list(dots))
+            dot = self._through(self._pushed, list(dots), dot)
         if isinstance(dot, (list, tuple)):
             pairs = zip(dot, mask, strict=True)
             return [d if d is None else selected(m, d) for d, m in pairs], mask
@@ -344,8 +346,8 @@ class Call:
         def multiplied(parts: Values) -> Any:
             return self.rule.call(list(parts), self.params)
 
-        factors, alive = list(self.args), self._alive()
-        factors[position], alive[position] = dot, untraced(m) != 0
+        factors, alive = list(self.raws), self._alive()
+        factors[position], alive[position] = untraced(dot), untraced(m) != 0
         return product_of(multiplied, factors, alive)
 
     # -- the reach -------------------------------------------------------------------------------
@@ -407,17 +409,21 @@ class Call:
             for x, fixed in zip(self.raws, self.fixed, strict=True)
         ]
 
-    def _through(self, through: Callable[..., Any], g: Any) -> Any:
-        """What a function linear in g returns where g has infinities or NaNs: see `joined`."""
+    def _through(self, through: Callable[..., Any], g: Any, plain: Any) -> Any:
+        """What a function linear in g returns where g has infinities or NaNs: see `joined`.
+
+        plain: what it returns, whatever g holds.
+        """
         finite, signs, infinite, nan = (mapped(part, g) for part in PARTS)
-        here = self.out, self.args
-        return mapped(
+        here = self.raw, self.raws
+        made = mapped(
             joined,
             through(finite, *here),
             through(signs, *here),
             self._spread(through, mapped(_weighed, infinite)),
             self._spread(through, mapped(_weighed, nan)),
         )
+        return mapped(in_place, plain, made)
 
 
 MOVE = 1e-5  # of an argument and 1: beyond what rounding makes of a zero
@@ -554,7 +560,7 @@ def _of_components(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 PARTS = (
-    _of_components(lambda g: np.where(np.isfinite(untraced(g)), g, 0)),
+    _of_components(lambda g: np.where(np.isfinite(untraced(g)), untraced(g), 0)),
     _of_components(lambda g: np.where(np.isinf(untraced(g)), np.sign(untraced(g)), 0.0)),
     _of_components(lambda g: np.isinf(untraced(g)) * 1.0),
     _of_components(lambda g: np.isnan(untraced(g)) * 1.0),

@@ -25,8 +25,10 @@ from tapegrad._core.values import (
     Mapped,
     Traced,
     as_one,
+    in_place,
     is_recorded_number,
     untraced,
+    without_traces,
 )
 
 
@@ -85,6 +87,8 @@ class Elementwise(Rule):
         stretched: Function | None = None,
         selects: bool | Sequence[bool] = False,
         zeros: Sequence[int | None] = (),
+        along: Function | None = None,
+        kink: Function | None = None,
         **options: Any,
     ) -> None:
         """`to_real`: the result is real for complex arguments too (np.absolute).
@@ -99,7 +103,9 @@ class Elementwise(Rule):
         of each, or None, in place of `wanted` (False: not wanted); it gives the sums. `selects`:
         where a partial is zero the result does not depend on the argument; or for each one.
         `zeros`: for each argument the other one that has the same effect where it is a constant
-        zero, or None.
+        zero, or None. `kink`: a test of the arguments, for where the derivative is known on each
+        side alone: that of `along`, the function of series (`_core/series.py`) on one side. Here
+        it is NaN, and a replay takes the limit.
         """
         if selects:
             self.times = selecting_product
@@ -116,6 +122,9 @@ class Elementwise(Rule):
             rule = own if callable(own) else None
             require_parameters(self.name, rule, "out", function, len(partials), alone=True)
         self.partials = [_as_partial(partial) for partial in partials]
+        self.along, self.sides = along or function, self.partials
+        if kink is not None:
+            self.partials = [_unknown_at(kink, partial) for partial in self.partials]
         self.x_partial = self.partials[0]
         self.y_partial = self.partials[1] if len(partials) == 2 else None
         self.plain = not product and not isinstance(self.x_partial, Over)
@@ -386,6 +395,16 @@ def _also_of_numbers(partial: Any) -> Function:
     return of_numbers
 
 
+def _unknown_at(kink: Function, partial: Any) -> Function:
+    """A partial that is NaN at a kink, and whose derivatives are those of the formula."""
+
+    def unknown(out: Value, *args: Value) -> Value:
+        made = partial(out, *args)
+        return in_place(made, np.where(kink(*args), np.nan, without_traces(made)))
+
+    return unknown
+
+
 def _typed(number: Any, beside: Value) -> Any:
     """A Python number as a NumPy scalar, in double precision where nothing is beside it."""
     if beside is None:
@@ -422,6 +441,7 @@ STRONG = register(
         (lambda _out, _g, partial: partial, lambda _out, g, _partial: g),
         strong=True,
         zeros=(1, 0),
+        along=np.multiply,
         batch="align",
     )
 )

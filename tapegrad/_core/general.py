@@ -59,13 +59,16 @@ class General(Rule):
         vjp: Function | Sequence[Function | None] | None = None,
         jvp: Function | None = None,
         hermitian: bool = False,
+        formula: Function | None = None,
         **options: Any,
     ) -> None:
         """`vjp(g, out, *args, **params)`: one function per argument, or one that returns them all.
 
         `jvp(dots, out, *args, **params)` gets one tangent (or None) per argument. Either may be
-        left out: it is then derived by transposing the other, to any order.
+        left out: it is then derived by transposing the other, to any order. `formula(*args,
+        **params)` says by other functions what it is, for a limit at a kink.
         """
+        self.formula = formula
         self._each = None if vjp is None or callable(vjp) else list(vjp)
         self._joint = vjp if callable(vjp) else None
         if vjp is None and jvp is None:

@@ -25,6 +25,11 @@ from tapegrad._core.forward import live_steps
 from tapegrad._core.series import (
     EXACT,
     GRID,
+    HERE,
+    LOST,
+    OUTSIDE,
+    THERE,
+    ZERO,
     Series,
     UnknownSeries,
     applied,
@@ -32,16 +37,18 @@ from tapegrad._core.series import (
     by_partials,
     constant,
     grid,
+    state_of_sum,
     step,
     unknown,
 )
 from tapegrad._core.types import Cotangent, Slot, Tangent, Value
-from tapegrad._core.values import Traced, is_mapped
+from tapegrad._core.values import Traced, in_place, is_mapped, untraced, without_traces
 
 Changes = dict[Any, Series]  # of the value at each slot
 MOST = 1 << 26  # numbers that a limit may take
-# Powers with square roots alone, a few; and with square, cube, fourth and sixth roots.
-GRIDS = (2, -2, 3), (12, -3, 5)
+# Powers with square roots alone, a few; with square, cube, fourth and sixth roots; and more, as
+# derivatives of derivatives have.
+GRIDS = (2, -2, 3), (12, -3, 5), (6, -8, 9)
 AGREE = 1e-6
 
 
@@ -52,7 +59,8 @@ def resolved(
 ) -> list[Any]:
     """Cotangents of inputs in which a NaN is its limit, where there is one.
 
-    inputs, roots: slots and cotangents of inputs and results.
+    inputs, roots: slots and cotangents of inputs and results. A cotangent that is traced keeps its
+    slot: its derivatives are those of what the entries compute.
     """
     return _in_place_of_nan(_limits, entries, inputs, roots)
 
@@ -66,40 +74,85 @@ def resolved_ahead(
     return _in_place_of_nan(_limits_ahead, entries, results, inputs)
 
 
-def _in_place_of_nan(
-    limits: Callable[..., Any], entries: Sequence[Entry], found: Any, given: Any
-) -> list[Any]:
+def _in_place_of_nan(limits: Any, entries: Sequence[Entry], found: Any, given: Any) -> list[Any]:
     parts = [part for _, part in found]
     if not any_nan(parts):
         return parts
-    mapped = next(filter(is_mapped, itertools.chain(parts, *map(_parts, entries))), None)
-    if mapped is None:
-        return (
-            _by_grids(limits, entries, found, given)
-            if _are_plain(entries, found, given)
-            else parts
-        )
-    level = mapped.vmap_level
+    plain = [[(at, without_traces(part)) for at, part in pairs] for pairs in (found, given)]
+    ends = ([at for at, _ in pairs] for pairs in (plain if limits is _limits else plain[::-1]))
+    live = [_each(without_traces, entry) for entry, _, _ in live_steps(entries, *ends)]
+    known = _of_examples(limits, _Lines(live), *plain)
+    return [in_place(part, limit) for part, limit in zip(parts, known, strict=True)]
+
+
+def _each(function: Callable[[Any], Any], value: Any) -> Any:
+    """A function of a value, or of each in lists and tuples."""
+    if not isinstance(value, (list, tuple)):
+        return function(value)
+    inner = [_each(function, part) for part in value]
+    if isinstance(value, Outputs):
+        made = Outputs(inner)
+        made.slots = value.slots
+        return made
+    return tuple(inner) if isinstance(value, tuple) else inner
+
+
+class _Lines:
+    """The entries that count, and the changes along lines, which all examples of a vmap share."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.entries = entries
+        self.known: dict[Any, Changes] = {}
+
+    def changes(self, inputs: Any, ways: Sequence[Any], which: Any = None) -> Changes:
+        """The changes of all values as the inputs go these ways; which: the line, if shared."""
+        key = which, GRID.root, GRID.low
+        if which is None or key not in self.known:
+            found = {at: step(way) for (at, _), way in zip(inputs, ways, strict=True)}
+            _forward(self.entries, found)
+            if which is None:
+                return found
+            self.known[key] = found
+        return dict(self.known[key])
+
+    def at(self, level: Any, i: int) -> _Lines:
+        """Those of one example."""
+        if not any(is_mapped(part) for entry in self.entries for part in _parts(entry)):
+            return self
+        return _Lines(_example(list(self.entries), level, i))
+
+
+def _of_examples(limits: Any, lines: _Lines, found: Any, given: Any) -> list[Any]:
+    """The limits for each example of a vmap by itself."""
+    parts = [part for _, part in found]
+    if not any_nan(parts):
+        return parts
+    inside = [part for _, part in given]
+    mapped = filter(is_mapped, itertools.chain(parts, inside, *map(_parts, lines.entries)))
+    first = next(mapped, None)
+    if first is None:
+        if any_nan(inside) or not _are_plain(lines.entries, found, given):
+            return parts  # a NaN that is given stays one
+        return _by_grids(limits, lines, found, given)
+    level = first.vmap_level
     rows = []
     for i in range(level.size):
-        here = [_example(part, level, i) for part in (list(entries), found, given)]
-        rows.append(_in_place_of_nan(limits, *here))
+        here = [_example(pairs, level, i) for pairs in (found, given)]
+        rows.append(_of_examples(limits, lines.at(level, i), *here))
     return [level.wrap(np.stack(column)) for column in zip(*rows, strict=True)]
 
 
-def _by_grids(
-    limits: Callable[..., Any], entries: Sequence[Entry], found: Any, given: Any
-) -> list[Any]:
+def _by_grids(limits: Any, lines: _Lines, found: Any, given: Any) -> list[Any]:
     """The limits by few powers, and where these do not tell, by all that are kept."""
     parts = [part for _, part in found]
     for powers in GRIDS:
         try:
-            with grid(*powers):
-                known = limits(entries, found, given) or parts
+            with grid(*powers), np.errstate(all="ignore"):
+                known = limits(lines, found, given) or parts
         except Exception:  # noqa: BLE001 - a rule that is asked for what it does not expect
             return parts
         parts = [
-            np.where(np.isnan(part), limit, part).astype(part.dtype)[()]
+            _filled(part, limit)[()].astype(part.dtype)
             for part, limit in zip(parts, known, strict=True)
         ]
         if not any_nan(parts):
@@ -107,61 +160,100 @@ def _by_grids(
     return parts
 
 
+def _filled(part: Any, limit: Any) -> Any:
+    """A value with limits in place of its NaNs, in each component."""
+    if part.dtype.kind != "c":
+        return np.where(np.isnan(part), limit, part)
+    made = np.empty_like(part)
+    made.real = _filled(part.real, np.real(limit))
+    made.imag = _filled(part.imag, np.imag(limit))
+    return made
+
+
 def _example(value: Any, level: Any, i: int) -> Any:
     """One example of a vmap's values, also inside lists and tuples."""
-    if isinstance(value, (list, tuple)):
-        inner = [_example(part, level, i) for part in value]
-        if isinstance(value, Outputs):
-            made = Outputs(inner)
-            made.slots = value.slots
-            return made
-        return tuple(inner) if isinstance(value, tuple) else inner
-    return value._value[i] if is_mapped(value) and value.vmap_level is level else value
+
+    def of(part: Any) -> Any:
+        return part._value[i] if is_mapped(part) and part.vmap_level is level else part
+
+    return _each(of, value)
 
 
 def _limits(
-    entries: Sequence[Entry],
+    lines: _Lines,
     inputs: Sequence[tuple[Slot, Any]],
     roots: Sequence[tuple[Slot, Cotangent]],
 ) -> list[Any] | None:
     """The limits of the cotangents of inputs; None where they would take too much."""
-    if not _is_small(entries, [bar for _, bar in inputs]):
+    if not _is_small(lines.entries, [bar for _, bar in inputs]):
         return None
-    dice = np.random.default_rng(len(entries))
-    found = []
-    for _ in range(2):
-        line = [dice.uniform(1, 2, like.shape) for _, like in inputs]
-        with np.errstate(all="ignore"):
-            try:
-                sides = [_one_sided(entries, inputs, roots, line, sign) for sign in (1, -1)]
-            except UnknownSeries:
-                return None
-        found.append([_of_both(*pair) for pair in zip(*sides, strict=True)])
-    return [_agreed(*pair) for pair in zip(*found, strict=True)]
+    first, second = (_along(lines, inputs, roots, signs) for signs in ("+", "-"))
+    if any(np.any(outside) for _, outside in second):
+        # The domain has no neighbours that way, as that of sqrt(x * y).
+        third = _along(lines, inputs, roots, "++")
+        second = [
+            (np.where(outside, other, limit), outside)
+            for (limit, outside), (other, _) in zip(second, third, strict=True)
+        ]
+    return [_agreed(one, other) for (one, _), (other, _) in zip(first, second, strict=True)]
+
+
+def _along(lines: _Lines, inputs: Any, roots: Any, signs: str) -> list[Any]:
+    """Limits from both sides of one line, and where both are outside of the domain.
+
+    signs: the ways of the inputs, all with one sign but for "-".
+    """
+    dice = np.random.default_rng(len(signs))
+    ways = []
+    for _, like in inputs:
+        way = dice.uniform(1, 2, like.shape)
+        if signs == "-":  # other signs, and what was small is large
+            way = (3 - way) * np.where(np.arange(way.size) % 2, 1, -1).reshape(way.shape)
+        if _is_complex(like):
+            way = way * np.exp(1j * dice.uniform(0, 6, like.shape))
+        ways.append(way)
+    sides = []
+    for sign in (1, -1):
+        changes = lines.changes(inputs, [sign * way for way in ways], (signs, sign))
+        bars: dict[Any, Any] = {}
+        for at, bar in roots:
+            _add_to(bars, at, constant(bar))
+        _backward(lines.entries, changes, bars)
+        sides.append(
+            [
+                (bars[at].limit, bars[at].outside)
+                if at in bars
+                else (np.zeros(like.shape), np.zeros(like.shape, bool))
+                for at, like in inputs
+            ]
+        )
+    return [_of_both(*pair) for pair in zip(*sides, strict=True)]
+
+
+def _is_complex(value: Any) -> bool:
+    return bool(np.result_type(value).kind == "c")
 
 
 def _limits_ahead(
-    entries: Sequence[Entry],
+    lines: _Lines,
     results: Sequence[tuple[Slot, Any]],
     inputs: Sequence[tuple[Slot, Any]],
 ) -> list[Any] | None:
     """The limits of the tangents of results."""
-    if not _is_small(entries, [dot for _, dot in inputs]):
+    if not _is_small(lines.entries, [dot for _, dot in inputs]):
         return None
-    with np.errstate(all="ignore"):
-        try:
-            sides = [_ahead(entries, inputs, results, sign) for sign in (1, -1)]
-        except UnknownSeries:
-            return None
-    return [_of_both(*pair) for pair in zip(*sides, strict=True)]
-
-
-def _ahead(entries: Sequence[Entry], inputs: Any, results: Any, sign: int) -> list[Any]:
-    changes = {at: step(sign * np.asarray(dot, float)) for at, dot in inputs}
-    _forward(entries, changes)
-    return [
-        changes[at].slope * sign if at in changes else np.zeros(like.shape) for at, like in results
-    ]
+    sides = []
+    for sign in (1, -1):
+        changes = lines.changes(inputs, [sign * np.asarray(dot) for _, dot in inputs])
+        sides.append(
+            [
+                (changes[at].slope * sign, changes[at].outside)
+                if at in changes
+                else (np.zeros(like.shape), np.zeros(like.shape, bool))
+                for at, like in results
+            ]
+        )
+    return [_of_both(*pair)[0] for pair in zip(*sides, strict=True)]
 
 
 def _is_small(entries: Sequence[Entry], inputs: Sequence[Any]) -> bool:
@@ -169,24 +261,13 @@ def _is_small(entries: Sequence[Entry], inputs: Sequence[Any]) -> bool:
     return (sum(map(np.size, inputs)) + sum(map(_size, entries))) * GRID.width <= MOST
 
 
-def _one_sided(
-    entries: Sequence[Entry], inputs: Any, roots: Any, line: Sequence[Any], sign: int
-) -> list[Any]:
-    changes = {at: step(sign * way) for (at, _), way in zip(inputs, line, strict=True)}
-    _forward(entries, changes)
-    bars: dict[Any, Any] = {}
-    for at, bar in roots:
-        _add_to(bars, at, constant(bar))
-    _backward(entries, changes, bars)
-    return [bars[at].limit if at in bars else np.zeros(like.shape) for at, like in inputs]
-
-
-def _of_both(right: Any, left: Any) -> Any:
-    """The limit from both sides, or from the one that there is."""
+def _of_both(on_right: Any, on_left: Any) -> tuple[Any, Any]:
+    """The limit from both sides, or from the one that is in the domain; where neither is."""
+    (right, no_right), (left, no_left) = on_right, on_left
     mean = np.where(right == left, right, (right + left) / 2)
     near = np.isfinite(mean) & (np.abs(mean) <= AGREE * np.maximum(np.abs(right), np.abs(left)))
     mean = np.where(near, 0.0, mean)
-    return np.where(np.isnan(right), left, np.where(np.isnan(left), right, mean))
+    return np.where(no_right, left, np.where(no_left, right, mean)), no_right & no_left
 
 
 def _agreed(first: Any, second: Any) -> Any:
@@ -208,16 +289,14 @@ def _parts(entry: Entry) -> list[Any]:
     return [out, *x]
 
 
-_PLAIN = (np.ndarray, np.floating, np.integer, np.bool, int, float, type(None), Spec)
+_PLAIN = (np.ndarray, np.number, np.bool, int, float, complex, type(None), Spec)
 
 
 def _are_plain(entries: Sequence[Entry], inputs: Any, roots: Any) -> bool:
-    """Whether there are real numbers of NumPy's alone: not of a vmap, nor of another library."""
+    """Whether there are numbers of NumPy's alone: not of a vmap, nor of another library."""
     given = [bar for _, bar in roots] + [like for _, like in inputs]
     return all(
-        issubclass(type(part), _PLAIN)
-        and getattr(getattr(part, "dtype", None), "kind", "f") != "c"
-        for part in itertools.chain(given, *map(_parts, entries))
+        issubclass(type(part), _PLAIN) for part in itertools.chain(given, *map(_parts, entries))
     )
 
 
@@ -235,127 +314,213 @@ class _Call:
             count = 1 if self.rule.unary else 2
             self.slots, self.raws = (x_slot, y_slot)[:count], (x, y)[:count]
             self.params = {}
-        if self.out is not None and type(self.out) is not Spec:
-            out, function = self.out, getattr(self.rule, "function", None)
-            if function in _ARGUMENTS:  # of which no entry keeps the argument
-                self.raws = (_ARGUMENTS[function](out),)
+        if _is_kept(self.out):
+            argument = _ARGUMENTS.get(getattr(self.rule, "function", None))
+            if argument is not None and not _is_kept(self.raws[0]):
+                found = argument(self.out, *self.raws[1:])
+                if self.slots[0] in changes and changes[self.slots[0]].shape == np.shape(found):
+                    self.raws = (found, *self.raws[1:])
         self.moving = [at in changes and at != -1 for at in self.slots]
+        pairs = zip(self.slots, self.moving, strict=True)
+        self.changes = [changes[at] if moves else None for at, moves in pairs]
         self.args = [
-            _beside(changes[at], raw) if moves else raw
-            for at, raw, moves in zip(self.slots, self.raws, self.moving, strict=True)
+            raw if change is None else _beside(change, raw)
+            for change, raw in zip(self.changes, self.raws, strict=True)
         ]
+        self.form = getattr(self.rule, "form", "elementwise")
+        self.formula = self.form == "composite" and not self.rule.linear
+        if self.form == "general":
+            self.formula = self.rule.formula is not None
 
     @property
     def result(self) -> Any:
-        return None if type(self.out) is Spec else self.out
+        return self.out if _is_kept(self.out) else None
+
+    @property
+    def known(self) -> bool:
+        """Whether the entry keeps all arguments."""
+        return all(map(_is_kept, self.raws))
+
+    def value(self) -> Any:
+        """The result, if the entry tells it."""
+        if self.result is not None or not self.known:
+            return self.result
+        return self.rule.call(list(self.raws), self.params)
+
+    @property
+    def moved(self) -> Any:
+        """Where arguments have another value on this side."""
+        parts = [x.moved for x in self.changes if x is not None]
+        return np.logical_or.reduce(np.broadcast_arrays(*parts))
 
     def change(self) -> Series:
-        """The series of the result."""
-        form = getattr(self.rule, "form", "elementwise")
-        if form == "elementwise":
+        """The change of the result."""
+        if self.form == "elementwise":
             return self._by_elements()
-        if self._is_linear(form):
-            return self._linear()
-        if form == "multilinear":
-            return self._product()
-        if form == "composite":
+        if self.formula:
             with self._definition() as (entries, changes, end):
                 return changes.get(end, constant(np.zeros(self.out.shape)))
-        raise UnknownSeries
+        if self._is_linear():
+            return by_terms(self._pushed, self.changes)
+        if self.form == "multilinear":
+            args = [as_series(x) if x is not None else None for x in self.args]
+            found = product(lambda parts: self.rule.call(list(parts), self.params), args)
+            return found.change(self.value(), np.any(self.moved))
+        self._require_smooth()
+        found = by_terms(self._pushed, self.changes)
+        return Series(found.terms, np.minimum(found.known, 2 * self._least()), found.logs)
 
-    def _is_linear(self, form: str) -> bool:
+    def _pushed(self, dots: Sequence[Any]) -> Any:
+        return self.rule.push(dots, self.out, self.raws, self.params)
+
+    def _is_linear(self) -> bool:
         """Whether the derivative does not change nearby: as that of a sum, or of a largest one."""
-        if form == "linear" or form == "composite":
-            return form == "linear" or bool(self.rule.linear)
-        if form != "general" or isinstance(self.out, Outputs):
+        if self.form == "linear" or self.form == "composite":
+            return True
+        if self.form != "general" or np.any(self.moved) and any(map(_is_kept, self.raws)):
             return False
-        call = Call(
-            self.rule,
-            self.out,
-            self.raws,
-            self.out,
-            self.raws,
-            self.params,
-            self.moving,
-            self.slots,
-        )
-        g = np.random.default_rng(0).uniform(1, 2, np.shape(self.out))
-        try:
-            sides = [call.pulled(g, *at) for at in ((self.out, self.raws), call.moved())]
-        except Exception:  # noqa: BLE001 - a rule of the program's, at a point that it did not choose
-            return False
-        return all(
+        pair = self._bars_nearby()
+        return pair is not None and all(
             one is other is None or np.array_equal(one, other)
-            for one, other in zip(*sides, strict=True)
+            for one, other in zip(*pair, strict=True)
         )
+
+    def _require_smooth(self) -> None:
+        """Raise UnknownSeries unless the first derivative tells the change to first order."""
+        if np.any(self.moved) or self._least() <= 0:
+            raise UnknownSeries
+        pair = self._bars_nearby()
+        if pair is None or not all(
+            one is other is None
+            or np.all(np.isfinite(one))
+            and np.max(np.abs(one - other), initial=0) <= NEARLY * np.max(np.abs(one), initial=0)
+            for one, other in zip(*pair, strict=True)
+        ):
+            raise UnknownSeries
+
+    def _least(self) -> int:
+        """The first power with which arguments change."""
+        return min(int(x.lead.min(initial=EXACT)) for x in self.changes if x is not None)
+
+    def _bars_nearby(self) -> Any:
+        """Cotangents of drawn ones, here and for arguments that are moved; None if unknown."""
+        if isinstance(self.out, Outputs) or self.form != "general":
+            return None
+        out, raws = self.out, self.raws
+        call = Call(self.rule, out, raws, out, raws, self.params, self.moving, self.slots)
+        g = np.random.default_rng(0).uniform(1, 2, np.shape(out))
+        try:
+            return [call.pulled(g, *at) for at in ((out, raws), call.moved())]
+        except Exception:  # noqa: BLE001 - a rule of the program's, at a point that it did not choose
+            return None
 
     def _by_elements(self) -> Series:
         partials = self.rule.partials
         used = [partial for partial, moves in zip(partials, self.moving, strict=False) if moves]
         if all(partial is None or partial is MINUS for partial in used):
-            total: Any = None
-            for x, partial, moves in zip(self.args, partials, self.moving, strict=False):
-                if moves:
-                    x = x if partial is None else -x
-                    total = x if total is None else total + x
-            if self.out is not None and total.shape != np.shape(self.out):
-                total = total + constant(np.zeros(np.shape(self.out)))
-            return total if len(self.slots) == 1 else total.rough
-        known = all(
-            not moves or (raw is not None and type(raw) is not Spec)
-            for raw, moves in zip(self.raws, self.moving, strict=True)
-        )
-        if known:
+            return self._sum()
+        found = self._of_linear()
+        if found is not None:
+            return found
+        value, moved = self.value(), self.moved
+        if self.known:
             try:
-                return applied(self.rule.function, self.args)
+                found = applied(self.rule.along, self.args)
             except UnknownSeries:
-                pass
-        start = 0.0 if self.result is None else self.out
+                found = None
+        if found is None:
+            found = self._by_partials(value, moved)
+        return found.change(value, moved | (self.rule.along is not self.rule.function))
+
+    def _of_linear(self) -> Series | None:
+        """The change where one argument moves, and the function is linear in it."""
+        if sum(self.moving) != 1:
+            return None
+        at = self.moving.index(True)
+        reads, reads_out = self.rule._reads[at]
+        if reads_out or reads[at]:
+            return None
+        change = self.changes[at]
+        found = change * as_series(self.rule.partials[at](None, *self.raws))
+        found.state = np.broadcast_to(change.state, found.shape)
+        if self.rule.product:  # with a constant zero it is zero, whatever the other value is
+            zero = np.broadcast_to(untraced(self.raws[1 - at]) == 0, found.shape)
+            found.state = np.where(zero, ZERO, found.state)
+        return found
+
+    def _sum(self) -> Series:
+        """The sum of changes, with signs."""
+        terms = [
+            x if partial is None else -x
+            for x, partial in zip(self.changes, self.rule.partials, strict=False)
+            if x is not None
+        ]
+        total = terms[0]
+        for term in terms[1:]:
+            total = total + term
+        if self.out is not None and total.shape != np.shape(self.out):
+            total = total + constant(np.zeros(np.shape(self.out)))
+        states = [np.broadcast_to(term.state, total.shape) for term in terms]
+        total.state = state_of_sum(states, not all(self.moving))
+        return total
+
+    def _by_partials(self, value: Any, moved: Any) -> Series:
+        """The series by the partials, from the value at the limits of the arguments."""
+        start = 0.0 if value is None else value
+        infinite = np.logical_or.reduce(
+            np.broadcast_arrays(*[x.infinite for x in self.changes if x is not None])
+        )
+        outside: Any = False
+        if value is not None and self.known:
+            call = self.rule.call
+            here = call([_limit_of(x) for x in self.args], self.params)
+            start = np.where(moved | infinite, here, start)
+            outside = np.isnan(call([_nearby(x) for x in self.args], self.params))
+            outside = outside & ~np.isnan(start)
+        partials = self.rule.partials
         found: Series = by_partials(
             [lambda out, *args, of=partial: of(out, *args) for partial in partials],
             start,
             self.args,
         )
-        for x, moves in zip(self.args, self.moving, strict=True):
-            if moves:  # as arctan(1 / x) at 0
-                found.jumps = found.jumps | x.infinite
-        return found
-
-    def _linear(self) -> Series:
-        dots = [x if moves else None for x, moves in zip(self.args, self.moving, strict=True)]
-
-        def push(parts: Sequence[Any]) -> Any:
-            return self.rule.push(parts, self.out, self.raws, self.params)
-
-        found = by_terms(push, dots)
-        return found if self.rule.view else found.rough
-
-    def _product(self) -> Series:
-        args = [as_series(x) if x is not None else None for x in self.args]
-        return product(lambda parts: self.rule.call(list(parts), self.params), args)
+        lost = moved & (not self.known)  # the value that it starts from
+        known = np.where(lost, GRID.low, np.where(outside, OUTSIDE, found.known))
+        return Series(found.terms, known, found.logs)
 
     @contextmanager
     def _definition(self) -> Iterator[Any]:
-        """The entries of a composite's definition, the changes of their results, the last slot."""
-        definition, values = self.rule.definition_at(self.raws, self.params, self.moving)
+        """The entries of a rule's definition, the changes of their results, the last slot."""
+        if self.form == "composite":
+            definition, values = self.rule.definition_at(self.raws, self.params, self.moving)
+        else:
+            definition, values = self._formula_at()
         with recorded(definition, values) as (tape, slots, made):
-            moving = [x for x, moves in zip(self.args, self.moving, strict=True) if moves]
-            changes = {at: x.change for at, x in zip(slots, moving, strict=True)}
+            moving = [change for change in self.changes if change is not None]
+            changes = dict(zip(slots, moving, strict=True))
             _forward(tape.entries, changes)
             if not isinstance(made, Traced):
                 raise UnknownSeries
             yield tape.entries, changes, made.slot
 
+    def _formula_at(self) -> Any:
+        """The formula of a general rule as a function of what moves, and the values of that."""
+
+        def definition(given: Sequence[Value]) -> Value:
+            values = iter(given)
+            pairs = zip(self.raws, self.moving, strict=True)
+            mixed = [next(values) if moves else raw for raw, moves in pairs]
+            return self.rule.formula(*mixed, **self.params)
+
+        pairs = zip(self.raws, self.moving, strict=True)
+        return definition, [raw for raw, moves in pairs if moves]
+
     # -- backward --------------------------------------------------------------------------------
 
     def bars(self, g: Series, out: Series) -> list[Any]:
         """The series of the cotangents of the arguments, None where there is none."""
-        form = getattr(self.rule, "form", "elementwise")
-        if form == "composite" and not self.rule.linear:
+        if self.formula:
             return self._bars_of_definition(g)
-        return [
-            self._bar(form, g, out, at) if moves else None for at, moves in enumerate(self.moving)
-        ]
+        return [self._bar(g, out, at) if moves else None for at, moves in enumerate(self.moving)]
 
     def _bars_of_definition(self, g: Series) -> list[Any]:
         with self._definition() as (entries, changes, end):
@@ -365,51 +530,76 @@ class _Call:
         found = iter([bars.get(at, constant(np.zeros(changes[at].shape))) for at in slots])
         return [next(found) if moves else None for moves in self.moving]
 
-    def _bar(self, form: str, g: Series, out: Series, at: int) -> Series:
-        shape = g.shape if self.raws[at] is None else np.shape(self.raws[at])
+    def _bar(self, g: Series, out: Series, at: int) -> Series:
+        raw, change = self.raws[at], self.changes[at]
+        shape = g.shape if raw is None else np.shape(raw)
         try:
-            if form == "elementwise":
-                partial = self.rule.partials[at]
-                if partial is None or partial is MINUS:
-                    return _fitted(g if partial is None else -g, shape)
-                return _fitted(g * as_series(partial(out, *self.args)), shape)
-            only = [place == at for place in range(len(self.args))]
-            pull = self.rule.pull
-
-            def pulled(parts: Sequence[Any]) -> Any:
-                g, *args = parts
-                return pull(g, self.out, args, self.params, only)[at]
-
-            if self._is_linear(form):
-                return by_terms(lambda parts: pulled([parts[0], *self.raws]), [g])
-            if form == "multilinear":
-                others = [
-                    None if place == at else as_series(x) for place, x in enumerate(self.args)
-                ]
-                raw = self.raws[at]
-
-                def multiplied(parts: Sequence[Any]) -> Any:
-                    return pulled([raw if x is None else x for x in parts])
-
-                return product(multiplied, [g, *others])
+            bar = _fitted(self._slope(g, out, at), shape)
         except UnknownSeries:
-            pass
-        return unknown(shape)
+            return unknown(shape)
+        return bar if change.dtype.kind == "c" else bar.real
+
+    def _slope(self, g: Series, out: Series, at: int) -> Series:
+        if self.form == "elementwise":
+            partial = self.rule.sides[at]
+            if partial is None or partial is MINUS:
+                return g if partial is None else -g
+            return g * as_series(partial(out, *self.args))
+        only = [place == at for place in range(len(self.args))]
+
+        def pulled(parts: Sequence[Any]) -> Any:
+            g, *args = parts
+            return self.rule.pull(g, self.out, args, self.params, only)[at]
+
+        if self._is_linear():
+            return by_terms(lambda parts: pulled([parts[0], *self.raws]), [g])
+        if self.form == "multilinear":
+            others = [None if place == at else as_series(x) for place, x in enumerate(self.args)]
+
+            def multiplied(parts: Sequence[Any]) -> Any:
+                return pulled([self.raws[at] if x is None else x for x in parts])
+
+            return product(multiplied, [g, *others])
+        self._require_smooth()
+        found = by_terms(lambda parts: pulled([parts[0], *self.raws]), [g])
+        known = min(int(g.lead.min(initial=EXACT)), GRID.high) + self._least()
+        return Series(found.terms, np.minimum(found.known, known), found.logs)
 
 
-_ARGUMENTS: dict[Any, Callable[[Any], Any]] = {
+NEARLY = 1e-2  # of two first derivatives, a little apart, of which the function is smooth
+
+
+def _is_kept(value: Any) -> bool:
+    return value is not None and type(value) is not Spec
+
+
+def _limit_of(x: Any) -> Any:
+    return x.limit if isinstance(x, Series) else x
+
+
+def _nearby(x: Any) -> Any:
+    """A little beside the limit of a series, on its side."""
+    if not isinstance(x, Series):
+        return x
+    limit = x.limit
+    way = np.nan_to_num((x - constant(np.where(np.isfinite(limit), limit, 0))).sign)
+    return np.where(np.isfinite(limit), limit + NEAR * np.maximum(np.abs(limit), 1) * way, limit)
+
+
+NEAR = 1e-7  # the distance at which a function is asked whether a side is in its domain
+
+# The first argument, of the result and the others, where an entry need not keep it.
+_ARGUMENTS: dict[Any, Callable[..., Any]] = {
     np.sqrt: lambda out: out * out,
     np.cbrt: lambda out: out * out * out,
     np.exp: np.log,
+    np.tan: np.arctan,
+    np.divide: np.multiply,
 }
 
 
 def _beside(change: Series, raw: Any) -> Series:
-    if raw is None or type(raw) is Spec:
-        return change
-    made = change.beside(raw)
-    made.known = np.where(change.jumps, np.minimum(made.known, 0), made.known)
-    return made
+    return change.beside(raw) if _is_kept(raw) else change
 
 
 def _forward(entries: Sequence[Entry], changes: Changes) -> None:
@@ -429,11 +619,7 @@ def _forward(entries: Sequence[Entry], changes: Changes) -> None:
         if not any(at in changes for at in slots if at is not None and at != -1):
             continue
         try:
-            made = None
-            if type(rule) is not _Mark:
-                found = _Call(entry, changes).change()
-                made = found.change
-                made.jumps = found.jumps
+            made = None if type(rule) is _Mark else _Call(entry, changes).change()
         except UnknownSeries:
             made = None
         changes[slot] = unknown(_shape(entry, changes)) if made is None else made
@@ -455,7 +641,12 @@ def _write(entry: Entry, changes: Changes) -> None:
     still = constant(np.zeros(x.shape))
     made = changes[x_slot].copy() if x_slot in changes else still
     new = changes[v_slot] if v_slot in changes else constant(np.zeros(np.shape(v)))
-    made.put(index, new if rule is WRITE else made[index] + new)
+    before = made[index]
+    total = new if rule is WRITE else before + new
+    if rule is ADD:
+        states = np.broadcast_arrays(before.state, new.state)
+        total.state = state_of_sum(states)
+    made.put(index, total)
     changes[slot] = made
 
 
@@ -469,13 +660,16 @@ def _backward(entries: Sequence[Entry], changes: Changes, bars: dict[Any, Any]) 
         if slot not in bars or rule is not READ and slot not in changes:
             continue
         g = bars.pop(slot)
+        if slot in changes:
+            g = _of_moving(g, changes[slot])
         if rule is READ:
             if x_slot in changes:
                 _add_to(bars, x_slot, _scattered(changes[x_slot].shape, y, g))
         elif rule is WRITE or rule is ADD:
             _, v_slot = x_slot
             if v_slot in changes:
-                _add_to(bars, v_slot, _fitted(g[y], changes[v_slot].shape))
+                taken = g[y] if rule is ADD else g[y] * constant(_lasting(x[0].shape, y))
+                _add_to(bars, v_slot, _fitted(taken, changes[v_slot].shape))
             if x_slot[0] in changes:
                 rest = g.copy()
                 if rule is WRITE:
@@ -487,6 +681,23 @@ def _backward(entries: Sequence[Entry], changes: Changes, bars: dict[Any, Any]) 
             for at, bar in zip(call.slots, call.bars(g, value), strict=True):
                 if bar is not None:
                     _add_to(bars, at, bar)
+
+
+def _of_moving(g: Series, change: Series) -> Series:
+    """A cotangent, which counts nowhere if the element does not change along a line drawn."""
+    still = change.zero
+    if not still.any():
+        return g
+    still = np.broadcast_to(still, g.shape)
+    return Series(np.where(still, 0, g.terms), np.where(still, EXACT, g.known), g.logs * ~still)
+
+
+def _lasting(shape: tuple[int, ...], index: Any) -> Any:
+    """1 for each element of what is written that stays, 0 for one that another is written over."""
+    places = np.zeros(shape, int)
+    numbers = np.arange(1, np.size(places[index]) + 1).reshape(np.shape(places[index]))
+    places[index] = numbers
+    return (places[index] == numbers) * 1.0
 
 
 def _scattered(shape: tuple[int, ...], index: Any, g: Series) -> Series:
@@ -519,28 +730,43 @@ def _fitted(bar: Series, shape: tuple[int, ...]) -> Series:
 # --- Functions that mix elements ----------------------------------------------------------------
 
 
-def _real(value: Any) -> Any:
-    value = np.asarray(value)
-    if value.dtype.kind == "c":
-        raise UnknownSeries
-    return value
-
-
 def by_terms(function: Callable[[Sequence[Any]], Any], args: Sequence[Any]) -> Series:
     """A linear function of series: that of the coefficients of each power."""
     given = [x for x in args if x is not None]
     powers = sorted({k for x in given for k in x.each()} | {-GRID.low})
     terms: Any = None
     for k in powers:
-        part = _real(function([None if x is None else x.terms[k] for x in args]))
+        part = np.asarray(function([None if x is None else x.terms[k] for x in args]))
         if terms is None:
-            terms = np.zeros((GRID.width, *part.shape))
+            terms = np.zeros((GRID.width, *part.shape), part.dtype)
         terms[k] = part
     if any(x.logs.any() for x in given):
         logs = np.asarray(function([None if x is None else x.logs for x in args]), float)
     else:
         logs = None
-    return Series(terms, _known(function, args, terms.shape[1:]), logs)
+    known = _known(function, args, terms.shape[1:])
+    return Series(terms, known, logs, _state(function, args, terms.shape[1:]))
+
+
+def _state(function: Callable[..., Any], args: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """Of changes: as `state_of_sum`, of the elements that reach each."""
+    if not any(x is not None and x.state.any() for x in args):
+        return None
+    dice = np.random.default_rng(1)
+    weights = [None if x is None else dice.uniform(1, 2, x.shape) for x in args]
+
+    def of(choose: Callable[[Any], Any]) -> Any:
+        pairs = zip(args, weights, strict=True)
+        return np.asarray(
+            function([None if x is None else np.where(choose(x.state), w, 0.0) for x, w in pairs])
+        )
+
+    total = of(lambda state: state >= HERE)
+    plain = of(lambda state: (state == HERE) | (state == ZERO))
+    whole = of(lambda state: (state == THERE) | (state == ZERO))
+    zero = of(lambda state: state == ZERO)
+    made = np.where(plain == total, HERE, np.where(whole == total, THERE, LOST))
+    return np.where((zero == total) & (total != 0), ZERO, made)
 
 
 def _known(function: Callable[..., Any], args: Sequence[Any], shape: tuple[int, ...]) -> Any:
@@ -581,9 +807,9 @@ def product(function: Callable[[Sequence[Any]], Any], args: Sequence[Any]) -> Se
         parts: list[Any] = list(args)
         for (at, x), k in zip(given, powers, strict=True):
             parts[at] = x.terms[k]
-        made = _real(function(parts))
+        made = np.asarray(function(parts))
         if terms is None:
-            terms = np.zeros((GRID.width, *made.shape))
+            terms = np.zeros((GRID.width, *made.shape), made.dtype)
         if 0 <= power < GRID.width:
             terms[power] += made
     return Series(terms, np.full(terms.shape[1:], known))

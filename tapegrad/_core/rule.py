@@ -85,6 +85,7 @@ class Rule:
     calls_of_all: dict[Any, Any] | None = None
     # Of a composite function: the call of one primitive that a call comes to, or None.
     primitive: Function | None = None
+    formula: Function | None = None  # what a limit takes in its place: other functions
     gathers = 0  # how many arrays come first, or `ALL`; 0: calls are not settled at once
     times: Function
     x_partial: Function | None = None

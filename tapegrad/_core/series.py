@@ -6,7 +6,11 @@ tapes or replays.
 A series stands for an array along a line `x + d * e` as e falls to zero: each element is a sum of
 coefficients times `e ** (k / root)`, and may have one term more, a multiple of `log(e)`. These are
 the series of V. Puiseux (1850). Arithmetic on them is exact but for rounding, so that where zero
-meets infinity the leading terms tell the limit. Each element says up to which power it is known.
+meets infinity the leading terms tell the limit. Each element says up to which power it is known,
+and whether the line is outside of the domain of a function there.
+
+A change is a series from the value that an entry keeps. Its constant term is a jump: from the
+value at a kink to that on this side of it.
 """
 
 from __future__ import annotations
@@ -42,6 +46,9 @@ def grid(root: int, low: int, high: int) -> Iterator[None]:
 
 
 EXACT = 1 << 20  # the power up to which polynomials are known, none of whose terms is left out
+OUTSIDE = -EXACT  # that up to which an element is known that lies outside of a domain
+# Of a change, what the value is: the kept one and its constant term; that term; unknown; 0.
+HERE, THERE, LOST, ZERO = range(4)
 ROUNDING = 1e-12  # of two terms, below which their sum is what rounding leaves of a zero
 DEEP = 4  # partials of partials that are asked for the series of a function
 
@@ -54,20 +61,22 @@ class Series(NDArrayOperatorsMixin):
     """An array of series.
 
     `terms[k]` are the coefficients of power `GRID.low + k`; `known` is the first power, for each
-    element, of which nothing is known; `logs` are the coefficients of `log(e)`.
+    element, of which nothing is known; `logs` are the coefficients of `log(e)`. `state` says of a
+    change what its constant term is.
     """
 
-    __slots__ = ("jumps", "known", "logs", "terms")
+    __slots__ = ("known", "logs", "state", "terms")
 
-    def __init__(self, terms: Any, known: Any, logs: Any = None) -> None:
+    def __init__(self, terms: Any, known: Any, logs: Any = None, state: Any = None) -> None:
         place = np.arange(GRID.low, GRID.high).reshape((-1,) + (1,) * (terms.ndim - 1))
         self.terms = np.where(place < known, terms, 0.0)
         lost = ~np.isfinite(self.terms).all(axis=0)
+        outside = known <= OUTSIDE
         known = np.where(known >= EXACT, EXACT, np.clip(known, GRID.low, GRID.high))
-        self.known = np.where(lost, GRID.low, known)
+        self.known = np.where(outside, OUTSIDE, np.where(lost, GRID.low, known))
         self.terms[:, lost] = 0
         self.logs = np.zeros(self.known.shape) if logs is None else logs
-        self.jumps: Any = False  # where the value may be another one on the other side
+        self.state = np.zeros(self.known.shape, int) if state is None else state
 
     # -- as an array -----------------------------------------------------------------------------
 
@@ -86,21 +95,34 @@ class Series(NDArrayOperatorsMixin):
         """That of the array."""
         return self.known.size
 
-    dtype = np.dtype(float)
+    @property
+    def dtype(self) -> Any:
+        """That of the coefficients."""
+        return self.terms.dtype
+
+    @property
+    def real(self) -> Series:
+        """The real part."""
+        return Series(self.terms.real, self.known, self.logs, self.state)
+
+    @property
+    def imag(self) -> Series:
+        """The imaginary part."""
+        return Series(self.terms.imag, self.known, np.zeros(self.known.shape), self.state)
 
     def astype(self, dtype: Any, **_: Any) -> Series:
         """The same: series are of double precision."""
-        if np.dtype(dtype).kind != "f":
+        if np.dtype(dtype).kind not in "fc":
             raise UnknownSeries
-        return self
+        return self if np.dtype(dtype).kind == "c" else self.real
 
     def __getitem__(self, index: Any) -> Series:
         inner = (slice(None), *(index if type(index) is tuple else (index,)))
-        return Series(self.terms[inner], self.known[index], self.logs[index])
+        return Series(self.terms[inner], self.known[index], self.logs[index], self.state[index])
 
     def copy(self) -> Series:
         """A copy that can be written to."""
-        return Series(self.terms.copy(), self.known.copy(), self.logs.copy())
+        return Series(self.terms.copy(), self.known.copy(), self.logs.copy(), self.state.copy())
 
     def put(self, index: Any, value: Any) -> None:
         """Write at an index."""
@@ -112,7 +134,10 @@ class Series(NDArrayOperatorsMixin):
             if lead > 0
             else value.terms
         )
+        if terms.dtype.kind == "c":
+            self.terms = self.terms.astype(complex)
         self.terms[inner], self.known[index], self.logs[index] = terms, value.known, value.logs
+        self.state[index] = value.state
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs:
@@ -138,35 +163,38 @@ class Series(NDArrayOperatorsMixin):
     @property
     def sign(self) -> Any:
         """The sign that each element has for small e; NaN where it is not known."""
-        if self.logs.any():
-            raise UnknownSeries
-        lead = self.lead
-        first = np.take_along_axis(
-            self.terms, (np.clip(lead, GRID.low, GRID.high - 1) - GRID.low)[None], 0
-        )[0]
-        zero = self.known >= EXACT
-        return np.where((first == 0) & ~zero, np.nan, np.sign(first))
+        require_real(self)
+        found = np.sign(_first(self))
+        found = np.where((found == 0) & (self.known < EXACT), np.nan, found)
+        return np.where((self.logs != 0) & (self.lead >= 0), -np.sign(self.logs), found)
 
     @property
     def limit(self) -> Any:
         """What each element tends to: NaN where that is not known."""
-        lead, constant = self.lead, self.terms[-GRID.low]
-        found = np.where(self.known > 0, constant, np.nan)
-        with np.errstate(all="ignore"):
-            infinite = (lead < 0) & (lead < self.known)
-            found = np.where(infinite, np.inf * _first(self), found)
-        return np.where(self.logs != 0, np.nan, found)
+        found = np.where(self.known > 0, self.terms[-GRID.low], np.nan)
+        return self._or_infinite(found, 0)
 
     @property
     def slope(self) -> Any:
-        """What the change of each element divided by e tends to."""
-        change = self.change
-        if change.logs.any():
+        """What a change divided by e tends to, but for a jump."""
+        if self.logs.any():
             raise UnknownSeries
-        lead, rate = change.lead, change.terms[GRID.root - GRID.low]
-        infinite = (lead < GRID.root) & (lead < change.known)
-        found = np.where(change.known > GRID.root, rate, np.nan)
-        return np.where(infinite, np.inf * _first(change), found)
+        found = np.where(self.known > GRID.root, self.terms[GRID.root - GRID.low], np.nan)
+        still = self.terms.copy()
+        still[-GRID.low] = 0
+        rest = Series(still, self.known)
+        # Falling from infinity, the slope has the other sign: e ** -1 has -e ** -2.
+        return rest._or_infinite(found, GRID.root, np.sign(rest.lead))
+
+    def _or_infinite(self, found: Any, power: int, sign: Any = 1) -> Any:
+        """The same, and infinities where there are powers below one."""
+        if self.terms.dtype.kind == "c":
+            infinite: Any = np.nan
+        else:
+            with np.errstate(all="ignore"):
+                infinite = np.inf * sign * _first(self)
+        found = np.where((self.lead < power) & (self.lead < self.known), infinite, found)
+        return np.where(self.logs != 0, np.nan, found)
 
     @property
     def infinite(self) -> Any:
@@ -174,27 +202,43 @@ class Series(NDArrayOperatorsMixin):
         return (self.lead < np.minimum(self.known, 0)) | (self.logs != 0)
 
     @property
-    def change(self) -> Series:
-        """The change from the value, which whoever reads it knows; infinite ones as they are."""
-        terms = self.terms.copy()
-        terms[-GRID.low] = np.where(self.infinite, terms[-GRID.low], 0)
-        return Series(terms, self.known, self.logs)
+    def outside(self) -> Any:
+        """Where the line leaves the domain of a function."""
+        return self.known <= OUTSIDE
 
     @property
-    def rough(self) -> Series:
-        """A sum of changes: of an infinite one the value of the others is not known."""
-        return Series(
-            self.terms, np.where(self.infinite, np.minimum(self.known, 0), self.known), self.logs
-        )
+    def moved(self) -> Any:
+        """Of a change: where the value on this side is not the one that is kept."""
+        return (self.state == THERE) | (self.state == LOST) | (self.terms[-GRID.low] != 0)
+
+    def change(self, value: Any = None, jumps: Any = False) -> Series:
+        """The change from a value, which whoever reads it knows.
+
+        jumps: where the value may be another one on this side. Where there is no finite value,
+        or the series has no finite limit, the change is the series itself.
+        """
+        terms, constant = self.terms.copy(), self.terms[-GRID.low]
+        kept = constant if value is None else np.broadcast_to(value, self.shape)
+        jump = np.where(jumps, constant - kept, 0)
+        near = np.abs(jump) <= ROUNDING * (np.abs(constant) + np.abs(kept))
+        known = np.isfinite(kept)
+        jump = np.where(near, 0, np.where(known, jump, constant))
+        terms[-GRID.low] = np.where(self.infinite, constant, jump)
+        missing = jumps & (value is None)
+        state = np.where(~known, THERE, np.where(missing, LOST, HERE))
+        return Series(terms, self.known, self.logs, np.where(self.infinite, THERE, state))
 
     def beside(self, value: Any) -> Series:
         """A change from a value, with the value."""
-        terms, infinite = self.terms.copy(), self.infinite
+        terms = self.terms.copy()
         value = np.broadcast_to(value, self.shape)
-        terms[-GRID.low] = np.where(
-            infinite, terms[-GRID.low], np.where(np.isfinite(value), value, 0)
-        )
-        known = np.where(infinite | np.isfinite(value), self.known, np.minimum(self.known, 0))
+        if value.dtype.kind == "c":
+            terms = terms.astype(complex)
+        finite = np.isfinite(value)
+        there = (self.state == THERE) | (self.state == ZERO)
+        terms[-GRID.low] = np.where(there | ~finite, terms[-GRID.low], terms[-GRID.low] + value)
+        unknown = ~there & (~finite | (self.state == LOST))
+        known = np.where(unknown, np.minimum(self.known, 0), self.known)
         return Series(terms, known, self.logs)
 
     @property
@@ -213,17 +257,28 @@ def _first(x: Series) -> Any:
     return np.take_along_axis(x.terms, place, 0)[0]
 
 
+def state_of_sum(states: Sequence[Any], constants: bool = False) -> Any:
+    """The state of a sum of changes; constants: whether there are other terms, which stay."""
+    found = np.asarray(states)
+    whole = ((found == THERE) | (found == ZERO)).all(axis=0) & (not constants)
+    there = np.where(whole, THERE, LOST)
+    plain = (found != THERE).all(axis=0) & (found != LOST).all(axis=0)
+    zero = (found == ZERO).all(axis=0) & (not constants)
+    return np.where(zero, ZERO, np.where(plain, HERE, there))
+
+
 def constant(value: Any) -> Series:
     """The series of an array that does not change; infinities and NaNs are not known."""
-    value = np.asarray(value, float)
-    terms = np.zeros((GRID.width, *value.shape))
+    value = np.asarray(value)
+    value = value.astype(complex if value.dtype.kind == "c" else float)
+    terms = np.zeros((GRID.width, *value.shape), value.dtype)
     terms[-GRID.low] = value
     return Series(terms, np.full(value.shape, EXACT))
 
 
 def step(direction: Any) -> Series:
     """The series of `direction * e`."""
-    terms = np.zeros((GRID.width, *direction.shape))
+    terms = np.zeros((GRID.width, *direction.shape), np.result_type(direction, float))
     terms[GRID.root - GRID.low] = direction
     return Series(terms, np.full(direction.shape, EXACT))
 
@@ -235,11 +290,13 @@ def unknown(shape: tuple[int, ...]) -> Series:
 
 def as_series(value: Any) -> Series:
     """A series, or that of a constant."""
-    if isinstance(value, Series):
-        return value
-    if getattr(value, "dtype", np.dtype(float)).kind == "c":
+    return value if isinstance(value, Series) else constant(value)
+
+
+def require_real(x: Series) -> None:
+    """Raise UnknownSeries for complex numbers."""
+    if x.dtype.kind == "c":
         raise UnknownSeries
-    return constant(value)
 
 
 # --- Arithmetic ---------------------------------------------------------------------------------
@@ -272,7 +329,7 @@ def _multiply(x: Any, y: Any) -> Series:
     if x.logs.any() or y.logs.any():
         return _multiply_logs(x, y)
     a, b = _aligned(x, y)
-    total = np.zeros(np.broadcast_shapes(a.shape, b.shape))
+    total = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.result_type(a, b))
     size = np.zeros(total.shape)
     high = low = np.zeros(total.shape[1:], bool)  # where terms are beyond those that are kept
     for i in np.flatnonzero((a != 0).reshape(GRID.width, -1).any(axis=1)):
@@ -292,6 +349,7 @@ def _multiply(x: Any, y: Any) -> Series:
     known = np.where(high, np.minimum(known, GRID.high), known)
     # Of what nothing is known, not even the first power is.
     known = np.where(low | (x.known <= GRID.low) | (y.known <= GRID.low), GRID.low, known)
+    known = np.where(x.outside | y.outside, OUTSIDE, known)
     return Series(total, np.where(x.zero | y.zero, EXACT, known))
 
 
@@ -327,7 +385,7 @@ def _power(x: Any, p: float, root: Callable[[Any], Any]) -> Series:
     The recurrence of L. Euler: D. Knuth, Seminumerical algorithms, section 4.7.
     """
     x = as_series(x)
-    if x.logs.any():
+    if x.logs.any() or x.dtype.kind == "c" and p != -1:
         raise UnknownSeries
     lead = x.lead
     zero = lead >= x.known
@@ -353,6 +411,7 @@ def _power(x: Any, p: float, root: Callable[[Any], Any]) -> Series:
     known = np.where(alone & (place < GRID.high), EXACT, known)
     sound = (np.abs(place - made) < 1e-9) & (place >= GRID.low) & (w[0] != 0)
     known = np.where(sound, known, GRID.low)
+    known = np.where(np.isnan(w[0]) & ~zero, OUTSIDE, known)
     result = Series(_shifted(w, GRID.low - place), known)
     if zero.any():
         exact = exact & zero & (p > 0)
@@ -363,18 +422,12 @@ def _power(x: Any, p: float, root: Callable[[Any], Any]) -> Series:
         result.known = np.where(
             zero, np.where(exact, EXACT, np.clip(rest, GRID.low, GRID.high)), result.known
         )
+        result.known = np.where(x.outside, OUTSIDE, result.known)
     return result
 
 
 def _reciprocal(x: Any) -> Series:
     return _power(x, -1.0, lambda first: 1 / first)
-
-
-def _change(x: Series) -> tuple[Any, Series]:
-    """The limit of each element, which must be finite, and the change from it."""
-    if x.logs.any():
-        raise UnknownSeries
-    return x.terms[-GRID.low], x
 
 
 def _is_small(x: Series) -> Any:
@@ -384,6 +437,7 @@ def _is_small(x: Series) -> Any:
 
 def _exp(x: Any) -> Series:
     x = as_series(x)
+    require_real(x)
     a = x.terms[-GRID.low :]
     count = len(a)
     w = np.zeros_like(x.terms)
@@ -401,17 +455,20 @@ def _exp(x: Any) -> Series:
     falls = (x.lead < 0) & (_first(x) < 0) & (x.lead < x.known)  # faster than any power
     w = np.where(small, w, 0.0)
     kept = np.minimum(x.known, GRID.high)
-    plain = Series(w, np.where(falls, EXACT, np.where(small, kept, GRID.low)))
+    known = np.where(falls, EXACT, np.where(small, kept, GRID.low))
+    plain = Series(w, np.where(x.outside, OUTSIDE, known))
     if not x.logs.any():
         return plain
     moved = x.logs * GRID.root
     place = np.round(moved).astype(int)
     known = np.where(np.abs(place - moved) < 1e-9, _sum(plain.known, place), GRID.low)
+    known = np.where(x.outside, OUTSIDE, known)
     return Series(_shifted(plain.terms, -place), known)
 
 
 def _log(x: Any) -> Series:
     x = as_series(x)
+    require_real(x)
     if x.logs.any():
         raise UnknownSeries
     lead = x.lead
@@ -428,13 +485,16 @@ def _log(x: Any) -> Series:
                     break
                 total = total + (k - j) * a[j] * w[k - j - GRID.low]
             w[k - GRID.low] = (a[k] - total / k) / a[0]
-    relative = np.where(x.known >= EXACT, GRID.high, x.known - lead)
-    return Series(w, np.where(zero, GRID.low, relative), np.where(zero, 0.0, lead / GRID.root))
+    known = np.where(x.known >= EXACT, GRID.high, x.known - lead)
+    known = np.where(zero, GRID.low, np.where(np.isnan(w[-GRID.low]), OUTSIDE, known))
+    known = np.where(x.outside, OUTSIDE, known)
+    return Series(w, known, np.where(zero, 0.0, lead / GRID.root))
 
 
 def _circular(x: Any, sign: float, first: Callable[..., Any], second: Callable[..., Any]) -> Any:
     """Two functions of which each is the other's slope, the second's with a sign."""
     x = as_series(x)
+    require_real(x)
     if x.logs.any():
         raise UnknownSeries
     a = x.terms[-GRID.low :]
@@ -449,6 +509,7 @@ def _circular(x: Any, sign: float, first: Callable[..., Any], second: Callable[.
                 s[k - GRID.low] += j * a[j] * c[k - j - GRID.low] / k
                 c[k - GRID.low] += sign * j * a[j] * s[k - j - GRID.low] / k
     known = np.where(_is_small(x), np.minimum(x.known, GRID.high), GRID.low)
+    known = np.where(x.outside, OUTSIDE, known)
     return Series(s, known), Series(c, known)
 
 
@@ -464,7 +525,7 @@ def by_partials(partials: Sequence[Any], out: Any, args: Sequence[Any], depth: i
     moving = [at for at, x in enumerate(args) if isinstance(x, Series)]
     slopes = [_slope(args[at]) for at in moving]
     shape = np.broadcast_shapes(*(args[at].shape for at in moving), np.shape(out))
-    found = constant(np.broadcast_to(np.asarray(out, float), shape))
+    found = constant(np.broadcast_to(out, shape))
     found = Series(found.terms, np.minimum(found.known, 1))
     for _ in range(GRID.width):
         total: Any = 0.0
@@ -490,7 +551,12 @@ def _integral(x: Series, start: Any) -> Series:
     terms = x.terms / np.where(powers == 0, 1, powers)
     logs = x.terms[-GRID.low] / GRID.root * (x.known > 0)
     terms[-GRID.low] = 0
-    return Series(terms, x.known, logs).beside(np.broadcast_to(start, x.shape)).rough
+    start = np.broadcast_to(start, x.shape)
+    finite = np.isfinite(start)
+    terms[-GRID.low] = np.where(finite, start, 0)
+    found = Series(terms, np.where(finite, x.known, np.minimum(x.known, 0)), logs)
+    # Beside an infinity the constant is not known.
+    return Series(terms, np.where(found.infinite, np.minimum(found.known, 0), found.known), logs)
 
 
 def applied(function: Any, args: Sequence[Any]) -> Any:
@@ -520,6 +586,34 @@ def _sign(x: Series) -> Any:
     return found
 
 
+def _unless(unknown: Any, x: Series, *given: Series) -> Series:
+    """A series, of which nothing is known where the condition holds."""
+    outside = np.any([np.broadcast_to(each.outside, x.shape) for each in given], axis=0)
+    known = np.where(unknown, np.where(outside, OUTSIDE, GRID.low), x.known)
+    return Series(x.terms, known, x.logs)
+
+
+def direction(x: Any) -> Series:
+    """x over its magnitude: the sign on this side."""
+    x = as_series(x)
+    if x.dtype.kind == "c":
+        return _multiply(x, _reciprocal(_absolute(x)))
+    sign = x.sign
+    return _unless(np.isnan(sign), constant(np.nan_to_num(sign)), x)
+
+
+def _absolute(x: Any) -> Series:
+    x = as_series(x)
+    if x.dtype.kind == "c":
+        return _power(_multiply(x, _conjugate(x)).real, 0.5, np.sqrt)
+    sign = x.sign
+    return _unless(np.isnan(sign), _multiply(x, constant(np.nan_to_num(sign))), x)
+
+
+def _conjugate(x: Series) -> Series:
+    return Series(np.conjugate(x.terms), x.known, x.logs)
+
+
 def _compared(how: Callable[..., Any]) -> Callable[..., Any]:
     def compare(x: Any, y: Any) -> Any:
         return how(_sign(_add(x, _negative(as_series(y)))), 0)
@@ -541,8 +635,9 @@ def _where(condition: Any, x: Any, y: Any) -> Series:
 
 def _larger(of_larger: int) -> Callable[..., Any]:
     def choose(x: Any, y: Any) -> Series:
-        wins = of_larger * _sign(_add(x, _negative(as_series(y)))) >= 0
-        return _where(wins, x, y)
+        x, y = as_series(x), as_series(y)
+        sign = of_larger * _add(x, _negative(y)).sign
+        return _unless(np.isnan(sign), _where(sign >= 0, x, y), x, y)
 
     return choose
 
@@ -552,7 +647,7 @@ _UFUNCS: dict[Any, Callable[..., Any]] = {
     np.subtract: lambda x, y: _add(x, _negative(as_series(y))),
     np.negative: _negative,
     np.positive: lambda x: x,
-    np.conjugate: lambda x: x,
+    np.conjugate: _conjugate,
     np.multiply: _multiply,
     np.divide: lambda x, y: _multiply(x, _reciprocal(y)),
     np.reciprocal: _reciprocal,
@@ -571,9 +666,11 @@ _UFUNCS: dict[Any, Callable[..., Any]] = {
     np.cos: lambda x: _circular(x, -1, np.sin, np.cos)[1],
     np.sinh: lambda x: _circular(x, 1, np.sinh, np.cosh)[0],
     np.cosh: lambda x: _circular(x, 1, np.sinh, np.cosh)[1],
-    np.absolute: lambda x: _multiply(x, _sign(x)),
-    np.fabs: lambda x: _multiply(x, _sign(x)),
-    np.sign: _sign,
+    np.absolute: _absolute,
+    np.fabs: _absolute,
+    np.sign: direction,
+    direction: direction,
+    np.hypot: lambda x, y: _power(_add(_multiply(x, x), _multiply(y, y)), 0.5, np.sqrt),
     np.maximum: _larger(1),
     np.fmax: _larger(1),
     np.minimum: _larger(-1),
@@ -587,19 +684,27 @@ _UFUNCS: dict[Any, Callable[..., Any]] = {
 }
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.where: _where,
-    np.real: lambda x: x,
+    np.real: lambda x: x.real,
+    np.imag: lambda x: x.imag,
     np.zeros_like: lambda x: np.zeros(x.shape),
     np.ones_like: lambda x: np.ones(x.shape),
 }
 
 __all__ = [
     "GRID",
+    "HERE",
+    "LOST",
+    "OUTSIDE",
+    "THERE",
+    "ZERO",
     "Series",
     "UnknownSeries",
     "as_series",
     "by_partials",
     "constant",
+    "direction",
     "grid",
+    "state_of_sum",
     "step",
     "unknown",
 ]

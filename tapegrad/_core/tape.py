@@ -115,6 +115,8 @@ class Tape:
     copies: bool  # whether a pullback outlives the transform
     buffers: _Slots  # slots whose value was last changed by a write
 
+    has_limits = True  # whether a replay takes one where zero meets infinity
+
     def __init__(self, name: str, copies: bool = False, parent: Tape | None = None) -> None:
         self.name = name
         self.level = next_level()

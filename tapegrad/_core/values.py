@@ -193,6 +193,25 @@ def raw_value(value: Any) -> Any:
     return value
 
 
+def without_traces(value: Any) -> Any:
+    """A value without tracing, also within the examples of a vmap."""
+    value = untraced(value)
+    if is_mapped(value):
+        return value.vmap_level.wrap(without_traces(value._value))
+    return value
+
+
+def in_place(value: Any, other: Any) -> Any:
+    """Another value at the slots of one, whose derivatives are those of how that was computed."""
+    if isinstance(value, Traced):
+        return value.tape.array(in_place(value._value, other), value.slot, value.tape, value.spec)
+    if is_mapped(value):
+        inside = other._value if is_mapped(other) else other
+        return value.vmap_level.wrap(in_place(value._value, inside))
+    made = without_traces(other)
+    return made if made.dtype == value.dtype else made.astype(value.dtype)
+
+
 def shown_value(value: Any) -> Any:
     """`raw_value`, but a value whose calls are recorded stays one."""
     while isinstance(value, Traced) or is_mapped(value):

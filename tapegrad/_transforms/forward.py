@@ -35,7 +35,13 @@ from tapegrad._transforms.caught import heed
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.recording import Recording
-from tapegrad._transforms.reverse import LinearMap, as_tangent, run_with_map, split_aux
+from tapegrad._transforms.reverse import (
+    LinearMap,
+    as_tangent,
+    run_with_map,
+    split_aux,
+    with_nan,
+)
 from tapegrad._transforms.tracebacks import fold
 from tapegrad._transforms.wrapper import require_function
 from tapegrad._tree import LEAF, Structure, flatten, flatten_like, tree_map, unflatten
@@ -44,8 +50,8 @@ from tapegrad._tree import LEAF, Structure, flatten, flatten_like, tree_map, unf
 def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> Any:
     """`(f(*primals), out_dot)`: the output and its derivative in the direction of the tangents.
 
-    One pass, whose memory does not grow with the length of f. f is called a second time where the
-    tangent of its result has a NaN, where a kink asks for a limit, and where f catches a
+    One pass, whose memory does not grow with the length of f. f is called a second time where its
+    result or the tangent has a NaN, where a kink asks for a limit, and where f catches a
     ConversionError.
 
     Parameters
@@ -130,7 +136,7 @@ def _of_library(dot: Tangent, like: Value) -> Any:
 def _has_nan(pairs: list[tuple[Any, Any]]) -> bool:
     token = VARIABLE.set(SILENT)  # squares may overflow
     try:
-        return any_nan([dot for _, dot in pairs])
+        return any_nan([part for pair in pairs for part in pair])
     finally:
         VARIABLE.reset(token)
 
@@ -213,6 +219,7 @@ def _primal_and_tangent(leaf: Value, tape: Tape) -> tuple[Any, Any]:
             dot = tangent_at(leaf.slot) if isinstance(leaf.slot, Cell) else None
             if dot is not None and is_recording() and not is_careful():
                 is_finite(dot)  # a program asks here, and not at each product
+                has_nan(leaf._value)
             return leaf._value, own_copy(as_cotangent(dot, leaf._value))
         leaf.tape.require_open()
     return leaf, zeros_of(leaf) if is_array(leaf) else 0.0
@@ -271,11 +278,10 @@ class Pushforward(LinearMap):
                 dots = self._pushed(leaves, careful=False)
                 if any_nan([dots[slot] for slot in self.out_slots if slot in dots]):
                     dots = self._resolved(leaves, self._pushed(leaves, careful=True))
+        out_dots = [None if slot is None else dots.get(slot) for slot in self.out_slots]
         parts = [
-            own_copy(as_cotangent(None if slot is None else dots.get(slot), like))
-            if isinstance(like, Spec)
-            else 0.0
-            for slot, like in zip(self.out_slots, self.out_leaves, strict=True)
+            own_copy(as_cotangent(dot, like)) if isinstance(like, Spec) else 0.0
+            for dot, like in zip(with_nan(out_dots, self.nan), self.out_leaves, strict=True)
         ]
         return unflatten(self.structure, parts)
 
@@ -298,9 +304,6 @@ class Pushforward(LinearMap):
 
     def _resolved(self, leaves: list[Value], dots: dict[Any, Any]) -> dict[Any, Any]:
         """Tangents in which a NaN, of zero times infinity, is its limit where there is one."""
-        recording = self.recording
-        if recording.dependent:
-            return dots
         if is_recording():
             if any(decide(has_nan, dots[at]) for at in self.out_slots if at in dots):
                 leave_program()

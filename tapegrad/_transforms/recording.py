@@ -56,7 +56,7 @@ class _Input:
     x_partial = None
     y_partial = None
     x_unseen = y_unseen = False
-    partials = (None,)
+    partials = sides = (None,)
     selects, zeros = False, ()
 
 
@@ -316,8 +316,6 @@ class Recording:
 
     def _resolved(self, found: list[Any], slots: list[int], bars: list[Cotangent]) -> list[Any]:
         """Cotangents in which a NaN, of zero times infinity, is its limit where there is one."""
-        if self.dependent:
-            return found
         if OPEN and is_recording():  # no program finds one
             if any(bar is not None and decide(has_nan, bar) for bar in found):
                 leave_program()

@@ -13,9 +13,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tapegrad._core.entry import spec_of
+from tapegrad._core.fit import any_nan
 from tapegrad._core.operands import elements_of, follows_numpy, name_of_kind
+from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
-from tapegrad._core.values import Traced, is_array, is_inexact, is_plain_number, is_recorded
+from tapegrad._core.values import (
+    Traced,
+    is_array,
+    is_inexact,
+    is_plain_number,
+    is_recorded,
+    untraced,
+)
 from tapegrad._errors import (
     InputError,
     OutputError,
@@ -330,6 +339,32 @@ def _advice(name: str, out: Tree, kind: str) -> str:
     return "Return a number"
 
 
+def _nan_places(leaves: list[Value]) -> list[Any] | None:
+    """Where each result is NaN, as all its derivatives are; None for nowhere."""
+    values = [leaf._value if isinstance(leaf, Traced) else None for leaf in leaves]
+    if len(values) == 1 and type(values[0]) is np.float64:  # the frequent case
+        return [np.True_] if values[0] != values[0] else None
+    token = VARIABLE.set(SILENT)  # squares may overflow
+    try:
+        if not any_nan(values):
+            return None
+    finally:
+        VARIABLE.reset(token)
+    return [None if value is None else np.isnan(untraced(value)) for value in values]
+
+
+def with_nan(parts: list[Any], nan: list[Any] | None) -> list[Any]:
+    """Tangents or cotangents of results, NaN where these are and they are not zero."""
+    if nan is None:
+        return parts
+    return [
+        part
+        if part is None or where is None
+        else np.where(where & (untraced(part) != 0), np.nan, part)
+        for part, where in zip(parts, nan, strict=True)
+    ]
+
+
 class LinearMap:
     """A recorded run of a function, which each call replays."""
 
@@ -337,6 +372,7 @@ class LinearMap:
         "f",
         "inputs",
         "name",
+        "nan",
         "out_leaves",
         "out_slots",
         "recording",
@@ -362,6 +398,7 @@ class LinearMap:
             require_known(name, leaf, inputs.leaves)
         self.out_slots = [recording.slot_of(leaf) for leaf in leaves]
         self.out_leaves = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
+        self.nan = _nan_places(leaves)
 
 
 def run_with_map(
@@ -456,6 +493,9 @@ class Pullback(LinearMap):
                 if slot is not None:
                     slots.append(slot)
                     given.append(bar)
+            if self.nan is not None:
+                pairs = zip(self.nan, self.out_slots, strict=True)
+                given = with_nan(given, [where for where, slot in pairs if slot is not None])
             found = self.recording.pull(slots, given)
             assert found is not None  # nothing was consumed
             return tuple(self.inputs.result(found, given))

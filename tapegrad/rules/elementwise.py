@@ -14,6 +14,7 @@ import numpy as np
 from tapegrad._core.forms import Over, composite, elementwise, general, linear
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import Traced, any_true, in_trace, untraced
+from tapegrad.rules.kinks import direction_of, ratio
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
@@ -337,10 +338,6 @@ def _angle_by_x(_out: Value, y: Value, x: Value) -> Value:
 elementwise(np.arctan2, _angle_by_y, _angle_by_x)
 
 
-def _nonzero(out: Value) -> Value:
-    return np.where(untraced(out) == 0, 1, out)
-
-
 def _ratios(wanted: tuple[bool, ...]) -> Function:
     """The cotangents by the ratios of the sides to the length; 0 is left to the partials."""
     by_x, by_y = wanted
@@ -353,10 +350,11 @@ def _ratios(wanted: tuple[bool, ...]) -> Function:
     return pull
 
 
+# Both sides are kept: a limit forms the length anew.
 elementwise(
     np.hypot,
-    lambda out, x, _y: x / _nonzero(out),
-    lambda out, _x, y: y / _nonzero(out),
+    lambda out, x, y: ratio(x, out),
+    lambda out, x, y: ratio(y, out),
     together=_ratios,
 )
 for degrees in (np.degrees, np.rad2deg):
@@ -367,10 +365,10 @@ for radians in (np.radians, np.deg2rad):
 # --- magnitudes, signs, complex parts
 elementwise(
     np.absolute,
-    lambda _out, x: np.conjugate(np.sign(x)) if x.dtype.kind == "c" else np.sign(x),
+    lambda out, x: np.conjugate(ratio(x, out)) if x.dtype.kind == "c" else direction_of(x),
     to_real=True,
 )
-elementwise(np.fabs, lambda _out, x: np.sign(x))
+elementwise(np.fabs, lambda _out, x: direction_of(x))
 elementwise(
     np.copysign,
     lambda out, x, _y: np.sign(x) * np.sign(out),
@@ -393,13 +391,13 @@ def _sign_vjp(g: Cotangent, out: Value, x: Value) -> Cotangent:
     """x / |x| changes with the part of x_dot perpendicular to x; real signs are constant."""
     if x.dtype.kind != "c":
         return g * 0
-    return np.imag(g * out) * (1j * np.conjugate(out)) / _nonzero(np.absolute(x))
+    return np.imag(g * out) * ratio(1j * np.conjugate(out), np.absolute(x))
 
 
 def _sign_jvp(dots: Sequence[Tangent], out: Value, x: Value) -> Tangent:
     if x.dtype.kind != "c":
         return dots[0] * 0
-    return np.imag(dots[0] * np.conjugate(out)) * (1j * out) / _nonzero(np.absolute(x))
+    return np.imag(dots[0] * np.conjugate(out)) * ratio(1j * out, np.absolute(x))
 
 
 def _angle(z: Value, deg: bool = False) -> Value:

@@ -60,13 +60,6 @@ def over_columns(x: Value, w: Value) -> Value:
     return result
 
 
-def over_zeros(x: Value, w: Value) -> Value:
-    """x / w, element by element, where some of w are exactly zero."""
-    zero = untraced(w) == 0
-    direction = np.where(zero, 1, untraced(w) * 0)
-    return np.where(zero, _series(_changes(x, w, direction), w), x / np.where(zero, 1, w))
-
-
 def _over_pairs(x: Value, distance: Value, w: Value, sign: int) -> Value:
     """x_ij / distance_ij for distances w_j + sign * w_i; where both vanish, the limit.
 

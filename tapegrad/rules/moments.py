@@ -11,10 +11,19 @@ from tapegrad._core.forms import composite, general, strong_product
 from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.sums import reducing, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
-from tapegrad._core.values import any_true, in_trace, is_numpy, is_recorded, lift, untraced
+from tapegrad._core.values import (
+    any_true,
+    in_trace,
+    is_numpy,
+    is_recorded,
+    lift,
+    untraced,
+    without_traces,
+)
 from tapegrad._errors import RuleError
 from tapegrad._numpy_versions import TAKES_BIAS, refuse_deprecated
 from tapegrad._warning import warn
+from tapegrad.rules.kinks import is_differentiated, ratio
 from tapegrad.rules.reduction import Reduced, axes_of, masked, settled_axes, spread
 
 # --- means
@@ -199,7 +208,29 @@ def _slope_of_root(out: Value, a: Value, mean: Value, params: Params) -> Value:
     flat = _is_flat(out, Reduced(untraced(a), **params), mean)
     if not any_true(flat):
         return 0.5 / out
-    return np.where(flat, 0, 0.5 / np.where(flat, 1, out))
+    if any_true(flat & (untraced(out) != 0)):  # by rounding
+        out = out * np.where(flat, 0, 1)
+    return ratio(np.full(out.shape, 0.5, out.dtype), out)
+
+
+def _from_least(a: Value, params: Params) -> Value:
+    """The values less one: equal ones are 0, and their mean does not differ by rounding."""
+    reduced = Reduced(without_traces(a), **params)
+    taking_part = masked(reduced.x, reduced.where)
+    return a - np.min(taking_part, axis=reduced.axis, keepdims=True)
+
+
+def variance(a: Value, mean: Value = None, **params: Any) -> Value:
+    """The variance by other functions, for a limit."""
+    reduced = Reduced(a if mean is not None else _from_least(a, params), **params)
+    deviation = _deviation(reduced, mean)
+    squares = masked(np.real(deviation * _conjugated(deviation)), reduced.where)
+    return _per_degree(reduced.sum(squares), reduced, **params) / 2
+
+
+def deviation(a: Value, mean: Value = None, **params: Any) -> Value:
+    """The standard deviation by other functions, for a limit."""
+    return np.sqrt(variance(a, mean, **params))
 
 
 def std_vjp_by_values(
@@ -207,6 +238,8 @@ def std_vjp_by_values(
 ) -> Cotangent:
     """The cotangent of the variance over twice the standard deviation."""
     g = strong_product(g, _slope_of_root(out, a, mean, params))
+    if mean is None and is_differentiated(a):
+        a = _from_least(a, params)
     return var_vjp_by_values(g, None, a, mean, **params)
 
 
@@ -238,6 +271,7 @@ def declare_spread(
     by_mean: Function,
     jvp: Function,
     settle: Function | None = None,
+    formula: Function | None = None,
 ) -> None:
     """One declaration of a variance or standard deviation."""
     general(
@@ -248,6 +282,7 @@ def declare_spread(
         implementation=_with_mean(function),
         batch="axis",
         settle=settle,
+        formula=formula,
     )
 
 
@@ -332,8 +367,8 @@ def _settled_spread(root: bool) -> Function:
 
 VARIANCE = (var_vjp_by_values, var_vjp_by_mean, var_jvp)
 DEVIATION = (std_vjp_by_values, std_vjp_by_mean, std_jvp)
-declare_spread(np.var, *VARIANCE, _settled_spread(root=False))
-declare_spread(np.std, *DEVIATION, _settled_spread(root=True))
+declare_spread(np.var, *VARIANCE, _settled_spread(root=False), variance)
+declare_spread(np.std, *DEVIATION, _settled_spread(root=True), deviation)
 
 
 # --- covariances

@@ -50,8 +50,20 @@ _declare(np.nanprod, _without_nan(reduction.prod_vjp))
 _declare(np.nanmean, _without_nan(moments.mean_transpose), _without_nan(moments.mean_jvp))
 _declare(np.nanmax, _extremum_vjp, _extremum_jvp)
 _declare(np.nanmin, _extremum_vjp, _extremum_jvp)
-moments.declare_spread(np.nanvar, *map(_without_nan, moments.VARIANCE))
-moments.declare_spread(np.nanstd, *map(_without_nan, moments.DEVIATION))
+
+
+def _formula(formula: Function) -> Function:
+    def of_present(a: Value, *mean: Value, where: Value = True, **params: Any) -> Value:
+        return formula(a, *mean, where=_present(a, where), **params)
+
+    return of_present
+
+
+for _function, _rules, _of in (
+    (np.nanvar, moments.VARIANCE, moments.variance),
+    (np.nanstd, moments.DEVIATION, moments.deviation),
+):
+    moments.declare_spread(_function, *map(_without_nan, _rules), formula=_formula(_of))
 constant(np.nanargmax, np.nanargmin, batch="flat")
 
 

@@ -14,7 +14,7 @@ from tapegrad._core.sums import reducing
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad._numpy_versions import NORM_OF_NOTHING_IS_ZERO
-from tapegrad.rules.limits import over_zeros
+from tapegrad.rules.kinks import ratio
 from tapegrad.rules.matrices import conjugated
 from tapegrad.rules.reduction import settled_axes
 
@@ -34,6 +34,10 @@ def _euclidean(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
     return np.linalg.norm(x, None, axis, keepdims)
 
 
+def _root_of_squares(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
+    return np.sqrt(np.sum(np.real(x * conjugated(x)), axis=axis, keepdims=keepdims))
+
+
 def _euclidean_vjp(
     g: Cotangent,
     out: Value,
@@ -41,15 +45,11 @@ def _euclidean_vjp(
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
 ) -> Cotangent:
-    """g * x / out: the gradient at zero is zero.
-
-    The quotient g / out is formed first. In norm(x)**2, g is 2 * out: the quotient has a limit at
-    zero, with which all derivatives there are right.
-    """
-    zero = untraced(out) == 0
-    if not any_true(zero):
+    """g * x / out: the gradient at zero is zero."""
+    if not any_true(untraced(out) == 0):
         return _beside(g / out, x, axis, keepdims) * conjugated(x)
-    return strong_product(conjugated(x), _beside(over_zeros(g, out), x, axis, keepdims))
+    shares = conjugated(ratio(x, _beside(out, x, axis, keepdims)))
+    return strong_product(_beside(g, x, axis, keepdims), shares)
 
 
 def _euclidean_jvp(
@@ -59,9 +59,10 @@ def _euclidean_jvp(
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
 ) -> Tangent:
-    zero = untraced(out) == 0
-    change = np.sum(np.real(conjugated(x) * dots[0]), axis=axis, keepdims=keepdims)
-    return np.where(zero, 0, change / np.where(zero, 1, out)) if any_true(zero) else change / out
+    if not any_true(untraced(out) == 0):
+        return np.sum(np.real(conjugated(x) * dots[0]), axis=axis, keepdims=keepdims) / out
+    shares = conjugated(ratio(x, _beside(out, x, axis, keepdims)))
+    return np.sum(np.real(shares * dots[0]), axis=axis, keepdims=keepdims)
 
 
 def _euclidean_examples(
@@ -110,7 +111,7 @@ EUCLIDEAN = general(
     _euclidean,
     vjp=[_euclidean_vjp],
     jvp=_euclidean_jvp,
-    singular=_has_zeros,
+    formula=_root_of_squares,
     name="np.linalg.norm",
     batch=_euclidean_examples,
     settle=_settled_euclidean,

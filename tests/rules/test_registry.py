@@ -48,6 +48,8 @@ UNSAMPLED = {
 # Rules of no function of NumPy's, whose work the sample of another function covers.
 INNER = {
     "strong_product": np.divide,
+    "the slope of np.absolute": np.absolute,
+    "the slope of a length": np.hypot,
     "astype": None,  # a method: tests/rules/test_elementwise.py
     "z.real =": None,  # attributes: tests/arrays/test_inplace.py
     "z.imag =": None,

@@ -25,12 +25,14 @@ class Above(ForwardTape):
     """The tape above the graph: its arrays hold arrays of the graph."""
 
     __slots__ = ()
+    has_limits = False
 
 
 class Below(ForwardTape):
     """The tape below the graph: its arrays hold untraced arrays."""
 
     __slots__ = ("above",)
+    has_limits = False
 
     def __init__(self) -> None:
         super().__init__("forward_ad.dual_level")

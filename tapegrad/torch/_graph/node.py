@@ -285,6 +285,7 @@ class GraphTape(Tape):
     """The tape of all tensors. It stores each entry in its node, and keeps nothing itself."""
 
     __slots__ = ()
+    has_limits = False
 
     def __init__(self) -> None:
         super().__init__("the graph of tensors")

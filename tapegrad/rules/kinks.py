@@ -1,0 +1,77 @@
+"""The slopes of magnitudes at 0, where another derivative is known on each side alone.
+
+Knows what |x|, lengths and deviations grow by, and that at 0 the slope is 0 and its derivative a
+limit, which a replay takes: that of (|x|)**2 is that of x**2. Must not know how.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.elementwise import Elementwise
+from tapegrad._core.rule import register
+from tapegrad._core.series import direction
+from tapegrad._core.types import Value
+from tapegrad._core.values import Mapped, Traced, any_true, untraced, without_traces
+
+
+def is_differentiated(value: Any) -> bool:
+    """Whether a transform differentiates what is computed of a value, whose kinks have limits.
+
+    The object layer has none, as PyTorch.
+    """
+    while isinstance(value, (Traced, Mapped)):
+        if isinstance(value, Traced):
+            return value.tape.has_limits
+        value = value._value
+    return False
+
+
+def direction_of(x: Value) -> Value:
+    """The sign of real x, which is the slope of |x|."""
+    if is_differentiated(x) and any_true(_is_zero(x)):
+        return DIRECTION.apply_bound([x], {})
+    return np.sign(x)
+
+
+def ratio(x: Value, length: Value) -> Value:
+    """x / length, and 0 where that is 0."""
+    zero = _is_zero(length)
+    if not any_true(zero):
+        return x / length
+    if is_differentiated(length):
+        return RATIO.apply_bound([x, length], {})
+    return np.where(zero, 0, x / np.where(zero, 1, length))
+
+
+def _is_zero(x: Value) -> Any:
+    return untraced(x) == 0
+
+
+DIRECTION = register(
+    Elementwise(
+        direction_of,
+        (lambda _out, x: x * 0,),
+        along=direction,
+        kink=lambda x: without_traces(x) == 0,
+        name="the slope of np.absolute",
+        batch="align",
+    )
+)
+RATIO = register(
+    Elementwise(
+        ratio,
+        (
+            lambda _out, _x, length: 1 / length,
+            lambda out, _x, length: -out / length,
+        ),
+        along=np.divide,
+        kink=lambda _x, length: without_traces(length) == 0,
+        name="the slope of a length",
+        batch="align",
+    )
+)
+
+__all__ = ["DIRECTION", "RATIO", "direction_of", "is_differentiated", "ratio"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from tapegrad._core.series import (
     HERE,
     LOST,
     OUTSIDE,
+    ROUNDING,
     THERE,
     ZERO,
     Series,
@@ -36,6 +37,7 @@ from tapegrad._core.series import (
     as_series,
     by_partials,
     constant,
+    direction,
     grid,
     state_of_sum,
     step,
@@ -271,9 +273,11 @@ def _of_both(on_right: Any, on_left: Any) -> tuple[Any, Any]:
 
 
 def _agreed(first: Any, second: Any) -> Any:
-    size = np.maximum(np.maximum(np.abs(first), np.abs(second)), 1e-300)
-    same = (first == second) | (np.abs(first - second) <= AGREE * size)
-    return np.where(same, first, np.nan)
+    """What two lines tell, if they tell the same but for rounding."""
+    size = np.maximum(np.abs(first), np.abs(second))
+    largest = np.max(size, initial=1e-300, where=np.isfinite(size))
+    near = np.abs(first - second) <= AGREE * np.maximum(size, ROUNDING * largest)
+    return np.where((first == second) | near, first, np.nan)
 
 
 def _size(entry: Entry) -> int:
@@ -322,7 +326,7 @@ class _Call:
                     self.raws = (found, *self.raws[1:])
         self.moving = [at in changes and at != -1 for at in self.slots]
         pairs = zip(self.slots, self.moving, strict=True)
-        self.changes = [changes[at] if moves else None for at, moves in pairs]
+        self.changes: list[Any] = [changes[at] if moves else None for at, moves in pairs]
         self.args = [
             raw if change is None else _beside(change, raw)
             for change, raw in zip(self.changes, self.raws, strict=True)
@@ -352,6 +356,22 @@ class _Call:
         """Where arguments have another value on this side."""
         parts = [x.moved for x in self.changes if x is not None]
         return np.logical_or.reduce(np.broadcast_arrays(*parts))
+
+    def side(self, found: Series) -> Any:
+        """The result on this side; None where the values of the arguments are not known."""
+        if self.form == "custom" or isinstance(self.out, Outputs):
+            return None
+        if self.form == "elementwise" and self.rule.along is not self.rule.function:
+            return found.value_beside(self.value())  # the function has another value at the kink
+        values = []
+        for raw, change in zip(self.raws, self.changes, strict=True):
+            value = raw if _is_kept(raw) else None
+            values.append(value if change is None else change.value_beside(value))
+            if values[-1] is None:
+                return None
+        if self.rule.function is None:  # the input of a transform
+            return values[0]
+        return self.rule.call(values, self.params)
 
     def change(self) -> Series:
         """The change of the result."""
@@ -604,6 +624,10 @@ def _beside(change: Series, raw: Any) -> Series:
 
 def _forward(entries: Sequence[Entry], changes: Changes) -> None:
     """Add the changes of all results to those of the inputs."""
+    kept = _kept_values(entries)
+    for at, change in changes.items():
+        if change.side is None and at in kept:
+            change.side = change.value_beside(kept[at])
     for entry in entries:
         slot, rule, out, x, y, x_slot, y_slot = entry
         if slot in changes:
@@ -618,11 +642,30 @@ def _forward(entries: Sequence[Entry], changes: Changes) -> None:
         slots = x_slot if y_slot is None and type(x_slot) is tuple else (x_slot, y_slot)
         if not any(at in changes for at in slots if at is not None and at != -1):
             continue
-        try:
-            made = None if type(rule) is _Mark else _Call(entry, changes).change()
-        except UnknownSeries:
-            made = None
+        made = None
+        if type(rule) is not _Mark:
+            call = _Call(entry, changes)
+            with suppress(UnknownSeries):
+                made = call.change()
+                made.side = call.side(made)
+                if made.side is None and slot in kept:
+                    made.side = made.value_beside(kept[slot])
         changes[slot] = unknown(_shape(entry, changes)) if made is None else made
+
+
+def _kept_values(entries: Sequence[Entry]) -> dict[Any, Any]:
+    """The values that entries keep, by slot."""
+    kept: dict[Any, Any] = {}
+    for slot, rule, out, x, y, x_slot, y_slot in entries:
+        pairs: Any = [(slot, out), (x_slot, x), (y_slot, y)]
+        if y_slot is None:
+            parts = zip(x_slot, x, strict=False) if type(x_slot) is tuple else ()
+            pairs = [(slot, out), *parts] if type(rule) is not _Mark else []
+        kept.update((at, value) for at, value in pairs if at != -1 and _is_kept(value))
+    for slot, rule, _, _, _, x_slot, _ in reversed(entries):
+        if getattr(rule, "function", rule) is None and slot in kept:  # the input of a transform
+            kept.setdefault(x_slot, kept[slot])
+    return kept
 
 
 def _shape(entry: Entry, changes: Changes) -> tuple[int, ...]:
@@ -753,7 +796,7 @@ def _state(function: Callable[..., Any], args: Sequence[Any], shape: tuple[int, 
     if not any(x is not None and x.state.any() for x in args):
         return None
     dice = np.random.default_rng(1)
-    weights = [None if x is None else dice.uniform(1, 2, x.shape) for x in args]
+    weights: list[Any] = [None if x is None else dice.uniform(1, 2, x.shape) for x in args]
 
     def of(choose: Callable[[Any], Any]) -> Any:
         pairs = zip(args, weights, strict=True)
@@ -843,11 +886,11 @@ def derivatives_along(value: Value, source: Value, directions: list[Tangent]) ->
     start, end = source.slot, value.slot
     steps = live_steps(tape.between(start, end), (start,), (end,))
     changes = []
-    for direction in directions:
-        dots = {start: direction}
+    for way in directions:
+        dots = {start: way}
         replay_forward_carefully(steps, dots, {start: np.ones(source.shape)}, tape)
         changes.append(dots.get(end, nothing))
     return changes
 
 
-__all__ = ["derivatives_along", "resolved", "resolved_ahead"]
+__all__ = ["derivatives_along", "direction", "resolved", "resolved_ahead"]

@@ -62,10 +62,10 @@ class Series(NDArrayOperatorsMixin):
 
     `terms[k]` are the coefficients of power `GRID.low + k`; `known` is the first power, for each
     element, of which nothing is known; `logs` are the coefficients of `log(e)`. `state` says of a
-    change what its constant term is.
+    change what its constant term is, and `side` is the value on this side, if that was computed.
     """
 
-    __slots__ = ("known", "logs", "state", "terms")
+    __slots__ = ("known", "logs", "side", "state", "terms")
 
     def __init__(self, terms: Any, known: Any, logs: Any = None, state: Any = None) -> None:
         place = np.arange(GRID.low, GRID.high).reshape((-1,) + (1,) * (terms.ndim - 1))
@@ -77,6 +77,7 @@ class Series(NDArrayOperatorsMixin):
         self.terms[:, lost] = 0
         self.logs = np.zeros(self.known.shape) if logs is None else logs
         self.state = np.zeros(self.known.shape, int) if state is None else state
+        self.side: Any = None
 
     # -- as an array -----------------------------------------------------------------------------
 
@@ -103,12 +104,13 @@ class Series(NDArrayOperatorsMixin):
     @property
     def real(self) -> Series:
         """The real part."""
-        return Series(self.terms.real, self.known, self.logs, self.state)
+        return Series(_part(self.terms, self.terms.real), self.known, self.logs, self.state)
 
     @property
     def imag(self) -> Series:
         """The imaginary part."""
-        return Series(self.terms.imag, self.known, np.zeros(self.known.shape), self.state)
+        logs = np.zeros(self.known.shape)
+        return Series(_part(self.terms, self.terms.imag), self.known, logs, self.state)
 
     def astype(self, dtype: Any, **_: Any) -> Series:
         """The same: series are of double precision."""
@@ -118,7 +120,9 @@ class Series(NDArrayOperatorsMixin):
 
     def __getitem__(self, index: Any) -> Series:
         inner = (slice(None), *(index if type(index) is tuple else (index,)))
-        return Series(self.terms[inner], self.known[index], self.logs[index], self.state[index])
+        made = Series(self.terms[inner], self.known[index], self.logs[index], self.state[index])
+        made.side = None if self.side is None else self.side[index]
+        return made
 
     def copy(self) -> Series:
         """A copy that can be written to."""
@@ -238,8 +242,22 @@ class Series(NDArrayOperatorsMixin):
         there = (self.state == THERE) | (self.state == ZERO)
         terms[-GRID.low] = np.where(there | ~finite, terms[-GRID.low], terms[-GRID.low] + value)
         unknown = ~there & (~finite | (self.state == LOST))
+        if self.side is not None and unknown.any():
+            told = unknown & np.isfinite(self.side)
+            terms[-GRID.low] = np.where(told, self.side, terms[-GRID.low])
+            unknown = unknown & ~told
         known = np.where(unknown, np.minimum(self.known, 0), self.known)
         return Series(terms, known, self.logs)
+
+    def value_beside(self, value: Any) -> Any:
+        """Of a change the value on this side; None where nothing tells it. value: the kept one."""
+        constant = self.terms[-GRID.low]
+        side = self.side if value is None else value + constant
+        if value is not None and self.side is not None:
+            side = np.where(np.isnan(side), self.side, side)
+        if side is None:
+            return constant if ((self.state == THERE) | (self.state == ZERO)).all() else None
+        return np.where(self.infinite, np.nan, np.where(self.state == THERE, constant, side))
 
     @property
     def zero(self) -> Any:
@@ -249,6 +267,11 @@ class Series(NDArrayOperatorsMixin):
     def each(self) -> list[int]:
         """The powers, counted from GRID.low, with a coefficient that is not zero."""
         return np.flatnonzero((self.terms != 0).reshape(GRID.width, -1).any(axis=1)).tolist()
+
+
+def _part(whole: Any, part: Any) -> Any:
+    """The real or imaginary part, without what rounding leaves of a zero."""
+    return np.where(np.abs(part) <= ROUNDING * np.abs(whole), 0, part)
 
 
 def _first(x: Series) -> Any:
@@ -695,6 +718,7 @@ __all__ = [
     "HERE",
     "LOST",
     "OUTSIDE",
+    "ROUNDING",
     "THERE",
     "ZERO",
     "Series",

@@ -214,7 +214,7 @@ class Tape:
 
     def replica(self, entries: list[Entry], end: int) -> Tape:
         """A new tape with these entries, whose fresh slots begin at `end`, for a traced replay."""
-        tape = Tape(self.name)
+        tape = _Replica(self.name)
         tape.entries.extend(entries)
         tape.fresh = itertools.count(end).__next__
         return tape
@@ -430,6 +430,13 @@ class Tape:
                 self.log((part_slot, PROJECT, None, position, len(out), slot, None))
         wrapped = iter(parts.slots)
         return _map_outputs(out, lambda part: self.wrap(part, next(wrapped)), plain=wrapped)
+
+
+class _Replica(Tape):
+    """A tape on which a replay is traced because a rule asks, not to be differentiated."""
+
+    __slots__ = ()
+    has_limits = False
 
 
 @contextmanager

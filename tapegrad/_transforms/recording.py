@@ -48,7 +48,7 @@ HUGE_BYTES = 1 << 18  # size of an input, from which a replay frees the values t
 class _Input:
     """The rule of an input's entry if an outer transform traces the input: the identity."""
 
-    name = "input"
+    name, function = "input", None
     unary = True
     strong = False
     product = False
@@ -57,6 +57,7 @@ class _Input:
     y_partial = None
     x_unseen = y_unseen = False
     partials = sides = (None,)
+    along = None
     selects, zeros = False, ()
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad._core.forms import Over, composite, elementwise, general, linear
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import Traced, any_true, in_trace, untraced
-from tapegrad.rules.kinks import direction_of, ratio
+from tapegrad.rules.kinks import ratio, slope_of_magnitude
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
@@ -365,10 +365,10 @@ for radians in (np.radians, np.deg2rad):
 # --- magnitudes, signs, complex parts
 elementwise(
     np.absolute,
-    lambda out, x: np.conjugate(ratio(x, out)) if x.dtype.kind == "c" else direction_of(x),
+    slope_of_magnitude,
     to_real=True,
 )
-elementwise(np.fabs, lambda _out, x: direction_of(x))
+elementwise(np.fabs, slope_of_magnitude)
 elementwise(
     np.copysign,
     lambda out, x, _y: np.sign(x) * np.sign(out),

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.elementwise import Elementwise
-from tapegrad._core.rule import register
-from tapegrad._core.series import direction
+from tapegrad._core.forms import elementwise
+from tapegrad._core.limits import direction
 from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced, any_true, untraced, without_traces
 
@@ -27,6 +26,15 @@ def is_differentiated(value: Any) -> bool:
             return value.tape.has_limits
         value = value._value
     return False
+
+
+def slope_of_magnitude(_out: Value, x: Value) -> Value:
+    """What |x| changes by: the conjugate of x / |x|."""
+    if x.dtype.kind != "c":
+        return direction_of(x)
+    if is_differentiated(x) and any_true(_is_zero(x)):
+        return np.conjugate(ratio(x, np.absolute(x)))
+    return np.conjugate(np.sign(x))
 
 
 def direction_of(x: Value) -> Value:
@@ -50,28 +58,22 @@ def _is_zero(x: Value) -> Any:
     return untraced(x) == 0
 
 
-DIRECTION = register(
-    Elementwise(
-        direction_of,
-        (lambda _out, x: x * 0,),
-        along=direction,
-        kink=lambda x: without_traces(x) == 0,
-        name="the slope of np.absolute",
-        batch="align",
-    )
+DIRECTION = elementwise(
+    direction_of,
+    lambda _out, x: x * 0,
+    along=direction,
+    kink=lambda x: without_traces(x) == 0,
+    name="the slope of np.absolute",
+    batch="align",
 )
-RATIO = register(
-    Elementwise(
-        ratio,
-        (
-            lambda _out, _x, length: 1 / length,
-            lambda out, _x, length: -out / length,
-        ),
-        along=np.divide,
-        kink=lambda _x, length: without_traces(length) == 0,
-        name="the slope of a length",
-        batch="align",
-    )
+RATIO = elementwise(
+    ratio,
+    lambda _out, _x, length: 1 / length,
+    lambda out, _x, length: -out / length,
+    along=np.divide,
+    kink=lambda _x, length: without_traces(length) == 0,
+    name="the slope of a length",
+    batch="align",
 )
 
-__all__ = ["DIRECTION", "RATIO", "direction_of", "is_differentiated", "ratio"]
+__all__ = ["is_differentiated", "ratio", "slope_of_magnitude"]

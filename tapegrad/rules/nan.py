@@ -63,7 +63,8 @@ for _function, _rules, _of in (
     (np.nanvar, moments.VARIANCE, moments.variance),
     (np.nanstd, moments.DEVIATION, moments.deviation),
 ):
-    moments.declare_spread(_function, *map(_without_nan, _rules), formula=_formula(_of))
+    _by_values, _by_mean, _jvp = map(_without_nan, _rules)
+    moments.declare_spread(_function, _by_values, _by_mean, _jvp, formula=_formula(_of))
 constant(np.nanargmax, np.nanargmin, batch="flat")
 
 

@@ -179,7 +179,8 @@ def test_a_rule_of_the_programs_own_is_one_operation():
 
 
 def test_a_compiled_function_is_one_operation():
-    compiled = tapegrad.compile(tapegrad.grad(lambda x: np.sum(np.sin(x))))
+    # Machine code is made in the background, and comes when it comes.
+    compiled = tapegrad.compile(tapegrad.grad(lambda x: np.sum(np.sin(x))), backend="numpy")
     for _ in range(3):
         found = tapegrad.profile(compiled)(ONES)
     assert np.allclose(found.value, np.cos(ONES))

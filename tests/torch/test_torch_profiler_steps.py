@@ -159,6 +159,7 @@ def test_a_profiler_that_has_not_begun():
 # --- Files --------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*Profiler clears events")  # which a process hears once
 @pytest.mark.part(2)
 @pytest.mark.parametrize("use_gzip", [False, True])
 def test_a_handler_writes_a_file_per_trace(tmp_path, use_gzip):

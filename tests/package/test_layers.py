@@ -114,6 +114,7 @@ CORE = (
     "composite",
     "forms",
     "series",
+    "series_replay",
     "limits",
 )
 

@@ -66,7 +66,8 @@ def test_a_readme_names_what_the_package_has(package):
 
 def test_the_readme_of_the_engine_has_its_files_in_order():
     text = (ROOT / "_core" / "README.md").read_text(encoding="utf-8")
-    assert re.findall(r"^- `(\w+)\.py`", text, re.MULTILINE) == list(CORE)
+    heads = "".join(re.findall(r"^- [^:]*:", text, re.MULTILINE))
+    assert re.findall(r"`(\w+)\.py`", heads) == list(CORE)
 
 
 def test_one_gradient_is_followed_in_the_engine_and_one_file_of_rules():

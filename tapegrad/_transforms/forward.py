@@ -29,7 +29,7 @@ from tapegrad._core.recorded import (
 )
 from tapegrad._core.tape import CURRENT, Tape, hand_over
 from tapegrad._core.types import Function, Tangent, Tree, Value
-from tapegrad._core.values import Traced, decide, is_array
+from tapegrad._core.values import Traced, decide, in_place, is_array, without_traces
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.caught import heed
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
@@ -40,7 +40,6 @@ from tapegrad._transforms.reverse import (
     as_tangent,
     run_with_map,
     split_aux,
-    with_nan,
 )
 from tapegrad._transforms.tracebacks import fold
 from tapegrad._transforms.wrapper import require_function
@@ -275,27 +274,42 @@ class Pushforward(LinearMap):
             if self.recording.singular:
                 dots = self._transposed(leaves)
             else:
-                dots = self._pushed(leaves, careful=False)
-                if any_nan([dots[slot] for slot in self.out_slots if slot in dots]):
-                    dots = self._resolved(leaves, self._pushed(leaves, careful=True))
+                dots = self._pushed(leaves)
+                results = [dots[slot] for slot in self.out_slots if slot in dots]
+                if self.nan is not None or any_nan(results):
+                    dots, reach = self._pushed_carefully(leaves)
+                    dots = self._resolved(leaves, dots)
+                    self._spread_nan(dots, reach)
         out_dots = [None if slot is None else dots.get(slot) for slot in self.out_slots]
         parts = [
             own_copy(as_cotangent(dot, like)) if isinstance(like, Spec) else 0.0
-            for dot, like in zip(with_nan(out_dots, self.nan), self.out_leaves, strict=True)
+            for dot, like in zip(out_dots, self.out_leaves, strict=True)
         ]
         return unflatten(self.structure, parts)
 
-    def _pushed(self, leaves: list[Value], *, careful: bool) -> dict[Any, Any]:
+    def _pushed_carefully(self, leaves: list[Value]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+        """The same by a replay that tells structural zeros from others; and the reach."""
+        assert self.steps is not None
+        dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
+        reach = {slot: reach_of(dot) for slot, dot in dots.items()}
+        replay_forward_carefully(self.steps, dots, reach, self.recording.surroundings)
+        return dots, reach
+
+    def _spread_nan(self, dots: dict[Any, Any], reach: dict[Any, Any]) -> None:
+        """Make the tangents of NaNs NaN, where these depend on the input."""
+        for slot, nan in zip(self.out_slots, self.nan or (), strict=False):
+            if nan is not None and slot in dots:
+                dot = dots[slot]
+                known = np.where(nan & (reach[slot] != 0), np.nan, without_traces(dot))
+                dots[slot] = in_place(dot, known)
+
+    def _pushed(self, leaves: list[Value]) -> dict[Any, Any]:
         """Tangents by slot, among them those of the outputs."""
         recording = self.recording
         if self.steps is None:
             self.steps = live_steps(recording.entries, self.slots, self.out_slots)
         dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
         steps, replay = self.steps, replay_forward
-        if careful:
-            reach = {slot: reach_of(dot) for slot, dot in dots.items()}
-            replay_forward_carefully(steps, dots, reach, recording.surroundings)
-            return dots
         if is_recording():
             steps = [(recorded_entry(step[0]), *step[1:]) for step in steps]
             replay = as_recorded(replay)

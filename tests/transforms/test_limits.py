@@ -1,0 +1,170 @@
+"""Programs f(g(h(x))) drawn from a table, at points where one of them is singular or has a kink.
+
+What is right is what mpmath finds beside the point, on each side. A derivative is that of both, of
+the only side, infinite with it, or at a kink between both. No other finite number may come out.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mpmath")
+
+import mpmath as mp
+
+from tapegrad import grad, jvp
+
+
+class OutsideError(Exception):
+    """An argument is outside of the domain of real numbers."""
+
+
+TABLE = {
+    "sqrt": (np.sqrt, mp.sqrt),
+    "cbrt": (np.cbrt, lambda x: mp.sign(x) * mp.cbrt(abs(x))),
+    "square": (np.square, lambda x: x**2),
+    "cube": (lambda x: x**3, lambda x: x**3),
+    "three halves": (lambda x: x**1.5, lambda x: mp.sqrt(x) ** 3),
+    "reciprocal": (lambda x: 1 / x, lambda x: 1 / x),
+    "abs": (np.abs, abs),
+    "root of square": (lambda x: np.sqrt(x * x), abs),
+    "relu": (lambda x: np.maximum(x, 0), lambda x: max(x, mp.mpf(0))),
+    "least": (lambda x: np.minimum(x, 0.5), lambda x: min(x, mp.mpf(0.5))),
+    "exp": (np.exp, lambda x: mp.exp(min(x, mp.mpf(100)))),
+    "expm1": (np.expm1, lambda x: mp.expm1(min(x, mp.mpf(100)))),
+    "log": (np.log, mp.log),
+    "log1p": (np.log1p, lambda x: mp.log(1 + x)),
+    "sin": (np.sin, mp.sin),
+    "cos": (np.cos, mp.cos),
+    "tan": (np.tan, mp.tan),
+    "arcsin": (np.arcsin, mp.asin),
+    "arccos": (np.arccos, mp.acos),
+    "arctan": (np.arctan, mp.atan),
+    "cosh": (np.cosh, lambda x: mp.cosh(min(abs(x), mp.mpf(100)))),
+    "tanh": (np.tanh, mp.tanh),
+    "arccosh": (np.arccosh, mp.acosh),
+    "arctanh": (np.arctanh, mp.atanh),
+    "one less": (lambda x: 1 - x, lambda x: 1 - x),
+    "one more": (lambda x: 1 + x, lambda x: 1 + x),
+}
+TRIPLES = list(itertools.product(TABLE, TABLE, TABLE, [0.0, 1.0, -1.0]))
+DISTANCES = [mp.mpf(10) ** -k for k in (14, 18, 22, 26)]
+
+
+def composed(names, which):
+    def f(x):
+        for name in reversed(names):
+            x = TABLE[name][which](x)
+            if isinstance(x, mp.mpc):
+                raise OutsideError
+            if isinstance(x, mp.mpf) and abs(x) > 1e30:
+                raise OverflowError
+        return x
+
+    return f
+
+
+def side(f, x, order, sign):
+    """The derivative beside x: its limit, infinite, None outside of the domain, or "unknown"."""
+    found = []
+    with mp.workdps(120):
+        for distance in DISTANCES:
+            at, h = mp.mpf(x) + sign * distance, distance * mp.mpf(10) ** -20
+            try:
+                right, here, left = f(at + h), f(at), f(at - h)
+            except (OutsideError, ValueError):
+                return None
+            except (OverflowError, ZeroDivisionError):
+                return "unknown"
+            found.append(
+                (right - left) / (2 * h) if order == 1 else (right - 2 * here + left) / h**2
+            )
+        *_, before, last = found
+        if not mp.isfinite(last):
+            return "unknown"
+        if abs(last) > 100 and abs(last) > 1.5 * abs(before):
+            return float(mp.sign(last)) * np.inf
+        near = abs(last - before) <= 1e-5 * max(abs(last), mp.mpf(10) ** -3)
+        return float(last) if near else "unknown"
+
+
+def is_right(found, f, x, order):
+    if not np.isfinite(found):
+        return True
+    sides = [side(f, x, order, sign) for sign in (1, -1)]
+    if "unknown" in sides or sides == [None, None]:
+        return True
+    known = [value for value in sides if value is not None]
+    room = 1e-5 * abs(found) + 2e-3 * (abs(found) < 1e-2)
+    return min(known) - room <= found <= max(known) + room
+
+
+def is_regular(names, x):
+    """Whether all values and slopes are finite, so that no limit is asked for."""
+    value = x
+    for name in reversed(names):
+        function = TABLE[name][0]
+        if not np.isfinite(grad(function)(value)) or value == 0.0:
+            return False
+        value = function(value)
+    return True
+
+
+def draw(count, seed):
+    dice = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):
+        drawn = (TRIPLES[i] for i in dice.permutation(len(TRIPLES)))
+        singular = (entry for entry in drawn if not is_regular(entry[:3], entry[3]))
+        yield from itertools.islice(singular, count)
+
+
+def wrong(count, seed, derivative, order):
+    """The programs of which a derivative is finite and wrong."""
+    for *names, x in draw(count, seed):
+        if order > 1 and {"relu", "least"} & set(names):
+            continue  # a tie of a maximum gives a half to each
+        f = composed(names, 0)
+        with np.errstate(all="ignore"):
+            found = float(derivative(f)(x))
+        if not is_right(found, composed(names, 1), x, order):
+            yield (*names, x, found)
+
+
+def pushed(f):
+    return lambda x: jvp(f, (x,), (1.0,))[1]
+
+
+FIRST = {"grad": grad, "jvp": pushed}
+SECOND = {
+    "grad of grad": lambda f: grad(grad(f)),
+    "jvp of grad": lambda f: pushed(grad(f)),
+    "jvp of jvp": lambda f: pushed(pushed(f)),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("way", FIRST)
+def test_no_slope_is_finite_and_wrong(way):
+    assert list(wrong(60, 0, FIRST[way], 1)) == []
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_no_second_derivative_is_finite_and_wrong():
+    assert list(wrong(30, 0, SECOND["jvp of grad"], 2)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("way", FIRST)
+def test_no_slope_of_many_is_finite_and_wrong(way):
+    assert list(wrong(1000, 1, FIRST[way], 1)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("way", SECOND)
+def test_no_second_derivative_of_many_is_finite_and_wrong(way):
+    assert list(wrong(300, 2, SECOND[way], 2)) == []

@@ -25,7 +25,7 @@ import numpy as np
 
 from tapegrad._core.backward import SparseBars, accumulate, pull_mark
 from tapegrad._core.elementwise import add_up
-from tapegrad._core.entry import MINUS, Entry, Outputs, Spec, _Mark, wrap_kept
+from tapegrad._core.entry import MINUS, Entry, Outputs, Spec, _Mark, parents_of, wrap_kept
 from tapegrad._core.fit import (
     fit_cotangent,
     fit_tangent,
@@ -67,11 +67,15 @@ def replay_carefully(
     themselves. The reach is of raw values, and no derivative goes through it.
     """
     with _numbers_anew():
-        _replay(entries, bars, reach, tape)
+        _replay(entries, bars, reach, tape, settled_kinks(entries))
 
 
 def _replay(
-    entries: Sequence[Entry], bars: SparseBars, reach: SparseBars, tape: Tape | None
+    entries: Sequence[Entry],
+    bars: SparseBars,
+    reach: SparseBars,
+    tape: Tape | None,
+    settled: set[Any],
 ) -> None:
     start = bars.start
     owned: set[Any] = set()
@@ -82,6 +86,8 @@ def _replay(
         if g is None:
             continue
         m = reach.pop(slot)
+        if slot in settled:
+            m = m * 0
         kept = (out, x, y) if tape is None else wrap_kept(tape, entry)
         if type(rule) is _Mark:
             pull_mark(bars, owned, g, (slot, rule, *kept, x_slot, y_slot), start)
@@ -108,12 +114,18 @@ def replay_forward_carefully(
 
     `dots` and `reach` have those of the inputs.
     """
+    steps = list(steps)
     with _numbers_anew():
-        _replay_forward(steps, dots, reach, tape)
+        settled = settled_kinks([entry for entry, _, _ in steps])
+        _replay_forward(steps, dots, reach, tape, settled)
 
 
 def _replay_forward(
-    steps: Iterable[Step], dots: dict[Any, Any], reach: dict[Any, Any], tape: Tape | None
+    steps: Iterable[Step],
+    dots: dict[Any, Any],
+    reach: dict[Any, Any],
+    tape: Tape | None,
+    settled: set[Any],
 ) -> None:
     entered = set(dots)
     for entry, ended, _ in steps:
@@ -125,6 +137,9 @@ def _replay_forward(
                 mask = push(entry, reach.get)
             else:
                 dot, mask = _pushed(rule, kept, entry, dots, reach)
+                if slot in settled and dot is not None:
+                    mask = mask * 0
+                    dot = selected(mask, dot)
             if dot is not None:
                 dots[slot], reach[slot] = dot, mask
         for at in ended:
@@ -152,6 +167,42 @@ def _pushed(
         ]
         return [part for part, _ in fitted], [m for _, m in fitted]
     return fit_tangent(dot, kept[0], rule), fit_tangent(mask, out, rule)
+
+
+def settled_kinks(entries: Sequence[Entry]) -> set[Any]:
+    """The slots of slopes at kinks whose derivative is zero, without a limit.
+
+    These are opposite on both sides, and joined to the inputs and to the results by linear
+    functions alone, so that their changes cancel: as the sign of x is in the gradient of |x|.
+    """
+    if not any(getattr(entry[1], "opposite", False) for entry in entries):
+        return set()
+    curved: set[Any] = set()  # slots that are not linear in the inputs
+    bent: set[Any] = set()  # those in which the results are not
+    for entry in entries:
+        if not _is_linear(entry) or any(at in curved for at in parents_of(entry)):
+            curved.add(entry[0])
+    for entry in reversed(entries):
+        if entry[0] in bent or not _is_linear(entry):
+            bent.update(parents_of(entry))
+    return {
+        entry[0]
+        for entry in entries
+        if getattr(entry[1], "opposite", False)
+        and entry[0] not in bent
+        and not any(at in curved for at in parents_of(entry))
+    }
+
+
+def _is_linear(entry: Entry) -> bool:
+    """Whether no derivative of an entry reads a value that moves."""
+    _, rule, _, _, _, x_slot, y_slot = entry
+    if type(rule) is _Mark or getattr(rule, "function", entry) is None:  # the input of a transform
+        return True
+    slots = x_slot if y_slot is None else (x_slot, y_slot)[: 1 if rule.unary else 2]
+    wanted = [at != -1 for at in slots]
+    reads, reads_out = rule.needs(wanted)
+    return not reads_out and not any(r and w for r, w in zip(reads, wanted, strict=False))
 
 
 def pull_function(

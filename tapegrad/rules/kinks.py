@@ -66,6 +66,7 @@ DIRECTION = elementwise(
     name="the slope of np.absolute",
     batch="align",
 )
+DIRECTION.opposite = True
 RATIO = elementwise(
     ratio,
     lambda _out, _x, length: 1 / length,

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from tapegrad._arrays.asker import asking_place
+from tapegrad._arrays.asker import asking_place, is_formatting
 from tapegrad._arrays.refusal import holder_of, keep_refusal, refuse, refuse_conversion
 from tapegrad._core.operands import as_operand, leaves_it_to_us
 from tapegrad._core.types import Index, Value
-from tapegrad._core.values import is_scalar, refuse_sparse_power, snapshot
+from tapegrad._core.values import is_scalar, refuse_sparse_power, snapshot, untraced
 from tapegrad._errors import ConversionError, MemoryAttributeError, NotDifferentiableError
 from tapegrad._numpy_versions import HAS_TOSTRING
 from tapegrad._warning import is_tapegrad
@@ -285,7 +285,9 @@ class NdarrayInterface:
         return bool((self == value).any())
 
     def __float__(self) -> float:
-        refuse_conversion(self, "float")
+        if is_formatting():
+            return float(untraced(self))
+        return refuse_conversion(self, "float")
 
     def __complex__(self) -> complex:
         refuse_conversion(self, "complex")

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tapegrad._arrays.asker import is_formatting
 from tapegrad._arrays.interface import Flat
 from tapegrad._core.operands import leaves_it_to_us
 from tapegrad._core.values import Mapped, class_for_holder
@@ -301,6 +302,9 @@ class Recorded(Mapped):
         return int(self.answer(int))
 
     def __float__(self) -> float:
+        if is_formatting():
+            self.tell_shown()
+            return float(self._value)
         return float(self.answer(float))
 
     def __complex__(self) -> complex:

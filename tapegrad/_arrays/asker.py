@@ -210,6 +210,25 @@ def _member(module: str, name: str) -> Any:
 # --- Instructions -------------------------------------------------------------------------------
 
 
+def is_by_name(frame: FrameType) -> bool:
+    """Whether a frame looks for an attribute by its name now: hasattr, getattr, `x.name`."""
+    place = frame.f_code, frame.f_lasti
+    known = _BY_NAME.get(place)
+    if known is None:
+        instruction = _instruction(place)
+        known = instruction is not None and (
+            instruction.opname in ("LOAD_ATTR", "LOAD_METHOD")
+            or _called(frame, instruction) in ("builtins.hasattr", "builtins.getattr")
+        )
+        if len(_BY_NAME) > 1024:  # programs that make functions
+            _BY_NAME.clear()
+        _BY_NAME[place] = known
+    return known
+
+
+_BY_NAME: dict[Place, bool] = {}
+
+
 def _formats(instruction: dis.Instruction | None) -> bool:
     """Whether an instruction is `"%..." % x`, which asks for a number as its text shows it."""
     return (
@@ -275,6 +294,7 @@ __all__ = [
     "asker_at",
     "asking_place",
     "innermost",
+    "is_by_name",
     "is_formatting",
     "is_library",
     "is_library_code",

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad._arrays.refusal import refuse_unsupported
-from tapegrad._arrays.traced import Array, new, no_rule
+from tapegrad._arrays.traced import Array, no_rule
 from tapegrad._arrays.ufunc_methods import REDUCTIONS, call_method, call_with_keywords
 from tapegrad._arrays.views import ARRAYS, PLAIN_TYPES
+from tapegrad._core.entry import new, traced
 from tapegrad._core.forms import Elementwise, Multilinear
 from tapegrad._core.operands import as_operand, call_other
 from tapegrad._core.rule import Rule, rule_of
@@ -81,7 +82,7 @@ def binary(rule: Elementwise, x: Value, y: Value) -> Any:
             y_slot,
         )
     )
-    return Array(out, slot, tape, spec)
+    return traced(out, slot, tape, spec)
 
 
 def product(rule: Multilinear, x: Value, y: Value) -> Any:
@@ -128,12 +129,7 @@ def _pair(rule: Any, x: Array, y: Array) -> Any:
             None,
         )
     )
-    made = new(Array)
-    made._value = out
-    made.slot = slot
-    made.tape = tape
-    made.spec = spec
-    return made
+    return traced(out, slot, tape, spec)
 
 
 def _resolved(rule: Any, x: Value, y: Value) -> Any:
@@ -201,11 +197,12 @@ def array_ufunc(
                     -1,
                 )
             )
-            made = new(Array)
+            spec = self.spec
+            made = new(spec.kind)
             made._value = out
             made.slot = slot
             made.tape = tape
-            made.spec = self.spec
+            made.spec = spec
             return made
     elif len(rest) == 1 and not kwargs and method == "__call__":
         call, rule = PAIRS.get(ufunc, _UNKNOWN)

@@ -197,6 +197,8 @@ ASKERS = {
     "bytes": (lambda x: bytes(x), "bytes(x)", "np.asarray(tapegrad.stop_gradient(x))"),
     "pickle": (lambda x: pickle.dumps(x), "pickle.dumps(x)", "Pickle tapegrad.stop_gradient(x)."),
     "statistics": (lambda x: statistics.fmean(x), "statistics.fmean(x)", "NumPy's functions"),
+    "ratio": (lambda x: statistics.mean(x), "statistics.mean(x)", "NumPy's functions"),
+    "ratio of a program": (lambda x: x[0].as_integer_ratio(), "x.as_integer_ratio()", "Integers"),
 }
 
 
@@ -227,7 +229,6 @@ NOTES = {
         "json.dumps(x)",
         ".tolist() of an array.",
     ),
-    "statistics": (lambda x: statistics.mean(x), "statistics.mean(x)", "NumPy's functions"),
     "decimal": (lambda x: decimal.Decimal(x[0]), "decimal.Decimal(x)", "tapegrad.primitive"),
     "datetime": (
         lambda x: dt.timedelta(seconds=x[0]),

@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from tapegrad._arrays.interface import give_own_code
+from tapegrad._arrays.ties import note_tie
 from tapegrad._arrays.traced import Array, Elements, Number
 from tapegrad._arrays.ufuncs import binary, product
 from tapegrad._arrays.views import PLAIN_TYPES
@@ -161,8 +162,20 @@ def _comparison(name: str, function: Operation) -> None:
     _install(f"__{name}__", method)
 
 
-for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+def _equality(name: str, function: Operation, ufunc: np.ufunc, untied: np.bool) -> None:
+    """The same of `==` and `!=`, where a tie is told of."""
+
+    def method(self: Array, other: Value) -> Any:
+        found = function(untraced(self), untraced(other))
+        return found if found is untied else note_tie(found, ufunc)
+
+    _install(f"__{name}__", method)
+
+
+for _name in ("lt", "le", "gt", "ge"):
     _comparison(_name, getattr(operator, _name))
+_equality("eq", operator.eq, np.equal, np.False_)
+_equality("ne", operator.ne, np.not_equal, np.True_)
 
 
 def _prefix_operator(ufunc: np.ufunc, name: str) -> None:

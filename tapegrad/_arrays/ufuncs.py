@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._arrays.refusal import refuse_unsupported
+from tapegrad._arrays.ties import note_tie
 from tapegrad._arrays.traced import Array, no_rule
 from tapegrad._arrays.ufunc_methods import REDUCTIONS, call_method, call_with_keywords
 from tapegrad._arrays.views import ARRAYS, PLAIN_TYPES
@@ -263,6 +264,8 @@ def call_ufunc(
                 return call(rule, *inputs)
         if type(inputs[0]) in ARRAYS and _has_short_path(ufunc, rule, inputs[0].spec.dtype):
             return array_ufunc(inputs[0], ufunc, method, *inputs)  # so that all give the same bits
+        if ufunc is np.equal or ufunc is np.not_equal:  # a number of NumPy's on the left
+            return note_tie(rule.apply(*inputs), ufunc)
         return rule.apply(*inputs)
     return call_with_keywords(rule, ufunc, inputs, kwargs)
 

@@ -50,6 +50,7 @@ from tapegrad._errors import ChangedConstantError as ChangedConstantError
 from tapegrad._errors import ConversionError as ConversionError
 from tapegrad._errors import ConversionWarning as ConversionWarning
 from tapegrad._errors import EagerWarning as EagerWarning
+from tapegrad._errors import ExactTieWarning as ExactTieWarning
 from tapegrad._errors import InputError as InputError
 from tapegrad._errors import LeakedValueError as LeakedValueError
 from tapegrad._errors import MissingRuleError as MissingRuleError
@@ -82,6 +83,7 @@ __all__ = [
     "ConversionError",
     "ConversionWarning",
     "EagerWarning",
+    "ExactTieWarning",
     "IndependentOutputWarning",
     "InputError",
     "LeakedValueError",

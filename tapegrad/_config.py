@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 
     Tracebacks = Literal["folded", "full"]
     Shown = Literal["auto", "on", "off"]
+    Ties = Literal["ignore", "warn"]
 
 # What each setting may be; the first is what it is if nothing says otherwise.
 SETTINGS: dict[str, tuple[Any, ...]] = {
     "tracebacks": ("folded", "full"),
     "progress": ("auto", "on", "off"),
     "memory_budget": (1 << 30,),
+    "exact_ties": ("ignore", "warn"),
 }
 # What is a number of bytes, and the units in which it may be given.
 BYTES = ("memory_budget",)
@@ -47,8 +49,8 @@ class Config:
     tapegrad.config(tracebacks="full"):` changes a setting for what runs inside it in the same
     thread or task, and an assignment inside ends with it. A variable of the environment, read when
     tapegrad is imported, says where a setting starts: `TAPEGRAD_TRACEBACKS`,
-    `TAPEGRAD_MEMORY_BUDGET`, and `TAPEGRAD_PROGRESS`, which may be 0 or 1 as well.
-    `print(tapegrad.config)` shows all settings.
+    `TAPEGRAD_MEMORY_BUDGET`, `TAPEGRAD_EXACT_TIES`, and `TAPEGRAD_PROGRESS`, which may be 0 or 1
+    as well. `print(tapegrad.config)` shows all settings.
 
     Parameters
     ----------
@@ -69,6 +71,11 @@ class Config:
         Whether what takes longer than two seconds shows a bar, in calls that do not say so
         themselves (`progress=`). "auto" (the default): where tqdm is installed, and a terminal or
         a notebook is there. "on": wherever stderr leads to. "off": nowhere.
+    exact_ties : {"ignore", "warn"}
+        Whether an ExactTieWarning names the line where `==` or `!=` of traced values, such as
+        `if new != old:`, was decided by an exact tie. Such a branch leaves away the derivative of
+        one side. `tapegrad.testing.check` and the command line's `--check` tell of them in any
+        case.
 
     Raises
     ------
@@ -81,8 +88,8 @@ class Config:
     >>> tapegrad.config.tracebacks
     'folded'
     >>> with tapegrad.config(tracebacks="full"):
-    ...     print(tapegrad.config)
-    tapegrad.config(tracebacks='full', progress='auto', memory_budget=1073741824)
+    ...     tapegrad.config.tracebacks, tapegrad.config.exact_ties
+    ('full', 'ignore')
     """
 
     __slots__ = ("_values",)
@@ -102,6 +109,7 @@ class Config:
     if TYPE_CHECKING:  # each by its name, as checkers and editors want it
         tracebacks: Tracebacks
         progress: Shown
+        exact_ties: Ties
 
         @property
         def memory_budget(self) -> int: ...
@@ -113,6 +121,7 @@ class Config:
             tracebacks: Tracebacks = ...,
             progress: Shown = ...,
             memory_budget: int | str = ...,
+            exact_ties: Ties = ...,
         ) -> AbstractContextManager[Config]: ...
     else:
 

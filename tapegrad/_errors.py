@@ -46,6 +46,10 @@ class ConversionWarning(UserWarning):
     """
 
 
+class ExactTieWarning(UserWarning):
+    """An exact tie decided `==` or `!=` of traced values, where `config` asks to be told."""
+
+
 class LeakedValueError(TapegradError, RuntimeError):
     """A traced value was used after the transform that made it had returned."""
 

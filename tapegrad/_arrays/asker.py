@@ -17,6 +17,7 @@ import dis
 import linecache
 import os
 import sys
+from functools import lru_cache
 from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
@@ -62,19 +63,29 @@ def _asking_frame() -> FrameType:
     return frame
 
 
+def is_formatting() -> bool:
+    """Whether `"%..." % x` asks, in the innermost frame outside tapegrad: for a text alone.
+
+    No other `%` asks an operand of a class that it does not know for a float: it returns
+    NotImplemented, or asks by NumPy's protocols.
+    """
+    frame = _asking_frame()
+    return _formats(_instruction((frame.f_code, frame.f_lasti)))
+
+
 def asker_at(frame: FrameType, offset: int) -> Asker:
     """What asks at an instruction of a frame."""
     place = frame.f_code, offset
+    instruction = _instruction(place)
+    if _formats(instruction):  # logging does so for a program
+        return Asker(place, operation="format")
     if is_library(frame):
         name = _called_library(frame)
         return Asker(place, name, mirrored=name.startswith("scipy.") and _is_mirrored(frame))
-    instruction = _instruction(place)
     if instruction is None:
         return Asker(place)
     if instruction.opname in ("STORE_SUBSCR", "STORE_SLICE"):
         return Asker(place, operation="write")
-    if instruction.opname == "BINARY_OP" and instruction.argrepr.startswith("%"):
-        return Asker(place, operation="format")
     if instruction.opname in ("BINARY_SUBSCR", "BINARY_SLICE") or instruction.argrepr == "[]":
         return Asker(place, operation="index")
     return Asker(place, _called(frame, instruction))
@@ -199,6 +210,35 @@ def _member(module: str, name: str) -> Any:
 # --- Instructions -------------------------------------------------------------------------------
 
 
+def is_by_name(frame: FrameType) -> bool:
+    """Whether a frame looks for an attribute by its name now: hasattr, getattr, `x.name`."""
+    place = frame.f_code, frame.f_lasti
+    known = _BY_NAME.get(place)
+    if known is None:
+        instruction = _instruction(place)
+        known = instruction is not None and (
+            instruction.opname in ("LOAD_ATTR", "LOAD_METHOD")
+            or _called(frame, instruction) in ("builtins.hasattr", "builtins.getattr")
+        )
+        if len(_BY_NAME) > 1024:  # programs that make functions
+            _BY_NAME.clear()
+        _BY_NAME[place] = known
+    return known
+
+
+_BY_NAME: dict[Place, bool] = {}
+
+
+def _formats(instruction: dis.Instruction | None) -> bool:
+    """Whether an instruction is `"%..." % x`, which asks for a number as its text shows it."""
+    return (
+        instruction is not None
+        and instruction.opname == "BINARY_OP"
+        and instruction.argrepr.startswith("%")
+    )
+
+
+@lru_cache(maxsize=1024)
 def _instruction(place: Place) -> dis.Instruction | None:
     code, offset = place
     # In a frame that has called another one the offset is that of a cache behind the instruction.
@@ -254,6 +294,8 @@ __all__ = [
     "asker_at",
     "asking_place",
     "innermost",
+    "is_by_name",
+    "is_formatting",
     "is_library",
     "is_library_code",
     "line_of",

@@ -14,8 +14,9 @@ import numpy as np
 from tapegrad._arrays.creation import CREATION
 from tapegrad._arrays.memory import copy_like, shares
 from tapegrad._arrays.refusal import refuse_unsupported
-from tapegrad._arrays.traced import Array, new, no_rule
+from tapegrad._arrays.traced import Array, no_rule
 from tapegrad._arrays.views import PLAIN_TYPES, Part, Rearrangement, as_view, copies
+from tapegrad._core.entry import new, traced
 from tapegrad._core.operands import as_arguments, has_own_functions
 from tapegrad._core.recorded import OPEN, as_recorded, is_recording, run_recorded
 from tapegrad._core.rule import REGISTRY, Rule
@@ -181,7 +182,9 @@ def _settled(self: Array, settled: Settled, x: Any, slot: Slot) -> Any:
         view.rule = rule
         view.numbers = None
         return view
-    made = new(Array)
+    if not spec.shape:
+        return traced(out, at, tape, spec)
+    made = new(spec.kind)
     made._value = out
     made.slot = at
     made.tape = tape

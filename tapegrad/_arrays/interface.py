@@ -11,15 +11,16 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from tapegrad._arrays.asker import asking_place
+from tapegrad._arrays.asker import asking_place, is_by_name, is_formatting
 from tapegrad._arrays.refusal import holder_of, keep_refusal, refuse, refuse_conversion
 from tapegrad._core.operands import as_operand, leaves_it_to_us
 from tapegrad._core.types import Index, Value
-from tapegrad._core.values import is_scalar, refuse_sparse_power, snapshot
+from tapegrad._core.values import is_scalar, refuse_sparse_power, snapshot, untraced
 from tapegrad._errors import ConversionError, MemoryAttributeError, NotDifferentiableError
 from tapegrad._numpy_versions import HAS_TOSTRING
 from tapegrad._warning import is_tapegrad
@@ -85,6 +86,33 @@ class Flat:
         return np.ravel(self.array).copy()
 
 
+class Container:
+    """What arrays have and numbers have not: length, elements in turn, a search among them.
+
+    Python's abstract classes (`Iterable`, `Sized`) ask the class of a value for these methods, so
+    that numbers have a class without them.
+    """
+
+    __slots__ = ()
+
+    def __len__(self: Any) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        length: int = self.shape[0]
+        return length
+
+    def __iter__(self: Any) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __contains__(self: Any, value: Value) -> bool:
+        return bool((self == value).any())
+
+    def __delitem__(self, index: Index) -> None:
+        raise ValueError("cannot delete array elements")
+
+
 class NdarrayInterface:
     """The interface of ndarray in terms of NumPy's functions; `Array` adds the tape."""
 
@@ -130,6 +158,8 @@ class NdarrayInterface:
 
     @property
     def mT(self) -> Any:
+        if len(self.shape) < 2:  # also inside vmap, where the array has an axis more
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
         return np.matrix_transpose(self)
 
     @property
@@ -189,19 +219,19 @@ class NdarrayInterface:
         return np.ravel(self, order).copy()
 
     def item(self, *index: Index) -> Any:
-        """The single element (or the one at an index), still traced: a 0-d array."""
+        """The single element (or the one at an index), still traced: a number."""
         if not index:
             if self.size != 1:
                 raise ValueError("can only convert an array of size 1 to a scalar")
-            return self.reshape(())
+            return self[(0,) * len(self.shape)]
         where = index[0] if len(index) == 1 else index
         if isinstance(where, tuple):
             return self[where]
         return self.reshape(-1)[where]
 
     def tolist(self) -> Any:
-        """Nested lists of traced 0-d arrays."""
-        return [part.tolist() for part in self] if self.shape else self
+        """Nested lists of traced numbers."""
+        return [self[i].tolist() for i in range(self.shape[0])] if self.shape else self[()]
 
     def conjugate(self, *out: Value) -> Any:
         """As `numpy.ndarray.conjugate`: of a real array itself, and no copy as numpy.conjugate."""
@@ -271,21 +301,10 @@ class NdarrayInterface:
 
     # -- protocols of the language ---------------------------------------------------------------
 
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self.shape:
-            raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self.shape[0]))
-
-    def __contains__(self, value: Value) -> bool:
-        return bool((self == value).any())
-
     def __float__(self) -> float:
-        refuse_conversion(self, "float")
+        if is_formatting():
+            return float(untraced(self))
+        return refuse_conversion(self, "float")
 
     def __complex__(self) -> complex:
         refuse_conversion(self, "complex")
@@ -381,6 +400,65 @@ class NdarrayInterface:
 
     def __rdivmod__(self, other: Value) -> Any:
         return np.floor_divide(other, self), np.remainder(other, self)
+
+
+class _Absent:
+    """An attribute of arrays that numbers lack."""
+
+    def __set_name__(self, _kind: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, x: Any, _kind: Any = None) -> Any:
+        if x is None:
+            return self
+        raise AttributeError(f"{x.dtype.type.__name__!r} object has no attribute {self.name!r}")
+
+
+class _NotIterable(_Absent):
+    """The `__iter__` of numbers: None for Python, which then says so; absent for `hasattr`."""
+
+    def __get__(self, x: Any, kind: Any = None) -> Any:
+        return super().__get__(x, kind) if x is None or is_by_name(sys._getframe(1)) else None
+
+
+class _Unlisted(type):
+    """The class of `NumberInterface` and its heirs: no list of their bases shows it.
+
+    `isinstance(x, Iterable)` looks there for an `__iter__`.
+    """
+
+    @property
+    def __mro__(cls) -> Any:
+        return tuple([kind for kind in type.mro(cls) if kind is not NumberInterface])
+
+
+class NumberInterface(metaclass=_Unlisted):
+    """What NumPy's numbers lack of the interface of arrays.
+
+    They have brackets (`x[()]`, `x[None]`), and are not iterable. Python takes what has brackets
+    for iterable, unless its class has an `__iter__` which is None.
+    """
+
+    __slots__ = ()
+
+    __iter__ = _NotIterable()
+    dot, argpartition, partition, mT = _Absent(), _Absent(), _Absent(), _Absent()  # noqa: N815
+
+
+def give_own_code(kind: type, base: type) -> None:
+    """Give a class the methods of its base as copies.
+
+    The interpreter adapts the code of a function to the class of what it meets, and does so again
+    where another comes, so that programs with arrays and numbers would pay for each change.
+    """
+    for name, held in list(vars(base).items()):
+        if isinstance(held, FunctionType) and name not in vars(kind):
+            code, given = held.__code__.replace(), (held.__defaults__, held.__closure__)
+            made = FunctionType(code, held.__globals__, name, *given)
+            made.__kwdefaults__ = held.__kwdefaults__
+            made.__qualname__ = held.__qualname__
+            made.__doc__ = held.__doc__
+            setattr(kind, name, made)
 
 
 def _operator(name: str, function: Callable[..., Any], *, swap: bool = False) -> None:

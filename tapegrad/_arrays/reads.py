@@ -11,10 +11,10 @@ import numpy as np
 
 from tapegrad._arrays.masked import MaskedElements, read
 from tapegrad._arrays.memory import copy_like, shares
-from tapegrad._arrays.traced import Array, new
+from tapegrad._arrays.traced import Array
 from tapegrad._arrays.views import View, copies
 from tapegrad._arrays.writes import frozen_index
-from tapegrad._core.entry import READ
+from tapegrad._core.entry import READ, new, traced
 from tapegrad._core.types import Index
 from tapegrad._core.values import (
     Mapped,
@@ -59,12 +59,12 @@ def read_part(self: Array, index: Index) -> Any:
     elif kind is np.float64 or not shares(out, value):
         slot = tape.fresh()
         tape.log((slot, READ, None, spec, index, whole, None))
-        return Array(out, slot, tape, spec.family[out.shape])
+        return traced(out, slot, tape, spec.family[out.shape])
     made = new(View)
     made.spec = spec.family[out.shape]
     made.parent = self
     made.params = index
-    if type(self) is Array:
+    if type(self) is spec.kind or not self.is_view:  # the frequent case, and 0-d arrays
         made.root = self
         made.seen = whole
     else:

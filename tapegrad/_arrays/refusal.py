@@ -104,6 +104,10 @@ _OF_CONVERSION = {
     ),
     "complex": ("complex(x)", "Use x + 0j; " + _PLAIN),
     "index": ("operator.index(x)", _INTEGER),
+    "ratio": (
+        "x.as_integer_ratio()",
+        "Integers have no derivative: use tapegrad.stop_gradient(x).as_integer_ratio()",
+    ),
     "array": ("np.asarray(x) or a write into a plain array", _OF_NUMPY),
     "dlpack": ("x.__dlpack__()", "Use tapegrad.stop_gradient(x)"),
 }

@@ -1,4 +1,4 @@
-"""`Array`, the traced ndarray: its attributes, writes and conversions.
+"""`Array`, the traced ndarray or number: its attributes, writes and conversions.
 
 Knows the tape. Must not know transforms, views, or single rules: whatever has a rule reaches it
 through NumPy's two protocols. `ufuncs`, `functions`, `reads` and `operators` add to its class.
@@ -10,19 +10,18 @@ are untraced arrays. A write gives the array a new slot, so that the tape stays 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 
-from tapegrad._arrays.interface import NdarrayInterface
+from tapegrad._arrays.interface import Container, NdarrayInterface, NumberInterface
 from tapegrad._arrays.masked import MaskedElements, holds_condition, write
 from tapegrad._arrays.provenance import described
-from tapegrad._arrays.refusal import refuse
+from tapegrad._arrays.refusal import refuse, refuse_conversion
 from tapegrad._arrays.writes import add_to_part, frozen_index, write_part
+from tapegrad._core.entry import stand_for
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
-from tapegrad._core.recorded import class_of
 from tapegrad._core.rule import Rule
-from tapegrad._core.tape import Tape
 from tapegrad._core.types import Index, Value
 from tapegrad._core.values import (
     Traced,
@@ -35,9 +34,6 @@ from tapegrad._core.values import (
 from tapegrad._errors import NotDifferentiableError
 
 Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
-
-
-new = object.__new__  # setting the attributes one by one costs half of `Array(...)`
 
 
 class Array(Traced, NdarrayInterface):
@@ -77,6 +73,9 @@ class Array(Traced, NdarrayInterface):
     __array_ufunc__: ClassVar[Callable[..., Any]]  # `ufuncs`
     __array_function__: ClassVar[Callable[..., Any]]  # `functions`
     __getitem__: ClassVar[Callable[..., Any]]  # `reads`
+    _add_any: ClassVar[Callable[..., Any]]  # `operators`: x + y where there is no shorter path
+    _mul_any: ClassVar[Callable[..., Any]]
+    _pow_any: ClassVar[Callable[..., Any]]
 
     if TYPE_CHECKING:
         parent: Any  # of a view: the array that it was made from
@@ -143,19 +142,6 @@ class Array(Traced, NdarrayInterface):
     # -- NumPy's protocols -----------------------------------------------------------------------
 
     # -- indexing and writing --------------------------------------------------------------------
-
-    def __setitem__(self, index: Index, value: Value) -> None:
-        if not self.spec.shape and issubclass(class_of(untraced(self)), np.generic):
-            kind = self.dtype.type.__name__
-            raise TypeError(f"{kind!r} object does not support item assignment")
-        index = frozen_index(index)
-        if type(value) is MaskedElements or not is_basic(index) and holds_condition(index):
-            write(self, index, value)
-        else:
-            write_part(self, index, value)
-
-    def __delitem__(self, index: Index) -> None:
-        raise ValueError("cannot delete array elements")
 
     def add_part(self, index: Index, value: Value) -> None:
         """`self[index] += value`, as one entry, in a replay that made this array.
@@ -236,7 +222,52 @@ class Array(Traced, NdarrayInterface):
         return format(untraced(self), spec)
 
 
-Tape.array = Array
+class Elements(Container, Array):
+    """A traced array."""
+
+    __slots__ = ()
+
+    def __setitem__(self, index: Index, value: Value) -> None:
+        index = frozen_index(index)
+        if type(value) is MaskedElements or not is_basic(index) and holds_condition(index):
+            write(self, index, value)
+        else:
+            write_part(self, index, value)
+
+
+class ZeroDimensional(Elements):
+    """A traced array without axes, as np.copy makes it: it can be written to, and is no number."""
+
+    __slots__ = ()
+
+
+class Number(NumberInterface, Array):
+    """A traced number, which NumPy's arithmetic gives for arrays without axes."""
+
+    __slots__ = ()
+
+    @property
+    def is_integer(self) -> Callable[[], bool]:
+        """As of numpy.floating: whether the value is a whole number."""
+        return untraced(self).is_integer
+
+    @property
+    def hex(self) -> Callable[[], str]:
+        """As of numpy.floating: a text takes the value."""
+        return untraced(self).hex
+
+    @property
+    def as_integer_ratio(self) -> Callable[[], NoReturn]:
+        """As of numpy.floating, but it raises: integers carry no derivative."""
+        _ = untraced(self).as_integer_ratio  # complex numbers have none
+        return lambda: refuse_conversion(self, "ratio")
+
+
+for _kind in (Elements, ZeroDimensional, Number):
+    _kind.__name__ = _kind.__qualname__ = "Array"
+
+
+stand_for(Number, Elements, ZeroDimensional)
 
 
 def _astype(x: Value, dtype: np.dtype[Any]) -> Any:

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad._arrays.refusal import refuse_unsupported
-from tapegrad._arrays.traced import Array, new, no_rule
+from tapegrad._arrays.ties import note_tie
+from tapegrad._arrays.traced import Array, no_rule
 from tapegrad._arrays.ufunc_methods import REDUCTIONS, call_method, call_with_keywords
 from tapegrad._arrays.views import ARRAYS, PLAIN_TYPES
+from tapegrad._core.entry import new, traced
 from tapegrad._core.forms import Elementwise, Multilinear
 from tapegrad._core.operands import as_operand, call_other
 from tapegrad._core.rule import Rule, rule_of
@@ -81,7 +83,7 @@ def binary(rule: Elementwise, x: Value, y: Value) -> Any:
             y_slot,
         )
     )
-    return Array(out, slot, tape, spec)
+    return traced(out, slot, tape, spec)
 
 
 def product(rule: Multilinear, x: Value, y: Value) -> Any:
@@ -128,12 +130,7 @@ def _pair(rule: Any, x: Array, y: Array) -> Any:
             None,
         )
     )
-    made = new(Array)
-    made._value = out
-    made.slot = slot
-    made.tape = tape
-    made.spec = spec
-    return made
+    return traced(out, slot, tape, spec)
 
 
 def _resolved(rule: Any, x: Value, y: Value) -> Any:
@@ -201,11 +198,12 @@ def array_ufunc(
                     -1,
                 )
             )
-            made = new(Array)
+            spec = self.spec
+            made = new(spec.kind)
             made._value = out
             made.slot = slot
             made.tape = tape
-            made.spec = self.spec
+            made.spec = spec
             return made
     elif len(rest) == 1 and not kwargs and method == "__call__":
         call, rule = PAIRS.get(ufunc, _UNKNOWN)
@@ -266,6 +264,8 @@ def call_ufunc(
                 return call(rule, *inputs)
         if type(inputs[0]) in ARRAYS and _has_short_path(ufunc, rule, inputs[0].spec.dtype):
             return array_ufunc(inputs[0], ufunc, method, *inputs)  # so that all give the same bits
+        if ufunc is np.equal or ufunc is np.not_equal:  # a number of NumPy's on the left
+            return note_tie(rule.apply(*inputs), ufunc)
         return rule.apply(*inputs)
     return call_with_keywords(rule, ufunc, inputs, kwargs)
 

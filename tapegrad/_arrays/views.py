@@ -14,9 +14,9 @@ import numpy as np
 from tapegrad._arrays.interface import NdarrayInterface
 from tapegrad._arrays.memory import copy_like, laid_out_as, shares
 from tapegrad._arrays.parts import as_slice, composed
-from tapegrad._arrays.traced import Array
+from tapegrad._arrays.traced import Array, Elements, Number, ZeroDimensional
 from tapegrad._arrays.writes import fitted, frozen_index, write_part
-from tapegrad._core.entry import READ, Spec
+from tapegrad._core.entry import READ, Spec, traced
 from tapegrad._core.forms import linear
 from tapegrad._core.rule import Rule
 from tapegrad._core.types import Index, Params, Slot, Value
@@ -38,7 +38,7 @@ from tapegrad._core.values import (
 _NO_SLOT = object()
 
 
-class View(Array):
+class View(Elements):
     """A part of another traced array, selected by an index; it shows later writes to that array.
 
     `value`, `slot` and `tape` belong to the present state of the `root`, the array at the end of a
@@ -187,7 +187,7 @@ class View(Array):
             out = taken[index]
             slot = tape.fresh()
             tape.log((slot, READ, None, spec, index, self.taken_slot, None))
-            return Array(out, slot, tape, spec.family[()])
+            return traced(out, slot, tape, spec.family[()])
         try:
             if kind is slice and type(params) is slice and index.step is None:
                 parent = self.parent
@@ -339,7 +339,9 @@ class Rearrangement(View):
         whole = value if index is WHOLE else self._replaced(index, value)
         (back,) = rule.pull(whole, None, [parent.spec], self.params, [True])
         room = laid_out_as(parent._value, back._value)
-        return WHOLE, back if room is back._value else Array(room, back.slot, back.tape, back.spec)
+        if room is not back._value:
+            back = traced(room, back.slot, back.tape, back.spec)
+        return WHOLE, back
 
     def _number(self, index: Index) -> Any:
         """The index of the parent's elements that an index of this view selects, if known."""
@@ -369,7 +371,7 @@ class Part(Rearrangement):
         raise ValueError(f"{self.rule.name}: its result cannot be written to. Copy it first.")
 
 
-ARRAYS = frozenset({Array, View, Rearrangement, Part})
+ARRAYS = frozenset({Elements, Number, ZeroDimensional, View, Rearrangement, Part})
 
 # Of arguments of these types, none has a turn before a traced array, nor has to be converted.
 PLAIN_TYPES = ARRAYS | {np.ndarray}

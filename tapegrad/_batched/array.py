@@ -16,11 +16,11 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from tapegrad._arrays.creation import CREATION
-from tapegrad._arrays.interface import NdarrayInterface
+from tapegrad._arrays.interface import NdarrayInterface, NumberInterface
 from tapegrad._arrays.masked import MaskedElements, holds_condition, write
 from tapegrad._arrays.provenance import described
 from tapegrad._batched.batching_rules import call_batched, call_one_by_one, map_results
-from tapegrad._batched.conversions import RefusedConversions
+from tapegrad._batched.conversions import BatchedContainer, RefusedConversions
 from tapegrad._batched.indexing import (
     flat_positions,
     in_rows,
@@ -49,6 +49,8 @@ from tapegrad._core.values import (
 )
 from tapegrad._errors import BatchingError
 
+new: Any = object.__new__
+
 
 class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
     """One example of an array inside `vmap`; an operation on it acts on all examples.
@@ -60,12 +62,12 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
 
     __slots__ = ("_value", "vmap_level")
 
-    __getitem__: ClassVar[Callable[..., Any]]  # `reads`
-    look_up: ClassVar[Callable[..., Any]]  # `table[self]` of an array that all examples share
-
     def __init__(self, value: Value, vmap_level: VmapLevel) -> None:
         self._value = value
         self.vmap_level = vmap_level
+
+    __getitem__: ClassVar[Callable[..., Any]]  # `reads`
+    look_up: ClassVar[Callable[..., Any]]  # `table[self]` of an array that all examples share
 
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
@@ -123,10 +125,10 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         result = call_batched(vmap_level, rule, arrays, params)
         if rule.view and self.is_number() and isinstance(result, Batched):
             return result.snapshot()  # a number shares no memory
-        if type(result) is not Batched or len(result._value.shape) > 1:
+        if type(result) is not BatchedNumber:
             return result
         if rule.view == "number":
-            return Batched(result._value.copy(), vmap_level)
+            return batched(result._value.copy(), vmap_level)
         return ZeroDimensional(result._value, vmap_level) if rule.fresh or rule.view else result
 
     def is_number(self) -> bool:
@@ -135,12 +137,12 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
 
     def alike(self, value: Value) -> Any:
         """A batched array with another value; for a 0-d array it is a 0-d array."""
-        return Batched(value, self.vmap_level)
+        return batched(value, self.vmap_level)
 
     def adopt(self, buffer: Value) -> Any:
         """A copy of a buffer for each example, into which batched values can be written."""
         made = self.vmap_level.front(buffer).copy()
-        return (Batched if len(made.shape) > 1 else ZeroDimensional)(made, self.vmap_level)
+        return (BatchedArray if len(made.shape) > 1 else ZeroDimensional)(made, self.vmap_level)
 
     def add_part(self, index: Index, value: Value) -> None:
         """`self[index] += value` in a replay that made this array."""
@@ -155,15 +157,15 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         """A copy in the same memory layout, which does not change with this array."""
         value = self._value
         if is_mapped(value):
-            return Batched(value.snapshot(), self.vmap_level)
+            return batched(value.snapshot(), self.vmap_level)
         if type(value) is not np.ndarray and not is_recorded(value):
             keeps = isinstance(value, (np.ndarray, Traced))  # else its library decides the layout
-            return Batched(value.copy("K") if keeps else value.copy(), self.vmap_level)
+            return batched(value.copy("K") if keeps else value.copy(), self.vmap_level)
         if value.flags.c_contiguous:
-            return Batched(value.copy(), self.vmap_level)
+            return batched(value.copy(), self.vmap_level)
         order = sorted(range(value.ndim - 1), key=lambda i: -abs(value.strides[i + 1]))
         axes = (0, *(i + 1 for i in order))
-        return Batched(
+        return batched(
             np.transpose(np.transpose(value, axes).copy(), np.argsort(axes)), self.vmap_level
         )
 
@@ -181,7 +183,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         vmap_level = inner.vmap_level
         vmap_level.require_open()
         if method in ("__call__", "outer"):
-            taken = tuple([x if type(x) is Batched else as_operand(x) for x in inputs])
+            taken = tuple([x if type(x) in BATCHED else as_operand(x) for x in inputs])
             if any(x is NotImplemented for x in taken):
                 return call_other(ufunc, method, inputs, kwargs)
             inputs = taken
@@ -233,7 +235,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         if level_of(made) >= self.level or shares and level_of(made) >= 0:
             return made  # a traced array can already be indexed by a batched index
         if shares:  # all examples share the array, which they can only read
-            return Batched(self.vmap_level.front(made), self.vmap_level)
+            return batched(self.vmap_level.front(made), self.vmap_level)
         if level_of(made) < level_of(self._value):
             # As by np.zeros_like: the values around this vmap can be written into its views too.
             made = np.array(made, like=self._value)
@@ -326,7 +328,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         """A copy; each example is in C order in memory unless `order` says otherwise."""
         if order != "C" and not self.is_number():
             return np.copy(self, order)
-        return Batched(self._value.copy(), self.vmap_level)
+        return batched(self._value.copy(), self.vmap_level)
 
     def choose(self, choices: Value, out: Value = None, mode: Any = "raise") -> Any:
         """As `numpy.ndarray.choose`."""
@@ -343,10 +345,56 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         return f"Batched({self.vmap_level.size} of {self._value!r})"
 
 
+class BatchedArray(BatchedContainer, Batched):
+    """One example of an array."""
+
+    __slots__ = ()
+
+
+def _of_floats(name: str, advice: str) -> Any:
+    """A method of NumPy's floats, or of float64 alone, which refuses."""
+
+    def attribute(self: Batched) -> Any:
+        if not hasattr(self.dtype.type, name):
+            raise AttributeError(f"{self.dtype.type.__name__!r} object has no attribute {name!r}")
+        return lambda: self.refuse(f"x.{name}()", advice)
+
+    return property(attribute)
+
+
+class BatchedNumber(NumberInterface, Batched):  # type: ignore[metaclass]  # Batched has none
+    """One example of a number."""
+
+    __slots__ = ()
+
+    is_integer = _of_floats("is_integer", "Use x == np.floor(x).")
+    as_integer_ratio = _of_floats("as_integer_ratio", "Call it after the vmap.")
+    hex = _of_floats("hex", "Call it after the vmap.")
+
+
+BATCHED = frozenset((BatchedArray, BatchedNumber))
+for _kind in BATCHED:
+    _kind.__name__ = _kind.__qualname__ = "Batched"
+
+
+def batched(value: Value, vmap_level: VmapLevel) -> Any:
+    """A batched value; without axes it stands for numbers, and is no 0-d array."""
+    if value.ndim > 1:
+        made = new(BatchedArray)
+        made._value = value
+        made.vmap_level = vmap_level
+        return made
+    made = new(BatchedNumber)
+    made._value = value  # written twice, as the interpreter adapts a line to one class
+    made.vmap_level = vmap_level
+    return made
+
+
 VmapLevel.array = Batched
+VmapLevel.batched = staticmethod(batched)
 
 
-class ZeroDimensional(Batched):
+class ZeroDimensional(BatchedArray):
     """A 0-d array, as np.copy and np.zeros(()) make it: it can be written to, and have views.
 
     Any other batched value without axes stands for numbers, which can do neither.
@@ -372,4 +420,4 @@ def _example(value: Value) -> Any:
     return np.zeros(value.shape, value.dtype) if isinstance(value, Batched) else value
 
 
-__all__ = ["Batched", "ZeroDimensional"]
+__all__ = ["BATCHED", "Batched", "BatchedArray", "BatchedNumber", "ZeroDimensional", "batched"]

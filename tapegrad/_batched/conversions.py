@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from tapegrad._arrays.asker import asker, asking_place
+from tapegrad._arrays.interface import Container
 from tapegrad._arrays.refusal import batched_advice_for, call_of, keep_refusal
 from tapegrad._core.operands import leaves_it_to_us
 from tapegrad._core.types import Value
@@ -149,9 +150,6 @@ class RefusedConversions:
         """Always raises: another library would see all examples as one array."""
         self.refuse_conversion("x.__dlpack__()", "Hand over what the vmap returns.")
 
-    def __contains__(self, value: Value) -> bool:
-        self.refuse("x in array", "Use np.any(array == x).")
-
     def __format__(self, spec: str) -> str:
         if spec:
             self.refuse(f"format(x, {spec!r})", PRINTED)
@@ -167,4 +165,17 @@ class RefusedConversions:
         self.refuse("math.trunc()", "Use np.trunc.")
 
 
-__all__ = ["AGREEING", "DisagreementError", "RefusedConversions"]
+class BatchedContainer(Container):
+    """What batched arrays have and batched numbers have not."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def refuse(self, call: str, advice: str) -> NoReturn: ...
+
+    def __contains__(self, value: Value) -> bool:
+        self.refuse("x in array", "Use np.any(array == x).")
+
+
+__all__ = ["AGREEING", "BatchedContainer", "DisagreementError", "RefusedConversions"]

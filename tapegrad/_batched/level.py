@@ -6,7 +6,8 @@ such a value computes: `array.py` sets its class.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +22,9 @@ class VmapLevel:
 
     __slots__ = ("level", "name", "open", "refused", "size")
 
-    array: type[Any] = Mapped  # the class of batched values, set by `_batched.array`
+    # Set by `_batched.array`: the class of batched values, and what makes one.
+    array: type[Any] = Mapped
+    batched: ClassVar[Callable[..., Any]]
 
     def __init__(self, name: str, size: int) -> None:
         self.name = name
@@ -64,7 +67,7 @@ class VmapLevel:
 
     def wrap(self, value: Value) -> Any:
         """A batched array for a result with the examples along axis 0."""
-        return VmapLevel.array(value, self)
+        return VmapLevel.batched(value, self)
 
 
 __all__ = ["VmapLevel"]

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._batched.array import Batched
+from tapegrad._arrays.interface import give_own_code
+from tapegrad._batched.array import Batched, BatchedArray, BatchedNumber, batched, new
 from tapegrad._core.types import Value
 
 
@@ -23,20 +24,22 @@ def _operator(name: str, ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -
         vmap_level = self.vmap_level
         kind = type(other)
         if vmap_level.open:
-            if kind is Batched:
-                if other.vmap_level is vmap_level and len(self._value.shape) == len(
-                    other._value.shape
-                ):
-                    return Batched(function(self._value, other._value), vmap_level)
+            if kind is BatchedArray or kind is BatchedNumber:
+                x, y = self._value, other._value
+                if other.vmap_level is vmap_level and x.ndim == y.ndim:
+                    made = new(kind)  # `batched`, written out
+                    made._value = function(x, y)
+                    made.vmap_level = vmap_level
+                    return made
             elif kind is float or kind is int:
-                return Batched(function(self._value, other), vmap_level)
+                return batched(function(self._value, other), vmap_level)
         if getattr(kind, "__array_ufunc__", 0) is None:
             return NotImplemented
         return ufunc(self, other)
 
     def reflected(self: Batched, other: Value) -> Any:
         if self.vmap_level.open and (type(other) is float or type(other) is int):
-            return Batched(function(other, self._value), self.vmap_level)
+            return batched(function(other, self._value), self.vmap_level)
         if getattr(type(other), "__array_ufunc__", 0) is None:
             return NotImplemented
         return ufunc(other, self)
@@ -82,3 +85,4 @@ for _name, _ufunc in (
     ("rshift", np.right_shift),
 ):
     _in_place(_name, _ufunc)
+give_own_code(BatchedNumber, Batched)

@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad._arrays.masked import MaskedElements, holds_condition, read
 from tapegrad._arrays.memory import laid_out_as_read
-from tapegrad._batched.array import Batched, ZeroDimensional
+from tapegrad._batched.array import Batched, BatchedArray, ZeroDimensional, batched
 from tapegrad._batched.indexing import (
     flat_positions,
     in_rows,
@@ -49,10 +49,10 @@ def read_part(self: Batched, index: Index) -> Any:
         if self.is_number():
             found = found.copy()  # a number shares no memory
         if len(found.shape) > 1:
-            return Batched(found, self.vmap_level)
+            return batched(found, self.vmap_level)
         if Ellipsis in rest:
             return ZeroDimensional(found, self.vmap_level)
-        return Batched(found.copy(), self.vmap_level)  # a number: no view of x
+        return batched(found.copy(), self.vmap_level)  # a number: no view of x
     if holds_condition(index):
         return read(self, index)
     inside = batched_index_part(index, self.level)
@@ -71,9 +71,9 @@ def look_up(self: Batched, table: Value, index: Index) -> Any:
 
 def _look_up_shared(vmap_level: VmapLevel, table: Value, index: Index) -> Batched:
     """`table[index]`, where the index differs between the examples and the table does not."""
-    shared = Batched(vmap_level.front(table), vmap_level)
+    shared = batched(vmap_level.front(table), vmap_level)
     positions = flat_positions(shared, list(index) if type(index) is tuple else [index])
-    return Batched(getitem(np.reshape(table, -1), positions._value), vmap_level)
+    return batched(getitem(np.reshape(table, -1), positions._value), vmap_level)
 
 
 def _look_up_batched(array: Batched, index: Index) -> Batched:
@@ -84,18 +84,18 @@ def _look_up_batched(array: Batched, index: Index) -> Batched:
         rows = in_rows(value)
         plain = type(value) is np.ndarray or is_recorded(value)
         found = np.take(rows, positions, 1) if plain else rows[:, positions]
-        return Batched(laid_out_as_read(found, array, index), vmap_level)
+        return batched(laid_out_as_read(found, array, index), vmap_level)
     if positions.vmap_level is not vmap_level:
-        return Batched(getitem(in_rows(value), (slice(None), positions)), vmap_level)
+        return batched(getitem(in_rows(value), (slice(None), positions)), vmap_level)
     if type(value) is np.ndarray and len(value) > 1 and not value.strides[0]:
         # All examples share one array.
-        return Batched(getitem(np.reshape(value[0], -1), positions._value), vmap_level)
+        return batched(getitem(np.reshape(value[0], -1), positions._value), vmap_level)
     flat = in_rows(value)
-    return Batched(getitem(flat, (row_numbers(positions._value), positions._value)), vmap_level)
+    return batched(getitem(flat, (row_numbers(positions._value), positions._value)), vmap_level)
 
 
 def _read_of_picked(array: Batched, index: Index) -> Any:
-    return Batched(array._value, array.vmap_level)[index]
+    return batched(array._value, array.vmap_level)[index]
 
 
 def _picked_or_copy(array: Any, index: Index, look_up: Callable[[Any, Any], Batched]) -> Batched:
@@ -115,7 +115,7 @@ def _is_batched_number(part: Index) -> bool:
     return is_mapped(part) and not isinstance(part, MaskedElements) and not part.shape
 
 
-class Picked(Batched):
+class Picked(BatchedArray):
     """`x[i]` by a batched number i. NumPy makes a view of x of it for each example.
 
     The positions differ between the examples, so it cannot be a view of memory. Instead each use
@@ -165,7 +165,7 @@ class Picked(Batched):
             return super().call_rule(rule, arrays, params)
 
         def rearranged(array: Picked, _: Any) -> Any:
-            return Batched(array._value, array.vmap_level).call_rule(rule, [array], params)
+            return batched(array._value, array.vmap_level).call_rule(rule, [array], params)
 
         return _picked_or_copy(self, _REARRANGED, rearranged)
 

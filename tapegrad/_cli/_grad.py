@@ -11,6 +11,7 @@ import numpy as np
 
 import tapegrad
 from tapegrad import _tree
+from tapegrad._arrays.ties import watching_ties
 from tapegrad._cli._differences import compare
 from tapegrad._cli._tape_picture import check_path, write_picture, write_view
 from tapegrad._cli._target import (
@@ -41,12 +42,17 @@ def run(options: argparse.Namespace) -> int:
     names = argument_names(function, args)
     call = f"{name_of(function)}({', '.join(names)})"
     order = options.order if dots is None else "jvp"
-    with blaming(call):
+    with blaming(call), watching_ties() as ties:
         with tapegrad.debug_nans() if options.debug_nans else nullcontext():
             value, derivative = _differentiate(function, args, order, dots)
         _report(_lines(value, derivative, args, names, order))
         _look(options, call, function, args)
-        return _check(function, args, derivative, order, dots) if options.check else 0
+        if not options.check:
+            return 0
+        status = _check(function, args, derivative, order, dots)
+        if ties:
+            _report([("tie", text) for text in ties])
+        return status
 
 
 def _look(

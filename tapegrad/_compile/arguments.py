@@ -95,7 +95,7 @@ def opened_results(out: Any) -> tuple[list[Any], Any, str | None]:
             refused = refused or holder.refusal(leaf)
             found = opened(leaf)
             value, rest = (leaf, None) if found is None else found
-        if type(value) is not Recorded and not is_constant(value):
+        if not issubclass(type(value), Recorded) and not is_constant(value):
             refused = refused or f"it returns a {type(leaf).__name__}"
         leaves[i] = value
         rests.append(rest)
@@ -158,10 +158,10 @@ def is_constant(leaf: Any) -> bool:
 
 def own_array(leaf: Any, taken: set[int]) -> Any:
     """A result's leaf as an array of the caller's own."""
-    value = leaf._value if type(leaf) is Recorded else leaf
+    value = leaf._value if issubclass(type(leaf), Recorded) else leaf
     if type(value) is not np.ndarray:
         return value
-    if type(leaf) is not Recorded or value.base is not None or id(value) in taken:
+    if not issubclass(type(leaf), Recorded) or value.base is not None or id(value) in taken:
         value = value.copy("K")
     taken.add(id(value))
     return value

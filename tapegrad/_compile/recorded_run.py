@@ -142,7 +142,7 @@ class RecordedRun:
 
     def _finish(self) -> None:
         """End the recorded path with the results, and the writes into inputs."""
-        templates = [Ref(x.at) if type(x) is Recorded else x for x in self.out_leaves]
+        templates = [Ref(x.at) if issubclass(type(x), Recorded) else x for x in self.out_leaves]
         writes = [(i, Ref(self.values[i].memory.at)) for i in sorted(self.written)]
         self.recorder.finish(templates, self.out_structure, tuple(writes))
 

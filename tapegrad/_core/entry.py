@@ -1,4 +1,4 @@
-"""Entries of a tape: their layouts, the marks of the tape's own kinds, and specs.
+"""Entries of a tape: their layouts, the marks of the tape's own kinds; specs, and traced values.
 
 This is the only module that takes an entry apart for a reason other than replaying it. Must not
 know tapes, nor which functions exist.
@@ -24,19 +24,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from tapegrad._core.values import Traced, is_scalar
 from tapegrad._errors import describe
 
 Entry = tuple[Any, ...]
 
 
+new: Any = object.__new__  # setting the attributes one by one costs half of a call of a class
+
+
 class Spec:
     """Shape and dtype of a value. Interned: equal specs are one object, so `is` compares them."""
 
-    __slots__ = ("dtype", "family", "ndim", "shape", "size")
+    __slots__ = ("dtype", "family", "kind", "ndim", "shape", "size")
+
+    kinds: ClassVar[tuple[type[Traced], ...]] = (Traced, Traced, Traced)  # see `stand_for`
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], family: _Family) -> None:
         self.shape = shape
@@ -44,6 +50,7 @@ class Spec:
         self.family = family  # the specs of this dtype by shape: cheaper to ask than `spec_of`
         self.ndim = len(shape)
         self.size = math.prod(shape)
+        self.kind = self.kinds[bool(shape)]  # of traced values, but for arrays without axes
 
     def __repr__(self) -> str:
         return f"Spec({describe(self)})"
@@ -61,6 +68,31 @@ class _Family(dict[tuple[int, ...], Spec]):
 
 
 _FAMILIES: dict[np.dtype[Any], _Family] = {}
+
+
+def stand_for(number: type[Traced], array: type[Traced], without_axes: type[Traced]) -> None:
+    """Set the classes of traced numbers, arrays with axes, and arrays without."""
+    Spec.kinds = number, array, without_axes
+    for family in _FAMILIES.values():
+        for spec in family.values():
+            spec.kind = Spec.kinds[bool(spec.shape)]
+
+
+def traced(value: Any, slot: Any, tape: Any, spec: Spec) -> Any:
+    """A traced value: an array, or a number. Of one without axes its own class tells which."""
+    if spec.shape:
+        made = new(spec.kind)
+        made._value = value
+        made.slot = slot
+        made.tape = tape
+        made.spec = spec
+        return made
+    made = new(spec.kind if type(value) is np.float64 or is_scalar(value) else Spec.kinds[2])
+    made._value = value  # written twice, as the interpreter adapts a line to one class
+    made.slot = slot
+    made.tape = tape
+    made.spec = spec
+    return made
 
 
 def spec_of(value: Any) -> Spec:

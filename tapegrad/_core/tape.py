@@ -25,6 +25,7 @@ from tapegrad._core.entry import (
     ReplayedRule,
     parents_of,
     spec_of,
+    traced,
 )
 from tapegrad._core.locks import LOCKS, Locked, checksum_of, words_of
 from tapegrad._core.settled import (
@@ -106,7 +107,7 @@ class Tape:
         "root",
     )
 
-    array: type[Traced] = Traced  # the class of traced values, set by `_arrays.traced`
+    array = staticmethod(traced)
 
     root: _Root
     entries: list[Entry]

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
-from tapegrad._arrays.traced import Array
-from tapegrad._batched.array import Batched
+from tapegrad._arrays.traced import Array, Elements, Number
+from tapegrad._batched.array import Batched, BatchedNumber
 from tapegrad._core.rule import rule_of
 from tapegrad._errors import name_of
 from tapegrad._profile.switch import Place, Switch
@@ -162,7 +162,7 @@ def given_to(name: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> G
 
 def places(wrap: Callable[[Function, Function], Function]) -> Iterator[Place]:
     """The functions by which calls arrive: `wrap(function, name)`, see `Watcher.begin`."""
-    for kind in (Array, Batched):
+    for kind in (Array, Elements, Number, Batched, BatchedNumber):
         found: dict[str, Function] = {
             "__array_ufunc__": _of_ufunc,
             "__array_function__": _of_function,

@@ -104,10 +104,10 @@ def _recorded(
         with Recording(recorder):
             out = function(*_with(node.args, given), **_with(node.kwargs, given))
             leaves, structure = flatten(out)
-            known = all(type(x) is Recorded or x is None for x in leaves)
+            known = all(issubclass(type(x), Recorded) or x is None for x in leaves)
             if not known or not _are_alike(leaves, flatten(expected)[0]):
                 return None
-            found = [Ref(x.at) if type(x) is Recorded else x for x in leaves]
+            found = [Ref(x.at) if issubclass(type(x), Recorded) else x for x in leaves]
             recorder.finish(found, structure, ())
     except Exception:  # noqa: BLE001 - it is not made for such arrays, and stays one call
         return None

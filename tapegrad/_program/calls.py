@@ -38,7 +38,7 @@ Logged = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 def is_ours(values: tuple[Any, ...]) -> bool:
     """Whether no transform inside is to handle the call."""
     found = innermost(values)
-    return found is None or type(found) is Recorded
+    return found is None or issubclass(type(found), Recorded)
 
 
 # Arguments that hold nothing that is recorded.
@@ -48,7 +48,7 @@ _ATOMS = frozenset((int, float, complex, bool, str, type(None), np.ndarray, np.f
 def raw(value: Any) -> Any:
     """Arguments with the values of what is recorded."""
     kind = type(value)
-    if kind is Recorded:
+    if issubclass(kind, Recorded):
         return value._value
     if kind is tuple or kind is list:
         return kind([part if type(part) in _ATOMS else raw(part) for part in value])
@@ -62,7 +62,7 @@ def raw(value: Any) -> Any:
 def referred(value: Any) -> Any:
     """Arguments with references to what is recorded."""
     kind = type(value)
-    if kind is Recorded:
+    if issubclass(kind, Recorded):
         return Ref(value.at)
     if kind is tuple or kind is list:
         return kind([part if type(part) in _ATOMS else referred(part) for part in value])
@@ -78,7 +78,7 @@ def _opened(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     plain, given = [], []
     for x in args:
         kind = type(x)
-        if kind is Recorded:
+        if issubclass(kind, Recorded):
             plain.append(x._value)
             given.append(Ref(x._at if x.seen == x.memory.version else x.at))
         elif kind in _ATOMS:
@@ -127,7 +127,7 @@ def called(
         at = recorder.log(*call, value, shaped=True)
         recorder.ask(kinds_of, at, kinds_of(value))
         for arg in args:
-            if type(arg) is Recorded and _share(value, arg._value):
+            if issubclass(type(arg), Recorded) and _share(value, arg._value):
                 arg.memory.viewed_by = function
                 return Recorded(value, at, recorder, arg.memory, arg.steps)
         value = own_copy(value) if kind is np.ndarray else value  # it may be of a constant
@@ -188,7 +188,7 @@ def _shaped_by_values(function: Any, args: tuple[Any, ...]) -> bool:
         parts = index if isinstance(index, tuple) else (index,)
         return any(
             isinstance(part, list)
-            or (type(part) is Recorded and part.dtype.kind == "b" and part.shape)
+            or (issubclass(type(part), Recorded) and part.dtype.kind == "b" and part.shape)
             for part in parts
         )
     if function in SHAPED_BY_VALUES:
@@ -211,7 +211,7 @@ def _logged(
     if value.base is None and not any(_is_or_leads_to(arg, value) for arg in args):
         return Recorded(value, recorder.log(*logged, value), recorder)
     for position, arg in enumerate(args):
-        if type(arg) is Recorded and _share(value, arg._value):
+        if issubclass(type(arg), Recorded) and _share(value, arg._value):
             if value is arg._value:
                 return arg
             at = recorder.log(*logged, value, shares=arg.at)
@@ -226,7 +226,7 @@ def _logged(
 
 
 def _is_or_leads_to(arg: Any, value: Any) -> bool:
-    arg = arg._value if type(arg) is Recorded else arg
+    arg = arg._value if issubclass(type(arg), Recorded) else arg
     return arg is value or getattr(arg, "base", None) is value
 
 
@@ -275,10 +275,10 @@ def with_out(
     recorder: Recorder, function: Any, args: Any, kwargs: Any, out: tuple[Any, ...]
 ) -> Any:
     """A call with `out=`: it writes into that, or those."""
-    if len(out) == 1 and type(out[0]) is Recorded:
+    if len(out) == 1 and issubclass(type(out[0]), Recorded):
         mutated(out[0], out_of(function), args, kwargs)
         return out[0]
-    if any(type(part) is not Recorded and part is not None for part in out):
+    if any(not issubclass(type(part), Recorded) and part is not None for part in out):
         recorder.give_up(INTO_PLAIN)
         raw_out = raw(out)
         return function(*raw(args), **raw(kwargs), out=raw_out if len(out) > 1 else raw_out[0])

@@ -15,7 +15,7 @@ from tapegrad._core.operands import call_other, is_sparse
 from tapegrad._core.values import Mapped, Traced, innermost
 from tapegrad._program.calls import called, is_ours, mutated, with_out
 from tapegrad._program.functions import in_place_of, method
-from tapegrad._program.recorded import Recorded
+from tapegrad._program.recorded import Recorded, RecordedArray, RecordedNumber
 
 
 def _operator(name: str, function: Callable[..., Any]) -> None:
@@ -71,7 +71,9 @@ _UFUNCS: dict[Any, np.ufunc] = {
 _OF_SPARSE = frozenset(
     (operator.add, operator.sub, operator.mul, operator.truediv, operator.matmul)
 )
-_PLAIN = frozenset((Recorded, int, float, complex, bool, np.ndarray, np.float64))
+_PLAIN = frozenset(
+    (RecordedNumber, RecordedArray, int, float, complex, bool, np.ndarray, np.float64)
+)
 
 
 for _name_of, _function in (
@@ -140,7 +142,7 @@ _WRITING_METHODS = "fill partition put sort".split()
 def _method(name: str) -> None:
     def call(self: Recorded, *args: Any, **kwargs: Any) -> Any:
         inner = innermost((*args, *kwargs.values()))
-        if inner is not None and type(inner) is not Recorded:
+        if inner is not None and not issubclass(type(inner), Recorded):
             return getattr(np, name)(self, *args, **kwargs)
         out = kwargs.pop("out", None)
         if out is not None:

@@ -99,7 +99,7 @@ def _are_same(found: Any, expected: Any) -> bool:
             and len(found) == len(expected)
             and all(map(_are_same, found, expected))
         )
-    return alike(found._value if type(found) is Recorded else found, expected)
+    return alike(found._value if issubclass(type(found), Recorded) else found, expected)
 
 
 Recorded.call_rule = call_rule

@@ -22,11 +22,11 @@ from tapegrad._program.functions import (
     without_writing,
 )
 from tapegrad._program.program import alike
-from tapegrad._program.recorded import Recorded, settled_index
+from tapegrad._program.recorded import Recorded, RecordedArray, RecordedNumber, settled_index
 from tapegrad._program.recorder import Recorder
 
 # Arguments that no transform inside handles.
-_OURS = frozenset((Recorded, int, float, np.ndarray, np.float64))
+_OURS = frozenset((RecordedNumber, RecordedArray, int, float, np.ndarray, np.float64))
 
 
 def array_ufunc(self: Recorded, ufunc: np.ufunc, method: str, /, *args: Any, **kwargs: Any) -> Any:
@@ -57,7 +57,7 @@ def array_function(
         return None
     if function in IN_ARGUMENT:
         args, kwargs, kept = without_writing(function, args, kwargs)
-        if kept is not None and type(kept) is Recorded and not kept.is_number():
+        if kept is not None and issubclass(type(kept), Recorded) and not kept.is_number():
             made = called(self.recorder, function, args, kwargs)
             mutated(kept, operator.setitem, (..., made), {})
             return kept if kept.shape else kept[()]
@@ -77,7 +77,7 @@ def _write(
     recorder: Recorder, target: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """A call that writes into its first argument, by this value, or at places of it."""
-    if type(target) is Recorded:
+    if issubclass(type(target), Recorded):
         mutated(target, function, args, kwargs)
     else:
         recorder.give_up(INTO_PLAIN)
@@ -90,7 +90,7 @@ def read_part(self: Recorded, index: Any) -> Any:
 
 def write_part(self: Recorded, index: Any, value: Any) -> None:
     if (
-        type(value) is Recorded
+        issubclass(type(value), Recorded)
         and value.memory is self.memory
         and len(value.steps) == (len(self.steps) + 1)
     ):

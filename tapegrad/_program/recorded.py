@@ -11,12 +11,13 @@ the value, and logged. Where Python must know a value (`bool(x)`) it gets it, an
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tapegrad._arrays.interface import Flat
+from tapegrad._arrays.asker import is_formatting
+from tapegrad._arrays.interface import Container, Flat, NumberInterface
 from tapegrad._core.operands import leaves_it_to_us
 from tapegrad._core.values import Mapped, class_for_holder
 from tapegrad._program.functions import SHAPED_BY_VALUES, add_part, attribute, method, set_flat
@@ -45,6 +46,9 @@ class Recorded(Mapped):
     """A value of a recorded run: an array, a NumPy scalar, or a number of Python's."""
 
     __slots__ = ("_at", "_value", "memory", "recorder", "seen", "steps")
+
+    def __new__(cls, value: Any, *_: Any) -> Any:
+        return object.__new__(RecordedArray if isinstance(value, np.ndarray) else RecordedNumber)
 
     level = -0.75  # below every transform and vmap, and the graph of tensors
     records = True
@@ -223,26 +227,12 @@ class Recorded(Mapped):
 
     # -- reads and writes ------------------------------------------------------------------------
 
-    def __delitem__(self, index: Any) -> None:
-        raise ValueError("cannot delete array elements")
-
-    def __len__(self) -> int:
-        return len(self._value)
-
     def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
         raise NotRecordableError("it sets the flags of an array")
 
     def tobytes(self, order: Any = "C") -> bytes:
         self.recorder.give_up(_READS_MEMORY)
         return bytes(self._value.tobytes(order))
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self.shape:
-            raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self.shape[0]))
-
-    def __contains__(self, value: Any) -> bool:
-        return bool(self.apply(operator.eq, value).any())
 
     @property
     def flat(self) -> Any:
@@ -301,6 +291,9 @@ class Recorded(Mapped):
         return int(self.answer(int))
 
     def __float__(self) -> float:
+        if is_formatting():
+            self.tell_shown()
+            return float(self._value)
         return float(self.answer(float))
 
     def __complex__(self) -> complex:
@@ -316,7 +309,7 @@ class Recorded(Mapped):
     def tolist(self) -> Any:
         """Nested lists of recorded numbers."""
         if isinstance(self._value, np.ndarray) and self.shape:
-            return [part.tolist() for part in self]
+            return [self[i].tolist() for i in range(self.shape[0])]
         return self.item()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -372,6 +365,22 @@ class Recorded(Mapped):
         return np.empty(0).__array_namespace__(api_version=api_version)
 
 
+class RecordedNumber(NumberInterface, Recorded):
+    """A number of a recorded run."""
+
+    __slots__ = ()
+
+
+class RecordedArray(Container, Recorded):
+    """An array of a recorded run."""
+
+    __slots__ = ()
+
+
+for _kind in (RecordedNumber, RecordedArray):
+    _kind.__name__ = _kind.__qualname__ = "Recorded"
+
+
 def settled_index(index: Any) -> Any:
     """An index whose slices have integers for bounds: the shape of a part depends on them."""
     kind = type(index)
@@ -387,10 +396,10 @@ def settled_index(index: Any) -> Any:
 def is_settled(index: slice) -> bool:
     """Whether none of a slice's bounds is recorded."""
     return (
-        type(index.start) is not Recorded
-        and type(index.stop) is not Recorded
-        and type(index.step) is not Recorded
+        not issubclass(type(index.start), Recorded)
+        and not issubclass(type(index.stop), Recorded)
+        and not issubclass(type(index.step), Recorded)
     )
 
 
-__all__ = ["Recorded", "is_settled", "settled_index"]
+__all__ = ["Recorded", "RecordedArray", "RecordedNumber", "is_settled", "settled_index"]

@@ -83,7 +83,7 @@ class Recording:
             if holder is None or id(holder) in kept:
                 continue
             value = getattr(holder, name)
-            if type(value) is Recorded:
+            if issubclass(type(value), Recorded):
                 if not again:
                     np.copyto(array, value._value)
                 setattr(holder, name, array)

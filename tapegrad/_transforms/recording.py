@@ -157,7 +157,8 @@ class Recording:
     def finish(self, out: Tree) -> None:
         """Say that the function has returned `out`: the recording ends here."""
         tape = self.tape
-        if type(out) is not tape.array:
+        kind = type(out)  # the frequent cases: a number, or an array that is no view
+        if kind is not NUMBER.kind and (not issubclass(kind, Traced) or out.is_view):
             for leaf in flatten(out)[0]:
                 if isinstance(leaf, Traced):
                     leaf.slot  # noqa: B018 - a view takes the present state of its parent now

@@ -7,6 +7,7 @@ import contextlib
 import datetime as dt
 import decimal
 import json
+import logging
 import math
 import operator
 import pickle
@@ -177,7 +178,6 @@ ASKERS = {
     "from math": (lambda x: sqrt(x[0]), "math.sqrt(x)", "Use np.sqrt(x)."),
     "cmath": (lambda x: cmath.exp(x[0]), "cmath.exp(x)", "Use np.exp(x)."),
     "fsum": (lambda x: math.fsum(x), "math.fsum(x)", "It takes plain values only"),
-    "format": (lambda x: formatted(x[0]), '"%..." % x', 'Write f"{x:.3f}".'),
     "list index": (lambda x: [1, 2][x[0]], "a[x]", "use int(x)."),
     "list slice": (lambda x: [1, 2][: x[0]], "a[x]", "use int(x)."),
     "array index": (lambda x: X[x[0]], "a[x]", "use int(x)."),
@@ -197,6 +197,8 @@ ASKERS = {
     "bytes": (lambda x: bytes(x), "bytes(x)", "np.asarray(tapegrad.stop_gradient(x))"),
     "pickle": (lambda x: pickle.dumps(x), "pickle.dumps(x)", "Pickle tapegrad.stop_gradient(x)."),
     "statistics": (lambda x: statistics.fmean(x), "statistics.fmean(x)", "NumPy's functions"),
+    "ratio": (lambda x: statistics.mean(x), "statistics.mean(x)", "NumPy's functions"),
+    "ratio of a program": (lambda x: x[0].as_integer_ratio(), "x.as_integer_ratio()", "Integers"),
 }
 
 
@@ -227,7 +229,6 @@ NOTES = {
         "json.dumps(x)",
         ".tolist() of an array.",
     ),
-    "statistics": (lambda x: statistics.mean(x), "statistics.mean(x)", "NumPy's functions"),
     "decimal": (lambda x: decimal.Decimal(x[0]), "decimal.Decimal(x)", "tapegrad.primitive"),
     "datetime": (
         lambda x: dt.timedelta(seconds=x[0]),
@@ -495,3 +496,31 @@ def test_a_scalar_of_a_library_with_dtypes_of_its_own_is_no_output():
 
     with pytest.raises(OutputError, match="expected a real scalar output, got"):
         grad(lambda x: Scalar())(1.0)
+
+
+# --- Texts take the value -----------------------------------------------------------------------
+
+
+def said(x):
+    text = "%.3f" % x  # noqa: UP031
+    logging.getLogger("tapegrad.tests").warning("%5.2f", x)
+    return text + "%(a)g" % {"a": x} + "%s" % x + "%d" % x  # noqa: UP031
+
+
+@pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")
+def test_a_text_takes_the_value(caplog):
+    texts = []
+
+    def f(x):
+        texts.append(said(x))
+        return x * x
+
+    assert grad(f)(1.5) == 3
+    assert jvp(f, (1.5,), (1.0,))[1] == 3
+    assert grad(grad(f))(1.5) == 2
+    assert tapegrad.compile(f)(1.5) == 2.25
+    assert set(texts) == {"1.5001.51.51"}
+    assert set(caplog.messages) == {" 1.50"}
+    for other in (lambda x: x * float(x), lambda x: x * (3 % float(x)), lambda x: x * math.exp(x)):
+        with pytest.raises(ConversionError):
+            grad(other)(1.5)

@@ -132,11 +132,11 @@ OF_RULES = GROUND | {
 # What a lower room is handed from above, and by which module: the only ways up.
 SOCKETS = {
     ("_core.forms", "Unsupported.refuse"): "_arrays.refusal",
-    ("_core.tape", "Tape.array"): "_arrays.traced",
     ("_arrays.traced", "Array.__array_function__"): "_arrays.functions",
     ("_arrays.traced", "Array.__array_ufunc__"): "_arrays.ufuncs",
     ("_arrays.traced", "Array.__getitem__"): "_arrays.reads",
     ("_batched.level", "VmapLevel.array"): "_batched.array",
+    ("_batched.level", "VmapLevel.batched"): "_batched.array",
     ("_batched.array", "Batched.__getitem__"): "_batched.reads",
     ("_batched.array", "Batched.look_up"): "_batched.reads",
     ("_program.recorded", "Recorded.called"): "_program.calls",

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._arrays.ties import watching_ties
 from tapegrad._core.types import Function, Tree
 from tapegrad._errors import EagerWarning, InputError, TapegradError, describe, message, name_of
 from tapegrad._progress import Bar, Progress
@@ -172,11 +173,13 @@ def check(
         warnings.simplefilter("ignore", EagerWarning)
         if kinks == "move":
             trial = _moved_away(trial)
-        with Bar(trial.call, progress, len(names)) as bar:
+        with Bar(trial.call, progress, len(names)) as bar, watching_ties() as ties:
             for name in names:
                 told = sum(len(result.notes) for result in report.results)
                 report.results.append(_asked(trial, name, told, by_name=laws != "all"))
                 bar.step()
+    last = report.results[-1]
+    report.results[-1] = last._replace(notes=(*last.notes, *ties))
     report.evaluations = trial.evaluations
     report.seconds = time.perf_counter() - start
     if not report.passed:

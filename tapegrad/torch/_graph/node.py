@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tapegrad import Array
 from tapegrad._core.entry import PROJECT, Entry, Outputs, Spec, parents_of, spec_of
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Function, Params, Slot, Value
@@ -341,7 +340,7 @@ GRAPH = GraphTape()
 
 def array_on_graph(value: Value, node: Node) -> Value:
     """A value and its node as a traced array of the core, on which rules log themselves."""
-    return Array(value, node, GRAPH, spec_of(value))
+    return GRAPH.wrap(value, node)
 
 
 def is_on_graph(value: Value) -> bool:

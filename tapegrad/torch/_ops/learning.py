@@ -138,7 +138,7 @@ def _traced(
     inputs: list[Any] = [fresh_node() if x.dtype.kind == "f" else None for x in arrays]
     given = iter(
         [
-            x if node is None else Array(x, node, probe, spec_of(x))
+            x if node is None else probe.wrap(x, node)
             for x, node in zip(arrays, inputs, strict=True)
         ]
     )

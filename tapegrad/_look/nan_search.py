@@ -216,7 +216,8 @@ class _Search:
     def places(self) -> Iterator[Place]:
         """The functions that end or begin a pass."""
         pull = Recording.pull
-        push_all, run = forward.Pushforward._pushed, forward._run
+        push, push_carefully = forward.Pushforward._pushed, forward.Pushforward._pushed_carefully
+        run = forward._run
         search = self
 
         def watched_pull(self: Recording, slots: Any, bars: Any, *rest: Any, **more: Any) -> Any:
@@ -243,19 +244,24 @@ class _Search:
                     raise now.first()
                 return made
 
-        def watched_push(self: Any, leaves: list[Any], *, careful: bool) -> Any:
+        def watched_push(self: Any, leaves: list[Any]) -> Any:
+            with search.opened(self.recording.tape):
+                return push(self, leaves)
+
+        def watched_careful_push(self: Any, leaves: list[Any]) -> Any:
             with search.opened(self.recording.tape) as now:
-                dots = push_all(self, leaves, careful=careful)
+                dots, reach = push_carefully(self, leaves)
                 found = [dots.get(slot) for slot in self.out_slots]
-                if careful and search._made(found, leaves) is not None and now.first:
+                if search._made(found, leaves) is not None and now.first:
                     raise now.first()
-                return dots
+                return dots, reach
 
         yield Place(Recording, "pull", watched_pull)
         for name in ("_pulled", "_pulled_carefully"):
             yield Place(Recording, name, watching(vars(Recording)[name]))
         yield Place(forward, "_run", watched_run)
         yield Place(forward.Pushforward, "_pushed", watched_push)
+        yield Place(forward.Pushforward, "_pushed_carefully", watched_careful_push)
         yield Place(forward, "replay_forward", self._steps(replay_forward))
         yield Place(forward, "replay_forward_carefully", self._steps(replay_forward_carefully))
         # A plain run is not watched, and may raise for a NaN that it made long before.

@@ -59,15 +59,19 @@ def reach_of(g: Cotangent) -> Any:
 
 
 def replay_carefully(
-    entries: Sequence[Entry], bars: SparseBars, reach: SparseBars, tape: Tape | None
+    entries: Sequence[Entry],
+    bars: SparseBars,
+    reach: SparseBars,
+    tape: Tape | None,
+    settled: frozenset[Any] = frozenset(),
 ) -> None:
-    """Push cotangents, and their reach, back through a recording.
+    """Push cotangents, and their reach, back through a recording; settled: see `settled_kinks`.
 
     With `tape` the kept values are wrapped with their slots again, so that the rules log
     themselves. The reach is of raw values, and no derivative goes through it.
     """
     with _numbers_anew():
-        _replay(entries, bars, reach, tape, settled_kinks(entries))
+        _replay(entries, bars, reach, tape, settled)
 
 
 def _replay(
@@ -75,7 +79,7 @@ def _replay(
     bars: SparseBars,
     reach: SparseBars,
     tape: Tape | None,
-    settled: set[Any],
+    settled: frozenset[Any],
 ) -> None:
     start = bars.start
     owned: set[Any] = set()
@@ -108,15 +112,17 @@ def _replay(
 
 
 def replay_forward_carefully(
-    steps: Iterable[Step], dots: dict[Any, Any], reach: dict[Any, Any], tape: Tape | None
+    steps: Iterable[Step],
+    dots: dict[Any, Any],
+    reach: dict[Any, Any],
+    tape: Tape | None,
+    settled: frozenset[Any] = frozenset(),
 ) -> None:
     """Push tangents, and their reach, forward through the entries that `live_steps` found.
 
-    `dots` and `reach` have those of the inputs.
+    `dots` and `reach` have those of the inputs; settled: see `settled_kinks`.
     """
-    steps = list(steps)
     with _numbers_anew():
-        settled = settled_kinks([entry for entry, _, _ in steps])
         _replay_forward(steps, dots, reach, tape, settled)
 
 
@@ -125,7 +131,7 @@ def _replay_forward(
     dots: dict[Any, Any],
     reach: dict[Any, Any],
     tape: Tape | None,
-    settled: set[Any],
+    settled: frozenset[Any],
 ) -> None:
     entered = set(dots)
     for entry, ended, _ in steps:
@@ -169,14 +175,14 @@ def _pushed(
     return fit_tangent(dot, kept[0], rule), fit_tangent(mask, out, rule)
 
 
-def settled_kinks(entries: Sequence[Entry]) -> set[Any]:
-    """The slots of slopes at kinks whose derivative is zero, without a limit.
+def settled_kinks(entries: Sequence[Entry]) -> frozenset[Any]:
+    """Of all entries of a program the slots of slopes at kinks with derivative 0, without a limit.
 
     These are opposite on both sides, and joined to the inputs and to the results by linear
     functions alone, so that their changes cancel: as the sign of x is in the gradient of |x|.
     """
     if not any(getattr(entry[1], "opposite", False) for entry in entries):
-        return set()
+        return frozenset()
     curved: set[Any] = set()  # slots that are not linear in the inputs
     bent: set[Any] = set()  # those in which the results are not
     for entry in entries:
@@ -185,13 +191,13 @@ def settled_kinks(entries: Sequence[Entry]) -> set[Any]:
     for entry in reversed(entries):
         if entry[0] in bent or not _is_linear(entry):
             bent.update(parents_of(entry))
-    return {
+    return frozenset(
         entry[0]
         for entry in entries
         if getattr(entry[1], "opposite", False)
         and entry[0] not in bent
         and not any(at in curved for at in parents_of(entry))
-    }
+    )
 
 
 def _is_linear(entry: Entry) -> bool:
@@ -682,4 +688,5 @@ __all__ = [
     "recorded",
     "replay_carefully",
     "replay_forward_carefully",
+    "settled_kinks",
 ]

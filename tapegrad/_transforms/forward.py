@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, replay_nested
-from tapegrad._core.careful import reach_of, replay_forward_carefully
+from tapegrad._core.careful import reach_of, replay_forward_carefully, settled_kinks
 from tapegrad._core.entry import Spec
 from tapegrad._core.fit import any_nan, has_nan, is_finite, is_foreign, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_forward
@@ -292,7 +292,8 @@ class Pushforward(LinearMap):
         assert self.steps is not None
         dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
         reach = {slot: reach_of(dot) for slot, dot in dots.items()}
-        replay_forward_carefully(self.steps, dots, reach, self.recording.surroundings)
+        settled = settled_kinks([entry for entry, _, _ in self.steps])
+        replay_forward_carefully(self.steps, dots, reach, self.recording.surroundings, settled)
         return dots, reach
 
     def _spread_nan(self, dots: dict[Any, Any], reach: dict[Any, Any]) -> None:

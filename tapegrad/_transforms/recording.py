@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, emptying, replay_backward, replay_nested
-from tapegrad._core.careful import reach_of, replay_carefully
+from tapegrad._core.careful import reach_of, replay_carefully, settled_kinks
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import any_nan, has_nan, holds_infinity, is_finite, is_foreign
 from tapegrad._core.limits import resolved
@@ -299,7 +299,8 @@ class Recording:
             if self.singular and not self.dependent:
                 self._pull_singular(table, reach)
             else:
-                replay_carefully(self.entries, table, reach, self.surroundings)
+                settled = settled_kinks(self.entries)
+                replay_carefully(self.entries, table, reach, self.surroundings, settled)
         finally:
             CURRENT.reset(token)
         return [table[slot] for slot in self.slots]

@@ -155,7 +155,7 @@ def test_second_order():
         return np.sum(y**1.5)
 
     with tapegrad.debug_nans(), pytest.raises(NonFiniteError) as caught:
-        tapegrad.hessian(lambda x: np.sum((x * x) ** 0.75))(np.array([1.0, 0.0]))
+        tapegrad.hessian(lambda x: np.sum(np.sqrt(np.abs(x))))(np.array([1.0, 0.0]))
     assert caught.value.backward or "derivative" in str(caught.value)
     with tapegrad.debug_nans():
         tapegrad.hessian(f)(np.array([1.0, 2.0]))

@@ -258,9 +258,10 @@ class _Call:
             return self._linear()
         if form == "multilinear":
             return self._product()
-        if form == "composite":
+        if hasattr(self.rule, "definition_at"):
             with self._definition() as (entries, changes, end):
-                return changes.get(end, constant(np.zeros(self.out.shape)))
+                found = changes.get(end, constant(np.zeros(self.out.shape)))
+                return found if form == "composite" else found.rough
         raise UnknownSeries
 
     def _is_linear(self, form: str) -> bool:
@@ -337,7 +338,7 @@ class _Call:
     @contextmanager
     def _definition(self) -> Iterator[Any]:
         """The entries of a composite's definition, the changes of their results, the last slot."""
-        definition, values = self.rule.definition_at(self.raws, self.params, self.moving)
+        definition, values = self.rule.definition_at(self.out, self.raws, self.params, self.moving)
         with recorded(definition, values) as (tape, slots, made):
             moving = [x for x, moves in zip(self.args, self.moving, strict=True) if moves]
             changes = {at: x.change for at, x in zip(slots, moving, strict=True)}
@@ -351,7 +352,7 @@ class _Call:
     def bars(self, g: Series, out: Series) -> list[Any]:
         """The series of the cotangents of the arguments, None where there is none."""
         form = getattr(self.rule, "form", "elementwise")
-        if form == "composite" and not self.rule.linear:
+        if hasattr(self.rule, "definition_at") and not self._is_linear(form):
             return self._bars_of_definition(g)
         return [
             self._bar(form, g, out, at) if moves else None for at, moves in enumerate(self.moving)

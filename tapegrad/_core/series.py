@@ -166,7 +166,8 @@ class Series(NDArrayOperatorsMixin):
         lead, rate = change.lead, change.terms[GRID.root - GRID.low]
         infinite = (lead < GRID.root) & (lead < change.known)
         found = np.where(change.known > GRID.root, rate, np.nan)
-        return np.where(infinite, np.inf * _first(change), found)
+        rises = np.where(lead < 0, -1, 1)  # a pole falls as the step grows
+        return np.where(infinite, np.inf * rises * _first(change), found)
 
     @property
     def infinite(self) -> Any:

@@ -44,12 +44,14 @@ def _euclidean_vjp(
     """g * x / out: the gradient at zero is zero.
 
     The quotient g / out is formed first. In norm(x)**2, g is 2 * out: the quotient has a limit at
-    zero, with which all derivatives there are right.
+    zero, with which all derivatives there are right. An infinite g, as of 1 / norm(x), has none.
     """
     zero = untraced(out) == 0
     if not any_true(zero):
         return _beside(g / out, x, axis, keepdims) * conjugated(x)
-    return strong_product(conjugated(x), _beside(over_zeros(g, out), x, axis, keepdims))
+    bar = strong_product(conjugated(x), _beside(over_zeros(g, out), x, axis, keepdims))
+    lost = zero & ~np.isfinite(untraced(g))
+    return bar if not any_true(lost) else np.where(_beside(lost, x, axis, keepdims), np.nan, bar)
 
 
 def _euclidean_jvp(

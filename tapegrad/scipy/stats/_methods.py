@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad import constant, elementwise, general, jvp, primitive, stop_gradient, unsupported
+from tapegrad._core.values import any_true
 from tapegrad.scipy._formula import by_formula
 from tapegrad.scipy.stats._ends import AT_INFINITY, area_at, inward, vanishing
 from tapegrad.scipy.stats._ends import DENSITIES as AT_ENDS
@@ -131,7 +132,7 @@ class Methods:
         """
         at, fixed = stop_gradient(y), tuple(map(stop_gradient, shapes))
         place = self.place(at, stop_gradient(scale), *fixed)
-        if type(place) in _PLAIN and np.all(place == INSIDE):
+        if not any_true(place != INSIDE):
             return formula(y, *shapes, scale)
         inner, unknown = self.inner_point(at, *fixed), np.isnan(place)
         inner = formula(np.where(place == INSIDE, y, inner), *shapes, scale)
@@ -225,11 +226,11 @@ class ContinuousMethods(Methods):
         inner = self.inner_point(stop_gradient(y), *map(stop_gradient, shapes))
         for which, end in enumerate((self.theirs.a, self.theirs.b)):
             here = place == (LOW, HIGH)[which]
-            if (self.moves or np.isfinite(end)) and (type(here) not in _PLAIN or np.any(here)):
+            if (self.moves or np.isfinite(end)) and any_true(here):
                 at_end = self._at_end(method, which, np.where(here, y, inner), shapes, scale)
                 found = np.where(here, at_end, found)
         far = place == FAR
-        if type(far) not in _PLAIN or np.any(far):
+        if any_true(far):
             found = np.where(far, AT_INFINITY[method](x), found)
         return found
 
@@ -353,7 +354,7 @@ class ContinuousMethods(Methods):
                 slope = np.exp(-logpdf(y, *shapes))
                 level, found = stop_gradient(q), stop_gradient(slope)
                 unknown = np.isnan(found) & ((level == 0) | (level == 1))
-                if type(unknown) not in _PLAIN or np.any(unknown):
+                if any_true(unknown):
                     ends = self.end_slope(stop_gradient(y), *map(stop_gradient, shapes))
                     slope = np.where(unknown, ends, slope)
                 return sign * scale * np.where(np.isnan(out), np.nan, slope)
@@ -544,11 +545,10 @@ def _one_of(
     condition: Any, first: Callable[..., Any], second: Callable[..., Any], y: Any, inner: Any
 ) -> Any:
     """One of two functions of y, each where it is meant; elsewhere it gets an inner point."""
-    if type(condition) in _PLAIN:
-        if np.all(condition):
-            return first(y)
-        if not np.any(condition):
-            return second(y)
+    if not any_true(condition):
+        return second(y)
+    if not any_true(~condition):
+        return first(y)
     chosen = first(np.where(condition, y, inner))
     return np.where(condition, chosen, second(np.where(condition, inner, y)))
 

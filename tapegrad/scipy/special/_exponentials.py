@@ -28,7 +28,7 @@ elementwise(_still, lambda _out, x: np.where(np.isnan(x), np.nan, 0.0))
 def _shift(x: Value, axis: Any) -> tuple[Value, Value]:
     """The maximum of the real parts as a constant, 0 where it is infinite; and where it is not."""
     top = np.max(np.real(untraced(x)), axis=axis, keepdims=True)
-    finite = np.isfinite(top)
+    finite = ~np.isinf(top)
     return np.where(finite, top, 0), finite
 
 

@@ -208,6 +208,7 @@ elementwise(_tukey, *[lambda _out, y, lam: np.nan * (y + lam)] * 2)
 
 
 DENSITIES: dict[str, Formula] = {
+    "arcsine": lambda y: y**-0.5 * (1 - y) ** -0.5 / np.pi,
     "argus": _argus,
     "beta": _beta,
     "betaprime": lambda y, a, b: y ** (a - 1) * np.exp(-(a + b) * np.log1p(y) - sp.betaln(a, b)),
@@ -217,6 +218,7 @@ DENSITIES: dict[str, Formula] = {
         y ** (df - 1) * np.exp((1 - df / 2) * LOG_2 - sp.gammaln(df / 2) - y * y / 2)
     ),
     "chi2": lambda y, df: _gamma(y / 2, df / 2) / 2,
+    "cosine": lambda y: np.sin((np.pi - np.abs(y)) / 2) ** 2 / np.pi,
     "dpareto_lognorm": _dpareto_lognorm,
     "erlang": _gamma,
     "exponpow": lambda y, b: b * y ** (b - 1) * np.exp(1 + y**b - np.exp(y**b)),

@@ -271,7 +271,8 @@ class ContinuousMethods(Methods):
             if power is not None:
                 return power(y, *shapes)
             vanishes = self.vanishes(stop_gradient(y), *map(stop_gradient, shapes))
-            return np.where(vanishes, self.vanishing(y, *shapes), np.inf)
+            zero = self.vanishing(y, *shapes)
+            return np.where(vanishes, zero, 1 / zero)  # infinite, without a slope
 
         return _one_of(fails, as_power, lambda y: self.formulas.pdf(y, *shapes), y, inner)
 

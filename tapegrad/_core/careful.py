@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.backward import SparseBars, accumulate, pull_mark
-from tapegrad._core.elementwise import add_up
+from tapegrad._core.elementwise import Elementwise, add_up
 from tapegrad._core.entry import MINUS, Entry, Outputs, Spec, _Mark, wrap_kept
 from tapegrad._core.fit import (
     fit_cotangent,
@@ -442,15 +442,36 @@ class Call:
         """What a function linear in g returns where g has infinities or NaNs: see `joined`."""
         finite, signs, infinite, nan = (mapped(part, g) for part in PARTS)
         here = self.out, self.args
-        return mapped(
+        found = mapped(
             joined,
             through(finite, *here),
             through(signs, *here),
             self._spread(through, mapped(_weighed, infinite)),
             self._spread(through, mapped(_weighed, nan)),
         )
+        if not any(isinstance(x, Traced) for x in (*_as_list(g), *self.args)):
+            return found
+        return mapped(_with_slope, found, through(g, *here))
 
 
+def _with_slope(found: Any, whole: Any) -> Any:
+    """Infinities and NaNs as they were found, with the derivative of the `whole` plain result.
+
+    It has none where this is another number. Constants in place of them would have the derivative
+    zero.
+    """
+    if not isinstance(whole, Traced) or whole.dtype.kind == "c":
+        return found
+    value, plain = untraced(found), untraced(whole)
+    lost = np.where((value == plain) | ((value != value) & (plain != plain)), 0.0, np.nan)
+    return np.where(np.isfinite(value), found, _LOST.apply_bound([whole, value, lost], {}))
+
+
+_LOST = Elementwise(
+    lambda _whole, value, _lost: value,
+    (lambda _out, _whole, _value, lost: 1 + lost, 0, 0),
+    name="an infinity",
+)
 MOVE = 1e-5  # of an argument and 1: beyond what rounding makes of a zero
 
 

@@ -395,6 +395,8 @@ class _Call:
                 return product(multiplied, [g, *others])
         except UnknownSeries:
             pass
+        if form == "elementwise":  # what has no cotangent needs no partial
+            return _fitted(g * unknown(g.shape), shape)
         return unknown(shape)
 
 

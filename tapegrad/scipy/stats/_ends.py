@@ -245,7 +245,7 @@ DENSITIES: dict[str, Formula] = {
     "triang": lambda y, c: _trapezoid(y, c, c),
     "truncweibull_min": _truncweibull,
     "tukeylambda": _tukey,
-    "weibull_max": lambda y, c: c * (-y) ** (c - 1) * np.exp(-((-y) ** c)),
+    "weibull_max": lambda y, c: c * (0 - y) ** (c - 1) * np.exp(-((0 - y) ** c)),
     "weibull_min": lambda y, c: c * y ** (c - 1) * np.exp(-(y**c)),
 }
 

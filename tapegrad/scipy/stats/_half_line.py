@@ -392,8 +392,9 @@ LAWS: dict[str, Law] = {
         logsf=lambda y: _invgauss_logsf(y, 1.0),
     ),
     "weibull_max": Law(
-        lambda y, c: np.log(c) + sp.xlogy(c - 1, -y) - (-y) ** c,
-        logcdf=lambda y, c: -((-y) ** c),
+        # 0 - y, as -y is a negative zero at the end
+        lambda y, c: np.log(c) + sp.xlogy(c - 1, 0 - y) - (0 - y) ** c,
+        logcdf=lambda y, c: -((0 - y) ** c),
     ),
     "weibull_min": Law(
         lambda y, c: np.log(c) + sp.xlogy(c - 1, y) - y**c,

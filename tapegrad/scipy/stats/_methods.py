@@ -227,41 +227,41 @@ class ContinuousMethods(Methods):
         for which, end in enumerate((self.theirs.a, self.theirs.b)):
             here = place == (LOW, HIGH)[which]
             if (self.moves or np.isfinite(end)) and any_true(here):
-                at_end = self._at_end(method, which, np.where(here, y, inner), shapes, scale)
+                at_end = self._at_end(method, which, here, (y, inner, shapes, scale))
                 found = np.where(here, at_end, found)
         far = place == FAR
         if any_true(far):
             found = np.where(far, AT_INFINITY[method](x), found)
         return found
 
-    def _at_end(self, method: str, which: int, y: Any, shapes: tuple[Any, ...], scale: Any) -> Any:
+    def _at_end(
+        self, method: str, which: int, here: Any, args: tuple[Any, Any, tuple[Any, ...], Any]
+    ) -> Any:
+        """A method at points that are an end; args: y, inner points, shapes, scale."""
+        y, inner, shapes, scale = args
+        y = np.where(here, y, inner)
         fixed = stop_gradient(y), *map(stop_gradient, shapes)
-        inner = self.inner_point(*fixed)
-        y = self.inward[which](
-            y, fixed[0] - self._ends(fixed[1:])[which], *(shapes if self.moves else ())
-        )
-        fails = self.vanishes(*fixed) | ~np.isfinite(self.formulas.pdf(*fixed))
+        gap = fixed[0] - self._ends(fixed[1:])[which]
+        y = self.inward[which](y, gap, *(shapes if self.moves else ()))
+        vanishes = self.vanishes(*fixed)
+        fails = _like_those(here, vanishes | ~np.isfinite(self.formulas.pdf(*fixed)))
         if method == "pdf":
             return self._end_density(y, fails, inner, *shapes) / scale
         if method == "logpdf":
-            return self._end_logarithm(y, fails, inner, *shapes) - np.log(scale)
+            found = _one_of(
+                _like_those(here, vanishes),
+                lambda y: self.formulas.logpdf(y, *shapes),
+                lambda y: np.log(self._end_density(y, fails, inner, *shapes)),
+                y,
+                inner,
+            )
+            return found - np.log(scale)
         area = self.areas[which](y, fails, inner, *shapes)
         if method == ("logsf" if which else "logcdf"):
             return np.log(0.0 - area if which else area)  # of no negative zero
         if method.startswith("log"):
             return np.log1p(area if which else -area)
         return area if method == "cdf" else -area
-
-    def _end_logarithm(self, y: Any, fails: Any, inner: Any, *shapes: Any) -> Any:
-        """The logarithm of the density at an end: of a zero by its own formula."""
-        vanishes = self.vanishes(stop_gradient(y), *map(stop_gradient, shapes))
-        return _one_of(
-            vanishes,
-            lambda y: self.formulas.logpdf(y, *shapes),
-            lambda y: np.log(self._end_density(y, fails, inner, *shapes)),
-            y,
-            inner,
-        )
 
     def _end_density(self, y: Any, fails: Any, inner: Any, *shapes: Any) -> Any:
         """The density at an end, as a power where its formula has no number, or vanishes."""
@@ -540,6 +540,11 @@ def _apart(point: Any, end: Any, *, at_infinity: bool) -> Any:
     finite = np.isfinite(end)
     room = np.abs(point - np.where(finite, end, 0.0)) > 1e12 * np.spacing(np.abs(end))
     return np.where(finite, room, at_infinity & np.isfinite(point))
+
+
+def _like_those(here: Any, condition: Any) -> Any:
+    """A condition where it counts; elsewhere one by which all are alike, if they can be."""
+    return np.where(here, condition, any_true(here & condition))
 
 
 def _one_of(

@@ -127,6 +127,8 @@ def _moves(end: Formula, at: int, shapes: tuple[Any, ...]) -> Any:
     return jvp(moved, (shapes[at],), (np.ones(np.shape(shapes[at])),))[1]
 
 
+_ZERO = vanishing(1)
+
 # --- Densities that vanish as a power -----------------------------------------------------------
 
 
@@ -195,7 +197,7 @@ def _gengamma(y: Any, a: Any, c: Any) -> Any:
     rises = c > 0  # else it vanishes faster than any power
     power = np.where(rises, c, 1.0)
     found = power * y ** (power * a - 1) * np.exp(-(y**power) - sp.gammaln(a))
-    return np.where(rises, found, 0.0)
+    return np.where(rises, found, _ZERO(y))
 
 
 @primitive

@@ -308,7 +308,7 @@ LAWS: dict[str, Law] = {
         sf=lambda y: sp.erf(1 / np.sqrt(2 * y)),
     ),
     "levy_l": Law(
-        lambda y: -LOG_2PI / 2 - 1.5 * np.log(-y) + 1 / (2 * y),
+        lambda y: -LOG_2PI / 2 - 1.5 * np.log(0 - y) - 1 / (2 * (0 - y)),
         cdf=lambda y: sp.erf(1 / np.sqrt(-2 * y)),
         logsf=lambda y: LOG_2 + sp.log_ndtr(-1 / np.sqrt(-y)),
     ),

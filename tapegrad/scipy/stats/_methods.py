@@ -109,7 +109,7 @@ class Methods:
         return self.theirs.ppf(0.75, *shapes) - self.theirs.ppf(0.25, *shapes)
 
     def _end_slope(self, y: Any, *shapes: Any) -> Any:
-        """The slope of a quantile at an end of the support, where a formula has inf - inf."""
+        """The slope of a quantile at an end that is infinite, or where a formula has inf - inf."""
         return np.where(np.isinf(y), np.inf, 1 / np.asarray(self.theirs.pdf(y, *shapes)))
 
     def _moment(self, order: Any, *shapes: Any) -> Any:
@@ -354,7 +354,8 @@ class ContinuousMethods(Methods):
                 y = (out - loc) / scale
                 slope = np.exp(-logpdf(y, *shapes))
                 level, found = stop_gradient(q), stop_gradient(slope)
-                unknown = np.isnan(found) & ((level == 0) | (level == 1))
+                unknown = np.isnan(found) | np.isinf(stop_gradient(y))
+                unknown = unknown & ((level == 0) | (level == 1))
                 if any_true(unknown):
                     ends = self.end_slope(stop_gradient(y), *map(stop_gradient, shapes))
                     slope = np.where(unknown, ends, slope)

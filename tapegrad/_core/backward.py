@@ -19,6 +19,7 @@ from tapegrad._core.fit import (
     holds_infinity,
     is_finite,
     multiplied,
+    zeros_absorbing,
 )
 from tapegrad._core.recorded import pulled
 from tapegrad._core.scatter import give_part, last_writers, read_back, scatter
@@ -334,6 +335,9 @@ def _pull_general(
         found = rule.pull_strongly(g, out, args, params, wanted)
     elif strong_zeros and rule.form != "custom" and _has_infinities(g):
         found = _pull_infinite(rule, g, out, args, params, wanted)
+    elif absorbing and rule.form == "general":
+        with zeros_absorbing():
+            found = pulled(rule, g, out, args, params, wanted)
     else:
         found = pulled(rule, g, out, args, params, wanted)
     if len(found) != len(args):
@@ -369,10 +373,9 @@ def _pull_infinite(rule: Any, g: Cotangent, *call: Any) -> list[Cotangent]:
     separately, and the result is infinite only where the pulled signs are not zero.
     """
     finite, signs = _parts_of_infinite(g)
-    return [
-        a if a is None or isinstance(a, Scatter) else _infinite(a, b)
-        for a, b in zip(rule.pull(finite, *call), rule.pull(signs, *call), strict=True)
-    ]
+    with zeros_absorbing():
+        parts = zip(rule.pull(finite, *call), rule.pull(signs, *call), strict=True)
+    return [a if a is None or isinstance(a, Scatter) else _infinite(a, b) for a, b in parts]
 
 
 def _parts_of_infinite(g: Cotangent) -> tuple[Cotangent, Cotangent]:

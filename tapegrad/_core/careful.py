@@ -33,6 +33,7 @@ from tapegrad._core.fit import (
     is_finite,
     is_foreign,
     multiplied,
+    zeros_absorbing,
 )
 from tapegrad._core.forward import Step, live_steps, push
 from tapegrad._core.general import dense, watching
@@ -48,6 +49,7 @@ from tapegrad._core.values import (
     is_scalar,
     raw_value,
     untraced,
+    without_traces,
 )
 
 Pairs = list[Any]  # a cotangent or tangent and its reach, or None
@@ -256,6 +258,12 @@ def recorded(function: Callable[[list[Any]], Any], values: Sequence[Value]) -> I
             hand_over(tape.root)
 
 
+def spread(found: Sequence[Any], wanted: Wanted) -> list[Any]:
+    """One for each argument, None for those that are not wanted."""
+    rest = iter(found)
+    return [next(rest) if want else None for want in wanted]
+
+
 def _as_list(value: Any) -> Any:
     return value if isinstance(value, (list, tuple)) else [value]
 
@@ -275,6 +283,7 @@ class Call:
         slots: Sequence[Any] = (),
     ) -> None:
         self.rule, self.params, self.wanted = rule, params, wanted
+        self.definition_at = getattr(rule, "definition_at", None)  # of a function by others
         # A constant of this replay may be traced by another one, which its zeros are no zeros for.
         self.fixed = [
             at == -1 and not isinstance(raw, Traced) for at, raw in zip(slots, raws, strict=False)
@@ -306,8 +315,9 @@ class Call:
         places = enumerate(self.wanted)
         if form == "elementwise":
             return [self._times(g, m, at) if want else None for at, want in places]
-        if form == "composite":
-            return list(self.rule.pull_carefully(g, m, self.args, self.params, self.wanted))
+        if self.definition_at is not None:
+            definition, values = self.definition_at(self.out, self.args, self.params, self.wanted)
+            return spread(pull_function(definition, values, g, m), self.wanted)
         bars = self.pulled(g, self.out, self.args)
         if form == "custom":  # how it mixes elements is its author's
             return [bar if bar is None else (bar, np.ones(bar.shape)) for bar in bars]
@@ -319,6 +329,8 @@ class Call:
             ]
         elif _has_others(g):
             bars = self._through(self.pulled, g, bars)
+        if form == "general":
+            bars = self._but_of_zeros(self.pulled, g, m, bars)
         return [
             bar if bar is None else (selected(mask, bar), mask)
             for bar, mask in zip(bars, masks, strict=True)
@@ -349,7 +361,8 @@ class Call:
 
     def pulled(self, g: Cotangent, out: Value, args: Values) -> list[Any]:
         """The cotangents of the wanted arguments, whatever g holds."""
-        found = self.rule.pull(g, out, args, self.params, self.wanted)
+        with zeros_absorbing():
+            found = self.rule.pull(g, out, args, self.params, self.wanted)
         return [
             None if bar is None or not want else dense(bar, like)
             for bar, like, want in zip(found, args, self.wanted, strict=True)
@@ -376,9 +389,11 @@ class Call:
         if form == "elementwise":
             terms = [self._times(dots[at], reach[at], at) for at in places]
             return add_up([dot for dot, _ in terms]), add_up([m for _, m in terms])
-        if form == "composite":
-            found: tuple[Any, Any] = self.rule.push_carefully(dots, reach, self.args, self.params)
-            return found
+        if self.definition_at is not None:
+            wanted = [dot is not None for dot in dots]
+            given = [[part for part in parts if part is not None] for parts in (dots, reach)]
+            definition, values = self.definition_at(self.out, self.args, self.params, wanted)
+            return push_function(definition, values, *given)
         dot = self._pushed(dots, self.out, self.args)
         if form == "custom":
             return dot, _ones_like(dot)
@@ -389,13 +404,16 @@ class Call:
                 dot = in_place(dot, add_up(made))
         elif _has_others(list(dots)):
             dot = self._through(self._pushed, list(dots), dot)
+        if form == "general":
+            dot = self._but_of_zeros(self._pushed, list(dots), list(reach), dot)
         if isinstance(dot, (list, tuple)):
             pairs = zip(dot, mask, strict=True)
             return [d if d is None else selected(m, d) for d, m in pairs], mask
         return selected(mask, dot), mask
 
     def _pushed(self, dots: Sequence[Any], out: Value, args: Values) -> Any:
-        return self.rule.push(dots, out, args, self.params)
+        with zeros_absorbing():
+            return self.rule.push(dots, out, args, self.params)
 
     def _product_ahead(self, dot: Any, m: Any, position: int) -> Any:
         """The tangent of a product by one argument, where there are infinities or NaNs."""
@@ -406,6 +424,24 @@ class Call:
         factors, alive = list(self.raws), self._alive()
         factors[position], alive[position] = untraced(dot), untraced(m) != 0
         return product_of(multiplied, factors, alive)
+
+    def _but_of_zeros(self, through: Callable[..., Any], g: Any, m: Any, found: Any) -> Any:
+        """What a function linear in g has found, and NaN where a computed zero meets an infinity.
+
+        The rule has let all zeros of g absorb: it is asked once more, for numbers in their place.
+        """
+        if self.rule.singular is not None:  # it takes limits of what is zero by zero
+            return found
+        zeros = mapped(lambda part, mask: (untraced(part) == 0) & (mask != 0), g, m)
+        if not _has_some(zeros):
+            return found
+        with watching():
+            met = through(drawn(zeros), self.out, self.args)
+
+        def unless(x: Any, y: Any) -> Any:
+            return in_place(x, np.where(np.isfinite(untraced(y)), without_traces(x), np.nan))
+
+        return mapped(unless, found, met)
 
     # -- the reach -------------------------------------------------------------------------------
 
@@ -550,8 +586,9 @@ def _least(x: Any) -> Any:
 
 
 def _either(here: Any, nearby: Any) -> Any:
-    """What is not zero where either is not, in each component."""
-    return np.where(untraced(here) != 0, here, nearby)
+    """What is not zero where either is not, in each component; a NaN here tells nothing."""
+    value = untraced(here)
+    return np.where((value != 0) & (value == value), here, nearby)
 
 
 def _ones_like(value: Any) -> Any:
@@ -593,6 +630,13 @@ def _has_zeros(found: Any) -> bool:
     if isinstance(found, (list, tuple)):
         return any(part is not None and _has_zeros(part) for part in found)
     return any_true(untraced(found) == 0)
+
+
+def _has_some(parts: Any) -> bool:
+    """Whether anything holds, in any part."""
+    if isinstance(parts, (list, tuple)):
+        return any(part is not None and _has_some(part) for part in parts)
+    return any_true(parts)
 
 
 def _has_others(g: Any) -> bool:
@@ -689,4 +733,5 @@ __all__ = [
     "replay_carefully",
     "replay_forward_carefully",
     "settled_kinks",
+    "spread",
 ]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.careful import pull_function, push_function, reach_of
+from tapegrad._core.careful import pull_function, reach_of, spread
 from tapegrad._core.entry import Spec
 from tapegrad._core.fit import zeros_of
 from tapegrad._core.forward_tape import ForwardTape, tangent_at
@@ -84,25 +84,22 @@ class Composite(Rule):
     def pull(
         self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
-        definition, values = self.definition_at(args, params, wanted)
-        return _spread(transpose_at(lambda given: [definition(given)], values, [g]), wanted)
-
-    def pull_carefully(
-        self, g: Cotangent, reach: Any, args: Values, params: Params, wanted: Wanted
-    ) -> Sequence[Any]:
-        """The same for a program with infinities: each cotangent with its reach (`careful`)."""
-        definition, values = self.definition_at(args, params, wanted)
-        return _spread(pull_function(definition, values, g, reach), wanted)
+        definition, values = self.definition_at(out, args, params, wanted)
+        return spread(transpose_at(lambda given: [definition(given)], values, [g]), wanted)
 
     def pull_strongly(
         self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         """`pull` where a zero cotangent absorbs what it meets."""
-        found = self.pull_carefully(g, reach_of(g), args, params, wanted)
+        definition, values = self.definition_at(out, args, params, wanted)
+        found = spread(pull_function(definition, values, g, reach_of(g)), wanted)
         return [pair and pair[0] for pair in found]
 
-    def definition_at(self, args: Values, params: Params, wanted: Wanted) -> Any:
-        """The definition as a function of the wanted arguments, and their values."""
+    def definition_at(self, _out: Value, args: Values, params: Params, wanted: Wanted) -> Any:
+        """The definition as a function of the wanted arguments, and their values.
+
+        Replays that tell structural zeros from others go through it, and so do limits.
+        """
         values = [
             np.zeros(x.shape, x.dtype) if type(x) is Spec else x
             for x, want in zip(args, wanted, strict=True)
@@ -135,18 +132,3 @@ class Composite(Rule):
             tape.close()
             if tape.root.refused is not None:
                 hand_over(tape.root)
-
-    def push_carefully(
-        self, dots: Sequence[Tangent], reach: Sequence[Any], args: Values, params: Params
-    ) -> tuple[Tangent, Any]:
-        """The same for a program with infinities: the tangent with its reach (`careful`)."""
-        wanted = [dot is not None for dot in dots]
-        given = [[part for part in parts if part is not None] for parts in (dots, reach)]
-        definition, values = self.definition_at(args, params, wanted)
-        return push_function(definition, values, *given)
-
-
-def _spread(found: Sequence[Any], wanted: Wanted) -> list[Any]:
-    """One for each argument, None for those that are not wanted."""
-    rest = iter(found)
-    return [next(rest) if want else None for want in wanted]

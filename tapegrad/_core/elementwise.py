@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import MINUS, Spec
-from tapegrad._core.fit import FEW, Over, is_finite, multiplied
+from tapegrad._core.fit import FEW, Over, are_absorbing, is_finite, multiplied
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.reads import either, of_count, reads_of, require_parameters
 from tapegrad._core.rule import Partial, Rule, register
@@ -53,6 +53,15 @@ def strong_product(g: Cotangent, partial: Value) -> Value:
         return product  # the frequent case costs one sum
     made = np.where(g == 0, 0, product)
     return made if whole else made[()]  # of numbers a number, as the product is
+
+
+def resolved_product(g: Cotangent, partial: Value) -> Value:
+    """`g * partial`, in a rule of the form `general` whose partial may be infinite.
+
+    A zero times an infinity is NaN, so that the replay that tells structural zeros from others
+    is asked. In that one, zeros of g absorb; it finds out by itself where one was computed.
+    """
+    return strong_product(g, partial) if are_absorbing() else g * partial
 
 
 def selecting_product(g: Cotangent, partial: Value) -> Value:

@@ -7,7 +7,9 @@ beyond their names.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from math import isfinite, isnan
 from typing import Any
 
@@ -30,6 +32,24 @@ from tapegrad._core.values import (
     untraced,
 )
 from tapegrad._errors import RuleError
+
+# Whether rules let zeros absorb what they meet: in a replay that sees to the others itself.
+_ABSORBING: ContextVar[bool] = ContextVar("tapegrad_absorbing", default=False)
+
+
+@contextmanager
+def zeros_absorbing() -> Iterator[None]:
+    """In the block, zeros of a `resolved_product` absorb what they meet."""
+    token = _ABSORBING.set(True)
+    try:
+        yield
+    finally:
+        _ABSORBING.reset(token)
+
+
+def are_absorbing() -> bool:
+    """Whether zeros absorb what they meet, as in `zeros_absorbing`."""
+    return _ABSORBING.get()
 
 
 def fit_cotangent(bar: Cotangent, like: Value, rule: Named) -> Cotangent:

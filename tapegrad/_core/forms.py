@@ -18,9 +18,14 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from tapegrad._core.composite import Composite
-from tapegrad._core.elementwise import Elementwise, strong_product
+from tapegrad._core.elementwise import (
+    Elementwise,
+    resolved_product,
+    selecting_product,
+    strong_product,
+)
 from tapegrad._core.entry import MINUS
-from tapegrad._core.fit import Over
+from tapegrad._core.fit import Over, are_absorbing
 from tapegrad._core.general import General, transpose_at, transpose_linear, watching
 from tapegrad._core.linear import Linear, Multilinear
 from tapegrad._core.out import write_out
@@ -116,6 +121,11 @@ def partials_of(function: Function) -> list[Function] | None:
     if not isinstance(rule, Elementwise):
         return None
     return [_as_function(partial) for partial in rule.partials]
+
+
+def is_selection(function: Function) -> bool:
+    """Whether a zero partial of a function says that it does not depend on the argument."""
+    return bool(getattr(rule_of(function), "selects", False))
 
 
 def _as_function(partial: Any) -> Function:
@@ -353,13 +363,17 @@ __all__ = [
     "Multilinear",
     "Over",
     "Unsupported",
+    "are_absorbing",
     "composite",
     "constant",
     "elementwise",
     "general",
+    "is_selection",
     "linear",
     "multilinear",
     "partials_of",
+    "resolved_product",
+    "selecting_product",
     "strong_product",
     "transpose_at",
     "transpose_linear",

@@ -316,6 +316,15 @@ def as_series(value: Any) -> Series:
     return value if isinstance(value, Series) else constant(value)
 
 
+def as_partial(value: Any) -> Series:
+    """The series of a partial, which is the constant NaN outside of a domain."""
+    if isinstance(value, Series):
+        return value
+    made = constant(value)
+    made.known = np.where(np.isnan(value), OUTSIDE, made.known)
+    return made
+
+
 def require_real(x: Series) -> None:
     """Raise UnknownSeries for complex numbers."""
     if x.dtype.kind == "c":
@@ -553,7 +562,7 @@ def by_partials(partials: Sequence[Any], out: Any, args: Sequence[Any], depth: i
     for _ in range(GRID.width):
         total: Any = 0.0
         for at, slope in zip(moving, slopes, strict=True):
-            total = _add(total, _multiply(as_series(partials[at](found, *args)), slope))
+            total = _add(total, _multiply(as_partial(partials[at](found, *args)), slope))
         made = _integral(total, out)
         if (made.known <= found.known).all():
             return made
@@ -584,7 +593,7 @@ def _integral(x: Series, start: Any) -> Series:
 
 def applied(function: Any, args: Sequence[Any]) -> Any:
     """A ufunc of series and constants."""
-    known = _UFUNCS.get(function)
+    known = UFUNCS.get(function)
     if known is not None:
         return known(*args)
     raise UnknownSeries
@@ -665,7 +674,7 @@ def _larger(of_larger: int) -> Callable[..., Any]:
     return choose
 
 
-_UFUNCS: dict[Any, Callable[..., Any]] = {
+UFUNCS: dict[Any, Callable[..., Any]] = {
     np.add: _add,
     np.subtract: lambda x, y: _add(x, _negative(as_series(y))),
     np.negative: _negative,
@@ -720,9 +729,11 @@ __all__ = [
     "OUTSIDE",
     "ROUNDING",
     "THERE",
+    "UFUNCS",
     "ZERO",
     "Series",
     "UnknownSeries",
+    "as_partial",
     "as_series",
     "by_partials",
     "constant",

@@ -22,10 +22,12 @@ from tapegrad._core.series import (
     LOST,
     OUTSIDE,
     THERE,
+    UFUNCS,
     ZERO,
     Series,
     UnknownSeries,
     applied,
+    as_partial,
     as_series,
     by_partials,
     constant,
@@ -66,9 +68,8 @@ class _Call:
             for change, raw in zip(self.changes, self.raws, strict=True)
         ]
         self.form = getattr(self.rule, "form", "elementwise")
-        self.formula = self.form == "composite" and not self.rule.linear
-        if self.form == "general":
-            self.formula = self.rule.formula is not None
+        by_others = hasattr(self.rule, "definition_at") or getattr(self.rule, "formula", None)
+        self.formula = by_others and not (self.form == "composite" and self.rule.linear)
 
     @property
     def result(self) -> Any:
@@ -123,6 +124,16 @@ class _Call:
         self._require_smooth()
         found = by_terms(self._pushed, self.changes)
         return Series(found.terms, np.minimum(found.known, 2 * self._least()), found.logs)
+
+    def but_still(self, found: Series) -> Series:
+        """A change, but zero where no argument changes."""
+        moving = [x for x in self.changes if x is not None]
+        if self.form == "elementwise":
+            parts = np.broadcast_arrays(found.known, *[x.zero & (x.state == HERE) for x in moving])
+            still = np.logical_and.reduce(parts[1:])
+        else:
+            still = np.full(found.shape, all(x.zero.all() and not x.state.any() for x in moving))
+        return Series(found.terms, np.where(still, EXACT, found.known), found.logs)
 
     def _pushed(self, dots: Sequence[Any]) -> Any:
         return self.rule.push(dots, self.out, self.raws, self.params)
@@ -179,7 +190,9 @@ class _Call:
         value, moved = self.value(), self.moved
         if self.known:
             try:
-                found = applied(self.rule.along, self.args)
+                along = self.rule.along
+                own = along is not self.rule.function and along not in UFUNCS
+                found = as_series(along(*self.args)) if own else applied(along, self.args)
             except UnknownSeries:
                 found = None
         if found is None:
@@ -244,8 +257,9 @@ class _Call:
     @contextmanager
     def _definition(self) -> Iterator[Any]:
         """The entries of a rule's definition, the changes of their results, the last slot."""
-        if self.form == "composite":
-            definition, values = self.rule.definition_at(self.raws, self.params, self.moving)
+        if hasattr(self.rule, "definition_at"):
+            asked = self.out, self.raws, self.params, self.moving
+            definition, values = self.rule.definition_at(*asked)
         else:
             definition, values = self._formula_at()
         with recorded(definition, values) as (tape, slots, made):
@@ -290,7 +304,9 @@ class _Call:
         try:
             bar = _fitted(self._slope(g, out, at), shape)
         except UnknownSeries:
-            return unknown(shape)
+            if self.form != "elementwise":
+                return unknown(shape)
+            bar = _fitted(g * unknown(g.shape), shape)  # what has no cotangent needs no partial
         return bar if change.dtype.kind == "c" else bar.real
 
     def _slope(self, g: Series, out: Series, at: int) -> Series:
@@ -298,7 +314,7 @@ class _Call:
             partial = self.rule.sides[at]
             if partial is None or partial is MINUS:
                 return g if partial is None else -g
-            return g * as_series(partial(out, *self.args))
+            return g * as_partial(partial(out, *self.args))
         only = [place == at for place in range(len(self.args))]
 
         def pulled(parts: Sequence[Any]) -> Any:
@@ -384,7 +400,11 @@ def forward(entries: Sequence[Entry], changes: Changes) -> None:
                 made.side = call.side(made)
                 if made.side is None and slot in kept:
                     made.side = made.value_beside(kept[slot])
-        changes[slot] = unknown(_shape(entry, changes)) if made is None else made
+        if made is None:
+            made = unknown(_shape(entry, changes))
+            if type(rule) is not _Mark:
+                made = call.but_still(made)
+        changes[slot] = made
 
 
 def _kept_values(entries: Sequence[Entry]) -> dict[Any, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import Constant, composite, constant, general, strong_product
+from tapegrad._core.forms import Constant, composite, constant, general, resolved_product
 from tapegrad._core.settled import AllWays, Spec, Ways
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import any_true, innermost, is_ndarray, untraced
@@ -296,13 +296,13 @@ def _slogdet_vjp(g: Cotangent, out: Value, a: Value) -> tuple[Cotangent]:
     if sign.dtype.kind == "c":
         # d sign = sign * i Im tr(inv(a) da), d log = Re tr(inv(a) da)
         log_bar = log_bar + 1j * np.imag(sign_bar * sign)
-    return (strong_product(scalar(log_bar), transposed(_inverse_for_logarithm(a, sign))),)
+    return (resolved_product(scalar(log_bar), transposed(_inverse_for_logarithm(a, sign))),)
 
 
 def _slogdet_jvp(dots: Sequence[Tangent], out: Value, a: Value) -> tuple[Tangent, Tangent]:
     sign, _ = out
     inverse = transposed(_inverse_for_logarithm(a, sign))
-    change = np.sum(strong_product(dots[0], inverse), axis=(-2, -1))
+    change = np.sum(resolved_product(dots[0], inverse), axis=(-2, -1))
     if sign.dtype.kind == "c":
         return sign * 1j * np.imag(change), np.real(change)
     return None, change

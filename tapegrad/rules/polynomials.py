@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import composite, general, strong_product
+from tapegrad._core.forms import composite, general, resolved_product
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import any_true, innermost, raw_value, untraced
 from tapegrad._warning import warn
@@ -194,12 +194,12 @@ def _roots_slope(out: Value, p: Value) -> Value:
 def _roots_vjp(g: Cotangent, out: Value, p: Value) -> Cotangent:
     """A coefficient of x**k moves a root r by -r**k / p'(r), even a zero that NumPy leaves out."""
     powers = np.vander(out, len(p))
-    return np.matmul(strong_product(g, _roots_slope(out, p)), powers)
+    return np.matmul(resolved_product(g, _roots_slope(out, p)), powers)
 
 
 def _roots_jvp(dots: Sequence[Tangent], out: Value, p: Value) -> Tangent:
     moved = np.matmul(np.vander(out, len(p)), dots[0])
-    return strong_product(moved, _roots_slope(out, p))
+    return resolved_product(moved, _roots_slope(out, p))
 
 
 ROOTS = general(lambda p: np.roots(p), vjp=[_roots_vjp], jvp=_roots_jvp, name="np.roots")

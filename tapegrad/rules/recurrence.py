@@ -14,7 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import general, partials_of, strong_product
+from tapegrad._core.forms import (
+    are_absorbing,
+    general,
+    is_selection,
+    partials_of,
+    resolved_product,
+    selecting_product,
+)
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import innermost, untraced
 
@@ -24,21 +31,23 @@ SHORT = 16  # steps that are made one by one
 WIDE = 512  # numbers in a step, from which one step after another is the fastest
 
 
-def solve(a: Value, b: Value) -> Value:
+def solve(a: Value, b: Value, selects: bool = False) -> Value:
     """The s of the recurrence; `a` has one row less than `b`.
 
     Pairs of steps are one step of a recurrence half as long. Where products of its factors are not
-    finite it goes step by step, and a zero times an infinity is zero, as in a replay of the steps.
+    finite it goes step by step. `selects`: a factor of zero says that what came before has no
+    effect, also where it is infinite. Zeros before the first other term absorb infinite factors
+    where a `resolved_product` does.
     """
     if innermost((a, b)) is not None:
-        return recurrence(a, b)  # of another tape
+        return recurrence(a, b, selects)  # of another tape
     if len(b) < 2:
         return b.copy()
     with np.errstate(all="ignore"):
         wide = math.prod(b.shape[1:]) >= WIDE
         s = _by_steps(a, b) if wide else _by_pairs(a, b)
         finite = np.isfinite(np.sum(s))  # a sum that overflows costs only time
-        return s if finite else _by_strong_steps(a, b)
+        return s if finite else _by_careful_steps(a, b, selects)
 
 
 def _by_pairs(a: Value, b: Value) -> Value:
@@ -65,44 +74,51 @@ def _by_steps(a: Value, b: Value) -> Value:
     return s
 
 
-def _by_strong_steps(a: Value, b: Value) -> Value:
+def _by_careful_steps(a: Value, b: Value, selects: bool) -> Value:
     s = np.empty(b.shape, np.result_type(a, b))
     s[0] = last = b[0]
+    absorbing = are_absorbing()
+    reaches = (last != 0) | (not absorbing)
     for k in range(1, len(b)):
-        s[k] = last = np.where((a[k - 1] == 0) | (last == 0), 0, a[k - 1] * last) + b[k]
+        if selects:
+            reaches = reaches & (a[k - 1] != 0)
+        s[k] = last = np.where(reaches, a[k - 1] * last, 0) + b[k]
+        reaches = reaches | (b[k] != 0) | (not absorbing)
     return s
 
 
-def recurrence(a: Value, b: Value) -> Value:
+def recurrence(a: Value, b: Value, selects: bool = False) -> Value:
     """`solve`, differentiable in both."""
-    return RECURRENCE.apply_bound([a, b], {})
+    return RECURRENCE.apply_bound([a, b], {"selects": True} if selects else {})
 
 
-def backward(a: Value, g: Cotangent) -> Cotangent:
+def backward(a: Value, g: Cotangent, selects: bool = False) -> Cotangent:
     """`t[k] = g[k] + a[k] * t[k + 1]`: the recurrence from the back."""
-    return recurrence(a[::-1], g[::-1])[::-1]
+    return recurrence(a[::-1], g[::-1], selects)[::-1]
 
 
-def _by_factors(g: Cotangent, out: Value, a: Value, _b: Value) -> Cotangent:
-    return backward(a, g)[1:] * out[:-1]
+def _by_factors(g: Cotangent, out: Value, a: Value, _b: Value, selects: bool = False) -> Cotangent:
+    return backward(a, g, selects)[1:] * out[:-1]
 
 
-def _by_terms(g: Cotangent, _out: Value, a: Value, _b: Value) -> Cotangent:
-    return backward(a, g)
+def _by_terms(g: Cotangent, _out: Value, a: Value, _b: Value, selects: bool = False) -> Cotangent:
+    return backward(a, g, selects)
 
 
-def _recurrence_jvp(dots: Sequence[Tangent], out: Value, a: Value, b: Value) -> Tangent:
+def _recurrence_jvp(
+    dots: Sequence[Tangent], out: Value, a: Value, b: Value, selects: bool = False
+) -> Tangent:
     a_dot, b_dot = dots
     terms = b_dot
     if a_dot is not None:
         moved = a_dot * out[:-1]
         moved = np.concatenate([np.zeros_like(untraced(out[:1]), dtype=moved.dtype), moved])
         terms = moved if b_dot is None else moved + b_dot
-    return recurrence(a, terms)
+    return recurrence(a, terms, selects)
 
 
-def _recurrence_of_examples(a: Value, b: Value) -> Value:
-    return np.moveaxis(recurrence(np.moveaxis(a, 0, 1), np.moveaxis(b, 0, 1)), 1, 0)
+def _recurrence_of_examples(a: Value, b: Value, selects: bool = False) -> Value:
+    return np.moveaxis(recurrence(np.moveaxis(a, 0, 1), np.moveaxis(b, 0, 1), selects), 1, 0)
 
 
 RECURRENCE = general(
@@ -151,9 +167,16 @@ def _accumulate_vjp(
     a, b = step_partials(ufunc, out[1:], out[:-1], x[1:])
     x_bar = _by_owners(g, a, b)
     if x_bar is None:
-        t = backward(a, g)
-        x_bar = np.concatenate([t[:1], strong_product(t[1:], b)])
+        selects, times = _product_of(ufunc)
+        t = backward(a, g, selects)
+        x_bar = np.concatenate([t[:1], times(t[1:], b)])
     return np.moveaxis(x_bar, 0, axis)
+
+
+def _product_of(ufunc: Any) -> tuple[bool, Any]:
+    """Whether zeros of the partials of a ufunc select an operand, and the product with them."""
+    selects = is_selection(ufunc)
+    return selects, selecting_product if selects else resolved_product
 
 
 def _by_owners(g: Cotangent, a: Value, b: Value) -> Cotangent | None:
@@ -181,8 +204,9 @@ def _accumulate_jvp(
         return dots[0]
     dot, out, x = (np.moveaxis(part, axis, 0) for part in (dots[0], out, x))
     a, b = step_partials(ufunc, out[1:], out[:-1], x[1:])
-    terms = np.concatenate([dot[:1], strong_product(dot[1:], b)])
-    return np.moveaxis(recurrence(a, terms), 0, axis)
+    selects, times = _product_of(ufunc)
+    terms = np.concatenate([dot[:1], times(dot[1:], b)])
+    return np.moveaxis(recurrence(a, terms, selects), 0, axis)
 
 
 ACCUMULATE = general(

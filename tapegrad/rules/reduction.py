@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import composite, elementwise, general, strong_product
+from tapegrad._core.forms import composite, elementwise, general, resolved_product
 from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.sums import reducing, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
@@ -251,7 +251,7 @@ def _log_of_sum_jvp(
     dots: Sequence[Tangent], out: Value, x: Value, axis: Any = 0, keepdims: bool = False
 ) -> Tangent:
     # A strong product: an infinite tangent of an element without a share must not give 0 * inf.
-    terms = strong_product(dots[0], _shares(out, x, axis, keepdims))
+    terms = resolved_product(dots[0], _shares(out, x, axis, keepdims))
     return np.sum(terms, axis=axis, keepdims=keepdims)
 
 

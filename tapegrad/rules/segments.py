@@ -125,8 +125,8 @@ def products_of_others(x: Value, starts: Index, axis: int) -> Value:
     lasts = firsts.copy()
     firsts[starts] = 1
     lasts[[*starts[1:] - 1, -1]] = 1
-    before = recurrence(np.where(firsts[1:] == 1, 0, rows[:-1]), firsts)
-    after = recurrence(np.where(lasts[:-1] == 1, 0, rows[1:])[::-1], lasts[::-1])[::-1]
+    before = recurrence(np.where(firsts[1:] == 1, 0, rows[:-1]), firsts, True)
+    after = recurrence(np.where(lasts[:-1] == 1, 0, rows[1:])[::-1], lasts[::-1], True)[::-1]
     return np.moveaxis(before * after, 0, axis)
 
 

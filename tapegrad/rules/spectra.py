@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import Constant, composite, general, strong_product
+from tapegrad._core.forms import Constant, composite, general
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.rules.limits import (
@@ -194,7 +194,7 @@ def _eig_vjp(g: Cotangent, out: Value, _a: Value) -> tuple[Cotangent]:
         return (conjugated(np.matmul(np.linalg.solve(above, inner), above)),)
     safe = np.where(defective, unit(v), above)
     bar = np.matmul(np.linalg.solve(safe, inner), safe)
-    return (conjugated(strong_product(bar, np.where(defective, np.nan, 1))),)
+    return (conjugated(bar * np.where(defective, np.nan, 1)),)
 
 
 def _of_lengths_and_phases(v: Value, v_bar: Cotangent) -> Cotangent:

@@ -17,10 +17,9 @@ import numpy as np
 
 from tapegrad import stop_gradient
 from tapegrad._core.composite import Composite
-from tapegrad._core.fit import any_nan
 from tapegrad._core.forms import General
 from tapegrad._core.rule import Rule, register
-from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Wanted
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 
 
 class Formula(General):
@@ -58,22 +57,26 @@ class Formula(General):
         with np.errstate(all="ignore"):  # a formula passes over what its function avoids
             if self._reads_out:
                 given, asked = (stop_gradient(out), *args), (False, *wanted)
-                return self._pulled(g, out, given, params, asked)[1:]
-            return self._pulled(g, out, args, params, wanted)
-
-    def _pulled(
-        self, g: Cotangent, out: Value, args: Sequence[Any], params: Params, wanted: Wanted
-    ) -> Sequence[Any]:
-        found = self._formula.pull(g, out, args, params, wanted)
-        if any_nan(found):
-            found = self._formula.pull_strongly(g, out, args, params, wanted)
-        return found
+                return self._formula.pull(g, out, given, params, asked)[1:]
+            return self._formula.pull(g, out, args, params, wanted)
 
     def _tangent(self, dots: Sequence[Tangent], out: Value, *args: Value, **params: Any) -> Any:
         if self._reads_out:
             dots, args = (None, *dots), (stop_gradient(out), *args)
         with np.errstate(all="ignore"):
             return self._formula.push(dots, out, args, params)
+
+    def definition_at(self, out: Value, args: Values, params: Params, wanted: Wanted) -> Any:
+        """The formula as the definition, as of a composite."""
+        if self._reads_out:
+            args, wanted = (stop_gradient(out), *args), (False, *wanted)
+        definition, values = self._formula.definition_at(out, args, params, wanted)
+
+        def quietly(given: Sequence[Value]) -> Any:
+            with np.errstate(all="ignore"):
+                return definition(given)
+
+        return quietly, values
 
 
 _PLAIN = frozenset((np.ndarray, np.float64, float, int))

@@ -37,6 +37,22 @@ STRUCTURAL = {
     "sign": (lambda x: np.sum(np.sign(np.sqrt(x)) * x), [0.0, 4.0], [0, 1]),
     "near ties": (lambda x: np.max(np.sqrt(x)), [0.0, 1e-12], [0, 5e5]),
     "tie": (lambda x: np.max(np.sqrt(x) + 0 * x), [4.0, 4.0, 0.0], [0.125, 0.125, 0]),
+    "determinant that is not taken": (
+        lambda x: np.where(x[0] > 0, np.linalg.slogdet(np.diag(x))[1], x[1]),
+        [0.0, 4.0],
+        [0, 1],
+    ),
+    "root that is not read": (
+        lambda c: np.max(np.real(np.roots([1.0, -1.0, *c]))),
+        [0.0, 0.0],
+        [-1, -1],
+    ),
+    "running value": (lambda x: np.divide.accumulate(np.sqrt(x))[0], [4.0, 0.0], [0.25, 0]),
+    "running maximum": (
+        lambda x: np.sum(np.sqrt(np.maximum.accumulate(np.reshape(x, (2, 2))))),
+        [0.0, 1.0, 4.0, 4.0],
+        [np.inf, 0.5, 0.25, 0.25],
+    ),
 }
 # Where a zero that was computed meets an infinity, and there is a limit.
 LIMITS = {
@@ -70,8 +86,38 @@ UNKNOWN = {
     "an underflow": (lambda x: (x**300) ** (1 / 300), 0.01),
     "x*log(x)": (lambda x: x * np.log(x), 0.0),
     "log(-1)": (np.log, -1.0),
+    "a discriminant by eigenvalues": (
+        lambda x: np.real(_spread(np.linalg.eigvals, _pair(x))),
+        0.0,
+    ),
+    "a discriminant by roots": (
+        lambda x: np.real(_spread(np.roots, np.stack([x * 0 + 1, x * 0, -x]))),
+        0.0,
+    ),
+    "a determinant by its logarithm": (
+        lambda x: np.prod(np.exp(np.linalg.slogdet(np.reshape(x, (1, 1)))[1])),
+        0.0,
+    ),
+    "logaddexp.reduce": (lambda x: np.logaddexp.reduce(np.log(np.stack([x, x * 0 + 1]))), 0.0),
+    "power.accumulate": (
+        lambda x: np.power.accumulate(np.stack([x, x * 0 + 0.5]))[1] ** 2,
+        0.0,
+    ),
+    "1/norm": (lambda x: 1 / np.linalg.norm(np.stack([x, x])), 0.0),
+    "log(norm)": (lambda x: np.log(np.linalg.norm(np.stack([x, x]))), 0.0),
     "powers beyond those that are kept": (lambda x: (x**9) ** (1 / 9), 0.0),
 }
+
+
+def _pair(x):
+    """A matrix whose eigenvalues are the two roots of x."""
+    return np.stack([np.stack([x * 0, x * 0 + 1]), np.stack([x, x * 0])])
+
+
+def _spread(function, x):
+    """The squared difference of two values, which is smooth where they meet."""
+    values = function(x)
+    return (values[0] - values[1]) ** 2
 
 
 @pytest.fixture(autouse=True)

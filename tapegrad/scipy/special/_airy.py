@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import elementwise, general, strong_product
+from tapegrad._core.forms import elementwise, general, resolved_product
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.scipy import _special as sp
@@ -90,8 +90,8 @@ def _airye_of_real(out: Any, z: Value) -> list[Value]:
 def _airye_jvp(dots: Sequence[Tangent], out: Any, z: Value) -> list[Tangent]:
     dot = dots[0]
     if z.dtype.kind != "c":
-        return [strong_product(dot, p) for p in _airye_of_real(out, z)]
-    found = [strong_product(dot, p) for p in _airye_partials(out, z)]
+        return [resolved_product(dot, p) for p in _airye_of_real(out, z)]
+    found = [resolved_product(dot, p) for p in _airye_partials(out, z)]
     sign, root = _of_real_part(z)
     rate = sign * np.real(root * dot)
     return [*found[:2], found[2] - rate * out[2], found[3] - rate * out[3]]
@@ -100,11 +100,11 @@ def _airye_jvp(dots: Sequence[Tangent], out: Any, z: Value) -> list[Tangent]:
 def _airye_vjp(g: Sequence[Cotangent], out: Any, z: Value) -> Cotangent:
     if z.dtype.kind != "c":
         pairs = zip(g, _airye_of_real(out, z), strict=True)
-        return sum(strong_product(bar, p) for bar, p in pairs)
+        return sum(resolved_product(bar, p) for bar, p in pairs)
     parts = zip(g, _airye_partials(out, z), strict=True)
-    total = sum(strong_product(bar, p) for bar, p in parts)
+    total = sum(resolved_product(bar, p) for bar, p in parts)
     sign, root = _of_real_part(z)
-    rate = np.real(strong_product(g[2], out[2])) + np.real(strong_product(g[3], out[3]))
+    rate = np.real(resolved_product(g[2], out[2])) + np.real(resolved_product(g[3], out[3]))
     return total - rate * sign * root
 
 

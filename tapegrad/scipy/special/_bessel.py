@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import elementwise, general, strong_product
+from tapegrad._core.forms import elementwise, general, resolved_product
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.scipy import _special as sp
@@ -156,24 +156,24 @@ def _scaled(function: np.ufunc, by_order: Function, by_z: Function, of_real: boo
 
     def z_vjp(g: Cotangent, out: Value, v: Value, z: Value) -> Cotangent:
         if z.dtype.kind != "c":
-            return strong_product(g, of_reals(out, v, z))
-        bar = strong_product(g, by_z(out, v, z))
-        change = strong_product(np.real(strong_product(g, out)), parts(z))
+            return resolved_product(g, of_reals(out, v, z))
+        bar = resolved_product(g, by_z(out, v, z))
+        change = resolved_product(np.real(resolved_product(g, out)), parts(z))
         return bar - change if of_real else bar + 1j * change
 
     def jvp(dots: Sequence[Tangent], out: Value, v: Value, z: Value) -> Tangent:
         v_dot, z_dot = dots
-        total: Any = 0 if v_dot is None else strong_product(v_dot, by_order(out, v, z))
+        total: Any = 0 if v_dot is None else resolved_product(v_dot, by_order(out, v, z))
         if z_dot is None:
             return total
         if z.dtype.kind != "c":
-            return total + strong_product(z_dot, of_reals(out, v, z))
-        total = total + strong_product(z_dot, by_z(out, v, z))
+            return total + resolved_product(z_dot, of_reals(out, v, z))
+        total = total + resolved_product(z_dot, by_z(out, v, z))
         rate = parts(z) * (np.real(z_dot) if of_real else np.imag(z_dot))
-        return total - strong_product(rate, out)
+        return total - resolved_product(rate, out)
 
     def v_vjp(g: Cotangent, out: Value, v: Value, z: Value) -> Cotangent:
-        return strong_product(g, by_order(out, v, z))
+        return resolved_product(g, by_order(out, v, z))
 
     general(function, vjp=[v_vjp, z_vjp], jvp=jvp, arrays=2, batch="align")
 

@@ -1,8 +1,7 @@
 """Sums and shares of exponentials: logsumexp, softmax, log_softmax, softplus.
 
 They run in NumPy's functions on traced values. A maximum is subtracted as a constant; where it is
-infinite, the result is that maximum, and its derivative 0, as of SciPy's own code on traced values
-where its array namespaces are on.
+infinite, the result is that maximum, and its derivative 0.
 """
 
 from __future__ import annotations
@@ -11,15 +10,25 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad import elementwise, primitive
 from tapegrad._core.types import Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.scipy.special._expressed import expressed
 
 
+@primitive
+def _still(x: Value) -> Value:
+    """A number, with a slope of zero that is no structural one: what moves it may be infinite."""
+    return x + 0.0
+
+
+elementwise(_still, lambda _out, x: np.where(np.isnan(x), np.nan, 0.0))
+
+
 def _shift(x: Value, axis: Any) -> tuple[Value, Value]:
     """The maximum of the real parts as a constant, 0 where it is infinite; and where it is not."""
     top = np.max(np.real(untraced(x)), axis=axis, keepdims=True)
-    finite = np.isfinite(top)
+    finite = ~np.isinf(top)
     return np.where(finite, top, 0), finite
 
 
@@ -46,8 +55,9 @@ def _logsumexp(
     counted = a
     if b is not None:
         nothing = untraced(b) == 0
-        counted = np.where(nothing, -np.inf, a)  # of the shape of both
-        a = a + np.zeros_like(counted)
+        alone = np.all(nothing, axis=axis, keepdims=True)  # then weights of 0 count
+        counted = np.where(nothing & ~alone, -np.inf, a)  # of the shape of both
+        a = a + np.zeros_like(untraced(counted))
     axis = tuple(range(np.ndim(a))) if axis is None else axis
     shift, finite = _shift(counted, axis)
     terms = _terms(np.where(finite, a, 0) - shift, b)
@@ -57,11 +67,12 @@ def _logsumexp(
         result = np.log(total) + shift
     else:
         result = np.log(np.abs(total)) + shift
-    highest = np.max(np.real(untraced(counted)), axis=axis, keepdims=True)
-    result = np.where(finite, result, highest)
+    if any_true(~finite):
+        highest = np.max(_still(np.real(counted)), axis=axis, keepdims=True)
+        result = np.where(finite, result, highest)
     sign = np.sign(total)
-    if not return_sign and not is_complex:
-        result = np.where(untraced(sign) < 0, np.nan, result)
+    if not return_sign and not is_complex and any_true(untraced(sign) < 0):
+        result = result * np.where(untraced(sign) < 0, np.nan, 1.0)
     if not keepdims:
         result, sign = np.squeeze(result, axis), np.squeeze(sign, axis)
     return (result, sign) if return_sign else result

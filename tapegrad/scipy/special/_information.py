@@ -27,7 +27,11 @@ def _log_quotient(x: Value, y: Value) -> Value:
 
 
 elementwise(
-    sp.xlogy, lambda _out, _x, y: np.log(y), lambda _out, x, y: _quotient(x, y), strong=True
+    sp.xlogy,
+    lambda _out, _x, y: np.log(y),
+    lambda _out, x, y: _quotient(x, y),
+    strong=True,
+    along=lambda x, y: x * np.log(y),
 )
 elementwise(
     sp.xlog1py,

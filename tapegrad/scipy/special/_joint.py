@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import general, strong_product
+from tapegrad._core.forms import general, resolved_product
 from tapegrad._core.rule import Rule
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 
@@ -27,7 +27,7 @@ def joint(function: np.ufunc, *partials: Function | None) -> Rule:
 
         def vjp(g: Sequence[Cotangent], out: Sequence[Value], *args: Value) -> Cotangent:
             parts = zip(g, partial(out, *args), strict=True)
-            return _total([strong_product(bar, p) for bar, p in parts if p is not None])
+            return _total([resolved_product(bar, p) for bar, p in parts if p is not None])
 
         return vjp
 
@@ -40,7 +40,7 @@ def joint(function: np.ufunc, *partials: Function | None) -> Rule:
                 continue
             for term, p in zip(terms, partial(out, *args), strict=True):
                 if p is not None:
-                    term.append(strong_product(dot, p))
+                    term.append(resolved_product(dot, p))
         return [_total(term) if term else None for term in terms]
 
     return general(

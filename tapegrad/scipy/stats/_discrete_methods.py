@@ -66,7 +66,7 @@ class DiscreteMethods(Methods):
             if is_area:  # from the last one on, all is below
                 whole = np.floor(whole)
                 whole = np.where(self.is_last(whole, *map(stop_gradient, shapes)), np.inf, whole)
-            return self.inside(method, lambda y, *rest: of_standard(y, *rest[:-1]), whole, shapes)
+            return self.inside(lambda y, *rest: of_standard(y, *rest[:-1]), whole, shapes)
 
         made = named(getattr(self.theirs, method), self.name, method)
         by_formula(
@@ -88,7 +88,7 @@ class DiscreteMethods(Methods):
             low, high = low - (high - low) * np.isinf(self.theirs.a) - 20, 2 * high - low + 20
         k = np.arange(low, high + 1)
         shapes = tuple(column(*shapes))
-        place = self.place(k, 1.0, *map(stop_gradient, shapes), method="pmf")
+        place = self.place(k, 1.0, *map(stop_gradient, shapes))
         k = np.where(place == 0, np.max(first), k)
         logs = self.formulas.logpdf(k, *shapes)
         return np.sum(np.where(place == 0, 0.0, np.exp(logs) * function(k, logs)), axis=-1)

@@ -26,32 +26,96 @@ Formula = Callable[..., Any]
 
 
 def area_at(end: Formula, density: Formula, count: int) -> Any:
-    """The area between an end of the support and y, of `(y, *shapes)`, where y is that end.
+    """The area between an end of the support and y, where y is that end.
 
-    end: of the shapes. The value is 0; derivatives are exact up to the second order.
+    It is a function of `(y, fails, inner, *shapes)`, as the density is: where its formula fails,
+    and points inside, are constants. end: of the shapes. The value is 0; derivatives are exact up
+    to the second order.
     """
 
     @primitive
-    def area(y: Any, *shapes: Any) -> Any:
-        return np.zeros(np.broadcast_shapes(*map(np.shape, (y, *shapes))))
+    def area(y: Any, fails: Any, inner: Any, *shapes: Any) -> Any:
+        return np.zeros(np.broadcast_shapes(*map(np.shape, (y, fails, inner, *shapes))))
 
     def by_shape(at: int) -> Formula:
-        of_density = slope(density, at + 1)
+        of_density = slope(density, at + 3)
 
-        def partial(_out: Any, y: Any, *shapes: Any) -> Any:
+        def partial(_out: Any, y: Any, fails: Any, inner: Any, *shapes: Any) -> Any:
             place = end(*shapes) + 0 * y
-            change = of_density(place, *shapes)
+            change = of_density(place, fails, inner, *shapes)
             change = np.where(np.isfinite(change), change, 0.0)
             moves = _moves(end, at, shapes)
             still = stop_gradient(moves) == 0  # also where the density is infinite
-            height = np.where(still, 0.0, density(np.where(still, y, place), *shapes))
-            return (y - place) * change - height * moves
+            height = density(np.where(still, y, place), fails, inner, *shapes)
+            return (y - place) * change - np.where(still, 0.0, height) * moves
 
         return partial
 
     by_shapes = [by_shape(at) for at in range(count)]
-    elementwise(area, lambda _out, *args: density(*args), *by_shapes, strong=True)
+    elementwise(area, lambda _out, *args: density(*args), 0, 0, *by_shapes)
     return area
+
+
+def inward(end: Formula, which: int, count: int) -> Any:
+    """Points at the lower end of a support (0), or the upper one (1): they move inwards alone.
+
+    It is a function of y, y - end as a constant, and `count` shapes that move the end. Where the
+    point leaves the support, limits know nothing.
+    """
+
+    @primitive
+    def point(y: Any, gap: Any, *shapes: Any) -> Any:
+        return y + np.zeros(np.broadcast_shapes(*map(np.shape, (gap, *shapes))))
+
+    def but_outside(slope: float) -> Formula:
+        def partial(_out: Any, y: Any, gap: Any, *shapes: Any) -> Any:
+            change = y - end(*shapes) - gap
+            return np.where(change > 0 if which else change < 0, np.nan, slope)
+
+        return partial
+
+    still = [but_outside(0.0)] * count
+    selects = False, False, *[True] * count
+    elementwise(point, but_outside(1.0), 0, *still, selects=selects)
+    return point
+
+
+def vanishing(count: int) -> Any:
+    """What is zero at a point and falls to it faster than any power, of all its arguments.
+
+    Its slopes are zeros that are no structural ones: its logarithm has none. That they are zero
+    nearby too is not known, so that they are asked from numbers alone, and give no series.
+    """
+
+    @primitive
+    def zero(*args: Any) -> Any:
+        return np.zeros(np.broadcast_shapes(*map(np.shape, args)))
+
+    elementwise(zero, *[lambda _out, *args: _zero_but(np.isnan, sum(args))] * count)
+    return zero
+
+
+def _zero_but(unknown: Callable[[Any], Any], x: Any) -> Any:
+    return np.where(unknown(x), np.nan, 0.0)
+
+
+def _at_infinity(unknown: Callable[[Any], Any]) -> Any:
+    """What tends to a value at infinity: of x, with NaN for a slope where nothing is known."""
+
+    @primitive
+    def still(x: Any) -> Any:
+        return np.zeros(np.shape(x))
+
+    elementwise(still, lambda _out, x: _zero_but(unknown, x))
+    return still
+
+
+AT_INFINITY: dict[str, Any] = {
+    **dict.fromkeys(("pdf", "cdf", "sf"), _at_infinity(np.isnan)),
+    "logpdf": _at_infinity(np.isinf),
+    "logcdf": _at_infinity(np.isneginf),
+    "logsf": _at_infinity(np.isposinf),
+}
 
 
 def _moves(end: Formula, at: int, shapes: tuple[Any, ...]) -> Any:
@@ -62,6 +126,8 @@ def _moves(end: Formula, at: int, shapes: tuple[Any, ...]) -> Any:
 
     return jvp(moved, (shapes[at],), (np.ones(np.shape(shapes[at])),))[1]
 
+
+_ZERO = vanishing(1)
 
 # --- Densities that vanish as a power -----------------------------------------------------------
 
@@ -131,7 +197,7 @@ def _gengamma(y: Any, a: Any, c: Any) -> Any:
     rises = c > 0  # else it vanishes faster than any power
     power = np.where(rises, c, 1.0)
     found = power * y ** (power * a - 1) * np.exp(-(y**power) - sp.gammaln(a))
-    return np.where(rises, found, 0.0)
+    return np.where(rises, found, _ZERO(y))
 
 
 @primitive
@@ -144,6 +210,7 @@ elementwise(_tukey, *[lambda _out, y, lam: np.nan * (y + lam)] * 2)
 
 
 DENSITIES: dict[str, Formula] = {
+    "arcsine": lambda y: y**-0.5 * (1 - y) ** -0.5 / np.pi,
     "argus": _argus,
     "beta": _beta,
     "betaprime": lambda y, a, b: y ** (a - 1) * np.exp(-(a + b) * np.log1p(y) - sp.betaln(a, b)),
@@ -153,6 +220,7 @@ DENSITIES: dict[str, Formula] = {
         y ** (df - 1) * np.exp((1 - df / 2) * LOG_2 - sp.gammaln(df / 2) - y * y / 2)
     ),
     "chi2": lambda y, df: _gamma(y / 2, df / 2) / 2,
+    "cosine": lambda y: np.sin((np.pi - np.abs(y)) / 2) ** 2 / np.pi,
     "dpareto_lognorm": _dpareto_lognorm,
     "erlang": _gamma,
     "exponpow": lambda y, b: b * y ** (b - 1) * np.exp(1 + y**b - np.exp(y**b)),
@@ -179,8 +247,8 @@ DENSITIES: dict[str, Formula] = {
     "triang": lambda y, c: _trapezoid(y, c, c),
     "truncweibull_min": _truncweibull,
     "tukeylambda": _tukey,
-    "weibull_max": lambda y, c: c * (-y) ** (c - 1) * np.exp(-((-y) ** c)),
+    "weibull_max": lambda y, c: c * (0 - y) ** (c - 1) * np.exp(-((0 - y) ** c)),
     "weibull_min": lambda y, c: c * y ** (c - 1) * np.exp(-(y**c)),
 }
 
-__all__ = ["DENSITIES", "area_at"]
+__all__ = ["AT_INFINITY", "DENSITIES", "area_at", "inward", "vanishing"]

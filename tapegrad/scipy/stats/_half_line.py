@@ -308,7 +308,7 @@ LAWS: dict[str, Law] = {
         sf=lambda y: sp.erf(1 / np.sqrt(2 * y)),
     ),
     "levy_l": Law(
-        lambda y: -LOG_2PI / 2 - 1.5 * np.log(-y) + 1 / (2 * y),
+        lambda y: -LOG_2PI / 2 - 1.5 * np.log(0 - y) - 1 / (2 * (0 - y)),
         cdf=lambda y: sp.erf(1 / np.sqrt(-2 * y)),
         logsf=lambda y: LOG_2 + sp.log_ndtr(-1 / np.sqrt(-y)),
     ),
@@ -392,8 +392,9 @@ LAWS: dict[str, Law] = {
         logsf=lambda y: _invgauss_logsf(y, 1.0),
     ),
     "weibull_max": Law(
-        lambda y, c: np.log(c) + sp.xlogy(c - 1, -y) - (-y) ** c,
-        logcdf=lambda y, c: -((-y) ** c),
+        # 0 - y, as -y is a negative zero at the end
+        lambda y, c: np.log(c) + sp.xlogy(c - 1, 0 - y) - (0 - y) ** c,
+        logcdf=lambda y, c: -((0 - y) ** c),
     ),
     "weibull_min": Law(
         lambda y, c: np.log(c) + sp.xlogy(c - 1, y) - y**c,

@@ -1,8 +1,8 @@
 """The methods of SciPy's distributions as primitives, by the formulas of a law.
 
 A method is SciPy's own, called as SciPy calls it. Its derivatives are those of its formula at
-y = (x - loc) / scale; outside the support, and where an end of it lies at infinity, they are zero.
-Where SciPy answers nan, for parameters outside of their domain, so are the derivatives.
+y = (x - loc) / scale; outside the support they are zero, and at its ends one-sided. Where SciPy
+answers nan, for parameters outside of their domain, so are the derivatives.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 
 from tapegrad import constant, elementwise, general, jvp, primitive, stop_gradient, unsupported
+from tapegrad._core.values import any_true
 from tapegrad.scipy._formula import by_formula
+from tapegrad.scipy.stats._ends import AT_INFINITY, area_at, inward, vanishing
 from tapegrad.scipy.stats._ends import DENSITIES as AT_ENDS
-from tapegrad.scipy.stats._ends import area_at
 from tapegrad.scipy.stats._laws import Formulas, Law
 from tapegrad.scipy.stats._quadrature import expectation
 
 DENSITIES = ("pdf", "logpdf")
 AREAS = ("cdf", "logcdf", "sf", "logsf")
 MOMENTS = ("mean", "var", "std", "entropy")
+
+OUTSIDE, INSIDE, LOW, HIGH, FAR = map(float, range(5))  # of a support; FAR: an infinite end
 
 _LEVELS = (0.01, 1e-10)  # of a distribution, from both sides
 _PLAIN = (np.ndarray, np.float64, np.bool)  # not batched
@@ -57,10 +60,9 @@ class Methods:
         self.moment = primitive(self._moment)
         self.is_last = primitive(self._is_last)
         self.end_slope = primitive(self._end_slope)
-        self.is_end = primitive(self._is_end)
         self.vanishes = primitive(self._vanishes)
         constants = (self.place, self.inner_point, self.width, self.moment, self.is_last)
-        for function in (*constants, self.end_slope, self.is_end, self.vanishes):
+        for function in (*constants, self.end_slope, self.vanishes):
             constant(function)
 
     is_continuous = True
@@ -69,22 +71,20 @@ class Methods:
         ends: tuple[Any, Any] = self.theirs.support(*shapes)
         return ends
 
-    def _place(self, y: Any, scale: Any, *shapes: Any, method: str) -> Any:
-        """1 inside the support, 0 outside, nan where there is none.
-
-        An end where the density is zero, or the value minus infinity, counts as outside.
-        """
+    def _place(self, y: Any, scale: Any, *shapes: Any) -> Any:
+        """`INSIDE` the support, `OUTSIDE`, at an end of it, nan where there is none."""
         low, high = self._support(shapes)
         known = ~(np.isnan(y) | np.isnan(low)) & (scale > 0)
-        inside = (y >= low) & (y <= high) & np.isfinite(y)
+        inside = (y >= low) & (y <= high)
         if not self.is_continuous:
-            inside &= y == np.floor(y)
-        elif np.any(inside & ((y == low) | (y == high))):
-            with np.errstate(all="ignore"):
-                of_end = getattr(self.theirs, method)(y, *shapes)
-                vanishes = (self.theirs.pdf(y, *shapes) == 0) | np.isneginf(of_end)
-            inside &= ~(((y == low) | (y == high)) & vanishes)
-        return np.where(known, inside * 1.0, np.nan)
+            inside &= np.isfinite(y) & (y == np.floor(y))
+            return np.where(known, inside * INSIDE, np.nan)
+        place = np.where(known, inside * INSIDE, np.nan)
+        at_low, at_high = known & (y == low), known & (y == high)
+        if np.any(at_low | at_high):
+            place = np.where(at_high, HIGH, np.where(at_low, LOW, place))
+            place = np.where((at_low | at_high) & np.isinf(y), FAR, place)
+        return place
 
     def _inner_point(self, y: Any, *shapes: Any) -> Any:
         """A point inside the support."""
@@ -95,13 +95,6 @@ class Methods:
         if not self.is_continuous:
             inner = np.where(np.isfinite(low), low, np.floor(inner))
         return np.broadcast_to(inner, np.broadcast_shapes(np.shape(y), np.shape(inner))) + 0.0
-
-    def _is_end(self, y: Any, scale: Any, *shapes: Any, which: int, method: str) -> Any:
-        """Whether y is a finite end of the support where a method has a one-sided derivative."""
-        here = (y == self._support(shapes)[which]) & np.isfinite(y) & (scale > 0)
-        if method == "logpdf" and np.any(here):
-            here &= ~self._vanishes(y, *shapes)
-        return here & (method != ("logsf" if which else "logcdf"))
 
     def _vanishes(self, y: Any, *shapes: Any) -> Any:
         with np.errstate(all="ignore"):
@@ -116,7 +109,7 @@ class Methods:
         return self.theirs.ppf(0.75, *shapes) - self.theirs.ppf(0.25, *shapes)
 
     def _end_slope(self, y: Any, *shapes: Any) -> Any:
-        """The slope of a quantile at an end of the support, where a formula has inf - inf."""
+        """The slope of a quantile at an end that is infinite, or where a formula has inf - inf."""
         return np.where(np.isinf(y), np.inf, 1 / np.asarray(self.theirs.pdf(y, *shapes)))
 
     def _moment(self, order: Any, *shapes: Any) -> Any:
@@ -127,19 +120,25 @@ class Methods:
 
     def inside(
         self,
-        method: str,
         formula: Callable[..., Any],
         y: Any,
         shapes: tuple[Any, ...],
         scale: Any = 1.0,
+        at_ends: Callable[..., Any] | None = None,
     ) -> Any:
-        """A formula `(y, *shapes, scale)` where it holds; elsewhere a constant, or nan."""
+        """A formula `(y, *shapes, scale)` where it holds; elsewhere a constant, or nan.
+
+        at_ends: what else holds at ends of the support, of (place, found).
+        """
         at, fixed = stop_gradient(y), tuple(map(stop_gradient, shapes))
-        place = self.place(at, stop_gradient(scale), *fixed, method=method)
-        if type(place) in _PLAIN and np.all(place == 1):
+        place = self.place(at, stop_gradient(scale), *fixed)
+        if not any_true(place != INSIDE):
             return formula(y, *shapes, scale)
         inner, unknown = self.inner_point(at, *fixed), np.isnan(place)
-        found = np.where(place == 0, 0.0, formula(np.where(place == 1, y, inner), *shapes, scale))
+        inner = formula(np.where(place == INSIDE, y, inner), *shapes, scale)
+        found = np.where(place == OUTSIDE, 0.0, inner)
+        if at_ends is not None:
+            found = at_ends(place, found)
         return np.where(unknown, np.nan * (sum(shapes, y) + scale), found)
 
     def signature(self, first: str, rest: str) -> str:
@@ -162,6 +161,12 @@ class ContinuousMethods(Methods):
         super().__init__(theirs, law)
         self.areas = [
             area_at(self._end(which), self._end_density, len(self.shapes)) for which in (0, 1)
+        ]
+        self.vanishing = vanishing(len(self.shapes) + 1)
+        self.moves = law.support is not None
+        self.inward = [
+            inward(self._end(which), which, len(self.shapes) if self.moves else 0)
+            for which in (0, 1)
         ]
 
     def _end(self, which: int) -> Callable[..., Any]:
@@ -193,8 +198,11 @@ class ContinuousMethods(Methods):
         def formula(x: Any, *parameters: Any) -> Any:
             *shapes, loc, scale = parameters
             y = (x - loc) / scale
-            found = self.inside(method, scaled, y, tuple(shapes), scale)
-            return self._with_ends(method, found, y, tuple(shapes), scale)
+
+            def at_ends(place: Any, found: Any) -> Any:
+                return self._with_ends(method, place, found, (x, y, tuple(shapes), scale))
+
+            return self.inside(scaled, y, tuple(shapes), scale, at_ends)
 
         made = named(getattr(self.theirs, method), self.name, method)
         by_formula(
@@ -207,47 +215,66 @@ class ContinuousMethods(Methods):
         return made
 
     def _with_ends(
-        self, method: str, found: Any, y: Any, shapes: tuple[Any, ...], scale: Any
+        self, method: str, place: Any, found: Any, args: tuple[Any, Any, tuple[Any, ...], Any]
     ) -> Any:
-        """What was found inside, with one-sided derivatives at finite ends of the support.
+        """What was found inside, with one-sided derivatives at the ends of the support.
 
-        A logarithm that is minus infinity there keeps the derivative 0, as outside.
+        args: x, y, shapes, scale. At infinity x has a slope of zero, which is no structural one;
+        a logarithm that is minus infinity there has none.
         """
-        at, fixed = stop_gradient(y), tuple(map(stop_gradient, shapes))
-        with np.errstate(all="ignore"):
-            ends = self._ends(fixed)
-        for which in (0, 1):
-            if _is_apart(at, ends[which]):
-                continue  # SciPy's support takes longer than all the rest
-            here = self.is_end(at, stop_gradient(scale), *fixed, which=which, method=method)
-            if type(here) not in _PLAIN or np.any(here):
-                known = self.inner_point(at, *fixed)
-                place = np.where(here, y, known)
-                found = np.where(here, self._at_end(method, which, place, shapes, scale), found)
+        x, y, shapes, scale = args
+        inner = self.inner_point(stop_gradient(y), *map(stop_gradient, shapes))
+        for which, end in enumerate((self.theirs.a, self.theirs.b)):
+            here = place == (LOW, HIGH)[which]
+            if (self.moves or np.isfinite(end)) and any_true(here):
+                at_end = self._at_end(method, which, here, (y, inner, shapes, scale))
+                found = np.where(here, at_end, found)
+        far = place == FAR
+        if any_true(far):
+            found = np.where(far, AT_INFINITY[method](x), found)
         return found
 
-    def _at_end(self, method: str, which: int, y: Any, shapes: tuple[Any, ...], scale: Any) -> Any:
+    def _at_end(
+        self, method: str, which: int, here: Any, args: tuple[Any, Any, tuple[Any, ...], Any]
+    ) -> Any:
+        """A method at points that are an end; args: y, inner points, shapes, scale."""
+        y, inner, shapes, scale = args
+        y = np.where(here, y, inner)
+        fixed = stop_gradient(y), *map(stop_gradient, shapes)
+        gap = fixed[0] - self._ends(fixed[1:])[which]
+        y = self.inward[which](y, gap, *(shapes if self.moves else ()))
+        vanishes = self.vanishes(*fixed)
+        fails = _like_those(here, vanishes | ~np.isfinite(self.formulas.pdf(*fixed)))
         if method == "pdf":
-            return self._end_density(y, *shapes) / scale
+            return self._end_density(y, fails, inner, *shapes) / scale
         if method == "logpdf":
-            return np.log(self._end_density(y, *shapes)) - np.log(scale)
-        area = self.areas[which](y, *shapes)
+            found = _one_of(
+                _like_those(here, vanishes),
+                lambda y: self.formulas.logpdf(y, *shapes),
+                lambda y: np.log(self._end_density(y, fails, inner, *shapes)),
+                y,
+                inner,
+            )
+            return found - np.log(scale)
+        area = self.areas[which](y, fails, inner, *shapes)
+        if method == ("logsf" if which else "logcdf"):
+            return np.log(0.0 - area if which else area)  # of no negative zero
         if method.startswith("log"):
             return np.log1p(area if which else -area)
         return area if method == "cdf" else -area
 
-    def _end_density(self, y: Any, *shapes: Any) -> Any:
-        """The density at an end, as a power where the formula has no number or vanishes."""
-        fixed = stop_gradient(y), *map(stop_gradient, shapes)
-        usual = self.formulas.pdf(y, *shapes)
-        fails = self.vanishes(*fixed) | ~np.isfinite(stop_gradient(usual))
-        if type(fails) in _PLAIN and not np.any(fails):
-            return usual
-        known, power = self.inner_point(*fixed), AT_ENDS.get(self.name)
-        usual = self.formulas.pdf(np.where(fails, known, y), *shapes)
-        if power is None:
-            return np.where(fails, np.where(self.vanishes(*fixed), 0.0, np.inf), usual)
-        return np.where(fails, power(np.where(fails, y, known), *shapes), usual)
+    def _end_density(self, y: Any, fails: Any, inner: Any, *shapes: Any) -> Any:
+        """The density at an end, as a power where its formula has no number, or vanishes."""
+        power = AT_ENDS.get(self.name)
+
+        def as_power(y: Any) -> Any:
+            if power is not None:
+                return power(y, *shapes)
+            vanishes = self.vanishes(stop_gradient(y), *map(stop_gradient, shapes))
+            zero = self.vanishing(y, *shapes)
+            return np.where(vanishes, zero, 1 / zero)  # infinite, without a slope
+
+        return _one_of(fails, as_power, lambda y: self.formulas.pdf(y, *shapes), y, inner)
 
     def _quick(self, g: Any, args: Any, wanted: Any) -> list[Any] | None:
         """The cotangents of a log density's arguments by the law's score, if all are inside."""
@@ -327,8 +354,9 @@ class ContinuousMethods(Methods):
                 y = (out - loc) / scale
                 slope = np.exp(-logpdf(y, *shapes))
                 level, found = stop_gradient(q), stop_gradient(slope)
-                unknown = np.isnan(found) & ((level == 0) | (level == 1))
-                if type(unknown) not in _PLAIN or np.any(unknown):
+                unknown = np.isnan(found) | np.isinf(stop_gradient(y))
+                unknown = unknown & ((level == 0) | (level == 1))
+                if any_true(unknown):
                     ends = self.end_slope(stop_gradient(y), *map(stop_gradient, shapes))
                     slope = np.where(unknown, ends, slope)
                 return sign * scale * np.where(np.isnan(out), np.nan, slope)
@@ -515,20 +543,29 @@ def _apart(point: Any, end: Any, *, at_infinity: bool) -> Any:
     return np.where(finite, room, at_infinity & np.isfinite(point))
 
 
+def _like_those(here: Any, condition: Any) -> Any:
+    """A condition where it counts; elsewhere one by which all are alike, if they can be."""
+    return np.where(here, condition, any_true(here & condition))
+
+
+def _one_of(
+    condition: Any, first: Callable[..., Any], second: Callable[..., Any], y: Any, inner: Any
+) -> Any:
+    """One of two functions of y, each where it is meant; elsewhere it gets an inner point."""
+    if not any_true(condition):
+        return second(y)
+    if not any_true(~condition):
+        return first(y)
+    chosen = first(np.where(condition, y, inner))
+    return np.where(condition, chosen, second(np.where(condition, inner, y)))
+
+
 def _sound(scale: Any) -> Any:
     """1, or nan where a scale is not positive."""
     at = stop_gradient(scale)
     if type(at) in (*_PLAIN, int, float) and np.all(at > 0):
         return 1.0
     return np.where(at > 0, 1.0, np.nan)
-
-
-def _is_apart(at: Any, end: Any) -> bool:
-    """Whether no plain point is near an end, a number by formulas: SciPy's but for rounding."""
-    if type(at) not in _PLAIN or type(end) not in (*_PLAIN, float, int):
-        return False
-    with np.errstate(all="ignore"):
-        return not np.any(abs(at - end) <= 1e-9 * (1 + abs(at)))
 
 
 def _ends_slope(support: Any, at: int, shapes: tuple[Any, ...]) -> tuple[Any, Any]:

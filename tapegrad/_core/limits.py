@@ -29,7 +29,7 @@ from tapegrad._core.series import (
     grid,
     step,
 )
-from tapegrad._core.series_replay import Changes, add_to, backward, forward
+from tapegrad._core.series_replay import Changes, add_to, backward, forward, parents_in
 from tapegrad._core.types import Cotangent, Slot, Tangent, Value
 from tapegrad._core.values import Traced, in_place, is_mapped, without_traces
 
@@ -67,9 +67,10 @@ def _in_place_of_nan(limits: Any, entries: Sequence[Entry], found: Any, given: A
     if not any_nan(parts):
         return parts
     plain = [[(at, without_traces(part)) for at, part in pairs] for pairs in (found, given)]
-    ends = ([at for at, _ in pairs] for pairs in (plain if limits is _limits else plain[::-1]))
-    live = [_each(without_traces, entry) for entry, _, _ in live_steps(entries, *ends)]
-    known = _of_examples(limits, _Lines(live), *plain)
+    ends = [[at for at, _ in pairs] for pairs in (plain if limits is _limits else plain[::-1])]
+    starts, ends = ends
+    live = [_each(without_traces, entry) for entry, _, _ in live_steps(entries, starts, ends)]
+    known = _of_examples(limits, _Lines(live, starts), *plain)
     return [in_place(part, limit) for part, limit in zip(parts, known, strict=True)]
 
 
@@ -88,17 +89,30 @@ def _each(function: Callable[[Any], Any], value: Any) -> Any:
 class _Lines:
     """The entries that count, and the changes along lines, which all examples of a vmap share."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        self.entries = entries
+    def __init__(self, entries: Sequence[Entry], inputs: Sequence[Slot]) -> None:
+        self.entries, self.inputs = entries, inputs
         self.known: dict[Any, Changes] = {}
+        made = {entry[0] for entry in entries} | set(inputs)
+        # The inputs of transforms within, constants of this one: what is zero with them is none.
+        self.loose = {at: like for at, like in parents_in(entries).items() if at not in made}
 
-    def changes(self, inputs: Any, ways: Sequence[Any], which: Any = None) -> Changes:
-        """The changes of all values as the inputs go these ways; which: the line, if shared."""
-        key = which, GRID.root, GRID.low
-        if which is None or key not in self.known:
-            found = {at: step(way) for (at, _), way in zip(inputs, ways, strict=True)}
+    def changes(self, which: str, sign: int, inputs: Any, dots: Any = None) -> Changes:
+        """The changes of all values along a line; of one, with dots in the direction of these."""
+        key = which, sign, GRID.root, GRID.low
+        if dots is not None or key not in self.known:
+            ways = _ways([like for _, like in inputs] + list(self.loose.values()), which)
+            slots = [at for at, _ in inputs] + list(self.loose)
+            if dots is None:
+                found = {at: step(sign * way) for at, way in zip(slots, ways, strict=True)}
+            else:
+                # All values move, those that do not go that way by less.
+                given = [*dots, *(np.zeros(way.shape) for way in ways[len(dots) :])]
+                found = {
+                    at: step(sign * np.asarray(dot), sign * way)
+                    for at, dot, way in zip(slots, given, ways, strict=True)
+                }
             forward(self.entries, found)
-            if which is None:
+            if dots is not None:
                 return found
             self.known[key] = found
         return dict(self.known[key])
@@ -107,7 +121,26 @@ class _Lines:
         """Those of one example."""
         if not any(is_mapped(part) for entry in self.entries for part in _parts(entry)):
             return self
-        return _Lines(_example(list(self.entries), level, i))
+        return _Lines(_example(list(self.entries), level, i), self.inputs)
+
+
+LINES = "+", "-", "~"
+
+
+def _ways(likes: Sequence[Any], which: str) -> list[Any]:
+    """Where a line goes: up in all elements (+), or up in some of them."""
+    dice = np.random.default_rng(0)
+    ways, count = [], 0
+    for like in likes:
+        way = dice.uniform(1, 2, np.shape(like))
+        number = np.arange(count, count + way.size).reshape(way.shape)
+        count += way.size
+        if which == "-":  # what was small is large
+            way = (3 - way) * np.where(number % 2, 1, -1)
+        elif which == "~":
+            way = dice.uniform(1, 2, way.shape) * np.where(number // 2 % 2, 1, -1)
+        ways.append(way * np.exp(1j * dice.uniform(0, 6, way.shape)) if _is_complex(like) else way)
+    return ways
 
 
 def _of_examples(limits: Any, lines: _Lines, found: Any, given: Any) -> list[Any]:
@@ -175,51 +208,19 @@ def _limits(
     """The limits of the cotangents of inputs; None where they would take too much."""
     if not _is_small(lines.entries, [bar for _, bar in inputs]):
         return None
-    first, second = (_along(lines, inputs, roots, signs) for signs in ("+", "-"))
-    if any(np.any(outside) for _, outside in second):
-        # The domain has no neighbours that way, as that of sqrt(x * y).
-        third = _along(lines, inputs, roots, "++")
-        second = [
-            (np.where(outside, other, limit), outside)
-            for (limit, outside), (other, _) in zip(second, third, strict=True)
-        ]
-    return [_agreed(one, other) for (one, _), (other, _) in zip(first, second, strict=True)]
 
-
-def _along(lines: _Lines, inputs: Any, roots: Any, signs: str) -> list[Any]:
-    """Limits from both sides of one line, and where both are outside of the domain.
-
-    signs: the ways of the inputs, all with one sign but for "-".
-    """
-    dice = np.random.default_rng(len(signs))
-    ways = []
-    for _, like in inputs:
-        way = dice.uniform(1, 2, like.shape)
-        if signs == "-":  # other signs, and what was small is large
-            way = (3 - way) * np.where(np.arange(way.size) % 2, 1, -1).reshape(way.shape)
-        if _is_complex(like):
-            way = way * np.exp(1j * dice.uniform(0, 6, like.shape))
-        ways.append(way)
-    sides = []
-    for sign in (1, -1):
-        changes = lines.changes(inputs, [sign * way for way in ways], (signs, sign))
+    def along(which: str, sign: int) -> list[Any]:
+        changes = lines.changes(which, sign, inputs)
         bars: dict[Any, Any] = {}
         for at, bar in roots:
             add_to(bars, at, constant(bar))
         backward(lines.entries, changes, bars)
-        sides.append(
-            [
-                (bars[at].limit, bars[at].outside)
-                if at in bars
-                else (np.zeros(like.shape), np.zeros(like.shape, bool))
-                for at, like in inputs
-            ]
-        )
-    return [_of_both(*pair) for pair in zip(*sides, strict=True)]
+        return [
+            (bars[at].limit, bars[at].outside) if at in bars else _nothing(like)
+            for at, like in inputs
+        ]
 
-
-def _is_complex(value: Any) -> bool:
-    return bool(np.result_type(value).kind == "c")
+    return _of_lines(along, sum(np.size(like) for _, like in inputs) + len(lines.loose))
 
 
 def _limits_ahead(
@@ -230,18 +231,42 @@ def _limits_ahead(
     """The limits of the tangents of results."""
     if not _is_small(lines.entries, [dot for _, dot in inputs]):
         return None
-    sides = []
-    for sign in (1, -1):
-        changes = lines.changes(inputs, [sign * np.asarray(dot) for _, dot in inputs])
-        sides.append(
-            [
-                (changes[at].slope * sign, changes[at].outside)
-                if at in changes
-                else (np.zeros(like.shape), np.zeros(like.shape, bool))
-                for at, like in results
-            ]
-        )
-    return [_of_both(*pair)[0] for pair in zip(*sides, strict=True)]
+
+    def along(which: str, sign: int) -> list[Any]:
+        changes = lines.changes(which, sign, inputs, [dot for _, dot in inputs])
+        return [
+            (changes[at].slope * sign, changes[at].outside) if at in changes else _nothing(like)
+            for at, like in results
+        ]
+
+    return _of_lines(along, sum(np.size(dot) for _, dot in inputs) + len(lines.loose))
+
+
+def _nothing(like: Any) -> tuple[Any, Any]:
+    return np.zeros(like.shape), np.zeros(like.shape, bool)
+
+
+def _of_lines(along: Callable[[str, int], list[Any]], count: int) -> list[Any]:
+    """What all lines tell, if they agree; along: limits on one side of a line, and where outside.
+
+    A domain need not have neighbours on a line that goes up in one of `count` elements and down in
+    another, as that of sqrt(x * y).
+    """
+    first: list[Any] = []
+    for which in LINES[: min(count, 3)] if count > 1 else LINES[:2]:
+        both = [_of_both(*pair) for pair in zip(along(which, 1), along(which, -1), strict=True)]
+        if not first:
+            first = [limit for limit, _ in both]
+            continue
+        first = [
+            np.where(outside, one, _agreed(one, other))
+            for one, (other, outside) in zip(first, both, strict=True)
+        ]
+    return first
+
+
+def _is_complex(value: Any) -> bool:
+    return bool(np.result_type(value).kind == "c")
 
 
 def _is_small(entries: Sequence[Entry], inputs: Sequence[Any]) -> bool:

@@ -299,16 +299,17 @@ def constant(value: Any) -> Series:
     return Series(terms, np.full(value.shape, EXACT))
 
 
-def step(direction: Any) -> Series:
-    """The series of `direction * e`."""
-    terms = np.zeros((GRID.width, *direction.shape), np.result_type(direction, float))
+def step(direction: Any, bend: Any = 0.0) -> Series:
+    """The series of `direction * e + bend * e**2`."""
+    terms = np.zeros((GRID.width, *direction.shape), np.result_type(direction, bend, float))
     terms[GRID.root - GRID.low] = direction
+    terms[2 * GRID.root - GRID.low] = bend
     return Series(terms, np.full(direction.shape, EXACT))
 
 
-def unknown(shape: tuple[int, ...]) -> Series:
+def unknown(shape: tuple[int, ...], kind: Any = float) -> Series:
     """Series of which nothing is known."""
-    return Series(np.zeros((GRID.width, *shape)), np.full(shape, GRID.low))
+    return Series(np.zeros((GRID.width, *shape), kind), np.full(shape, GRID.low))
 
 
 def as_series(value: Any) -> Series:
@@ -612,7 +613,8 @@ def _raised(x: Any, p: Any) -> Series:
 
 
 def _sign(x: Series) -> Any:
-    found = x.sign
+    """The signs, all of which must be known but for those outside of a domain."""
+    found = np.where(x.outside, 0.0, x.sign)
     if np.isnan(found).any():
         raise UnknownSeries
     return found

@@ -305,8 +305,9 @@ class _Call:
             bar = _fitted(self._slope(g, out, at), shape)
         except UnknownSeries:
             if self.form != "elementwise":
-                return unknown(shape)
-            bar = _fitted(g * unknown(g.shape), shape)  # what has no cotangent needs no partial
+                return unknown(shape, change.dtype)
+            nothing = unknown(g.shape, np.result_type(g.dtype, out.dtype, change.dtype))
+            bar = _fitted(g * nothing, shape)  # what has no cotangent needs no partial
         return bar if change.dtype.kind == "c" else bar.real
 
     def _slope(self, g: Series, out: Series, at: int) -> Series:
@@ -352,6 +353,8 @@ def _nearby(x: Any) -> Any:
     if not isinstance(x, Series):
         return x
     limit = x.limit
+    if x.dtype.kind == "c":
+        return limit
     way = np.nan_to_num((x - constant(np.where(np.isfinite(limit), limit, 0))).sign)
     return np.where(np.isfinite(limit), limit + NEAR * np.maximum(np.abs(limit), 1) * way, limit)
 
@@ -392,7 +395,7 @@ def forward(entries: Sequence[Entry], changes: Changes) -> None:
         slots = x_slot if y_slot is None and type(x_slot) is tuple else (x_slot, y_slot)
         if not any(at in changes for at in slots if at is not None and at != -1):
             continue
-        made = None
+        made, call = None, None
         if type(rule) is not _Mark:
             call = _Call(entry, changes)
             with suppress(UnknownSeries):
@@ -401,10 +404,29 @@ def forward(entries: Sequence[Entry], changes: Changes) -> None:
                 if made.side is None and slot in kept:
                     made.side = made.value_beside(kept[slot])
         if made is None:
-            made = unknown(_shape(entry, changes))
-            if type(rule) is not _Mark:
+            made = unknown(_shape(entry, changes), _kind(entry, changes))
+            if call is not None:
                 made = call.but_still(made)
         changes[slot] = made
+
+
+def parents_in(entries: Sequence[Entry]) -> dict[Any, Any]:
+    """What entries tell of the values that they read, by slot: a value, or a spec."""
+    found: dict[Any, Any] = {}
+    for _, rule, out, x, y, x_slot, y_slot in entries:
+        if y_slot is not None:
+            # Of one that is not kept the shape is that of the other, or of the result.
+            known = next((part for part in (x, y, out) if hasattr(part, "shape")), np.float64(0))
+            pairs = [
+                (at, part if hasattr(part, "shape") else known)
+                for at, part in ((x_slot, x), (y_slot, y))
+            ]
+        elif type(x_slot) is tuple and type(rule) is not _Mark:
+            pairs = list(zip(x_slot, x, strict=False))
+        else:
+            continue
+        found.update((at, part) for at, part in pairs if at != -1 and hasattr(part, "shape"))
+    return found
 
 
 def _kept_values(entries: Sequence[Entry]) -> dict[Any, Any]:
@@ -420,6 +442,17 @@ def _kept_values(entries: Sequence[Entry]) -> dict[Any, Any]:
         if getattr(rule, "function", rule) is None and slot in kept:  # the input of a transform
             kept.setdefault(x_slot, kept[slot])
     return kept
+
+
+def _kind(entry: Entry, changes: Changes) -> Any:
+    """The dtype of a result's series, complex if it may be."""
+    _, _, out, x, y, x_slot, y_slot = entry
+    slots = x_slot if y_slot is None and type(x_slot) is tuple else (x_slot, y_slot)
+    parts = [out, x, y] if y_slot is not None else [out, *x]
+    kinds = [np.result_type(part).kind for part in parts if _is_kept(part) and np.isscalar(part)]
+    kinds += [part.dtype.kind for part in parts if hasattr(part, "dtype")]
+    kinds += [changes[at].dtype.kind for at in slots if at in changes]
+    return complex if "c" in kinds else float
 
 
 def _shape(entry: Entry, changes: Changes) -> tuple[int, ...]:
@@ -501,7 +534,7 @@ def _scattered(shape: tuple[int, ...], index: Any, g: Series) -> Series:
     """The series of the cotangent of what was read at an index."""
 
     def added(parts: Sequence[Any]) -> Any:
-        whole = np.zeros(shape)
+        whole = np.zeros(shape, parts[0].dtype)
         np.add.at(whole, index, parts[0])
         return whole
 
@@ -550,7 +583,7 @@ def _state(function: Callable[..., Any], args: Sequence[Any], shape: tuple[int, 
     if not any(x is not None and x.state.any() for x in args):
         return None
     dice = np.random.default_rng(1)
-    weights: list[Any] = [None if x is None else dice.uniform(1, 2, x.shape) for x in args]
+    weights: list[Any] = [None if x is None else _drawn(dice, x) for x in args]
 
     def of(choose: Callable[[Any], Any]) -> Any:
         pairs = zip(args, weights, strict=True)
@@ -566,6 +599,12 @@ def _state(function: Callable[..., Any], args: Sequence[Any], shape: tuple[int, 
     return np.where((zero == total) & (total != 0), ZERO, made)
 
 
+def _drawn(dice: np.random.Generator, like: Series) -> Any:
+    """Numbers that do not cancel, with both components where those of a series have them."""
+    made = dice.uniform(1, 2, like.shape)
+    return made + 1j * dice.uniform(1, 2, like.shape) if like.dtype.kind == "c" else made
+
+
 def _known(function: Callable[..., Any], args: Sequence[Any], shape: tuple[int, ...]) -> Any:
     """Up to which power each element is known: as the least known of those that reach it."""
     known = np.full(shape, EXACT)
@@ -573,8 +612,7 @@ def _known(function: Callable[..., Any], args: Sequence[Any], shape: tuple[int, 
     levels = {int(n) for x in args if x is not None for n in np.unique(x.known)} - {EXACT}
     for level in sorted(levels, reverse=True):
         masks = [
-            None if x is None else np.where(x.known == level, dice.uniform(1, 2, x.shape), 0.0)
-            for x in args
+            None if x is None else np.where(x.known == level, _drawn(dice, x), 0.0) for x in args
         ]
         known = np.where(np.asarray(function(masks)) != 0, np.minimum(known, level), known)
     return known
@@ -612,4 +650,4 @@ def product(function: Callable[[Sequence[Any]], Any], args: Sequence[Any]) -> Se
     return Series(terms, np.full(terms.shape[1:], known))
 
 
-__all__ = ["Changes", "add_to", "backward", "by_terms", "forward", "product"]
+__all__ = ["Changes", "add_to", "backward", "by_terms", "forward", "parents_in", "product"]

@@ -188,12 +188,12 @@ def test_a_nan_wins_or_loses_as_its_function_says():
     nan = np.nan
     for choice in (np.maximum, np.minimum):
         by_x, by_y = slopes(choice, [nan, 1.0, nan], [1.0, nan, nan])
-        np.testing.assert_array_equal(by_x, [1, 0, 0.5])
-        np.testing.assert_array_equal(by_y, [0, 1, 0.5])
+        np.testing.assert_array_equal(by_x, [nan, 0, nan])
+        np.testing.assert_array_equal(by_y, [0, nan, nan])
     for choice in (np.fmax, np.fmin):
         by_x, by_y = slopes(choice, [nan, 1.0, nan], [1.0, nan, nan])
-        np.testing.assert_array_equal(by_x, [0, 1, 0.5])
-        np.testing.assert_array_equal(by_y, [1, 0, 0.5])
+        np.testing.assert_array_equal(by_x, [0, 1, nan])
+        np.testing.assert_array_equal(by_y, [1, 0, nan])
 
 
 # --- remainders
@@ -402,13 +402,13 @@ def test_a_root_as_a_power_is_level_at_minus_infinity(exponent):
     """As NumPy's power tends to infinity there; beside a NaN that other elements have."""
     for power in (lambda x: x**exponent, lambda x: np.power(x, exponent)):
         with np.errstate(invalid="ignore"):
-            assert jvp(power, (-np.inf,), (1.0,))[1] == 0
             slope = np.where(np.isnan(power(np.float64(-np.inf))), np.nan, 0)
+            np.testing.assert_array_equal(jvp(power, (-np.inf,), (1.0,))[1], slope)
             np.testing.assert_array_equal(grad(power)(-np.inf), slope)
             x = np.array([-np.inf, -1.0, np.inf])
             slopes = np.where(np.isnan(power(x)), np.nan, 0)
             np.testing.assert_array_equal(elementwise_grad(power)(x), slopes)
-            np.testing.assert_array_equal(jvp(power, (x,), (np.ones(3),))[1], [0, np.nan, 0])
+            np.testing.assert_array_equal(jvp(power, (x,), (np.ones(3),))[1], slopes)
 
 
 @pytest.mark.parametrize("x", [-30.0, -700.0, -1e-9, 3.0])

@@ -53,7 +53,6 @@ SMOOTH = {
     "matern of a distance": (lambda x: matern(np.sqrt((x[0] - x[1]) ** 2)), -5 / 3 * PAIR),
     "logistic": (lambda x: np.sum(stats.logistic.logpdf(x, 0.0)), -EYE / 2),
     "gennorm": (lambda x: np.sum(stats.gennorm.logpdf(x, 2.0)), -2 * EYE),
-    "dweibull": (lambda x: np.sum(stats.dweibull.pdf(x, 3.0)), 3 * EYE),
     "fft": (lambda x: np.sum(np.abs(np.fft.fft(x)) ** 2), 4 * EYE),
     "complex abs": (lambda x: np.abs(x[0] + 1j * x[1]) ** 2, 2 * EYE),
     "hypot": (lambda x: np.hypot(x[0], x[1]) ** 2, 2 * EYE),
@@ -217,9 +216,10 @@ FLAT = {
 def test_without_a_hessian_there_are_derivatives_along_directions_alone(name):
     f = FLAT[name]
     assert not np.isfinite(by_reverse_alone(f)(ZERO)).all()
+    if name[-5:] == "alone":
+        assert not np.isfinite(hessian(f)(ZERO)).all()
+        return
     for v in ([1.0, 0.0], [1.0, 2.0]):
         v = np.array(v)
         slope = [grad(f)(t * v) for t in (1e-3, -1e-3)]
-        np.testing.assert_allclose(
-            hvp(f, (ZERO,), (v,)), (slope[0] - slope[1]) / 2e-3 * (name[-5:] != "alone"), atol=1e-9
-        )
+        np.testing.assert_allclose(hvp(f, (ZERO,), (v,)), (slope[0] - slope[1]) / 2e-3, atol=1e-9)

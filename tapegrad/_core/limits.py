@@ -287,7 +287,7 @@ def _agreed(first: Any, second: Any) -> Any:
     """What two lines tell, if they tell the same but for rounding."""
     size = np.maximum(np.abs(first), np.abs(second))
     largest = np.max(size, initial=1e-300, where=np.isfinite(size))
-    near = np.abs(first - second) <= AGREE * np.maximum(size, ROUNDING * largest)
+    near = np.abs(first - second) <= np.maximum(AGREE * size, ROUNDING * largest)
     return np.where((first == second) | near, first, np.nan)
 
 

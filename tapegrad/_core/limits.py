@@ -92,6 +92,7 @@ class _Lines:
     def __init__(self, entries: Sequence[Entry], inputs: Sequence[Slot]) -> None:
         self.entries, self.inputs = entries, inputs
         self.known: dict[Any, Changes] = {}
+        self.nearby: dict[int, Any] = {}
         made = {entry[0] for entry in entries} | set(inputs)
         # The inputs of transforms within, constants of this one: what is zero with them is none.
         self.loose = {at: like for at, like in parents_in(entries).items() if at not in made}
@@ -111,7 +112,7 @@ class _Lines:
                     at: step(sign * np.asarray(dot), sign * way)
                     for at, dot, way in zip(slots, given, ways, strict=True)
                 }
-            forward(self.entries, found)
+            forward(self.entries, found, self.nearby)
             if dots is not None:
                 return found
             self.known[key] = found
@@ -214,7 +215,7 @@ def _limits(
         bars: dict[Any, Any] = {}
         for at, bar in roots:
             add_to(bars, at, constant(bar))
-        backward(lines.entries, changes, bars)
+        backward(lines.entries, changes, bars, lines.nearby)
         return [
             (bars[at].limit, bars[at].outside) if at in bars else _nothing(like)
             for at, like in inputs

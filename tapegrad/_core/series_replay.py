@@ -38,6 +38,7 @@ from tapegrad._core.types import Slot, Value
 from tapegrad._core.values import Traced, untraced
 
 Changes = dict[Any, Series]  # of the value at each slot
+Nearby = dict[int, Any] | None
 
 
 # --- Forward ------------------------------------------------------------------------------------
@@ -46,7 +47,8 @@ Changes = dict[Any, Series]  # of the value at each slot
 class _Call:
     """A call of a rule: its arguments as series beside the values that the entry keeps."""
 
-    def __init__(self, entry: Entry, changes: Changes) -> None:
+    def __init__(self, entry: Entry, changes: Changes, nearby: Nearby = None) -> None:
+        self.entry, self.nearby = entry, nearby
         slot, self.rule, self.out, x, y, x_slot, y_slot = entry
         if y_slot is None:
             self.slots, self.raws, self.params = x_slot, x[: len(x_slot)], y
@@ -171,6 +173,14 @@ class _Call:
         """Cotangents of drawn ones, here and for arguments that are moved; None if unknown."""
         if isinstance(self.out, Outputs) or self.form != "general":
             return None
+        if self.nearby is None:
+            return self._asked_nearby()
+        key = id(self.entry)
+        if key not in self.nearby:
+            self.nearby[key] = self._asked_nearby()
+        return self.nearby[key]
+
+    def _asked_nearby(self) -> Any:
         out, raws = self.out, self.raws
         call = Call(self.rule, out, raws, out, raws, self.params, self.moving, self.slots)
         g = np.random.default_rng(0).uniform(1, 2, np.shape(out))
@@ -375,8 +385,11 @@ def _beside(change: Series, raw: Any) -> Series:
     return change.beside(raw) if _is_kept(raw) else change
 
 
-def forward(entries: Sequence[Entry], changes: Changes) -> None:
-    """Add the changes of all results to those of the inputs."""
+def forward(entries: Sequence[Entry], changes: Changes, nearby: Nearby = None) -> None:
+    """Add the changes of all results to those of the inputs.
+
+    nearby: what general rules have said of their surroundings, by the id of an entry that lasts.
+    """
     kept = _kept_values(entries)
     for at, change in changes.items():
         if change.side is None and at in kept:
@@ -397,7 +410,7 @@ def forward(entries: Sequence[Entry], changes: Changes) -> None:
             continue
         made, call = None, None
         if type(rule) is not _Mark:
-            call = _Call(entry, changes)
+            call = _Call(entry, changes, nearby)
             with suppress(UnknownSeries):
                 made = call.change()
                 made.side = call.side(made)
@@ -483,7 +496,9 @@ def _write(entry: Entry, changes: Changes) -> None:
 # --- Backward -----------------------------------------------------------------------------------
 
 
-def backward(entries: Sequence[Entry], changes: Changes, bars: dict[Any, Any]) -> None:
+def backward(
+    entries: Sequence[Entry], changes: Changes, bars: dict[Any, Any], nearby: Nearby = None
+) -> None:
     """Push the series of cotangents back; those at the slots of inputs stay."""
     for entry in reversed(entries):
         slot, rule, out, x, y, x_slot, y_slot = entry
@@ -506,7 +521,7 @@ def backward(entries: Sequence[Entry], changes: Changes, bars: dict[Any, Any]) -
                     rest.put(y, constant(np.zeros(rest.known[y].shape)))
                 add_to(bars, x_slot[0], rest)
         elif type(rule) is not _Mark:
-            call = _Call(entry, changes)
+            call = _Call(entry, changes, nearby)
             value = _beside(changes[slot], call.result)
             for at, bar in zip(call.slots, call.bars(g, value), strict=True):
                 if bar is not None:

@@ -254,7 +254,7 @@ def _of_lines(along: Callable[[str, int], list[Any]], count: int) -> list[Any]:
     another, as that of sqrt(x * y).
     """
     first: list[Any] = []
-    for which in LINES[: min(count, 3)] if count > 1 else LINES[:2]:
+    for which in LINES if count > 1 else LINES[:2]:
         both = [_of_both(*pair) for pair in zip(along(which, 1), along(which, -1), strict=True)]
         if not first:
             first = [limit for limit, _ in both]

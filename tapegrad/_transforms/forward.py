@@ -29,7 +29,15 @@ from tapegrad._core.recorded import (
 )
 from tapegrad._core.tape import CURRENT, Tape, hand_over
 from tapegrad._core.types import Function, Tangent, Tree, Value
-from tapegrad._core.values import Traced, decide, in_place, is_array, without_traces
+from tapegrad._core.values import (
+    Traced,
+    any_true,
+    decide,
+    in_place,
+    is_array,
+    untraced,
+    without_traces,
+)
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.caught import heed
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
@@ -326,7 +334,10 @@ class Pushforward(LinearMap):
         assert self.steps is not None
         entries = [entry for entry, _, _ in self.steps if entry[0] not in self.slots]
         inputs = list(zip(self.slots, leaves, strict=True))
+        nan = dict(zip(self.out_slots, self.nan or (), strict=False))
         results = [(at, dots[at]) for at in dict.fromkeys(self.out_slots) if at in dots]
+        if all(nan.get(at) is not None and _is_nan_at(dot, nan[at]) for at, dot in results):
+            return dots  # as the results are
         known = resolved_ahead(entries, inputs, results)
         return dots | {at: dot for (at, _), dot in zip(results, known, strict=True)}
 
@@ -350,6 +361,11 @@ class Pushforward(LinearMap):
         if outer is None:
             tape.close()
         return {slot: second[bar.slot] for slot, bar in given.items()}
+
+
+def _is_nan_at(dot: Tangent, places: Any) -> bool:
+    """Whether a tangent has its NaNs at these places alone."""
+    return not any_true(np.isnan(untraced(dot)) & ~places)
 
 
 def linearize(f: Function, *primals: Tree, has_aux: bool = False) -> Any:

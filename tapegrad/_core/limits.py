@@ -100,9 +100,6 @@ class _Lines:
         self.entries, self.inputs = entries, inputs
         self.known: dict[Any, Changes] = {}
         self.nearby: dict[int, Any] = {}
-        kept = kept_values(entries)
-        plain = [kept[at] for at in inputs if at in kept and not is_mapped(kept[at])]
-        self.begins_finite = all(np.all(np.isfinite(value)) for value in plain)
         made = {entry[0] for entry in entries} | set(inputs)
         # The inputs of transforms within, constants of this one: what is zero with them is none.
         self.loose = {at: like for at, like in parents_in(entries).items() if at not in made}
@@ -127,6 +124,11 @@ class _Lines:
                 return found
             self.known[key] = found
         return dict(self.known[key])
+
+    def begins_finite(self) -> bool:
+        """Whether the inputs are finite, of which there are neighbours."""
+        kept = kept_values(self.entries)
+        return all(np.all(np.isfinite(kept[at])) for at in self.inputs if at in kept)
 
     def at(self, level: Any, i: int) -> _Lines:
         """Those of one example."""
@@ -165,7 +167,7 @@ def _of_examples(limits: Any, lines: _Lines, found: Any, given: Any) -> list[Any
     if first is None:
         if any_nan(inside) or not _are_plain(lines.entries, found, given):
             return parts  # a NaN that is given stays one
-        if not lines.begins_finite:
+        if not lines.begins_finite():
             return parts
         return _by_grids(limits, lines, found, given)
     level = first.vmap_level

@@ -143,7 +143,9 @@ def _of_library(dot: Tangent, like: Value) -> Any:
 def _has_nan(pairs: list[tuple[Any, Any]]) -> bool:
     token = VARIABLE.set(SILENT)  # squares may overflow
     try:
-        return any_nan([part for pair in pairs for part in pair])
+        return any_nan([dot for _, dot in pairs]) or any_nan(
+            [out for out, _ in pairs if not is_foreign(out)]  # which may be lazy
+        )
     finally:
         VARIABLE.reset(token)
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tapegrad._core.entry import spec_of
-from tapegrad._core.fit import any_nan
+from tapegrad._core.fit import any_nan, is_foreign
 from tapegrad._core.operands import elements_of, follows_numpy, name_of_kind
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
@@ -341,7 +341,8 @@ def _advice(name: str, out: Tree, kind: str) -> str:
 
 def _nan_places(leaves: list[Value]) -> list[Any] | None:
     """Where each result is NaN, as all its derivatives are; None for nowhere."""
-    values = [leaf._value if isinstance(leaf, Traced) else None for leaf in leaves]
+    values: list[Any] = [leaf._value if isinstance(leaf, Traced) else None for leaf in leaves]
+    values = [None if value is None or is_foreign(value) else value for value in values]
     if len(values) == 1 and type(values[0]) is np.float64:  # the frequent case
         return [np.True_] if values[0] != values[0] else None
     token = VARIABLE.set(SILENT)  # squares may overflow

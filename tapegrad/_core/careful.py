@@ -13,12 +13,9 @@ none.
 
 from __future__ import annotations
 
-import functools
-import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -37,16 +34,28 @@ from tapegrad._core.fit import (
 )
 from tapegrad._core.forward import Step, live_steps, push
 from tapegrad._core.general import dense, watching
+from tapegrad._core.infinities import (
+    PARTS,
+    drawn,
+    either,
+    has_others,
+    has_some,
+    has_zeros,
+    joined,
+    mapped,
+    numbers_anew,
+    product_of,
+    selected,
+    weighed,
+)
 from tapegrad._core.recorded import is_recording
 from tapegrad._core.tape import Tape, hand_over
 from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
 from tapegrad._core.values import (
     Traced,
-    any_true,
     expect,
     in_place,
     is_numpy,
-    is_scalar,
     raw_value,
     untraced,
     without_traces,
@@ -72,7 +81,7 @@ def replay_carefully(
     With `tape` the kept values are wrapped with their slots again, so that the rules log
     themselves. The reach is of raw values, and no derivative goes through it.
     """
-    with _numbers_anew():
+    with numbers_anew():
         _replay(entries, bars, reach, tape, settled)
 
 
@@ -124,7 +133,7 @@ def replay_forward_carefully(
 
     `dots` and `reach` have those of the inputs; settled: see `settled_kinks`.
     """
-    with _numbers_anew():
+    with numbers_anew():
         _replay_forward(steps, dots, reach, tape, settled)
 
 
@@ -327,7 +336,7 @@ class Call:
                 bar if bar is None or _is_finite(bar) else self._product_back(bar, g, m, at)
                 for at, bar in enumerate(bars)
             ]
-        elif _has_others(g):
+        elif has_others(g):
             bars = self._through(self.pulled, g, bars)
         if form == "general":
             bars = self._but_of_zeros(self.pulled, g, m, bars)
@@ -402,7 +411,7 @@ class Call:
             if not _is_finite(dot):
                 made = [self._product_ahead(dots[at], reach[at], at) for at in places]
                 dot = in_place(dot, add_up(made))
-        elif _has_others(list(dots)):
+        elif has_others(list(dots)):
             dot = self._through(self._pushed, list(dots), dot)
         if form == "general":
             dot = self._but_of_zeros(self._pushed, list(dots), list(reach), dot)
@@ -433,7 +442,7 @@ class Call:
         if self.rule.singular is not None:  # it takes limits of what is zero by zero
             return found
         zeros = mapped(lambda part, mask: (untraced(part) == 0) & (mask != 0), g, m)
-        if not _has_some(zeros):
+        if not has_some(zeros):
             return found
         with watching():
             met = through(drawn(zeros), self.out, self.args)
@@ -450,7 +459,7 @@ class Call:
 
         What is not zero is reached, so that without zeros nothing else is asked. A program asks.
         """
-        if not is_recording() and not _has_zeros(found):
+        if not is_recording() and not has_zeros(found):
             return mapped(_all, found)
         lazy = any(type(x) is not Spec and is_foreign(x) for x in self.raws)
         if lazy and self.rule.form != "linear":
@@ -466,7 +475,7 @@ class Call:
             here = through(weights, self.raw, self.raws)
             if self.rule.form == "linear":
                 return here
-            return mapped(_either, here, through(weights, *self.moved()))
+            return mapped(either, here, through(weights, *self.moved()))
 
     def moved(self) -> tuple[Value, Values]:
         """The result and the arguments, moved a little; factors of a product are drawn anew."""
@@ -513,67 +522,13 @@ class Call:
             joined,
             through(finite, *here),
             through(signs, *here),
-            self._spread(through, mapped(_weighed, infinite)),
-            self._spread(through, mapped(_weighed, nan)),
+            self._spread(through, mapped(weighed, infinite)),
+            self._spread(through, mapped(weighed, nan)),
         )
         return mapped(in_place, plain, made)
 
 
 MOVE = 1e-5  # of an argument and 1: beyond what rounding makes of a zero
-
-
-@functools.cache
-def _numbers() -> Any:
-    return np.random.default_rng(0).uniform(1, 2, 65521)
-
-
-_USED: ContextVar[list[int] | None] = ContextVar("tapegrad_used", default=None)
-
-
-@contextmanager
-def _numbers_anew() -> Iterator[None]:
-    """Draw the same numbers in each replay, so that a program is the same in each call."""
-    token = _USED.set([0]) if _USED.get() is None else None
-    try:
-        yield
-    finally:
-        if token is not None:
-            _USED.reset(token)
-
-
-def _uniform(shape: Any) -> Any:
-    """Numbers between 1 and 2, others than those that this replay has had."""
-    used = _USED.get() or [0]
-    count = math.prod(shape) if isinstance(shape, tuple) else shape
-    start = used[0]
-    used[0] += count
-    return _numbers().take(np.arange(start, start + count), mode="wrap").reshape(shape)
-
-
-def mapped(function: Callable[..., Any], *values: Any) -> Any:
-    """A function of a value, or of each in a list."""
-    if isinstance(values[0], (list, tuple)):
-        return [
-            None if parts[0] is None else mapped(function, *parts)
-            for parts in zip(*values, strict=True)
-        ]
-    return function(*values)
-
-
-def drawn(m: Any) -> Any:
-    """Positive numbers, drawn, where a reach is positive."""
-    return mapped(_drawn, m)
-
-
-def _drawn(m: Any) -> Any:
-    m = untraced(m)
-    if not is_foreign(m):
-        return np.where(m != 0, _uniform(m.shape), 0.0)
-    weighed = (m != 0) * 1.0  # of a lazy array no array of its size is made here
-    for axis, count in enumerate(m.shape):
-        weights = _uniform(count)
-        weighed = weighed * weights.reshape((-1,) + (1,) * (len(m.shape) - axis - 1))
-    return weighed
 
 
 def _least(x: Any) -> Any:
@@ -585,12 +540,6 @@ def _least(x: Any) -> Any:
     return known.min() if known.size else 1
 
 
-def _either(here: Any, nearby: Any) -> Any:
-    """What is not zero where either is not, in each component; a NaN here tells nothing."""
-    value = untraced(here)
-    return np.where((value != 0) & (value == value), here, nearby)
-
-
 def _ones_like(value: Any) -> Any:
     return mapped(lambda part: np.ones(part.shape), value)
 
@@ -598,12 +547,6 @@ def _ones_like(value: Any) -> Any:
 def _all(bar: Any) -> Any:
     """The reach of all elements, of the library that an array is of."""
     return (np.isfinite(untraced(bar)) | True) * 1.0
-
-
-def selected(m: Any, value: Value) -> Any:
-    """A value, and zero where nothing reaches; of a number a number."""
-    made = np.where(m != 0, value, 0)
-    return made[()] if is_scalar(value) else made
 
 
 def _fitted(mask: Any, raw: Value, rule: Any) -> Any:
@@ -623,105 +566,6 @@ def _makes_nan(given: Any, bar: Any) -> bool:
     if not (is_numpy(bar) and has_nan(bar)):
         return False
     return not any(is_numpy(x) and has_nan(x) for x in map(raw_value, given))
-
-
-def _has_zeros(found: Any) -> bool:
-    """Whether a value may have a zero: a lazy one may."""
-    if isinstance(found, (list, tuple)):
-        return any(part is not None and _has_zeros(part) for part in found)
-    return any_true(untraced(found) == 0)
-
-
-def _has_some(parts: Any) -> bool:
-    """Whether anything holds, in any part."""
-    if isinstance(parts, (list, tuple)):
-        return any(part is not None and _has_some(part) for part in parts)
-    return any_true(parts)
-
-
-def _has_others(g: Any) -> bool:
-    """Whether a value has an infinity or a NaN."""
-    if isinstance(g, (list, tuple)):
-        return any(part is not None and _has_others(part) for part in g)
-    g = untraced(g)
-    return not is_foreign(g) and any_true(~np.isfinite(g))
-
-
-def _of_components(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A function of real arrays, of the components of complex ones."""
-
-    def apart(g: Value) -> Any:
-        if g.dtype.kind != "c":
-            return function(g)
-        made = np.zeros_like(g)
-        made.real, made.imag = function(g.real), function(g.imag)
-        return made
-
-    return apart
-
-
-PARTS = (
-    _of_components(lambda g: np.where(np.isfinite(untraced(g)), untraced(g), 0)),
-    _of_components(lambda g: np.where(np.isinf(untraced(g)), np.sign(untraced(g)), 0.0)),
-    _of_components(lambda g: np.isinf(untraced(g)) * 1.0),
-    _of_components(lambda g: np.isnan(untraced(g)) * 1.0),
-)
-_weighed = _of_components(drawn)
-
-
-def joined(finite: Any, signs: Any, infinite: Any, nan: Any) -> Any:
-    """What a linear function makes of a cotangent, from what it makes of its parts.
-
-    finite: of its finite elements, zeros elsewhere; signs: of those of infinite ones; infinite,
-    nan: of drawn numbers where elements are of either kind. Components of complex numbers are
-    infinite each by itself.
-    """
-    if finite.dtype.kind == "c":
-        made = np.zeros_like(finite)
-        given = finite, signs, infinite, nan
-        made.real = joined(*(part.real for part in given))
-        made.imag = joined(*(part.imag for part in given))
-        return made
-    known = np.where(signs > 0, np.inf, np.where(signs < 0, -np.inf, np.nan))
-    return np.where(nan != 0, np.nan, np.where(infinite != 0, known, finite))
-
-
-def product_of(multiplied: Callable[..., Any], factors: list[Any], alive: list[Any]) -> Any:
-    """A product of arrays in which an infinity counts only where no factor is a structural zero.
-
-    Each element of it is a sum of products. Those without an infinity or NaN are summed as they
-    are. The others are infinite if all of them have one sign and no zero, else NaN: products of
-    drawn numbers tell whether there are others, and of which signs. A factor for which alive is
-    None is left as it is.
-    """
-
-    def of(make: Callable[..., Any]) -> Any:
-        return multiplied(
-            [
-                x if live is None else make(x, live, weight)
-                for x, live, weight in zip(factors, alive, weights, strict=True)
-            ]
-        )
-
-    def sound(x: Any, live: Any) -> Any:
-        return np.isfinite(untraced(x)) & live
-
-    def sign(x: Any) -> Any:
-        x = untraced(x)
-        return np.where(np.isnan(x), 0.0, np.sign(x))
-
-    weights = [None if live is None else _uniform(live.shape) for live in alive]
-    total = of(lambda x, live, _: np.where(sound(x, live), x, 0))
-    count = of(lambda _, live, w: np.where(live, w, 0.0))
-    others = count - of(lambda x, live, w: np.where(sound(x, live), w, 0.0))
-    signs = of(lambda x, live, w: np.where(live, w * sign(x), 0.0))
-    signs = signs - of(lambda x, live, w: np.where(sound(x, live), w * sign(x), 0.0))
-    same = np.abs(np.abs(signs) - np.abs(others)) <= 1e-9 * np.abs(count)
-    signs = np.real(signs)
-    infinite = np.where(signs > 0, np.inf, np.where(signs < 0, -np.inf, np.nan))
-    infinite = np.where(same, infinite, np.nan)
-    # Equal sums may differ by rounding: BLAS goes by where in memory its arguments lie.
-    return np.where(np.abs(others) <= 1e-11 * np.abs(count), total, infinite)
 
 
 __all__ = [

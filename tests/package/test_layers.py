@@ -110,6 +110,7 @@ CORE = (
     "elementwise",
     "linear",
     "general",
+    "infinities",
     "careful",
     "composite",
     "forms",

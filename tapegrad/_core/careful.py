@@ -435,7 +435,7 @@ class Call:
         return product_of(multiplied, factors, alive)
 
     def _but_of_zeros(self, through: Callable[..., Any], g: Any, m: Any, found: Any) -> Any:
-        """What a function linear in g has found, and NaN where a computed zero meets an infinity.
+        """The result of a function linear in g, NaN where a computed zero meets an infinity.
 
         The rule has let all zeros of g absorb: it is asked once more, for numbers in their place.
         """
@@ -512,9 +512,9 @@ class Call:
         ]
 
     def _through(self, through: Callable[..., Any], g: Any, plain: Any) -> Any:
-        """What a function linear in g returns where g has infinities or NaNs: see `joined`.
+        """The result of a function linear in g where g has infinities or NaNs: see `joined`.
 
-        plain: what it returns, whatever g holds.
+        plain: the same by plain arithmetic.
         """
         finite, signs, infinite, nan = (mapped(part, g) for part in PARTS)
         here = self.raw, self.raws

@@ -98,6 +98,7 @@ class Elementwise(Rule):
         zeros: Sequence[int | None] = (),
         along: Function | None = None,
         kink: Function | None = None,
+        opposite: bool = False,
         **options: Any,
     ) -> None:
         """`to_real`: the result is real for complex arguments too (np.absolute).
@@ -114,7 +115,8 @@ class Elementwise(Rule):
         `zeros`: for each argument the other one that has the same effect where it is a constant
         zero, or None. `kink`: a test of the arguments, for where the derivative is known on each
         side alone: that of `along`, the function of series (`_core/series.py`) on one side. Here
-        it is NaN, and a replay takes the limit.
+        it is NaN, and a replay takes the limit. `opposite`: at a kink the values on both sides are
+        opposite, so that a linear program needs no limit (`settled_kinks`).
         """
         if selects:
             self.times = selecting_product
@@ -132,6 +134,7 @@ class Elementwise(Rule):
             require_parameters(self.name, rule, "out", function, len(partials), alone=True)
         self.partials = [_as_partial(partial) for partial in partials]
         self.along, self.sides = along or function, self.partials
+        self.opposite = opposite
         if kink is not None:
             self.partials = [_unknown_at(kink, partial) for partial in self.partials]
         self.x_partial = self.partials[0]

@@ -75,7 +75,7 @@ def _drawn(m: Any) -> Any:
 
 
 def either(here: Any, nearby: Any) -> Any:
-    """What is not zero where either is not, in each component; a NaN here tells nothing."""
+    """The first, and the second where that is zero or NaN, in each component."""
     value = untraced(here)
     return np.where((value != 0) & (value == value), here, nearby)
 
@@ -131,7 +131,7 @@ weighed = _of_components(drawn)
 
 
 def joined(finite: Any, signs: Any, infinite: Any, nan: Any) -> Any:
-    """What a linear function makes of a cotangent, from what it makes of its parts.
+    """The result of a linear function of a cotangent, from its results of the parts.
 
     finite: of its finite elements, zeros elsewhere; signs: of those of infinite ones; infinite,
     nan: of drawn numbers where elements are of either kind. Components of complex numbers are

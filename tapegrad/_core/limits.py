@@ -1,7 +1,7 @@
 """The limit of a cotangent along lines to a point where a replay gives zero times infinity.
 
-Knows that entries can be replayed with series in place of values (`series_replay`), and what the
-series of two sides and two lines tell. Must not know rules.
+Knows that entries can be replayed with series in place of values (`series_replay`), and how the
+answers of both sides and of several lines make one. Must not know rules.
 
 The program is not run again: the entries that it logged are replayed forward with the series of a
 small step, then backward with these. From both sides of a point the limits may be equal, which is
@@ -25,7 +25,6 @@ from tapegrad._core.series import (
     GRID,
     ROUNDING,
     constant,
-    direction,
     grid,
     step,
 )
@@ -74,8 +73,8 @@ def _in_place_of_nan(limits: Any, entries: Sequence[Entry], found: Any, given: A
     if not any_nan(parts):
         return parts
     plain = [[(at, without_traces(part)) for at, part in pairs] for pairs in (found, given)]
-    ends = [[at for at, _ in pairs] for pairs in (plain if limits is _limits else plain[::-1])]
-    starts, ends = ends
+    given_first = plain if limits is _limits else plain[::-1]
+    starts, ends = ([at for at, _ in pairs] for pairs in given_first)
     live = [_each(without_traces, entry) for entry, _, _ in live_steps(entries, starts, ends)]
     known = _of_examples(limits, _Lines(live, starts), *plain)
     return [in_place(part, limit) for part, limit in zip(parts, known, strict=True)]
@@ -137,11 +136,11 @@ class _Lines:
         return _Lines(_example(list(self.entries), level, i), self.inputs)
 
 
-LINES = "+", "-", "~"
+LINES = "+", "-", "~"  # see `_ways`
 
 
 def _ways(likes: Sequence[Any], which: str) -> list[Any]:
-    """Where a line goes: up in all elements (+), or up in some of them."""
+    """Where a line goes: up in all elements (+), in every second one (-), in pairs of them (~)."""
     dice = np.random.default_rng(0)
     ways, count = [], 0
     for like in likes:
@@ -266,7 +265,7 @@ def _nothing(like: Any) -> tuple[Any, Any]:
 def _of_lines(
     along: Callable[[str, int], list[Any]], count: int, parts: Sequence[Any]
 ) -> list[Any]:
-    """What all lines tell, if they agree; along: limits on one side of a line, and where outside.
+    """The limits, if all lines agree; along: those of one side of a line, and where it is outside.
 
     A domain need not have neighbours on a line that goes up in one of `count` elements and down in
     another, as that of sqrt(x * y).
@@ -306,7 +305,7 @@ def _of_both(on_right: Any, on_left: Any) -> tuple[Any, Any]:
 
 
 def _agreed(first: Any, second: Any) -> Any:
-    """What two lines tell, if they tell the same but for rounding."""
+    """The answer of two lines, NaN where they differ by more than rounding."""
     size = np.maximum(np.abs(first), np.abs(second))
     largest = np.max(size, initial=1e-300, where=np.isfinite(size))
     near = np.abs(first - second) <= np.maximum(AGREE * size, ROUNDING * largest)
@@ -372,4 +371,4 @@ def derivatives_along(value: Value, source: Value, directions: list[Tangent]) ->
     return changes
 
 
-__all__ = ["derivatives_along", "direction", "resolved", "resolved_ahead"]
+__all__ = ["derivatives_along", "resolved", "resolved_ahead"]

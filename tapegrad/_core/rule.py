@@ -86,7 +86,7 @@ class Rule:
     # Of a composite function: the call of one primitive that a call comes to, or None.
     primitive: Function | None = None
     formula: Function | None = None  # what a limit takes in its place: other functions
-    opposite = False  # a slope with opposite values beside a kink: see `settled_kinks`
+    opposite = False  # whether a slope has opposite values on both sides of a kink
     gathers = 0  # how many arrays come first, or `ALL`; 0: calls are not settled at once
     times: Function
     x_partial: Function | None = None

@@ -174,13 +174,13 @@ class Series(NDArrayOperatorsMixin):
 
     @property
     def limit(self) -> Any:
-        """What each element tends to: NaN where that is not known."""
+        """The limit of each element: NaN where that is not known."""
         found = np.where(self.known > 0, self.terms[-GRID.low], np.nan)
         return self._or_infinite(found, 0)
 
     @property
     def slope(self) -> Any:
-        """What a change divided by e tends to, but for a jump."""
+        """The limit of a change divided by e, but for a jump."""
         if self.logs.any():
             raise UnknownSeries
         found = np.where(self.known > GRID.root, self.terms[GRID.root - GRID.low], np.nan)
@@ -627,7 +627,7 @@ def _unless(unknown: Any, x: Series, *given: Series) -> Series:
     return Series(x.terms, known, x.logs)
 
 
-def direction(x: Any) -> Series:
+def _direction(x: Any) -> Series:
     """x over its magnitude: the sign on this side."""
     x = as_series(x)
     if x.dtype.kind == "c":
@@ -702,8 +702,7 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
     np.cosh: lambda x: _circular(x, 1, np.sinh, np.cosh)[1],
     np.absolute: _absolute,
     np.fabs: _absolute,
-    np.sign: direction,
-    direction: direction,
+    np.sign: _direction,
     np.hypot: lambda x, y: _power(_add(_multiply(x, x), _multiply(y, y)), 0.5, np.sqrt),
     np.maximum: _larger(1),
     np.fmax: _larger(1),
@@ -739,7 +738,6 @@ __all__ = [
     "as_series",
     "by_partials",
     "constant",
-    "direction",
     "grid",
     "state_of_sum",
     "step",

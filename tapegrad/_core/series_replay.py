@@ -1,4 +1,4 @@
-"""The replays in series: what each entry does to arrays along a line to a point.
+"""The replays in series: each entry applied to arrays along a line to a point.
 
 Knows how entries of each form are replayed, with series in place of values (`series`). Must not
 know which functions exist, but for those whose argument no entry keeps, nor what a limit is for.
@@ -38,7 +38,7 @@ from tapegrad._core.types import Slot, Value
 from tapegrad._core.values import Traced, untraced
 
 Changes = dict[Any, Series]  # of the value at each slot
-Nearby = dict[int, Any] | None
+Nearby = dict[int, Any] | None  # cotangents of general rules here and nearby, by id of an entry
 
 
 # --- Forward ------------------------------------------------------------------------------------
@@ -388,7 +388,7 @@ def _beside(change: Series, raw: Any) -> Series:
 def forward(entries: Sequence[Entry], changes: Changes, nearby: Nearby = None) -> None:
     """Add the changes of all results to those of the inputs.
 
-    nearby: what general rules have said of their surroundings, by the id of an entry that lasts.
+    nearby: a memory of entries that last, as some rules take long to ask.
     """
     kept = kept_values(entries)
     for at, change in changes.items():
@@ -424,7 +424,7 @@ def forward(entries: Sequence[Entry], changes: Changes, nearby: Nearby = None) -
 
 
 def parents_in(entries: Sequence[Entry]) -> dict[Any, Any]:
-    """What entries tell of the values that they read, by slot: a value, or a spec."""
+    """The values that entries read, by slot, or specs of those that are not kept."""
     found: dict[Any, Any] = {}
     for _, rule, out, x, y, x_slot, y_slot in entries:
         if y_slot is not None:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import elementwise
-from tapegrad._core.limits import direction
 from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced, any_true, untraced, without_traces
 
@@ -61,12 +60,12 @@ def _is_zero(x: Value) -> Any:
 DIRECTION = elementwise(
     direction_of,
     lambda _out, x: x * 0,
-    along=direction,
+    along=np.sign,
     kink=lambda x: without_traces(x) == 0,
     name="the slope of np.absolute",
     batch="align",
+    opposite=True,
 )
-DIRECTION.opposite = True
 RATIO = elementwise(
     ratio,
     lambda _out, _x, length: 1 / length,

@@ -1,7 +1,7 @@
 """Programs f(g(h(x))) drawn from a table, at points where one of them is singular or has a kink.
 
-What is right is what mpmath finds beside the point, on each side. A derivative is that of both, of
-the only side, infinite with it, or at a kink between both. No other finite number may come out.
+mpmath finds the right derivative beside the point, on each side. Ours is that of both sides, of
+the only one, infinite with it, or at a kink between both. No other finite number may come out.
 """
 
 from __future__ import annotations

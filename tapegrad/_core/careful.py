@@ -128,13 +128,14 @@ def replay_forward_carefully(
     reach: dict[Any, Any],
     tape: Tape | None,
     settled: frozenset[Any] = frozenset(),
-) -> None:
+) -> Any:
     """Push tangents, and their reach, forward through the entries that `live_steps` found.
 
-    `dots` and `reach` have those of the inputs; settled: see `settled_kinks`.
+    `dots` and `reach` have those of the inputs; settled: see `settled_kinks`. Returns the first
+    rule that makes a NaN of numbers, or None.
     """
     with numbers_anew():
-        _replay_forward(steps, dots, reach, tape, settled)
+        return _replay_forward(steps, dots, reach, tape, settled)
 
 
 def _replay_forward(
@@ -143,8 +144,9 @@ def _replay_forward(
     reach: dict[Any, Any],
     tape: Tape | None,
     settled: frozenset[Any],
-) -> None:
+) -> Any:
     entered = set(dots)
+    first = None
     for entry, ended, _ in steps:
         slot, rule, out, x, y, x_slot, y_slot = entry
         if slot not in entered:
@@ -159,9 +161,14 @@ def _replay_forward(
                     dot = selected(mask, dot)
             if dot is not None:
                 dots[slot], reach[slot] = dot, mask
+                if first is None and type(rule) is not _Mark:
+                    args, slots = (x, x_slot) if y_slot is None else ((x, y), (x_slot, y_slot))
+                    given = out, *args, *map(dots.get, slots)
+                    first = rule if _makes_nan(given, dot) else None
         for at in ended:
             dots.pop(at, None)
             reach.pop(at, None)
+    return first
 
 
 def _pushed(
@@ -330,7 +337,7 @@ class Call:
         bars = self.pulled(g, self.out, self.args)
         if form == "custom":  # how it mixes elements is its author's
             return [bar if bar is None else (bar, np.ones(bar.shape)) for bar in bars]
-        masks = self._reach(self.pulled, m, bars)
+        masks = self._reach(self.pulled, m, bars, self.raw)
         if form == "multilinear":
             bars = [
                 bar if bar is None or _is_finite(bar) else self._product_back(bar, g, m, at)
@@ -406,7 +413,7 @@ class Call:
         dot = self._pushed(dots, self.out, self.args)
         if form == "custom":
             return dot, _ones_like(dot)
-        mask = self._reach(self._pushed, list(reach), dot)
+        mask = self._reach(self._pushed, list(reach), dot, self.raws)
         if form == "multilinear":
             if not _is_finite(dot):
                 made = [self._product_ahead(dots[at], reach[at], at) for at in places]
@@ -454,17 +461,18 @@ class Call:
 
     # -- the reach -------------------------------------------------------------------------------
 
-    def _reach(self, through: Callable[..., Any], m: Any, found: Any) -> Any:
+    def _reach(self, through: Callable[..., Any], m: Any, found: Any, likes: Any) -> Any:
         """The reach of what a function of (g, out, args), linear in g, returns: `found` for a g.
 
         What is not zero is reached, so that without zeros nothing else is asked. A program asks.
+        likes: the values whose cotangents, or tangents, g has.
         """
         if not is_recording() and not has_zeros(found):
             return mapped(_all, found)
         lazy = any(type(x) is not Spec and is_foreign(x) for x in self.raws)
         if lazy and self.rule.form != "linear":
             return mapped(_all, through(m, self.raw, self.raws))  # these arguments are not moved
-        return mapped(reach_of, self._spread(through, drawn(m)))
+        return mapped(reach_of, self._spread(through, mapped(_drawn_like, m, likes)))
 
     def _spread(self, through: Callable[..., Any], weights: Any) -> Any:
         """What is not zero wherever positive weights reach, here or at arguments nearby.
@@ -526,6 +534,11 @@ class Call:
             self._spread(through, mapped(weighed, nan)),
         )
         return mapped(in_place, plain, made)
+
+
+def _drawn_like(m: Any, like: Any) -> Any:
+    """Numbers drawn where a reach is positive; of complex values both components."""
+    return drawn(m) if like.dtype.kind != "c" else drawn(m) + 1j * drawn(m)
 
 
 MOVE = 1e-5  # of an argument and 1: beyond what rounding makes of a zero

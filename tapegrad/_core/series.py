@@ -1,7 +1,7 @@
 """Power series in fractional powers of a small step: what arrays near a point are made of.
 
-Knows the arithmetic of such series, and by partials any function of each element. Must not know
-tapes or replays.
+Knows the arithmetic of such series, and by its derivatives any function of each element. Must not
+know tapes or replays.
 
 A series stands for an array along a line `x + d * e` as e falls to zero: each element is a sum of
 coefficients times `e ** (k / root)`, and may have one term more, a multiple of `log(e)`. These are
@@ -15,6 +15,7 @@ value at a kink to that on this side of it.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,9 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from tapegrad._core.careful import push_function
+from tapegrad._core.rule import REGISTRY
 
 
 class _Grid(threading.local):
@@ -50,7 +54,9 @@ OUTSIDE = -EXACT  # that up to which an element is known that lies outside of a 
 # Of a change, what the value is: the kept one and its constant term; that term; unknown; 0.
 HERE, THERE, LOST, ZERO = range(4)
 ROUNDING = 1e-12  # of two terms, below which their sum is what rounding leaves of a zero
-DEEP = 4  # partials of partials that are asked for the series of a function
+MOST = 5  # derivatives that are asked for the series of a smooth function
+BESIDE = 5e-2, 5e-4  # steps at which its series is compared with its values
+STEP = 1e-7  # the distance at which a function is asked what it is on this side
 
 
 class UnknownSeries(Exception):  # noqa: N818 - no error: the caller gives up the limit
@@ -72,7 +78,8 @@ class Series(NDArrayOperatorsMixin):
         self.terms = np.where(place < known, terms, 0.0)
         lost = ~np.isfinite(self.terms).all(axis=0)
         outside = known <= OUTSIDE
-        known = np.where(known >= EXACT, EXACT, np.clip(known, GRID.low, GRID.high))
+        kept = np.minimum(np.maximum(known, GRID.low), GRID.high)
+        known = np.where(known >= EXACT, EXACT, kept)
         self.known = np.where(outside, OUTSIDE, np.where(lost, GRID.low, known))
         self.terms[:, lost] = 0
         self.logs = np.zeros(self.known.shape) if logs is None else logs
@@ -199,6 +206,11 @@ class Series(NDArrayOperatorsMixin):
                 infinite = np.inf * sign * _first(self)
         found = np.where((self.lead < power) & (self.lead < self.known), infinite, found)
         return np.where(self.logs != 0, np.nan, found)
+
+    def at(self, step: float) -> Any:
+        """The value for a step, by the terms of positive powers."""
+        powers = np.arange(GRID.width + GRID.low) / GRID.root
+        return np.tensordot(step**powers, self.terms[-GRID.low :], 1)
 
     @property
     def infinite(self) -> Any:
@@ -549,7 +561,7 @@ def _circular(x: Any, sign: float, first: Callable[..., Any], second: Callable[.
 # --- Functions by their partials ----------------------------------------------------------------
 
 
-def by_partials(partials: Sequence[Any], out: Any, args: Sequence[Any], depth: int = 0) -> Series:
+def by_partials(partials: Sequence[Any], out: Any, args: Sequence[Any]) -> Series:
     """The series of a function, from its value and its partials `(out, *args)`.
 
     Its change is the integral of the partials times the changes of the arguments. A partial that
@@ -595,9 +607,84 @@ def _integral(x: Series, start: Any) -> Series:
 def applied(function: Any, args: Sequence[Any]) -> Any:
     """A ufunc of series and constants."""
     known = UFUNCS.get(function)
-    if known is not None:
-        return known(*args)
-    raise UnknownSeries
+    if known is None:
+        along = getattr(REGISTRY.get(function), "along", function)
+        return smooth(function, args) if along is function else along(*args)
+    return known(*args)
+
+
+def smooth(function: Callable[..., Any], args: Sequence[Any]) -> Series:
+    """The series of a function of each element, by its derivatives at the limit of one argument.
+
+    These are known of a point alone, at which the function may have a kink, a jump or an end of
+    its domain that its rule treats apart: so values beside it must be those of the series.
+    """
+    moving = [at for at, x in enumerate(args) if isinstance(x, Series)]
+    if len(moving) != 1 or args[moving[0]].dtype.kind == "c":
+        raise UnknownSeries
+    (at,) = moving
+    x = args[at]
+    finite = np.isfinite(x.limit)
+    shape = np.broadcast_shapes(*(np.shape(limit_of(each)) for each in args))
+    start = np.broadcast_to(np.where(finite, x.limit, 1.0), shape)
+
+    def f(value: Any) -> Any:
+        return function(*args[:at], value, *args[at + 1 :])
+
+    try:
+        values, derivative = [f(start)], f
+        for _ in range(1, MOST):
+            derivative = _derivative(derivative)
+            values.append(derivative(start))
+        beside = [f(x.at(step)) for step in BESIDE]
+    except Exception as error:  # a rule of the program's, at a point that it did not choose
+        raise UnknownSeries from error
+    if any(np.result_type(value).kind != "f" for value in (*values, *beside)):
+        raise UnknownSeries
+    change = _add(x, -start)
+    found: Any = 0.0
+    for k in range(MOST - 1, -1, -1):
+        found = _add(_multiply(found, change), values[k] / math.factorial(k))
+    known = np.minimum(found.known, np.minimum(change.lead * MOST, GRID.high))
+    found = Series(found.terms, known)
+    further, nearer = (
+        np.abs(found.at(step) - there) for step, there in zip(BESIDE, beside, strict=True)
+    )
+    falls = nearer <= 5 * further * (BESIDE[1] / BESIDE[0]) ** (found.known / GRID.root)
+    agrees = falls | (nearer <= 1e-11 * np.abs(beside[1]))
+    return _unless(~(finite & agrees), found, x)
+
+
+def _derivative(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The derivative of a function of each element."""
+
+    def derivative(x: Any) -> Any:
+        one = np.ones(np.shape(x))
+        found, _ = push_function(lambda given: function(given[0]), [x], [one], [one])
+        return one * 0 if found is None else found
+
+    return derivative
+
+
+def slope_along(out: Series, x: Series) -> Series:
+    """The derivative of a function by its argument, which moves, from the series of both."""
+    return _multiply(_slope(out), _reciprocal(_slope(x)))
+
+
+def limit_of(x: Any) -> Any:
+    return x.limit if isinstance(x, Series) else x
+
+
+def beside_limit(x: Any) -> Any:
+    """A little beside the limit of a series, on its side; a value as it is."""
+    if not isinstance(x, Series):
+        return x
+    limit = x.limit
+    if x.dtype.kind == "c":
+        return limit
+    finite = np.isfinite(limit)
+    way = np.nan_to_num((x - constant(np.where(finite, limit, 0))).sign)
+    return np.where(finite, limit + STEP * np.maximum(np.abs(limit), 1) * way, limit)
 
 
 def _raised(x: Any, p: Any) -> Series:
@@ -642,6 +729,11 @@ def _absolute(x: Any) -> Series:
         return _power(_multiply(x, _conjugate(x)).real, 0.5, np.sqrt)
     sign = x.sign
     return _unless(np.isnan(sign), _multiply(x, constant(np.nan_to_num(sign))), x)
+
+
+def _signed(x: Any, y: Any) -> Series:
+    way = _direction(y) if isinstance(y, Series) else np.copysign(1.0, y)
+    return _multiply(_absolute(x), way)
 
 
 def _conjugate(x: Series) -> Series:
@@ -703,6 +795,7 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
     np.absolute: _absolute,
     np.fabs: _absolute,
     np.sign: _direction,
+    np.copysign: _signed,
     np.hypot: lambda x, y: _power(_add(_multiply(x, x), _multiply(y, y)), 0.5, np.sqrt),
     np.maximum: _larger(1),
     np.fmax: _larger(1),
@@ -736,9 +829,13 @@ __all__ = [
     "UnknownSeries",
     "as_partial",
     "as_series",
+    "beside_limit",
     "by_partials",
     "constant",
     "grid",
+    "limit_of",
+    "slope_along",
+    "smooth",
     "state_of_sum",
     "step",
     "unknown",

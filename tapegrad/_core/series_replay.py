@@ -26,11 +26,14 @@ from tapegrad._core.series import (
     ZERO,
     Series,
     UnknownSeries,
-    applied,
     as_partial,
     as_series,
+    beside_limit,
     by_partials,
     constant,
+    limit_of,
+    slope_along,
+    smooth,
     state_of_sum,
     unknown,
 )
@@ -198,15 +201,17 @@ class _Call:
         if found is not None:
             return found
         value, moved = self.value(), self.moved
-        if self.known:
-            try:
-                along = self.rule.along
-                own = along is not self.rule.function and along not in UFUNCS
-                found = as_series(along(*self.args)) if own else applied(along, self.args)
-            except UnknownSeries:
-                found = None
+        found, along = None, self.rule.along
+        if self.known and (along is not self.rule.function or along in UFUNCS):
+            with suppress(UnknownSeries):
+                found = as_series(along(*self.args))
         if found is None:
-            found = self._by_partials(value, moved)
+            try:
+                found = self._by_partials(value, moved)
+            except UnknownSeries:
+                if not self.known:
+                    raise
+                found = smooth(along, self.args)
         return found.change(value, moved | (self.rule.along is not self.rule.function))
 
     def _of_linear(self) -> Series | None:
@@ -250,9 +255,9 @@ class _Call:
         outside: Any = False
         if value is not None and self.known:
             call = self.rule.call
-            here = call([_limit_of(x) for x in self.args], self.params)
+            here = call([limit_of(x) for x in self.args], self.params)
             start = np.where(moved | infinite, here, start)
-            outside = np.isnan(call([_nearby(x) for x in self.args], self.params))
+            outside = np.isnan(call([beside_limit(x) for x in self.args], self.params))
             outside = outside & ~np.isnan(start)
         partials = self.rule.partials
         found: Series = by_partials(
@@ -325,7 +330,12 @@ class _Call:
             partial = self.rule.sides[at]
             if partial is None or partial is MINUS:
                 return g if partial is None else -g
-            return g * as_partial(partial(out, *self.args))
+            try:
+                return g * as_partial(partial(out, *self.args))
+            except UnknownSeries:
+                if sum(self.moving) > 1:
+                    raise
+                return g * slope_along(out, self.changes[at])
         only = [place == at for place in range(len(self.args))]
 
         def pulled(parts: Sequence[Any]) -> Any:
@@ -353,23 +363,6 @@ NEARLY = 1e-2  # of two first derivatives, a little apart, of which the function
 def _is_kept(value: Any) -> bool:
     return value is not None and type(value) is not Spec
 
-
-def _limit_of(x: Any) -> Any:
-    return x.limit if isinstance(x, Series) else x
-
-
-def _nearby(x: Any) -> Any:
-    """A little beside the limit of a series, on its side."""
-    if not isinstance(x, Series):
-        return x
-    limit = x.limit
-    if x.dtype.kind == "c":
-        return limit
-    way = np.nan_to_num((x - constant(np.where(np.isfinite(limit), limit, 0))).sign)
-    return np.where(np.isfinite(limit), limit + NEAR * np.maximum(np.abs(limit), 1) * way, limit)
-
-
-NEAR = 1e-7  # the distance at which a function is asked whether a side is in its domain
 
 # The first argument, of the result and the others, where an entry need not keep it.
 _ARGUMENTS: dict[Any, Callable[..., Any]] = {

@@ -6,6 +6,7 @@ before (linearize). Must not know rules, or how arrays log.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.caught import heed
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
 from tapegrad._transforms.outputs import require_known
-from tapegrad._transforms.recording import Recording
+from tapegrad._transforms.recording import Recording, tell_of_nan
 from tapegrad._transforms.reverse import (
     LinearMap,
     as_tangent,
@@ -52,6 +53,7 @@ from tapegrad._transforms.reverse import (
 from tapegrad._transforms.tracebacks import fold
 from tapegrad._transforms.wrapper import require_function
 from tapegrad._tree import LEAF, Structure, flatten, flatten_like, tree_map, unflatten
+from tapegrad._warning import COUNT
 
 
 def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> Any:
@@ -280,6 +282,7 @@ class Pushforward(LinearMap):
 
     def _out_dot(self, tangents: tuple[Tree, ...]) -> Any:
         leaves = _tangent_leaves(f"pushforward of {self.name}", self.inputs, tangents)
+        told, rule = COUNT[0], None
         with np.errstate(all="ignore"):
             if self.recording.singular:
                 dots = self._transposed(leaves)
@@ -287,9 +290,13 @@ class Pushforward(LinearMap):
                 dots = self._pushed(leaves)
                 results = [dots[slot] for slot in self.out_slots if slot in dots]
                 if self.nan is not None or any_nan(results):
-                    dots, reach = self._pushed_carefully(leaves)
+                    dots, reach, rule = self._pushed_carefully(leaves)
                     dots = self._resolved(leaves, dots)
                     self._spread_nan(dots, reach)
+        if told == COUNT[0] and not is_recording():
+            nan = zip(self.out_slots, self.nan or itertools.repeat(None), strict=False)
+            found = [dots[slot] for slot, known in nan if known is None and slot in dots]
+            tell_of_nan(self.name, rule, found)
         out_dots = [None if slot is None else dots.get(slot) for slot in self.out_slots]
         parts = [
             own_copy(as_cotangent(dot, like)) if isinstance(like, Spec) else 0.0
@@ -297,14 +304,15 @@ class Pushforward(LinearMap):
         ]
         return unflatten(self.structure, parts)
 
-    def _pushed_carefully(self, leaves: list[Value]) -> tuple[dict[Any, Any], dict[Any, Any]]:
-        """The same by a replay that tells structural zeros from others; and the reach."""
+    def _pushed_carefully(self, leaves: list[Value]) -> tuple[Any, Any, Any]:
+        """By a replay that tells structural zeros from others; the reach; who made NaN."""
         assert self.steps is not None
         dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
         reach = {slot: reach_of(dot) for slot, dot in dots.items()}
         settled = settled_kinks([entry for entry, _, _ in self.steps])
-        replay_forward_carefully(self.steps, dots, reach, self.recording.surroundings, settled)
-        return dots, reach
+        tape = self.recording.surroundings
+        rule = replay_forward_carefully(self.steps, dots, reach, tape, settled)
+        return dots, reach, rule
 
     def _spread_nan(self, dots: dict[Any, Any], reach: dict[Any, Any]) -> None:
         """Make the tangents of NaNs NaN, where these depend on the input."""

@@ -259,7 +259,9 @@ class Recording:
         finally:
             VARIABLE.reset(token)
         if not (recording or is_nan) and told == COUNT[0]:
-            self._tell_of_nan(sound)
+            assert self.careful is not None
+            rule, self.careful = self.careful.first, None
+            tell_of_nan(self.tape.name, rule, sound)
         return sound
 
     def _pulled(self, slots: list[int], bars: list[Cotangent], consume: bool) -> list[Any]:
@@ -305,18 +307,6 @@ class Recording:
             CURRENT.reset(token)
         return [table[slot] for slot in self.slots]
 
-    def _tell_of_nan(self, found: list[Any]) -> None:
-        """Warn of a NaN that is left, as NumPy does of invalid values."""
-        assert self.careful is not None
-        rule, self.careful = self.careful.first, None
-        if rule is not None and np.geterr()["invalid"] == "warn" and any_nan(found):
-            warn(
-                f"{self.tape.name}: NaN in the derivative of {rule.name}, which has none there, "
-                "or where zero meets infinity with no limit known. tapegrad.debug_nans() finds "
-                "the line.",
-                RuntimeWarning,
-            )
-
     def _resolved(self, found: list[Any], slots: list[int], bars: list[Cotangent]) -> list[Any]:
         """Cotangents in which a NaN, of zero times infinity, is its limit where there is one."""
         if OPEN and is_recording():  # no program finds one
@@ -347,6 +337,16 @@ class Recording:
             tape.close()
 
 
+def tell_of_nan(name: str, rule: Any, found: list[Any]) -> None:
+    """Warn of a NaN that is left, as NumPy does of invalid values; rule: the one that made it."""
+    if rule is not None and np.geterr()["invalid"] == "warn" and any_nan(found):
+        warn(
+            f"{name}: NaN in the derivative of {rule.name}, which has none there, or where zero "
+            "meets infinity with no limit known. tapegrad.debug_nans() finds the line.",
+            RuntimeWarning,
+        )
+
+
 def _note_locks(error: BaseException, name: str) -> None:
     """Say in the error of a write to a locked array that it is locked."""
     if isinstance(error, ValueError) and "read-only" in text_of(error):
@@ -357,4 +357,4 @@ def _note_locks(error: BaseException, name: str) -> None:
         )
 
 
-__all__ = ["HUGE_BYTES", "LARGE", "NUMBER", "Recording"]
+__all__ = ["HUGE_BYTES", "LARGE", "NUMBER", "Recording", "tell_of_nan"]

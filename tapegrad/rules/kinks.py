@@ -76,4 +76,17 @@ RATIO = elementwise(
     batch="align",
 )
 
-__all__ = ["is_differentiated", "ratio", "slope_of_magnitude"]
+
+
+def sign_on_one_side(x: Value) -> Value:
+    """The sign of x, for a limit, in which it is another one at 0 than on both sides."""
+    return x / np.absolute(x) if x.dtype.kind == "c" else DIRECTION.apply_bound([x], {})
+
+
+__all__ = [
+    "direction_of",
+    "is_differentiated",
+    "ratio",
+    "sign_on_one_side",
+    "slope_of_magnitude",
+]

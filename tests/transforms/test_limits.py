@@ -7,6 +7,7 @@ the only one, infinite with it, or at a kink between both. No other finite numbe
 from __future__ import annotations
 
 import itertools
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -47,9 +48,26 @@ TABLE = {
     "tanh": (np.tanh, mp.tanh),
     "arccosh": (np.arccosh, mp.acosh),
     "arctanh": (np.arctanh, mp.atanh),
+    "signed root": (
+        lambda x: np.sign(x) * np.sqrt(np.abs(x)),
+        lambda x: mp.sign(x) * mp.sqrt(abs(x)),
+    ),
     "one less": (lambda x: 1 - x, lambda x: 1 - x),
     "one more": (lambda x: 1 + x, lambda x: 1 + x),
 }
+with suppress(ImportError):  # functions whose series are those of their partials
+    import scipy.special as sp
+
+    TABLE |= {
+        "erf": (sp.erf, mp.erf),
+        "j0": (sp.j0, lambda x: mp.besselj(0, x)),
+        "i0e": (sp.i0e, lambda x: mp.besseli(0, x) * mp.exp(-abs(x))),
+        "gamma of one more": (lambda x: sp.gamma(1 + x), lambda x: mp.gamma(1 + x)),
+        "dawsn": (
+            sp.dawsn,
+            lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x),
+        ),
+    }
 TRIPLES = list(itertools.product(TABLE, TABLE, TABLE, [0.0, 1.0, -1.0]))
 DISTANCES = [mp.mpf(10) ** -k for k in (14, 18, 22, 26)]
 

@@ -7,6 +7,7 @@ derivative is taken numerically, see `_parameters`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,9 +16,11 @@ import numpy as np
 from tapegrad._core.forms import elementwise, general, resolved_product
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import untraced
+from tapegrad.rules.kinks import direction_of
 from tapegrad.scipy import _special as sp
 from tapegrad.scipy.special._joint import joint
 from tapegrad.scipy.special._parameters import along, by_parameter, whole
+from tapegrad.scipy.special._primitives import in_double
 
 # --- order 0 and 1
 
@@ -98,20 +101,22 @@ def _decay(out: Value, v: Value, z: Value, sign: int, near: Value) -> Value:
     return np.where(far, out * (sign * slope / safe), near)
 
 
-def _i0e_by_x(out: Value, x: Value) -> Value:
-    return _even_decay(out, 0.0, x, sp.i1e(x) - np.sign(x) * out)
+@functools.cache
+def _scaled_i(n: int) -> Any:
+    """I_n of real x, scaled by exp(-|x|)."""
+    made = {0: sp.i0e, 1: sp.i1e}.get(n) or in_double(functools.partial(sp.ive, n), f"i{n}e")
+
+    def by_x(out: Value, x: Value) -> Value:
+        near = (_scaled_i(abs(n - 1))(x) + _scaled_i(n + 1)(x)) / 2 - direction_of(x) * out
+        far_below = -_decay(out, n, -x, -1, -near)
+        return np.where(untraced(x) < 0, far_below, _decay(out, n, x, -1, near))
+
+    elementwise(made, by_x, along=lambda x: np.exp(-np.abs(x)) * sp.iv(n, x))
+    return made
 
 
-def _even_decay(out: Value, v: float, x: Value, near: Value) -> Value:
-    """The same for real x of either sign."""
-    return np.where(untraced(x) < 0, -_decay(out, v, -x, -1, -near), _decay(out, v, x, -1, near))
-
-
-elementwise(sp.i0e, _i0e_by_x)
-elementwise(
-    sp.i1e,
-    lambda out, x: _even_decay(out, 1.0, x, (sp.i0e(x) + sp.ive(2, x)) / 2 - np.sign(x) * out),
-)
+for _order in (0, 1):
+    _scaled_i(_order)
 elementwise(sp.k0e, lambda out, x: _decay(out, 0.0, x, 1, out - sp.k1e(x)), strong=True)
 elementwise(
     sp.k1e,
@@ -149,7 +154,7 @@ def _scaled(function: np.ufunc, by_order: Function, by_z: Function, of_real: boo
 
     def of_reals(out: Value, v: Value, z: Value) -> Value:
         slope = by_z(out, v, z)
-        return _decay(out, v, z, -1, slope - np.sign(z) * out) if of_real else slope
+        return _decay(out, v, z, -1, slope - direction_of(z) * out) if of_real else slope
 
     def parts(z: Value) -> Value:
         return np.sign(np.real(z) if of_real else np.imag(z))

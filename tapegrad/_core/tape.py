@@ -64,6 +64,8 @@ next_level = itertools.count(1).__next__  # the level of a transform; inner ones
 # transform runs; its checksums before and after show writes through views made before.
 COPY_BYTES = 1 << 16
 COPY_INPUT_BYTES = 1 << 15
+# The flag of arrays that can be written to: `flags.writeable` warns of those of broadcast_arrays.
+WRITEABLE = 0x400
 # While other threads run, which may write to their arrays, larger ones are copied too, once each.
 COPY_SHARED_BYTES = 1 << 28
 
@@ -144,7 +146,7 @@ class Tape:
         if type(leaf) is not np.ndarray:
             return snapshot(leaf)
         flags = leaf.flags
-        if flags.writeable and (
+        if flags.num & WRITEABLE and (
             self.copies or leaf.nbytes <= COPY_INPUT_BYTES or not flags.owndata
         ):
             return leaf.copy("K")
@@ -160,13 +162,15 @@ class Tape:
                 return np.array(constant)
             return snapshot(constant)
         flags = constant.flags
-        if flags.writeable and (self.copies or constant.nbytes <= COPY_BYTES or not flags.owndata):
+        if flags.num & WRITEABLE and (
+            self.copies or constant.nbytes <= COPY_BYTES or not flags.owndata
+        ):
             return constant.copy("K")
         return self._unchanging(constant, verify=True)
 
     def _unchanging(self, array: Any, *, verify: bool) -> Any:
         """A large array, locked, or a copy of it if another thread may want to write to it."""
-        if not array.flags.writeable:
+        if not array.flags.num & WRITEABLE:
             if id(array) in LOCKS:
                 locked = self.root.locked or ()
                 if id(array) not in locked:  # but by another transform, which ends before

@@ -27,7 +27,7 @@ from tapegrad._core.recorded import (
     recorded_too,
     replay_of,
 )
-from tapegrad._core.tape import CURRENT, Tape, hand_over
+from tapegrad._core.tape import CURRENT, WRITEABLE, Tape, hand_over
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import (
     Traced,
@@ -132,7 +132,7 @@ class Recording:
                 if spec.size > LARGE:
                     self.large = True
                     self.huge = self.huge or leaf.nbytes > HUGE_BYTES
-                elif leaf.flags.writeable:  # `keep_input`, inline
+                elif leaf.flags.num & WRITEABLE:  # `keep_input`, inline
                     traced.append(array(leaf.copy("K"), slot, tape, spec))
                     continue
                 traced.append(array(tape.keep_input(leaf), slot, tape, spec))

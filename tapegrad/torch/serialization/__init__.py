@@ -9,23 +9,17 @@ from __future__ import annotations
 
 import io
 import os
-import struct
 import zipfile
-import zlib
 from collections.abc import Callable
 from pickle import UnpicklingError
 from typing import IO, Any
 
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch.serialization import _archive, _pytorch, _safetensors
+from tapegrad.torch.serialization._bounds import require_shallow, require_small
 
 MapLocation = Any  # a device, its name, a dict of names, or a function of a storage and a name
 SUFFIX = ".safetensors"
-# What reading a file raises whose bytes have changed.
-_DAMAGES = (
-    *(LookupError, AttributeError, TypeError, ValueError, EOFError, ArithmeticError, SyntaxError),
-    *(zipfile.BadZipFile, struct.error, zlib.error),
-)
 
 
 @register(method=False)
@@ -95,6 +89,7 @@ def load(
     *,
     weights_only: bool | None = None,
     mmap: bool | None = None,
+    max_bytes: int | None = None,
     **pickle_load_args: Any,
 ) -> Any:
     """What `save` wrote to a file, or PyTorch did.
@@ -112,6 +107,9 @@ def load(
         Ignored: nothing but tensors, containers and plain values is ever loaded.
     mmap : bool, optional
         Ignored.
+    max_bytes : int, optional
+        How many bytes the contents may take, and the numbers of each tensor. Unless given, ten
+        times as many as the file, and at least 16 MB.
     **pickle_load_args : object
         Ignored: `encoding` and `errors`, which concern what Python 2 wrote.
 
@@ -123,7 +121,12 @@ def load(
     Raises
     ------
     pickle.UnpicklingError
-        For a file that holds anything else, is of no known format, or damaged.
+        For a file that holds anything else, is of no known format, damaged, or larger than it may
+        be: no file makes another error, but those named here.
+    RuntimeError
+        For tensors on another device without `map_location`, or of a dtype that NumPy has not.
+    ImportError
+        For a file of safetensors without the package of that name.
     TypeError
         For other keywords.
     AttributeError
@@ -157,18 +160,21 @@ def load(
             )
         data = f.read()
     try:
-        return _read(data, _location(map_location))
-    except _DAMAGES as error:
+        return require_shallow(_read(data, _location(map_location), max_bytes))
+    except (UnpicklingError, ImportError, _pytorch.ElsewhereError):
+        raise
+    except Exception as error:  # all that bytes can do that have changed
         raise UnpicklingError(f"torch.load: the file is damaged: {error}") from error
 
 
-def _read(data: bytes, where: Callable[[str], str]) -> Any:
+def _read(data: bytes, where: Callable[[str], str], max_bytes: int | None) -> Any:
     """The value in a file of any of the formats."""
     if zipfile.is_zipfile(io.BytesIO(data)):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            most = require_small(archive, len(data), max_bytes)
             if _archive.CONTENTS in archive.namelist():
-                return _archive.read(archive)
-            return _pytorch.read(archive, where)
+                return _archive.read(archive, most)
+            return _pytorch.read(archive, where, most)
     if _safetensors.is_one(data):
         return _safetensors.read(data)
     raise UnpicklingError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import math
 import zipfile
 from collections import Counter, OrderedDict
 from pickle import UnpicklingError
@@ -21,6 +22,7 @@ from tapegrad.torch import _dtypes
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.nn._parameter import Parameter
+from tapegrad.torch.serialization._bounds import require_keys
 
 CONTENTS = "contents.json"
 _SEQUENCES: dict[str, type] = {
@@ -134,29 +136,43 @@ def _plain(array: Value) -> Value:
     return array.view(np.uint16) if array.dtype.kind == "V" else array
 
 
-def read(archive: zipfile.ZipFile) -> Any:
-    """The value in a file; UnpicklingError where it is damaged."""
+def read(archive: zipfile.ZipFile, most: int) -> Any:
+    """The value in a file; most: the bytes that the numbers of a tensor may take."""
     table = json.loads(archive.read(CONTENTS))
     if table.get("format") != "tapegrad" or table.get("version") != 1:
         raise UnpicklingError(
             f"torch.load: expected format 'tapegrad', version 1, got {table.get('format')!r}, "
             f"version {table.get('version')!r}"
         )
-    return _Reader(archive, table["tensors"]).value_of(table["value"])
+    return _Reader(archive, table["tensors"], most).value_of(table["value"])
+
+
+def _array_of(data: bytes) -> Value:
+    """The array in a `.npy` file, whose header may ask for no more than follows it."""
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    read = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }[version]
+    shape, _, dtype = read(file)
+    if math.prod(shape) * max(dtype.itemsize, 1) > len(data) - file.tell():
+        raise UnpicklingError("torch.load: an array has fewer numbers than its shape says")
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)
 
 
 class _Reader:
     """Makes values of their descriptions."""
 
-    def __init__(self, archive: zipfile.ZipFile, tensors: list[dict[str, Any]]) -> None:
-        self.archive = archive
+    def __init__(self, archive: zipfile.ZipFile, tensors: list[dict[str, Any]], most: int) -> None:
+        self.archive, self.most = archive, most
         self.arrays: dict[int, Value] = {}
         self.tensors = [self._tensor(entry) for entry in tensors]
 
     def _array(self, place: int) -> Value:
         if place not in self.arrays:
-            with self.archive.open(f"{int(place)}.npy") as file:
-                self.arrays[place] = np.lib.format.read_array(file, allow_pickle=False)
+            self.arrays[place] = _array_of(self.archive.read(f"{int(place)}.npy"))
         return self.arrays[place]
 
     def _tensor(self, entry: dict[str, Any]) -> Tensor:
@@ -164,7 +180,7 @@ class _Reader:
         if "dtype" in entry:
             value = value.view(_dtypes.BY_NAME[entry["dtype"]].numpy)
         if "shape" in entry:
-            value = strided(value, entry["offset"], entry["shape"], entry["strides"])
+            value = strided(value, entry["offset"], entry["shape"], entry["strides"], self.most)
         made = of_value(value)
         if entry.get("parameter"):
             return Parameter(made, entry["requires_grad"])
@@ -176,11 +192,13 @@ class _Reader:
             return tree
         kind, part = next(iter(tree.items()))
         if kind in _SEQUENCES:
-            return _SEQUENCES[kind]([self.value_of(one) for one in part])
+            parts = [self.value_of(one) for one in part]
+            return _SEQUENCES[kind](require_keys(parts) if "set" in kind else parts)
         if kind in _MAPPINGS:
             made = _MAPPINGS[kind]()
-            for key, value in part:
-                made[self.value_of(key)] = self.value_of(value)
+            keys = require_keys(self.value_of(key) for key, _ in part)
+            for key, (_, value) in zip(keys, part, strict=True):
+                made[key] = self.value_of(value)
             if "metadata" in tree and kind != "dict":
                 made._metadata = self.value_of(tree["metadata"])
             return made
@@ -203,16 +221,27 @@ class _Reader:
         raise UnpicklingError(f"torch.load: the file has a value of an unknown kind, {kind!r}")
 
 
-def strided(memory: Value, offset: int, shape: Any, strides: Any) -> Value:
-    """A view into a flat array; UnpicklingError where it would leave it."""
-    shape, strides = tuple(map(int, shape)), tuple(map(int, strides))
-    last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
-    outside = min((offset, *shape, *strides)) < 0 or (0 not in shape and last >= memory.size)
-    if outside:
+def strided(memory: Value, offset: int, shape: Any, strides: Any, most: int) -> Value:
+    """A view into a flat array; UnpicklingError where it would leave it.
+
+    The bounds are computed with Python's whole numbers, which are exact, and NumPy checks them
+    again as those of a buffer. offset, strides: in elements; most: bytes of all elements.
+    """
+    offset, shape, strides = int(offset), tuple(map(int, shape)), tuple(map(int, strides))
+    if memory.ndim != 1 or not memory.flags.c_contiguous or len(shape) != len(strides):
+        raise UnpicklingError("torch.load: a tensor is a view, but not one of flat memory")
+    step = memory.itemsize
+    last = offset + sum((n - 1) * by for n, by in zip(shape, strides, strict=True))
+    inside = 0 in shape or last < memory.size
+    if min((offset, *shape, *strides)) < 0 or not inside:
         raise UnpicklingError("torch.load: a tensor lies outside of its storage")
-    bytes_of = [step * memory.itemsize for step in strides]
-    start = memory[offset:] if 0 not in shape else memory[:0]
-    return np.lib.stride_tricks.as_strided(start, shape, bytes_of)
+    if max(math.prod(n or 1 for n in shape), *strides, 1) * step > most:
+        raise UnpicklingError(
+            f"torch.load: expected tensors of up to {most:,} bytes, got the shape {shape}. If you "
+            "trust the file, say how many with max_bytes=."
+        )
+    start = 0 if 0 in shape else offset * step
+    return np.ndarray(shape, memory.dtype, memory, start, [by * step for by in strides])
 
 
 __all__ = ["read", "written"]

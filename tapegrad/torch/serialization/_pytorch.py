@@ -20,6 +20,7 @@ from tapegrad.torch import _dtypes
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.nn._parameter import Parameter
 from tapegrad.torch.serialization._archive import strided
+from tapegrad.torch.serialization._bounds import require_keys
 
 # PyTorch's names of the types of storages, beside those in `_dtypes.WORDS`.
 _STORAGES = {f"{word}Storage": name for name, word in _dtypes.WORDS.items()}
@@ -34,15 +35,20 @@ class _Kind(NamedTuple):
 
 
 class _Storage(NamedTuple):
-    """A flat array, and the name of the dtype of its tensors unless they say otherwise."""
+    """A flat array, and how many bytes its tensors may take."""
 
     memory: Value
+    most: int
+
+
+class ElsewhereError(RuntimeError):
+    """A file that is sound, of tensors on another device, or of a dtype that NumPy has not."""
 
 
 def _tensor(
     storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any, *_: Any
 ) -> Any:
-    made = of_value(strided(storage.memory, offset, shape, strides))
+    made = of_value(strided(storage.memory, offset, shape, strides, storage.most))
     return made.requires_grad_() if requires_grad else made
 
 
@@ -56,7 +62,7 @@ def _tensor_of_dtype(
     dtype: Any,
     *_: Any,
 ) -> Any:
-    typed = _Storage(storage.memory.view(_dtypes.as_numpy(dtype)))
+    typed = storage._replace(memory=storage.memory.view(_dtypes.as_numpy(dtype)))
     return _tensor(typed, offset, shape, strides, requires_grad)
 
 
@@ -71,23 +77,43 @@ def _encoded(text: str, encoding: str) -> bytes:
     return text.encode("latin1")
 
 
+def _set(kind: type) -> Callable[..., Any]:
+    return lambda parts=(): kind(require_keys(parts))
+
+
+def _mapping(kind: type) -> Callable[..., Any]:
+    """A dict of another one, or of pairs."""
+
+    def made(given: Any = ()) -> Any:
+        pairs = given.items() if isinstance(given, dict) else [(key, part) for key, part in given]
+        keys = require_keys(key for key, _ in pairs)
+        return kind(dict(zip(keys, (part for _, part in pairs), strict=True)))
+
+    return made
+
+
+def _bytes(text: str | bytes = b"", encoding: str = "latin1") -> bytearray:
+    """A bytearray of bytes, or of text: of a number it would have as many."""
+    return bytearray(_encoded(text, encoding) if isinstance(text, str) else memoryview(text))
+
+
 # The names that a file may use. Each function is one of this module, or makes a plain value.
 _CALLS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor_v2": _tensor,
     "torch._utils._rebuild_tensor_v3": _tensor_of_dtype,
     "torch._utils._rebuild_parameter": _parameter,
-    "collections.OrderedDict": OrderedDict,
-    "collections.Counter": Counter,
+    "collections.OrderedDict": _mapping(OrderedDict),
+    "collections.Counter": _mapping(Counter),
     "torch.Size": _dtypes.Size,
     "torch.device": _dtypes.device,
     "_codecs.encode": _encoded,
-    "builtins.set": set,
-    "__builtin__.set": set,
-    "builtins.frozenset": frozenset,
+    "builtins.set": _set(set),
+    "__builtin__.set": _set(set),
+    "builtins.frozenset": _set(frozenset),
     "builtins.complex": complex,
     "__builtin__.complex": complex,
-    "builtins.bytearray": bytearray,
-    "__builtin__.bytearray": bytearray,
+    "builtins.bytearray": _bytes,
+    "__builtin__.bytearray": _bytes,
 }
 
 
@@ -111,8 +137,8 @@ def _named(module: str, name: str) -> Any:
     )
 
 
-def read(archive: zipfile.ZipFile, where: Callable[[str], str]) -> Any:
-    """The value in a file. where: gives the device for the name of one."""
+def read(archive: zipfile.ZipFile, where: Callable[[str], str], most: int) -> Any:
+    """The value in a file. where: gives the device for the name of one; most: as of `strided`."""
     pickles = [name for name in archive.namelist() if name.endswith("/data.pkl")]
     if len(pickles) != 1:
         raise UnpicklingError(
@@ -130,28 +156,34 @@ def read(archive: zipfile.ZipFile, where: Callable[[str], str]) -> Any:
             raise UnpicklingError(f"torch.load: a reference to {word!r}, not to a storage")
         _require_cpu(where(place))
         if key not in storages:
-            storages[key] = _read_storage(archive, f"{folder}data/{key}", kind, order, count)
+            memory = _read_storage(archive, f"{folder}data/{key}", kind, order, count)
+            storages[key] = _Storage(memory, most)
         return storages[key]
 
     return _Machine(storage_of).run(archive.read(pickles[0]))
 
 
+_DEVICES = frozenset("cuda hip hpu ipu maia meta mps mtia vulkan xla xpu privateuseone".split())
+
+
 def _require_cpu(place: str) -> None:
     kind = place.partition(":")[0]
-    if kind not in ("cpu", "None"):
-        raise RuntimeError(
+    if kind in _DEVICES:
+        raise ElsewhereError(
             f"Attempting to deserialize object on a {kind.upper()} device but "
             "torch.cuda.is_available() is False. If you are running on a CPU-only machine, please "
             "use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
         )
+    if kind not in ("cpu", "None"):
+        raise UnpicklingError(f"torch.load: expected the name of a device, got {place!r}")
 
 
 def _read_storage(
     archive: zipfile.ZipFile, path: str, kind: _Kind, order: str, count: int
-) -> _Storage:
+) -> Value:
     known = _dtypes.BY_NAME.get(kind.name)
     if known is None:
-        raise RuntimeError(
+        raise ElsewhereError(
             f"torch.load: the file has tensors of {kind.name}, which NumPy has not. Save them as "
             "float32."
         )
@@ -159,7 +191,7 @@ def _read_storage(
     bits = np.dtype(np.uint16) if known is _dtypes.BRAIN else known.numpy
     stored = bits.newbyteorder("<" if order == "<" else ">")
     memory = np.frombuffer(data, stored, count=min(count, len(data) // stored.itemsize))
-    return _Storage(memory.astype(bits).view(known.numpy))  # a copy, which can be written to
+    return memory.astype(bits).view(known.numpy)  # a copy, which can be written to
 
 
 class _Machine:
@@ -229,7 +261,7 @@ class _Machine:
 
     def do_dict(self, _: Any) -> None:
         found = self.since_mark()
-        self.stack.append(dict(zip(found[::2], found[1::2], strict=True)))
+        self.stack.append(dict(zip(require_keys(found[::2]), found[1::2], strict=True)))
 
     def _take(self, count: int) -> None:
         found = tuple(self.stack[-count:])
@@ -255,16 +287,17 @@ class _Machine:
 
     def do_additems(self, _: Any) -> None:
         values = self.since_mark()
-        self._top(set).update(values)
+        self._top(set).update(require_keys(values))
 
     def do_setitem(self, _: Any) -> None:
         value, key = self.stack.pop(), self.stack.pop()
+        require_keys([key])
         self._top(dict)[key] = value
 
     def do_setitems(self, _: Any) -> None:
         found = self.since_mark()
         target = self._top(dict)
-        for key, value in zip(found[::2], found[1::2], strict=True):
+        for key, value in zip(require_keys(found[::2]), found[1::2], strict=True):
             target[key] = value
 
     def _top(self, kind: type) -> Any:
@@ -331,4 +364,4 @@ _LITERALS = {
     *"SHORT_BINBYTES BINBYTES BINBYTES8 BYTEARRAY8".split(),
 }
 
-__all__ = ["read"]
+__all__ = ["ElsewhereError", "read"]

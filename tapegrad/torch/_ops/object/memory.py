@@ -377,13 +377,16 @@ def set_(
         last = storage_offset + sum(
             (side - 1) * int(step) for side, step in zip(shape, steps, strict=True)
         )
+        if min(steps, default=0) < 0:
+            raise RuntimeError(f"setStorage: expected strides of 0 and more, got {list(steps)}")
         if math.prod(shape) and not 0 <= storage_offset <= last < whole.size:
             raise RuntimeError(
                 f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset "
                 f"{storage_offset} are out of bounds for storage of size {whole.size}"
             )
         strides = [int(step) * whole.itemsize for step in steps]
-        memory = np.lib.stride_tricks.as_strided(whole[storage_offset:], shape, strides)
+        start = storage_offset * whole.itemsize if math.prod(shape) else 0
+        memory = np.ndarray(shape, whole.dtype, whole, start, strides)
     self._value = memory
     if isinstance(source, Tensor):
         share_version(source, self)

@@ -249,9 +249,15 @@ def push_function(
     values: Sequence[Value],
     dots: Sequence[Any],
     reach: Sequence[Any],
+    most: float = np.inf,
 ) -> tuple[Any, Any]:
-    """The tangent of a function's result with its reach, by a tape of its own; None for zeros."""
+    """The tangent of a function's result with its reach, by a tape of its own; None for zeros.
+
+    most: the numbers that the recording may have, beyond which there is an OverflowError.
+    """
     with recorded(function, values) as (tape, slots, made):
+        if sum(getattr(entry[2], "size", 1) for entry in tape.entries) > most:
+            raise OverflowError("a recording is longer than it may be")
         if not isinstance(made, Traced) or made.tape is not tape or made.slot == -1:
             return None, None
         end = made.slot

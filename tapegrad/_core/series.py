@@ -55,6 +55,7 @@ OUTSIDE = -EXACT  # that up to which an element is known that lies outside of a 
 HERE, THERE, LOST, ZERO = range(4)
 ROUNDING = 1e-12  # of two terms, below which their sum is what rounding leaves of a zero
 MOST = 5  # derivatives that are asked for the series of a smooth function
+LONGEST = 600  # numbers of a recording of these, for each element
 BESIDE = 5e-2, 5e-4  # steps at which its series is compared with its values
 STEP = 1e-7  # the distance at which a function is asked what it is on this side
 
@@ -660,7 +661,8 @@ def _derivative(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     def derivative(x: Any) -> Any:
         one = np.ones(np.shape(x))
-        found, _ = push_function(lambda given: function(given[0]), [x], [one], [one])
+        most = LONGEST * max(one.size, 1)
+        found, _ = push_function(lambda given: function(given[0]), [x], [one], [one], most)
         return one * 0 if found is None else found
 
     return derivative

@@ -26,6 +26,7 @@ from tapegrad._core.series import (
     ROUNDING,
     constant,
     grid,
+    remembering,
     step,
 )
 from tapegrad._core.series_replay import (
@@ -168,7 +169,8 @@ def _of_examples(limits: Any, lines: _Lines, found: Any, given: Any) -> list[Any
             return parts  # a NaN that is given stays one
         if not lines.begins_finite():
             return parts
-        return _by_grids(limits, lines, found, given)
+        with remembering():
+            return _by_grids(limits, lines, found, given)
     level = first.vmap_level
     rows = []
     for i in range(level.size):

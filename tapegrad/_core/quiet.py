@@ -12,7 +12,9 @@ a product becomes NaN, or a quotient infinite, and does not look at each array f
 from __future__ import annotations
 
 import contextvars
+import importlib
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -104,7 +106,16 @@ def _is_noticed() -> bool:
         NOTICED.clear()
 
 
-if not _is_noticed():
+def _is_in_main_interpreter() -> bool:
+    """Whether NumPy may call: to do so it asks for the lock that the main interpreter has."""
+    for name in ("_interpreters", "_xxsubinterpreters"):  # since Python 3.13, before
+        with suppress(ImportError):
+            module = importlib.import_module(name)
+            return str(module.get_current()) == str(module.get_main())
+    return True
+
+
+if not (_is_in_main_interpreter() and _is_noticed()):
     WATCHING, NOTICED = SILENT, ALWAYS
 
 __all__ = [

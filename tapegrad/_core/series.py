@@ -32,9 +32,20 @@ class _Grid(threading.local):
     """Which powers of the step are kept: from `low / root` up to `high / root`."""
 
     root, low, high, width = 12, -36, 60, 96
+    taylor: dict[Any, list[Any]] | None = None  # derivatives of smooth functions at points
 
 
 GRID = _Grid()
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Ask for the derivatives of a function at a point once: all lines end there."""
+    before, GRID.taylor = GRID.taylor, {}
+    try:
+        yield
+    finally:
+        GRID.taylor = before
 
 
 @contextmanager
@@ -632,16 +643,19 @@ def smooth(function: Callable[..., Any], args: Sequence[Any]) -> Series:
     def f(value: Any) -> Any:
         return function(*args[:at], value, *args[at + 1 :])
 
-    try:
-        values, derivative = [f(start)], f
-        for _ in range(1, MOST):
-            derivative = _derivative(derivative)
-            values.append(derivative(start))
-        beside = [f(x.at(step)) for step in BESIDE]
-    except Exception as error:  # a rule of the program's, at a point that it did not choose
-        raise UnknownSeries from error
-    if any(np.result_type(value).kind != "f" for value in (*values, *beside)):
+    key = (
+        function,
+        at,
+        shape,
+        *(np.asarray(each).tobytes() for each in (start, *args) if each is not x),
+    )
+    taylor = GRID.taylor if GRID.taylor is not None else {}
+    if key not in taylor:
+        taylor[key] = _derivatives(f, start)
+    values = taylor[key]
+    if values is None:
         raise UnknownSeries
+    beside = [f(x.at(step)) for step in BESIDE]
     change = _add(x, -start)
     found: Any = 0.0
     for k in range(MOST - 1, -1, -1):
@@ -654,6 +668,18 @@ def smooth(function: Callable[..., Any], args: Sequence[Any]) -> Series:
     falls = nearer <= 5 * further * (BESIDE[1] / BESIDE[0]) ** (found.known / GRID.root)
     agrees = falls | (nearer <= 1e-11 * np.abs(beside[1]))
     return _unless(~(finite & agrees), found, x)
+
+
+def _derivatives(function: Callable[[Any], Any], x: Any) -> list[Any] | None:
+    """The value of a function of each element, and its derivatives; None if these are unknown."""
+    values: list[Any] = []
+    try:
+        for _ in range(MOST):
+            values.append(function(x))
+            function = _derivative(function)
+    except Exception:  # noqa: BLE001 - a rule of the program's, at a point that it did not choose
+        return None
+    return values if all(np.result_type(value).kind == "f" for value in values) else None
 
 
 def _derivative(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -836,6 +862,7 @@ __all__ = [
     "constant",
     "grid",
     "limit_of",
+    "remembering",
     "slope_along",
     "smooth",
     "state_of_sum",

@@ -60,7 +60,7 @@ def _law(name: str) -> Law:
 
     law.__name__ = law.__qualname__ = name
     words = " ".join((LAWS[name].__doc__ or "").split())
-    if words.split()[0].isalpha():  # no formula
+    if words.partition(" ")[0].isalpha():  # no formula
         words = words[0].lower() + words[1:]
     law.__doc__ = DOCSTRING.format(name=name, words=words)
     return law

@@ -1,4 +1,4 @@
-"""A test that hangs ends its process, and says where it hung."""
+"""Processes of their own: a test that hangs ends its; sub-interpreters; no docstrings."""
 
 from __future__ import annotations
 
@@ -39,3 +39,34 @@ def test_a_test_that_hangs_is_named(tmp_path):
     assert found.returncode != 0
     assert "test_ends PASSED" in found.stdout
     assert "in test_waits" in found.stderr
+
+
+ELSEWHERE = {
+    "a sub-interpreter": """
+import sys
+try:
+    import _interpreters as interpreters
+    made = interpreters.create("legacy")
+    run = interpreters.exec
+except ImportError:
+    import _xxsubinterpreters as interpreters
+    made, run = interpreters.create(isolated=False), interpreters.run_string
+run(made, "import sys; sys.path[:] = %r; import tapegrad; import numpy as np; "
+    "print(tapegrad.grad(lambda x: np.cbrt(x**3))(0.0))" % sys.path)
+""",
+    "no docstrings": "import tapegrad.testing; print(1.0)",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_it_works_in(name):
+    options = ["-OO"] if name == "no docstrings" else []
+    found = subprocess.run(
+        [sys.executable, "-W", "ignore", *options, "-c", ELSEWHERE[name]],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert float(found.stdout) == 1.0, found.stderr

@@ -18,7 +18,8 @@ from tapegrad._core.values import untraced
 from tapegrad.scipy.special._primitives import widened
 
 # Where no number solves an equation for a count or a shape, SciPy answers an end of its search,
-# which does not move with the arguments.
+# which does not move with the arguments. At a probability of 0 or 1 that end is a solution, from
+# which the one of a neighbour moves away: no derivative is known there.
 _LOWEST, _HIGHEST, _OF_STUDENT = 1e-300, 1e100, 1e10
 _POINTS = ("x", "t", "f", "r", "m")  # are found without a search
 
@@ -67,7 +68,10 @@ def inverse(ufunc: Any, law: Distribution, signature: str) -> None:
             values[solved] = out
             stuck = _at_an_end(solved, untraced(out))
             values[solved] = np.where(stuck, 1.0, out)
-            steepness = np.where(stuck, np.inf, law.slope(solved, values))
+            chance = untraced(values.get(LOWER, values.get(UPPER)))
+            end = stuck & ((chance == 0) | (chance == 1))
+            flat = np.where(end, np.nan, np.inf)
+            steepness = np.where(stuck, flat, law.slope(solved, values))
             if name in (LOWER, UPPER):
                 return (1.0 if name == LOWER else -1.0) / steepness
             change = np.where(stuck, 0.0, law.slope(name, values))

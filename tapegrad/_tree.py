@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -126,26 +127,38 @@ def register(
         )
     _CONTAINERS[kind] = Container(flatten, unflatten)
     _LEAF_TYPES.discard(kind)
+    _SEEN.pop(kind, None)
 
 
-_LEAF_TYPES: set[type] = set()  # types known not to be containers
+_LEAF_TYPES: set[type] = set()  # types known not to be containers, which stay
+# Classes of the program, which may go: what they are. No value refers to its class.
+_SEEN: weakref.WeakKeyDictionary[type, Container | None] = weakref.WeakKeyDictionary()
+_HEAP = 1 << 9  # the flag of classes that can go
 
 
 def _container_of(kind: type) -> Container | None:
-    """The container that `kind` is; namedtuples and dataclasses register at first sight."""
+    """The container that `kind` is, if it is one; namedtuples and dataclasses are."""
     if kind in _LEAF_TYPES:
         return None
     found = _CONTAINERS.get(kind)
-    if found is None:
-        if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-            found = Container(lambda x: (x, None), lambda _, children: kind(*children))
-        elif dataclasses.is_dataclass(kind):
-            found = _dataclass_container(kind)
-        else:
-            _LEAF_TYPES.add(kind)
-            return None
-        _CONTAINERS[kind] = found
+    if found is not None:
+        return found
+    try:
+        return _SEEN[kind]
+    except KeyError:
+        pass
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        found = _NAMEDTUPLE
+    elif dataclasses.is_dataclass(kind):
+        found = _dataclass_container(kind)
+    elif not kind.__flags__ & _HEAP or kind.__module__.startswith("tapegrad."):
+        _LEAF_TYPES.add(kind)
+        return None
+    _SEEN[kind] = found
     return found
+
+
+_NAMEDTUPLE = Container(lambda x: (x, type(x)), lambda kind, children: kind(*children))
 
 
 def _dataclass_container(kind: type) -> Container:
@@ -154,15 +167,19 @@ def _dataclass_container(kind: type) -> Container:
 
     def unflatten(aux: Any, children: Iterable[Any]) -> Any:
         # Not __init__: it may convert, check or refuse what stands in for a leaf.
+        kind, *values = aux
         instance: Any = object.__new__(kind)
         for name, child in zip(names, children, strict=True):
             object.__setattr__(instance, name, child)
-        for name, value in zip(fixed, aux, strict=True):
+        for name, value in zip(fixed, values, strict=True):
             object.__setattr__(instance, name, value)
         return instance
 
     return Container(
-        lambda x: ([getattr(x, name) for name in names], tuple(getattr(x, n) for n in fixed)),
+        lambda x: (
+            [getattr(x, name) for name in names],
+            (type(x), *[getattr(x, name) for name in fixed]),
+        ),
         unflatten,
     )
 
@@ -214,7 +231,8 @@ def _unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
     children = [next(leaves) if child is LEAF else _unflatten(child, leaves) for child in parts]
     if kind is dict:
         return dict(zip(aux, children))  # noqa: B905 - strict= costs
-    return _CONTAINERS[kind].unflatten(aux, children)
+    container: Any = _container_of(kind)
+    return container.unflatten(aux, children)
 
 
 def tree_map(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
@@ -352,7 +370,8 @@ def children_of(tree: Any) -> tuple[list[Any], Any] | None:
 
 def rebuilt(kind: type, aux: Any, children: list[Any]) -> Any:
     """The container of this type with these children."""
-    return _CONTAINERS[kind].unflatten(aux, children)
+    container: Any = _container_of(kind)
+    return container.unflatten(aux, children)
 
 
 def render(structure: Structure) -> str:

@@ -415,7 +415,7 @@ class Call:
             wanted = [dot is not None for dot in dots]
             given = [[part for part in parts if part is not None] for parts in (dots, reach)]
             definition, values = self.definition_at(self.out, self.args, self.params, wanted)
-            return push_function(definition, values, *given)
+            return push_function(definition, values, given[0], given[1])
         dot = self._pushed(dots, self.out, self.args)
         if form == "custom":
             return dot, _ones_like(dot)

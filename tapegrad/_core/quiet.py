@@ -12,9 +12,7 @@ a product becomes NaN, or a quotient infinite, and does not look at each array f
 from __future__ import annotations
 
 import contextvars
-import importlib
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -108,10 +106,12 @@ def _is_noticed() -> bool:
 
 def _is_in_main_interpreter() -> bool:
     """Whether NumPy may call: to do so it asks for the lock that the main interpreter has."""
-    for name in ("_interpreters", "_xxsubinterpreters"):  # since Python 3.13, before
-        with suppress(ImportError):
-            module = importlib.import_module(name)
-            return str(module.get_current()) == str(module.get_main())
+    for name in ("_interpreters", "_xxsubinterpreters"):  # since Python 3.13, and before
+        try:
+            interpreters = __import__(name)
+        except ImportError:
+            continue
+        return str(interpreters.get_current()) == str(interpreters.get_main())
     return True
 
 

@@ -13,6 +13,7 @@ import ast
 import importlib
 import inspect
 import sys
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -38,6 +39,8 @@ from tapegrad._numpy_versions import deprecated_keywords, signature_of
 Partial = Function | int | None
 
 REGISTRY: dict[Function, Rule] = {}
+# Rules of a program's primitives, which hold them themselves: both go with the last reference.
+_HELD: weakref.WeakSet[Rule] = weakref.WeakSet()
 
 # Modules whose ufuncs come with rules that are declared at the first call of one, and the module
 # that declares them: it is not imported before the module of the ufuncs is.
@@ -451,19 +454,43 @@ def _as_part(part: Value) -> Any:
 
 def register(rule: Rule) -> Rule:
     """Declare a function by its rule; a second declaration is an error."""
-    known = REGISTRY.get(rule.function)
+    function: Any = rule.function
+    known = declared_rule(function)
     if known is not None:
         raise RuleError(f"{rule.name}: already declared as {known.form}. Declare it once.")
     word = rule.batch
     if isinstance(word, str) and word not in BATCH_WORDS and not word.startswith("("):
         raise RuleError(f"{rule.name}: unknown batch={rule.batch!r}.")
-    REGISTRY[rule.function] = rule
+    holds = _holds_rule(function)
+    if holds:
+        function.rule = rule
+    if holds and str(function.__module__).partition(".")[0] != "tapegrad":
+        _HELD.add(rule)
+    else:
+        REGISTRY[function] = rule
     return rule
+
+
+def _holds_rule(function: Any) -> bool:
+    return getattr(type(function), "holds_rule", False)
+
+
+def declared_rule(function: Any) -> Rule | None:
+    """The rule of a function that has been declared, or of a primitive."""
+    found: Rule | None = function.rule if _holds_rule(function) else REGISTRY.get(function)
+    return found
+
+
+def declared_rules() -> list[Rule]:
+    """All declared rules."""
+    return [*REGISTRY.values(), *_HELD]
 
 
 def rule_of(function: Function) -> Rule | None:
     """The rule of a function; those of another library's ufuncs are declared when one is asked."""
     found = REGISTRY.get(function)
+    if found is None and _holds_rule(function):
+        return declared_rule(function)
     if found is None and LATE and isinstance(function, np.ufunc):
         for home, rules in tuple(LATE.items()):
             if home in sys.modules:
@@ -475,7 +502,7 @@ def rule_of(function: Function) -> Rule | None:
 
 def rules_of_form(form: str) -> Iterator[Rule]:
     """All declared rules of one form."""
-    return (rule for rule in REGISTRY.values() if rule.form == form)
+    return (rule for rule in declared_rules() if rule.form == form)
 
 
 __all__ = [
@@ -485,6 +512,8 @@ __all__ = [
     "Function",
     "Partial",
     "Rule",
+    "declared_rule",
+    "declared_rules",
     "register",
     "rule_of",
     "rules_of_form",

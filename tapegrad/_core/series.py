@@ -25,14 +25,14 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from tapegrad._core.careful import push_function
-from tapegrad._core.rule import REGISTRY
+from tapegrad._core.rule import declared_rule
 
 
 class _Grid(threading.local):
     """Which powers of the step are kept: from `low / root` up to `high / root`."""
 
     root, low, high, width = 12, -36, 60, 96
-    taylor: dict[Any, list[Any]] | None = None  # derivatives of smooth functions at points
+    taylor: dict[Any, list[Any] | None] | None = None  # derivatives of smooth functions at points
 
 
 GRID = _Grid()
@@ -620,7 +620,7 @@ def applied(function: Any, args: Sequence[Any]) -> Any:
     """A ufunc of series and constants."""
     known = UFUNCS.get(function)
     if known is None:
-        along = getattr(REGISTRY.get(function), "along", function)
+        along = getattr(declared_rule(function), "along", function)
         return smooth(function, args) if along is function else along(*args)
     return known(*args)
 

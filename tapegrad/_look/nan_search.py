@@ -250,11 +250,11 @@ class _Search:
 
         def watched_careful_push(self: Any, leaves: list[Any]) -> Any:
             with search.opened(self.recording.tape) as now:
-                dots, reach = push_carefully(self, leaves)
+                dots, *rest = push_carefully(self, leaves)
                 found = [dots.get(slot) for slot in self.out_slots]
                 if search._made(found, leaves) is not None and now.first:
                     raise now.first()
-                return dots, reach
+                return dots, *rest
 
         yield Place(Recording, "pull", watched_pull)
         for name in ("_pulled", "_pulled_carefully"):

@@ -36,6 +36,7 @@ from tapegrad._core.values import (
     decide,
     in_place,
     is_array,
+    raw_value,
     untraced,
     without_traces,
 )
@@ -293,7 +294,8 @@ class Pushforward(LinearMap):
                     dots, reach, rule = self._pushed_carefully(leaves)
                     dots = self._resolved(leaves, dots)
                     self._spread_nan(dots, reach)
-        if told == COUNT[0] and not is_recording():
+        # Of an infinite tangent that is given there is no limit.
+        if rule is not None and told == COUNT[0] and all(map(is_finite, map(raw_value, leaves))):
             nan = zip(self.out_slots, self.nan or itertools.repeat(None), strict=False)
             found = [dots[slot] for slot, known in nan if known is None and slot in dots]
             tell_of_nan(self.name, rule, found)

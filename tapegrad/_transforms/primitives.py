@@ -12,7 +12,7 @@ from typing import Any
 
 from tapegrad._batched.batching_rules import call_one_by_one, refuse_param
 from tapegrad._core.forms import Composite, Constant, General, Unsupported
-from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.rule import Rule
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value, Wanted
 from tapegrad._core.values import (
     Mapped,
@@ -91,14 +91,17 @@ class primitive:
     (np.float64(3.0), np.float64(1.0))
     """
 
+    holds_rule = True
+
     def __init__(self, function: Function) -> None:
         functools.update_wrapper(self, function)
         self.function = function
+        self.rule: Rule | None = None  # that of its declaration
 
     def __call__(self, *args: Tree, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         inner = innermost(leaves)
-        rule = REGISTRY.get(self)
+        rule = self.rule
         if inner is None or (rule is None and isinstance(inner, Mapped)):
             return self.function(*args, **kwargs)
         if rule is None:

@@ -400,4 +400,4 @@ def loaded_by(module: str) -> set[str]:
 
 def test_importing_tapegrad_loads_numpy_and_the_standard_library_only():
     extra = loaded_by("tapegrad") - loaded_by("numpy") - sys.stdlib_module_names
-    assert extra == {"tapegrad"}
+    assert extra - {"_xxsubinterpreters"} == {"tapegrad"}  # of Python 3.11 and 3.12 itself

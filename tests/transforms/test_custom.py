@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import gc
+import weakref
 from typing import NamedTuple
 
 import numpy as np
@@ -1113,3 +1116,35 @@ def test_a_rule_may_change_its_cotangent_and_return_its_constants():
     made += 1
     np.testing.assert_array_equal(twice, [2, 2, 2])
     np.testing.assert_array_equal(tapegrad.grad(total)(np.ones(3)), [2, 2, 2])
+
+
+def made_and_dropped():
+    """Objects of a kind each, which nothing but a transform has seen."""
+    big = np.zeros(10)
+    call = tapegrad.primitive(lambda x: np.sin(x) + big)
+    tapegrad.elementwise(call, lambda _, x: np.cos(x))
+    grad(lambda x: np.sum(call(x)))(np.ones(10))
+
+    @dataclasses.dataclass
+    class Point:
+        x: float
+        fixed: float = dataclasses.field(default=1.0, metadata={"static": True})
+
+    class Pair(NamedTuple):
+        x: float
+        y: float
+
+    for tree in (Point(2.0), Pair(2.0, 3.0)):
+        grad(lambda tree: tree.x**2)(tree)
+
+    class Option:
+        pass
+
+    grad(lambda x, option: x**2)(2.0, Option())
+    return [weakref.ref(one) for one in (call, Point, Pair, Option)]
+
+
+def test_nothing_keeps_what_the_program_has_dropped():
+    kept = [made_and_dropped() for _ in range(20)]
+    gc.collect()
+    assert [[one() for one in each] for each in kept] == [[None] * 4] * 20

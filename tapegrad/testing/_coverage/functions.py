@@ -14,7 +14,7 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from tapegrad._core.fit import Over
-from tapegrad._core.rule import REGISTRY
+from tapegrad._core.rule import REGISTRY, declared_rules
 from tapegrad._transforms.custom import _Custom
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._warning import is_tapegrad
@@ -150,7 +150,7 @@ def plain_function(custom: Any) -> Any:
 
 def all_rules() -> Iterator[Any]:
     """The rules of the registry, and the custom functions that modules hold."""
-    yield from list(REGISTRY.values())
+    yield from declared_rules()
     known: set[int] = set()
     for module in list(sys.modules.values()):
         for value in list(getattr(module, "__dict__", {}).values()):

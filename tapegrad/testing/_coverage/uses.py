@@ -14,7 +14,7 @@ from tapegrad._batched.array import Batched
 from tapegrad._core import forward_tape
 from tapegrad._core.entry import Entry, Outputs, parents_of
 from tapegrad._core.forms import Composite, Constant, Unsupported
-from tapegrad._core.rule import REGISTRY, Rule, rule_of
+from tapegrad._core.rule import Rule, declared_rule, declared_rules, rule_of
 from tapegrad._look import replays
 from tapegrad._profile.switch import Place, Switch
 from tapegrad._transforms.custom import CustomCall, _Custom
@@ -74,7 +74,7 @@ class _Told:
 
     def _begin(self, news: Callable[[Any], None]) -> None:
         self.news = news
-        for rule in REGISTRY.values():  # calls that came before are looked at anew
+        for rule in declared_rules():  # calls that came before are looked at anew
             for calls in (rule.calls, rule.calls_of_all):
                 if calls is not None:
                     calls.clear()
@@ -104,7 +104,7 @@ class _Told:
         elif isinstance(rule, ContainerCall):
             rule = rule.rule
         if not isinstance(rule, _Custom) and (
-            not isinstance(rule, Rule) or REGISTRY.get(rule.function) is not rule
+            not isinstance(rule, Rule) or declared_rule(rule.function) is not rule
         ):
             return None
         key = declared(rule)

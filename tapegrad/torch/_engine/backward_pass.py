@@ -69,6 +69,9 @@ class _All(set[int]):
     def __contains__(self, _: object) -> bool:
         return True
 
+    def add(self, _: int) -> None:
+        """Do nothing: it is there."""
+
 
 # The ids of the arrays that must be copied before they become a gradient, if hooks or custom
 # Functions ran: these may have kept any array, and a later pass adds to the gradient in place.

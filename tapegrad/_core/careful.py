@@ -581,10 +581,14 @@ def _is_finite(bar: Cotangent) -> bool:
 
 def _makes_nan(given: Any, bar: Any) -> bool:
     """Whether a step has made a NaN of numbers; of recorded and lazy ones nobody asks."""
-    bar = raw_value(bar)
-    if not (is_numpy(bar) and has_nan(bar)):
-        return False
-    return not any(is_numpy(x) and has_nan(x) for x in map(raw_value, given))
+    return _holds_nan(bar) and not any(map(_holds_nan, given))
+
+
+def _holds_nan(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_nan, value))
+    value = raw_value(value)
+    return is_numpy(value) and has_nan(value)
 
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Power series in fractional powers of a small step: what arrays near a point are made of.
 
-Knows the arithmetic of such series, and by its derivatives any function of each element. Must not
-know tapes or replays.
+Knows the arithmetic of such series, and by its rule any other function of each element. Must not
+know how entries are replayed.
 
 A series stands for an array along a line `x + d * e` as e falls to zero: each element is a sum of
 coefficients times `e ** (k / root)`, and may have one term more, a multiple of `log(e)`. These are
@@ -67,7 +67,7 @@ HERE, THERE, LOST, ZERO = range(4)
 ROUNDING = 1e-12  # of two terms, below which their sum is what rounding leaves of a zero
 MOST = 5  # derivatives that are asked for the series of a smooth function
 LONGEST = 600  # numbers of a recording of these, for each element
-BESIDE = 5e-2, 5e-4  # steps at which its series is compared with its values
+BESIDE = 5e-2, 5e-4, 5e-6  # steps at which its series is compared with its values
 STEP = 1e-7  # the distance at which a function is asked what it is on this side
 
 
@@ -658,16 +658,38 @@ def smooth(function: Callable[..., Any], args: Sequence[Any]) -> Series:
     beside = [f(x.at(step)) for step in BESIDE]
     change = _add(x, -start)
     found: Any = 0.0
-    for k in range(MOST - 1, -1, -1):
+    for k in range(len(values) - 1, -1, -1):
         found = _add(_multiply(found, change), values[k] / math.factorial(k))
-    known = np.minimum(found.known, np.minimum(change.lead * MOST, GRID.high))
+    known = np.minimum(found.known, np.minimum(change.lead * len(values), GRID.high))
     found = Series(found.terms, known)
-    further, nearer = (
-        np.abs(found.at(step) - there) for step, there in zip(BESIDE, beside, strict=True)
-    )
-    falls = nearer <= 5 * further * (BESIDE[1] / BESIDE[0]) ** (found.known / GRID.root)
-    agrees = falls | (nearer <= 1e-11 * np.abs(beside[1]))
-    return _unless(~(finite & agrees), found, x)
+    return _unless(~(finite & agrees(found, beside)), found, x)
+
+
+def agrees(found: Series, beside: Sequence[Any]) -> Any:
+    """Whether a series is that of a function of these values at the steps `BESIDE`.
+
+    What is not known of it falls with the step, by its power; an infinite one is believed.
+    """
+    errors = [np.abs(found.at(by) - there) for by, there in zip(BESIDE, beside, strict=True)]
+    power = np.clip(found.known, 0, GRID.high) / GRID.root
+    sound = np.ones(found.shape, bool)
+    for at, room in ((1, 5), (2, 2)):
+        falls = errors[at] <= room * errors[at - 1] * (BESIDE[at] / BESIDE[at - 1]) ** power
+        sound = sound & (falls | (errors[at] <= 1e-11 * np.abs(beside[at])))
+    unasked = found.infinite | found.outside | (found.known <= 0)
+    return sound | unasked
+
+
+def at_step(x: Any, by: float) -> Any:
+    """The value of a series at a step; a plain one as it is."""
+    return x.at(by) if isinstance(x, Series) else x
+
+
+def but_outside(x: Series, *given: Any) -> Series:
+    """A series, outside where one of those is that it is made of."""
+    lost = [np.broadcast_to(each.outside, x.shape) for each in given if isinstance(each, Series)]
+    known = np.where(np.any(lost, axis=0), OUTSIDE, x.known) if lost else x.known
+    return Series(x.terms, known, x.logs)
 
 
 def _derivatives(function: Callable[[Any], Any], x: Any) -> list[Any] | None:
@@ -677,6 +699,8 @@ def _derivatives(function: Callable[[Any], Any], x: Any) -> list[Any] | None:
         for _ in range(MOST):
             values.append(function(x))
             function = _derivative(function)
+    except OverflowError:  # of a recording that would be long
+        pass
     except Exception:  # noqa: BLE001 - a rule of the program's, at a point that it did not choose
         return None
     return values if all(np.result_type(value).kind == "f" for value in values) else None
@@ -760,7 +784,11 @@ def _absolute(x: Any) -> Series:
 
 
 def _signed(x: Any, y: Any) -> Series:
-    way = _direction(y) if isinstance(y, Series) else np.copysign(1.0, y)
+    if not isinstance(y, Series):
+        return _multiply(_absolute(x), np.copysign(1.0, y))
+    way = _direction(y)
+    if way.zero.any():  # of a zero that stays, whose sign bit is not known
+        raise UnknownSeries
     return _multiply(_absolute(x), way)
 
 
@@ -845,6 +873,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }
 
 __all__ = [
+    "BESIDE",
     "GRID",
     "HERE",
     "LOST",
@@ -855,9 +884,12 @@ __all__ = [
     "ZERO",
     "Series",
     "UnknownSeries",
+    "agrees",
     "as_partial",
     "as_series",
+    "at_step",
     "beside_limit",
+    "but_outside",
     "by_partials",
     "constant",
     "grid",

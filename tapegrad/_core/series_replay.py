@@ -16,6 +16,7 @@ import numpy as np
 from tapegrad._core.careful import Call, recorded
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, Outputs, Spec, _Mark
 from tapegrad._core.series import (
+    BESIDE,
     EXACT,
     GRID,
     HERE,
@@ -26,9 +27,12 @@ from tapegrad._core.series import (
     ZERO,
     Series,
     UnknownSeries,
+    agrees,
     as_partial,
     as_series,
+    at_step,
     beside_limit,
+    but_outside,
     by_partials,
     constant,
     limit_of,
@@ -266,8 +270,12 @@ class _Call:
             self.args,
         )
         lost = moved & (not self.known)  # the value that it starts from
+        if self.known and any(reads_out for _, reads_out in self.rule._reads):
+            # From its value the series may have gone another way than the function.
+            at_steps = [self.rule.call([at_step(x, by) for x in self.args], {}) for by in BESIDE]
+            lost = lost | ~(agrees(found, at_steps) | infinite)
         known = np.where(lost, GRID.low, np.where(outside, OUTSIDE, found.known))
-        return Series(found.terms, known, found.logs)
+        return but_outside(Series(found.terms, known, found.logs), *self.args)
 
     @contextmanager
     def _definition(self) -> Iterator[Any]:
@@ -331,11 +339,12 @@ class _Call:
             if partial is None or partial is MINUS:
                 return g if partial is None else -g
             try:
-                return g * as_partial(partial(out, *self.args))
+                slope = as_partial(partial(out, *self.args))
             except UnknownSeries:
                 if sum(self.moving) > 1:
                     raise
-                return g * slope_along(out, self.changes[at])
+                slope = slope_along(out, self.changes[at])
+            return but_outside(g * slope, out)  # which reads a plain branch as well
         only = [place == at for place in range(len(self.args))]
 
         def pulled(parts: Sequence[Any]) -> Any:

@@ -294,17 +294,21 @@ class Pushforward(LinearMap):
                     dots, reach, rule = self._pushed_carefully(leaves)
                     dots = self._resolved(leaves, dots)
                     self._spread_nan(dots, reach)
-        # Of an infinite tangent that is given there is no limit.
-        if rule is not None and told == COUNT[0] and all(map(is_finite, map(raw_value, leaves))):
-            nan = zip(self.out_slots, self.nan or itertools.repeat(None), strict=False)
-            found = [dots[slot] for slot, known in nan if known is None and slot in dots]
-            tell_of_nan(self.name, rule, found)
+        if rule is not None and told == COUNT[0] and not is_recording():
+            self._tell_of_nan(rule, leaves, dots)
         out_dots = [None if slot is None else dots.get(slot) for slot in self.out_slots]
         parts = [
             own_copy(as_cotangent(dot, like)) if isinstance(like, Spec) else 0.0
             for dot, like in zip(out_dots, self.out_leaves, strict=True)
         ]
         return unflatten(self.structure, parts)
+
+    def _tell_of_nan(self, rule: Any, leaves: list[Value], dots: dict[Any, Any]) -> None:
+        """Warn of a NaN that finite tangents have come to, in results that are none themselves."""
+        if all(map(is_finite, map(raw_value, leaves))):
+            nan = zip(self.out_slots, self.nan or itertools.repeat(None), strict=False)
+            found = [dots[slot] for slot, known in nan if known is None and slot in dots]
+            tell_of_nan(self.name, rule, found)
 
     def _pushed_carefully(self, leaves: list[Value]) -> tuple[Any, Any, Any]:
         """By a replay that tells structural zeros from others; the reach; who made NaN."""

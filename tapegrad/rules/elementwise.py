@@ -14,7 +14,13 @@ import numpy as np
 from tapegrad._core.forms import Over, composite, elementwise, general, linear
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import Traced, any_true, in_trace, untraced
-from tapegrad.rules.kinks import direction_of, ratio, sign_on_one_side, slope_of_magnitude
+from tapegrad.rules.kinks import (
+    direction_of,
+    ratio,
+    sign_bit_of,
+    sign_on_one_side,
+    slope_of_magnitude,
+)
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
@@ -371,7 +377,7 @@ elementwise(
 elementwise(np.fabs, slope_of_magnitude)
 elementwise(
     np.copysign,
-    lambda out, x, y: direction_of(x) * np.copysign(np.ones_like(untraced(out)), untraced(y)),
+    lambda out, x, y: direction_of(x) * sign_bit_of(out, y),
     lambda out, _x, _y: out * 0,
     selects=(False, True),
 )

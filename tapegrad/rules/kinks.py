@@ -77,6 +77,22 @@ RATIO = elementwise(
 )
 
 
+def sign_bit_of(out: Value, y: Value) -> Value:
+    """1 or -1 by the sign bit of y, of the dtype of a result."""
+    if is_differentiated(y) and any_true(_is_zero(y)):
+        return SIDE.apply_bound([y], {})
+    return np.copysign(np.ones_like(untraced(out)), untraced(y))
+
+
+SIDE = elementwise(
+    lambda y: np.copysign(np.ones_like(untraced(y)), untraced(y)),
+    lambda _out, y: y * 0,
+    along=np.sign,
+    kink=lambda y: without_traces(y) == 0,
+    name="the side of np.copysign",
+    batch="align",
+)
+
 
 def sign_on_one_side(x: Value) -> Value:
     """The sign of x, for a limit, in which it is another one at 0 than on both sides."""
@@ -87,6 +103,7 @@ __all__ = [
     "direction_of",
     "is_differentiated",
     "ratio",
+    "sign_bit_of",
     "sign_on_one_side",
     "slope_of_magnitude",
 ]

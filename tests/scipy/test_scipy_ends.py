@@ -540,3 +540,41 @@ def test_results_of_one_function_have_zeros_of_their_own():
         assert found == 1
     for found in both_modes(lambda x: np.exp(sp.sici(x)[1]), x):  # exp(gamma)
         assert np.isnan(found)
+
+
+# Of functions without a series of their own, that of Taylor; first derivatives, or second ones.
+ROOT = np.sqrt
+SERIES = {
+    "huber": (lambda x: sp.huber(ROOT(x), 1) ** 2, 1, 1),
+    "huber beyond": (lambda x: sp.huber(1 + ROOT(x) ** 2, 1.3), 1, 0.3),
+    "logistic": (lambda x: stats.logistic.cdf(ROOT(x) ** 2), 1, 0.25),
+    "agm": (lambda x: sp.agm(ROOT(x) ** 2, 1.0), 1, np.nan),  # infinite
+    "j1": (lambda x: sp.j1(ROOT(x)) ** 2, 1, 0.25),
+    "dawsn": (lambda x: sp.dawsn(ROOT(x)) ** 2, 1, 1),
+    "iv by order": (lambda x: sp.iv(ROOT(x) ** 2, 1.3), 1, -0.2782476463000178),
+    "ellipk": (lambda x: sp.ellipk(ROOT(x) ** 2), 1, np.pi / 8),
+    "j0 of abs": (lambda x: sp.j0(np.abs(x)), 2, -0.5),
+    "gamma of abs": (lambda x: sp.gamma(1 + ROOT(x * x) ** 2), 2, -2 * np.euler_gamma),
+    "i0e of a square": (lambda x: sp.i0e(x * x), 2, -2),
+    "i0e without its kink": (lambda x: sp.i0e(x) * np.exp(np.abs(x)), 2, 0.5),
+    "i1e without its kink": (lambda x: sp.i1e(np.sin(x)) * np.exp(np.abs(np.sin(x))), 2, 0),
+    "ellipk of abs": (lambda x: sp.ellipk(np.abs(x)), 2, 9 * np.pi / 64),
+    "copysign": (lambda x: np.copysign(x**2, x), 2, 0),
+}
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_a_limit_through_a_function_without_a_series(name):
+    f, order, slope = SERIES[name]
+    for found in both_modes(f if order == 1 else grad(f), np.float64(0)):
+        np.testing.assert_allclose(found, slope, rtol=1e-7, atol=1e-12)
+
+
+def test_an_inverse_at_a_certain_chance():
+    """SciPy's search ends at 0, from which the solution of a neighbour moves away."""
+    assert np.isnan(grad(sp.chdtriv)(1.0, 0.75))
+
+
+def test_a_series_of_several_results_tells_of_a_nan():
+    with np.errstate(invalid="warn"), pytest.warns(RuntimeWarning, match="fresnel"):
+        jvp(lambda x: sp.fresnel(ROOT(x))[0] ** 2, (0.0,), (1.0,))

@@ -58,6 +58,10 @@ STRUCTURAL = {
 LIMITS = {
     "cbrt(x**3)": (lambda x: np.cbrt(x**3), 0.0, 1),
     "(x**3)**(1/3)": (lambda x: (x**3) ** (1 / 3), 0.0, 1),
+    "logaddexp of a side": (lambda x: np.logaddexp(0.0, np.sqrt(x) ** 2), 0.0, 0.5),
+    "arctan2 of a side": (lambda x: np.arctan2(np.sqrt(x) ** 2, 1.0), 0.0, 1),
+    "angle of a side": (lambda x: np.angle(1 + 1j * np.sqrt(x) ** 2), 0.0, 1),
+    "hypot of a side": (lambda x: np.hypot(1 + np.sqrt(x) ** 2, 0.75), 0.0, 0.8),
     "imag of a cube": (lambda x: np.cbrt(np.imag(1j * x**3)), 0.0, 1),
     "copysign(sqrt(x))**2": (lambda x: np.copysign(np.sqrt(x), -1.0) ** 2, 0.0, 1),
     "sign(x)*|x|**(1/3)": (lambda x: np.sign(x) * np.abs(x) ** (1 / 3), 0.0, np.inf),

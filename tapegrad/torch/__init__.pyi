@@ -1423,6 +1423,7 @@ def load(
     *,
     weights_only: _bool | None = None,
     mmap: _bool | None = None,
+    max_bytes: _int | None = None,
     **pickle_load_args: Any,
 ) -> Any:
     """What `save` wrote to a file, or PyTorch did."""

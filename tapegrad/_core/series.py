@@ -509,10 +509,11 @@ def _exp(x: Any) -> Series:
                 total = total + j * a[j] * w[k - j - GRID.low]
             w[k - GRID.low] = total / k
     small = _is_small(x) & (w[-GRID.low] != 0)
-    falls = (x.lead < 0) & (_first(x) < 0) & (x.lead < x.known)  # faster than any power
+    # Faster than any power, but with what grows as fast it is no zero: only known to be small.
+    falls = (x.lead < 0) & (_first(x) < 0) & (x.lead < x.known)
     w = np.where(small, w, 0.0)
     kept = np.minimum(x.known, GRID.high)
-    known = np.where(falls, EXACT, np.where(small, kept, GRID.low))
+    known = np.where(falls, GRID.high, np.where(small, kept, GRID.low))
     plain = Series(w, np.where(x.outside, OUTSIDE, known))
     if not x.logs.any():
         return plain

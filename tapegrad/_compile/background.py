@@ -98,8 +98,7 @@ class Growing:
             self._take(self.usual)
             warn_of(error)
         elif self.process != os.getpid():  # never asked, or asked of a thread that a fork left
-            self.process = os.getpid()
-            BUILDER.ask(self)
+            self.process = os.getpid() if BUILDER.ask(self) else 0
         return self.usual.run(inputs)
 
     def build(self) -> None:
@@ -160,17 +159,20 @@ class Builder:
         self.lock = threading.Lock()
         self.ended = False
 
-    def ask(self, program: Growing) -> None:
-        """Have a program built."""
+    def ask(self, program: Growing) -> bool:
+        """Have a program built; False where no thread can start now, and it must ask again."""
         if self.ended:
-            return
+            return True
         with self.lock:
-            self.asked.put(weakref.ref(program))
             if self.thread is None:
-                self.thread = threading.Thread(
-                    target=self._work, name="tapegrad-compile", daemon=True
-                )
-                self.thread.start()
+                thread = threading.Thread(target=self._work, name="tapegrad-compile", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:
+                    return False
+                self.thread = thread
+            self.asked.put(weakref.ref(program))
+        return True
 
     def _work(self) -> None:
         while True:

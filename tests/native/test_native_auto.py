@@ -68,6 +68,22 @@ class TestWithLlvmlite:
     def _has_llvmlite(self):
         pytest.importorskip("llvmlite")
 
+    def test_a_thread_that_cannot_start_is_started_later(self, monkeypatch):
+        monkeypatch.setattr(background, "BUILDER", background.Builder())
+        fast = tapegrad.compile(f)
+        with monkeypatch.context() as patch:
+
+            def refuse(_):
+                raise RuntimeError("can't start new thread")
+
+            patch.setattr(threading.Thread, "start", refuse)
+            called(fast, 4)
+            assert kind(fast) == "Growing"
+        called(fast, 1)
+        assert background.BUILDER.wait()
+        assert is_native(fast)
+        background.BUILDER.end()
+
     def test_the_native_program_takes_over(self):
         fast = tapegrad.compile(tapegrad.grad(f))
         expected = tapegrad.grad(f)(X)

@@ -50,6 +50,7 @@ INNER = {
     "strong_product": np.divide,
     "the slope of np.absolute": np.absolute,
     "the slope of a length": np.hypot,
+    "the side of np.copysign": np.copysign,
     "astype": None,  # a method: tests/rules/test_elementwise.py
     "z.real =": None,  # attributes: tests/arrays/test_inplace.py
     "z.imag =": None,

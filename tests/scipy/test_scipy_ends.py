@@ -575,6 +575,12 @@ def test_an_inverse_at_a_certain_chance():
     assert np.isnan(grad(sp.chdtriv)(1.0, 0.75))
 
 
+@pytest.mark.parametrize("p", [0.0, 1.0])
+def test_the_inverse_of_kolmogorov_falls_without_end(p):
+    assert grad(sp.kolmogi)(p) == -np.inf
+    assert not np.isfinite(grad(grad(sp.kolmogi))(p))
+
+
 def test_a_series_of_several_results_tells_of_a_nan():
     with np.errstate(invalid="warn"), pytest.warns(RuntimeWarning, match="fresnel"):
         jvp(lambda x: sp.fresnel(ROOT(x))[0] ** 2, (0.0,), (1.0,))

@@ -15,7 +15,7 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy import _special as sp
-from tapegrad.scipy.special._primitives import family
+from tapegrad.scipy.special._primitives import family, in_double
 
 _UFUNCS = sp
 _TERMS = 8
@@ -40,14 +40,12 @@ def _limit_slope(x: Value) -> Value:
     return np.where(small, np.where(inner, below, 0.0), 8 * high * above)
 
 
+def _steepness(slope: Value) -> Value:
+    """That of an inverse whose function falls: infinite where the slope is a zero of any sign."""
+    return 1 / np.abs(slope)
+
+
 elementwise(sp.kolmogorov, lambda _out, x: _limit_slope(x), strong=True)
-elementwise(sp.kolmogi, lambda out, _p: 1 / _limit_slope(out), strong=True)
-for _name, _partial in {
-    "_kolmogc": lambda _out, x: -_limit_slope(x),
-    "_kolmogci": lambda out, _p: -1 / _limit_slope(out),
-}.items():
-    if hasattr(_UFUNCS, _name):
-        elementwise(getattr(_UFUNCS, _name), _partial, strong=True)
 
 
 @family
@@ -104,10 +102,12 @@ def _leibniz(powers: tuple[list[Any], list[Any]], r: int) -> Any:
 
 
 elementwise(sp.smirnov, 0, lambda _out, n, d: smirnov_derivative(1)(n, d), strong=True)
-elementwise(sp.smirnovi, 0, lambda out, n, _p: 1 / smirnov_derivative(1)(n, out), strong=True)
+elementwise(
+    sp.smirnovi, 0, lambda out, n, _p: -_steepness(smirnov_derivative(1)(n, out)), strong=True
+)
 for _name, _of_points in {
     "_smirnovc": lambda _out, n, d: -smirnov_derivative(1)(n, d),
-    "_smirnovci": lambda out, n, _p: -1 / smirnov_derivative(1)(n, out),
+    "_smirnovci": lambda out, n, _p: _steepness(smirnov_derivative(1)(n, out)),
     "_smirnovp": lambda _out, n, d: smirnov_derivative(2)(n, d),
 }.items():
     if hasattr(_UFUNCS, _name):
@@ -132,5 +132,13 @@ def _limit_bend(x: Value) -> Value:
     return np.where(small, np.where(inner, below, 0.0), 8 * above)
 
 
-if hasattr(_UFUNCS, "_kolmogp"):
-    elementwise(_UFUNCS._kolmogp, lambda _out, x: _limit_bend(x), strong=True)
+_inverse_slope = in_double(lambda x: -_steepness(_limit_slope(x)), "kolmogi_slope")
+elementwise(_inverse_slope, lambda _out, x: -_limit_bend(x) / _limit_slope(x) ** 2, strong=True)
+elementwise(sp.kolmogi, lambda out, _p: _inverse_slope(out), strong=True)
+for _name, _partial in {
+    "_kolmogc": lambda _out, x: -_limit_slope(x),
+    "_kolmogci": lambda out, _p: -_inverse_slope(out),
+    "_kolmogp": lambda _out, x: _limit_bend(x),
+}.items():
+    if hasattr(_UFUNCS, _name):
+        elementwise(getattr(_UFUNCS, _name), _partial, strong=True)

@@ -151,14 +151,14 @@ def _container_of(kind: type) -> Container | None:
         found = _NAMEDTUPLE
     elif dataclasses.is_dataclass(kind):
         found = _dataclass_container(kind)
-    elif not kind.__flags__ & _HEAP or kind.__module__.startswith("tapegrad."):
+    elif not kind.__flags__ & _HEAP or str(kind.__module__).startswith("tapegrad."):
         _LEAF_TYPES.add(kind)
         return None
     _SEEN[kind] = found
     return found
 
 
-_NAMEDTUPLE = Container(lambda x: (x, type(x)), lambda kind, children: kind(*children))
+_NAMEDTUPLE = Container(lambda x: (x, type(x)), lambda kind, children: kind._make(children))
 
 
 def _dataclass_container(kind: type) -> Container:

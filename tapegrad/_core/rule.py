@@ -13,6 +13,7 @@ import ast
 import importlib
 import inspect
 import sys
+import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
@@ -41,6 +42,7 @@ Partial = Function | int | None
 REGISTRY: dict[Function, Rule] = {}
 # Rules of a program's primitives, which hold them themselves: both go with the last reference.
 _HELD: weakref.WeakSet[Rule] = weakref.WeakSet()
+_HOLDING = threading.Lock()
 
 # Modules whose ufuncs come with rules that are declared at the first call of one, and the module
 # that declares them: it is not imported before the module of the ufuncs is.
@@ -461,13 +463,13 @@ def register(rule: Rule) -> Rule:
     word = rule.batch
     if isinstance(word, str) and word not in BATCH_WORDS and not word.startswith("("):
         raise RuleError(f"{rule.name}: unknown batch={rule.batch!r}.")
-    holds = _holds_rule(function)
-    if holds:
+    if _holds_rule(function):
         function.rule = rule
-    if holds and str(function.__module__).partition(".")[0] != "tapegrad":
-        _HELD.add(rule)
-    else:
-        REGISTRY[function] = rule
+        if str(function.__module__).partition(".")[0] != "tapegrad":  # ours stay
+            with _HOLDING:
+                _HELD.add(rule)
+            return rule
+    REGISTRY[function] = rule
     return rule
 
 
@@ -483,7 +485,8 @@ def declared_rule(function: Any) -> Rule | None:
 
 def declared_rules() -> list[Rule]:
     """All declared rules."""
-    return [*REGISTRY.values(), *_HELD]
+    with _HOLDING:
+        return [*REGISTRY.values(), *_HELD]
 
 
 def rule_of(function: Function) -> Rule | None:

@@ -20,9 +20,9 @@ from tapegrad._native.moves import MOVES, Table, tables_of
 from tapegrad._native.regions import Unfit
 from tapegrad._program.functions import (
     ATTRIBUTES,
-    BOUND,
     EXPECTATIONS,
     METHODS,
+    function_of,
     kinds_of,
 )
 from tapegrad._program.passes import Block
@@ -55,7 +55,7 @@ def expanded(blocks: Path, inputs: list[Any]) -> Path:
 
 def _is_ours(node: Node) -> bool:
     """Whether a call is of a function that may be taken apart."""
-    function = BOUND.get(node.function, node.function)
+    function = function_of(node.function)
     if function in MOVES or function in COMPOSED:
         return node.steps is None
     if function in METHODS or function in ATTRIBUTES:  # what they do is one call of NumPy's
@@ -145,7 +145,7 @@ class _Expansion:
                 self.values[at] = self._value(found)
                 return
         if _is_ours(taken) and depth < DEEPEST:
-            moves = BOUND.get(taken.function, taken.function) in MOVES
+            moves = function_of(taken.function) in MOVES
             apart = not moves and self._take_apart(at, taken, depth)
             if apart or self._move(at, taken, depth):
                 self._forget(at)

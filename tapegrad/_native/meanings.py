@@ -18,7 +18,7 @@ from tapegrad._native.regions import Array, Memory, Number, Statements, dense, i
 from tapegrad._native.stated_elements import bits, cast_of, chosen, clip, mapped, where
 from tapegrad._native.stated_products import product, product_of
 from tapegrad._native.stated_writes import is_basic, write
-from tapegrad._program.functions import BOUND, METHODS, method
+from tapegrad._program.functions import METHODS, function_of, method
 from tapegrad._program.passes import COPIES
 from tapegrad._program.program import Node, Ref, references, references_of, value_of
 
@@ -115,8 +115,8 @@ _PLAIN = frozenset((operator.add, operator.sub, operator.mul, operator.neg))
 
 def unbound(node: Node) -> Node:
     """A call of a rule's function as one of NumPy's function."""
-    function = BOUND.get(node.function)
-    if function is None:
+    function = function_of(node.function)
+    if function is node.function:
         return node
     kwargs = {
         k: v

@@ -188,7 +188,7 @@ def may_return_an_argument(function: Any) -> bool:
     if type(function) is not types.FunctionType or function in METHODS:
         return function in _VIEWS_BY_VALUES
     module = function.__module__ or ""
-    return function in BOUND or module.partition(".")[0] != "numpy"
+    return function_of(function) is not function or module.partition(".")[0] != "numpy"
 
 
 def shape_is_known(function: Any) -> bool:
@@ -241,27 +241,39 @@ def out_of(function: Function) -> Function:
 OUT_OF: dict[Any, Any] = {}
 
 
-@functools.cache
 def bound_call(rule: Any) -> Function:
-    """`rule.call` as a function of the arrays and parameters: one object a rule."""
+    """`rule.call` as a function of arrays and parameters: one object a rule, which holds it."""
     if isinstance(rule.function, np.ufunc):
         return rule.function
+    known: Function | None = vars(rule).get("_bound_call")
+    if known is not None:
+        return known
 
     def call(*arrays: Any, **params: Any) -> Any:
         return rule.call(arrays, params)
 
     call.__qualname__ = rule.name
     call.__module__ = getattr(rule.function, "__module__", None) or "numpy"
-    BOUND[call] = rule.function
+    call._tapegrad_rule = rule  # type: ignore[attr-defined]
+    rule._bound_call = call
     return call
 
 
-BOUND: dict[Any, Any] = {}
+def function_of(function: Any) -> Any:
+    """The function that a call of a rule stands for; any other one itself."""
+    rule = getattr(function, "_tapegrad_rule", None)
+    return function if rule is None else rule.function
 
 
-@functools.cache
 def definition_of(rule: Any) -> Function | None:
     """The function of a rule of the object layer, of its arrays and parameters; else None."""
+    if "_definition" not in vars(rule):
+        rule._definition = _definition_of(rule)
+    found: Function | None = rule._definition
+    return found
+
+
+def _definition_of(rule: Any) -> Function | None:
     function = getattr(rule.function, "function", rule.function)
     module = getattr(function, "__module__", None) or ""
     if not module.startswith("tapegrad.torch.") or type(function) is not types.FunctionType:
@@ -298,7 +310,6 @@ def in_place_of(name: str) -> Function:
 
 __all__ = [
     "ATTRIBUTES",
-    "BOUND",
     "CALLING",
     "EXPECTATIONS",
     "IN_ARGUMENT",
@@ -312,6 +323,7 @@ __all__ = [
     "bound_call",
     "definition_of",
     "expectation",
+    "function_of",
     "in_place_of",
     "kinds_of",
     "makes_an_array_of_its_own",

@@ -92,11 +92,12 @@ class primitive:
     """
 
     holds_rule = True
+    rule: Rule | None = None  # that of its declaration
 
     def __init__(self, function: Function) -> None:
         functools.update_wrapper(self, function)
         self.function = function
-        self.rule: Rule | None = None  # that of its declaration
+        self.rule = None
 
     def __call__(self, *args: Tree, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
@@ -126,7 +127,10 @@ class primitive:
     ) -> Any:
         """The plain result; inside vmap one for each example, in a recording one call."""
         if isinstance(inner, Mapped) and inner.records:
-            return inner.by_one(_of_leaves(self.function, structure), *leaves)
+            calls = self.__dict__.setdefault("_calls", {})
+            if structure not in calls:
+                calls[structure] = _of_leaves(self.function, structure)
+            return inner.by_one(calls[structure], *leaves)
         args, kwargs = unflatten(structure, map(untraced, leaves))
         if not isinstance(inner, Mapped):
             return rule.apply(*args, **kwargs) if _is_flat(structure) else self(*args, **kwargs)
@@ -143,9 +147,8 @@ class primitive:
         return f"<primitive {name_of(self.function)}>"
 
 
-@functools.cache
 def _of_leaves(function: Function, structure: Structure) -> Function:
-    """A function of the leaves of its arguments: one object, so that two runs record the same."""
+    """A function of the leaves of its arguments: kept, so that two runs record the same one."""
 
     def call(*leaves: Value) -> Any:
         args, kwargs = unflatten(structure, leaves)

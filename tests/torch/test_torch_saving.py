@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pickle
+import struct
 import time
 import tracemalloc
 import zipfile
@@ -409,6 +410,76 @@ def as_pytorch_bytes(code: bytes) -> io.BytesIO:
         archive.writestr("archive/data.pkl", code)
     held.seek(0)
     return held
+
+
+def text(word: str) -> bytes:
+    return b"X" + struct.pack("<I", len(word)) + word.encode()
+
+
+def named(name: str) -> bytes:
+    return f"c{name}\n".replace(" ", "\n").encode()
+
+
+def storage(key: bytes) -> bytes:
+    """A reference to a storage of floats; key: the code that makes its name."""
+    return b"(" + text("storage") + named("torch FloatStorage") + key + text("cpu") + b"K\x04tQ"
+
+
+DOUBLED = b")" + b"q\0h\0\x86" * 40  # a tuple that holds one twice, which holds one twice, ...
+LONG = b"\x8b" + struct.pack("<I", 400_000) + b"\x7f" * 400_000
+VIEW = named("torch._utils _rebuild_tensor_v2") + b"(" + storage(text("0"))
+HOSTILE = {
+    "a key of a storage": storage(DOUBLED) + b".",
+    "a key of a storage, nested": storage(b")" + b"\x85" * 100_000) + b".",
+    "the name of a global": DOUBLED + text("x") + b"\x93.",
+    "a function": DOUBLED + b")R.",
+    "an encoding": named("_codecs encode") + text("a") + DOUBLED + b"\x86R.",
+    "a device": b"}" + named("torch device") + text("cpu") + DOUBLED + b"\x86RNs.",
+    "many instructions": b"(" + b"]" * 900_000 + b"l.",
+    "copies": named("_codecs encode") + b"q\1(" + text("a" * 300_000) + text("latin1")
+    + b"tq\0](" + b"h\1h\0R" * 1500 + b"e.",
+    "digits": named("builtins complex") + text("9" * 900_000) + b"\x85R.",
+    "sizes": VIEW + b"K\0(" + LONG + b"q\7" + b"h\7" * 20 + b"t(" + b"h\7" * 21 + b"t\x89NtR.",
+    "pairs of a tensor": named("collections OrderedDict") + VIEW
+    + b"K\0(J@\x0d\3\0K\2t(K\0K\0t\x89NtR\x85R.",
+    "keys": b"}(" + b"N" * 9000 + b"tq\0Ns" + b"h\0Ns" * 20_000 + b".",
+    "a long key": b"}(" + LONG + b"q\7" + b"h\7" * 9000 + b"tNs.",
+    "a mark": b"(q\0.",
+    "a storage": storage(text("0")) + b".",
+    "a kind": named("torch FloatStorage") + b".",
+    "a name": named("torch._utils _rebuild_tensor_v2") + b".",
+    "nested by a detour": b"](" + b"]q\1h\1a" * 5 + b"e" + b"]" * 600 + b"a" * 599 + b".",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_pickle_is_refused_at_once(name: str) -> None:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("archive/data.pkl", HOSTILE[name])
+        archive.writestr("archive/data/0", bytes(16))
+    begin = time.process_time()
+    with pytest.raises(pickle.UnpicklingError):
+        torch.load(io.BytesIO(held.getvalue()))
+    assert time.process_time() - begin < 2
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+def test_a_size_that_lies_is_found_out(method: int) -> None:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", method) as archive:
+        archive.writestr("contents.json", b" " * 30_000_000)
+    data = bytearray(held.getvalue())
+    data[22:26] = struct.pack("<I", 10)
+    place = data.rindex(b"PK\1\2") + 24
+    data[place : place + 4] = struct.pack("<I", 10)
+    tracemalloc.start()
+    try:
+        with pytest.raises(pickle.UnpicklingError):
+            torch.load(io.BytesIO(data))
+        assert tracemalloc.get_traced_memory()[1] < 1e6
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("name", ["bytearray", "hash", "deep", "deep table", "header", "zip"])

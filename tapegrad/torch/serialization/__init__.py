@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch.serialization import _archive, _pytorch, _safetensors
-from tapegrad.torch.serialization._bounds import require_shallow, require_small
+from tapegrad.torch.serialization._bounds import Contents, require_values
 
 MapLocation = Any  # a device, its name, a dict of names, or a function of a storage and a name
 SUFFIX = ".safetensors"
@@ -124,7 +124,7 @@ def load(
         For a file that holds anything else, is of no known format, damaged, or larger than it may
         be: no file makes another error, but those named here.
     RuntimeError
-        For tensors on another device without `map_location`, or of a dtype that NumPy has not.
+        For tensors on another device without `map_location`.
     ImportError
         For a file of safetensors without the package of that name.
     TypeError
@@ -160,7 +160,7 @@ def load(
             )
         data = f.read()
     try:
-        return require_shallow(_read(data, _location(map_location), max_bytes))
+        return require_values(_read(data, _location(map_location), max_bytes))
     except (UnpicklingError, ImportError, _pytorch.ElsewhereError):
         raise
     except Exception as error:  # all that bytes can do that have changed
@@ -171,10 +171,10 @@ def _read(data: bytes, where: Callable[[str], str], max_bytes: int | None) -> An
     """The value in a file of any of the formats."""
     if zipfile.is_zipfile(io.BytesIO(data)):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            most = require_small(archive, len(data), max_bytes)
-            if _archive.CONTENTS in archive.namelist():
-                return _archive.read(archive, most)
-            return _pytorch.read(archive, where, most)
+            contents = Contents(archive, len(data), max_bytes)
+            if _archive.CONTENTS in contents.names():
+                return _archive.read(contents)
+            return _pytorch.read(contents, where)
     if _safetensors.is_one(data):
         return _safetensors.read(data)
     raise UnpicklingError(

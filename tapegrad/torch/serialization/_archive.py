@@ -22,9 +22,10 @@ from tapegrad.torch import _dtypes
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.nn._parameter import Parameter
-from tapegrad.torch.serialization._bounds import require_keys
+from tapegrad.torch.serialization._bounds import Contents, Keys
 
 CONTENTS = "contents.json"
+_KNOWN = frozenset(known.numpy for known in _dtypes.BY_NAME.values())
 _SEQUENCES: dict[str, type] = {
     "list": list,
     "tuple": tuple,
@@ -136,15 +137,12 @@ def _plain(array: Value) -> Value:
     return array.view(np.uint16) if array.dtype.kind == "V" else array
 
 
-def read(archive: zipfile.ZipFile, most: int) -> Any:
-    """The value in a file; most: the bytes that the numbers of a tensor may take."""
-    table = json.loads(archive.read(CONTENTS))
+def read(contents: Contents) -> Any:
+    """The value in a file."""
+    table = json.loads(contents.read(CONTENTS, plain=True))
     if table.get("format") != "tapegrad" or table.get("version") != 1:
-        raise UnpicklingError(
-            f"torch.load: expected format 'tapegrad', version 1, got {table.get('format')!r}, "
-            f"version {table.get('version')!r}"
-        )
-    return _Reader(archive, table["tensors"], most).value_of(table["value"])
+        raise UnpicklingError("torch.load: expected format 'tapegrad', version 1, got another")
+    return _Reader(contents, table["tensors"]).value_of(table["value"])
 
 
 def _array_of(data: bytes) -> Value:
@@ -165,22 +163,28 @@ def _array_of(data: bytes) -> Value:
 class _Reader:
     """Makes values of their descriptions."""
 
-    def __init__(self, archive: zipfile.ZipFile, tensors: list[dict[str, Any]], most: int) -> None:
-        self.archive, self.most = archive, most
+    def __init__(self, contents: Contents, tensors: list[dict[str, Any]]) -> None:
+        self.contents, self.keys = contents, Keys()
         self.arrays: dict[int, Value] = {}
         self.tensors = [self._tensor(entry) for entry in tensors]
 
     def _array(self, place: int) -> Value:
+        if type(place) is not int:
+            raise UnpicklingError("torch.load: expected the number of an array")
         if place not in self.arrays:
-            self.arrays[place] = _array_of(self.archive.read(f"{int(place)}.npy"))
+            self.arrays[place] = _array_of(self.contents.read(f"{place}.npy"))
         return self.arrays[place]
 
     def _tensor(self, entry: dict[str, Any]) -> Tensor:
         value = self._array(entry["array"])
         if "dtype" in entry:
             value = value.view(_dtypes.BY_NAME[entry["dtype"]].numpy)
+        value = value.astype(value.dtype.newbyteorder("="), copy=False)
+        if value.dtype not in _KNOWN:
+            raise UnpicklingError("torch.load: expected tensors of a dtype that torch has")
         if "shape" in entry:
-            value = strided(value, entry["offset"], entry["shape"], entry["strides"], self.most)
+            place = entry["offset"], entry["shape"], entry["strides"]
+            value = strided(value, *place, self.contents.most)
         made = of_value(value)
         if entry.get("parameter"):
             return Parameter(made, entry["requires_grad"])
@@ -193,10 +197,10 @@ class _Reader:
         kind, part = next(iter(tree.items()))
         if kind in _SEQUENCES:
             parts = [self.value_of(one) for one in part]
-            return _SEQUENCES[kind](require_keys(parts) if "set" in kind else parts)
+            return _SEQUENCES[kind](self.keys.require(parts) if "set" in kind else parts)
         if kind in _MAPPINGS:
             made = _MAPPINGS[kind]()
-            keys = require_keys(self.value_of(key) for key, _ in part)
+            keys = self.keys.require(self.value_of(key) for key, _ in part)
             for key, (_, value) in zip(keys, part, strict=True):
                 made[key] = self.value_of(value)
             if "metadata" in tree and kind != "dict":
@@ -221,13 +225,22 @@ class _Reader:
         raise UnpicklingError(f"torch.load: the file has a value of an unknown kind, {kind!r}")
 
 
+def _few(sizes: Any) -> Any:
+    if not isinstance(sizes, (list, tuple)) or len(sizes) > 64:  # as many as NumPy has axes
+        raise UnpicklingError("torch.load: expected the sizes of up to 64 axes")
+    return sizes
+
+
 def strided(memory: Value, offset: int, shape: Any, strides: Any, most: int) -> Value:
     """A view into a flat array; UnpicklingError where it would leave it.
 
     The bounds are computed with Python's whole numbers, which are exact, and NumPy checks them
     again as those of a buffer. offset, strides: in elements; most: bytes of all elements.
     """
-    offset, shape, strides = int(offset), tuple(map(int, shape)), tuple(map(int, strides))
+    numbers = [offset, *_few(shape), *_few(strides)]
+    if not all(type(n) is int and abs(n) < 1 << 62 for n in numbers):
+        raise UnpicklingError("torch.load: a shape, strides or an offset that are no sizes")
+    shape, strides = tuple(shape), tuple(strides)
     if memory.ndim != 1 or not memory.flags.c_contiguous or len(shape) != len(strides):
         raise UnpicklingError("torch.load: a tensor is a view, but not one of flat memory")
     step = memory.itemsize

@@ -6,72 +6,152 @@ Knows zip files, containers and keys. Must not know formats.
 from __future__ import annotations
 
 import zipfile
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable
 from pickle import UnpicklingError
 from typing import Any
 
+import numpy as np
+
 from tapegrad.torch import _dtypes
+from tapegrad.torch._tensor.tensor import Tensor
 
 # What the contents may take unless `max_bytes` says otherwise: files that `save` writes are not
 # compressed, so that these are as large as the file.
 RATIO, LEAST = 10, 1 << 24
+STEPS = 200_000  # instructions of a pickle, unless `max_bytes` allows more: one in 50 bytes
 DEEPEST = 500  # containers within containers
-PARTS = 10_000  # of a key: one that holds a tuple twice, which holds one twice, … costs 2**n
+PARTS = 10_000  # of all keys that are tuples, of a file: one may hold a tuple twice, which …
+ODD = (
+    1000  # keys of a file whose hash is not drawn at random: whoever chooses them makes all equal
+)
+PIECE = 1 << 16
 
 
-def require_small(archive: zipfile.ZipFile, size: int, max_bytes: int | None) -> int:
-    """The bytes that the contents of an archive of a size may take, which they do not exceed."""
-    most = max(RATIO * size, LEAST) if max_bytes is None else max_bytes
-    total = sum(part.file_size for part in archive.infolist())
-    if total > most:
-        raise UnpicklingError(
-            f"torch.load: expected contents of at most {most:,} bytes, in a file of {size:,}, got "
-            f"{total:,}. If you trust the file, say so with max_bytes={total}."
+class Contents:
+    """The parts of an archive of a size, which take no more than they may."""
+
+    def __init__(self, archive: zipfile.ZipFile, size: int, max_bytes: int | None) -> None:
+        self.archive, self.size = archive, size
+        self.most = max(RATIO * size, LEAST) if max_bytes is None else max_bytes
+        self.steps = max(STEPS, (max_bytes or 0) // 50)
+        self.left = self.most
+        total = sum(part.file_size for part in archive.infolist())
+        if total > self.most:
+            raise self._too_much(total)
+
+    def _too_much(self, total: int) -> UnpicklingError:
+        return UnpicklingError(
+            f"torch.load: expected contents of at most {self.most:,} bytes, in a file of "
+            f"{self.size:,}, got {total:,}. If you trust the file, say so with max_bytes={total}."
         )
-    return most
+
+    def names(self) -> list[str]:
+        return self.archive.namelist()
+
+    def read(self, name: str, *, plain: bool = False) -> bytes:
+        """A part; plain: one that is no array, which is no larger than the file."""
+        part = self.archive.getinfo(name)
+        if part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise UnpicklingError("torch.load: expected parts that are stored, or deflated")
+        if plain and part.file_size > self.size:
+            raise UnpicklingError("torch.load: a table of contents larger than its file")
+        pieces = []
+        with self.archive.open(part) as file:  # whose sizes a file may lie about
+            while piece := file.read(PIECE):
+                self.charge(len(piece))
+                pieces.append(piece)
+        return b"".join(pieces)
+
+    def charge(self, size: int) -> None:
+        """Count bytes that the file has had made."""
+        self.left -= size
+        if self.left < 0:
+            raise self._too_much(self.most - self.left)
 
 
-_PLAIN = (int, float, complex, str, bytes, bool, type(None), _dtypes.dtype, _dtypes.device)
+_RANDOM = (str, bytes, bool, type(None), _dtypes.dtype, _dtypes.device)
+_NUMBERS = (int, float, complex, np.bool_, np.integer, np.floating)
 
 
-def require_keys(keys: Any) -> Any:
-    """The keys, or elements of a set, which are plain, or tuples of few that are."""
-    keys = list(keys)
-    for key in keys:
-        parts, count = [key], 0
-        while parts:
-            part = parts.pop()
-            count += 1
-            if isinstance(part, (tuple, frozenset)) and count <= PARTS:
-                parts.extend(part)
-            elif not isinstance(part, _PLAIN):
-                raise UnpicklingError(
-                    f"torch.load: expected keys of plain values, and no more than {PARTS:,} in "
-                    f"one, got {type(part).__name__}"
-                )
-    return keys
+class Keys:
+    """The keys of the dicts, and the elements of the sets, of a file."""
 
+    def __init__(self) -> None:
+        self.parts = self.odd = 0
 
-_CONTAINERS = dict, list, tuple, set, frozenset
-
-
-def require_shallow(value: Any) -> Any:
-    """The value, in which containers are nested no deeper than DEEPEST."""
-    level, seen, depth = [value], set(), 0
-    while level:
-        if depth > DEEPEST:
-            raise UnpicklingError(
-                f"torch.load: expected containers nested up to {DEEPEST} deep, got more"
-            )
-        below: list[Any] = []
-        for part in level:
-            if not isinstance(part, _CONTAINERS) or id(part) in seen:
+    def require(self, keys: Iterable[Any]) -> list[Any]:
+        """The keys, which are plain, or tuples of few that are."""
+        keys = list(keys)
+        for key in keys:
+            if type(key) is str or type(key) is int and abs(key) < 1 << 31:
                 continue
-            seen.add(id(part))
-            below.extend(part)
-            if isinstance(part, dict):
-                below.extend(part.values())
-        level, depth = below, depth + 1
+            self.odd += not isinstance(key, _RANDOM)
+            parts = [key]
+            while parts:
+                self._require_part(parts.pop(), parts)
+        return keys
+
+    def _require_part(self, part: Any, parts: list[Any]) -> None:
+        self.parts += 1
+        if self.odd > ODD or self.parts > max(PARTS, 20 * self.odd):
+            raise UnpicklingError("torch.load: expected fewer keys that are not text or counts")
+        if isinstance(part, (tuple, frozenset)):
+            parts.extend(part)
+        elif not isinstance(part, (*_RANDOM, *_NUMBERS)):
+            raise UnpicklingError(
+                f"torch.load: expected keys of plain values, got {type(part).__name__}"
+            )
+        elif isinstance(part, int) and part.bit_length() > 64:
+            raise UnpicklingError("torch.load: expected keys of up to 64 bits")
+
+
+_CONTAINERS = frozenset((dict, OrderedDict, Counter, list, tuple, _dtypes.Size, set, frozenset))
+_LEAVES = (*_RANDOM, *_NUMBERS, Tensor, bytearray, np.ndarray, np.generic)
+
+
+def require_values(value: Any) -> Any:
+    """The value, of plain values and tensors, in containers nested no deeper than DEEPEST."""
+    depths: dict[int, int] = {}  # of containers; 0 of those that are not done
+    waiting = [(value, False)]
+    while waiting:
+        part, done = waiting.pop()
+        if isinstance(part, _LEAVES):
+            continue
+        if type(part) not in _CONTAINERS:
+            raise UnpicklingError(
+                "torch.load: expected tensors, plain values and containers of them, got "
+                f"{type(part).__name__}"
+            )
+        parts = list(part)
+        if isinstance(part, dict):
+            parts += part.values()
+            parts += getattr(part, "__dict__", {}).values()  # of an OrderedDict of modules
+        if done:
+            depths[id(part)] = 1 + max((depths.get(id(each), 0) for each in parts), default=0)
+            if depths[id(part)] > DEEPEST:
+                raise UnpicklingError(
+                    f"torch.load: expected containers nested up to {DEEPEST} deep, got more"
+                )
+        elif id(part) not in depths:  # nor open: one that holds itself
+            depths[id(part)] = 0
+            waiting.append((part, True))
+            waiting += [(each, False) for each in parts]
     return value
 
 
-__all__ = ["require_keys", "require_shallow", "require_small"]
+def of_plain(kinds: tuple[type, ...], function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that a file may call, whose arguments are of these types alone."""
+
+    def call(*args: Any) -> Any:
+        for arg in args:
+            if not isinstance(arg, kinds):
+                raise UnpicklingError(
+                    f"torch.load: {type(arg).__name__} where a plain value belongs"
+                )
+        return function(*args)
+
+    return call
+
+
+__all__ = ["Contents", "Keys", "of_plain", "require_values"]

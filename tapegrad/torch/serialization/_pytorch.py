@@ -7,7 +7,6 @@ tensors, containers and plain values. Each other instruction, and each other nam
 from __future__ import annotations
 
 import pickletools
-import zipfile
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from pickle import UnpicklingError
@@ -20,7 +19,7 @@ from tapegrad.torch import _dtypes
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.nn._parameter import Parameter
 from tapegrad.torch.serialization._archive import strided
-from tapegrad.torch.serialization._bounds import require_keys
+from tapegrad.torch.serialization._bounds import Contents, Keys, of_plain
 
 # PyTorch's names of the types of storages, beside those in `_dtypes.WORDS`.
 _STORAGES = {f"{word}Storage": name for name, word in _dtypes.WORDS.items()}
@@ -42,7 +41,7 @@ class _Storage(NamedTuple):
 
 
 class ElsewhereError(RuntimeError):
-    """A file that is sound, of tensors on another device, or of a dtype that NumPy has not."""
+    """A file that is sound, of tensors on another device."""
 
 
 def _tensor(
@@ -73,53 +72,55 @@ def _parameter(data: Tensor, requires_grad: bool, *_: Any) -> Any:
 def _encoded(text: str, encoding: str) -> bytes:
     """Bytes, as old protocols of pickle have them."""
     if encoding != "latin1":
-        raise UnpicklingError(f"torch.load: bytes in the encoding {encoding!r}")
+        raise UnpicklingError("torch.load: bytes in another encoding than latin1")
     return text.encode("latin1")
 
 
-def _set(kind: type) -> Callable[..., Any]:
-    return lambda parts=(): kind(require_keys(parts))
-
-
-def _mapping(kind: type) -> Callable[..., Any]:
-    """A dict of another one, or of pairs."""
-
-    def made(given: Any = ()) -> Any:
-        pairs = given.items() if isinstance(given, dict) else [(key, part) for key, part in given]
-        keys = require_keys(key for key, _ in pairs)
-        return kind(dict(zip(keys, (part for _, part in pairs), strict=True)))
-
-    return made
+def _pairs(given: Any = ()) -> list[Any]:
+    """The pairs of a dict, or of a list of pairs."""
+    if isinstance(given, dict):
+        return list(given.items())
+    return [(key, part) for key, part in given]
 
 
 def _bytes(text: str | bytes = b"", encoding: str = "latin1") -> bytearray:
     """A bytearray of bytes, or of text: of a number it would have as many."""
-    return bytearray(_encoded(text, encoding) if isinstance(text, str) else memoryview(text))
+    return bytearray(_encoded(text, encoding) if isinstance(text, str) else text)
 
 
+_LISTS = list, tuple, set, frozenset, dict
+_TEXT = of_plain((str, bytes), _bytes)
+_COMPLEX = of_plain((int, float), complex)
 # The names that a file may use. Each function is one of this module, or makes a plain value.
 _CALLS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor_v2": _tensor,
     "torch._utils._rebuild_tensor_v3": _tensor_of_dtype,
     "torch._utils._rebuild_parameter": _parameter,
-    "collections.OrderedDict": _mapping(OrderedDict),
-    "collections.Counter": _mapping(Counter),
-    "torch.Size": _dtypes.Size,
-    "torch.device": _dtypes.device,
-    "_codecs.encode": _encoded,
-    "builtins.set": _set(set),
-    "__builtin__.set": _set(set),
-    "builtins.frozenset": _set(frozenset),
-    "builtins.complex": complex,
-    "__builtin__.complex": complex,
-    "builtins.bytearray": _bytes,
-    "__builtin__.bytearray": _bytes,
+    "collections.OrderedDict": of_plain(_LISTS, OrderedDict),
+    "collections.Counter": of_plain((dict,), Counter),
+    "torch.Size": of_plain((list, tuple), _dtypes.Size),
+    "torch.device": of_plain((str, int), _dtypes.device),
+    "_codecs.encode": of_plain((str,), _encoded),
+    "builtins.set": of_plain(_LISTS, set),
+    "__builtin__.set": of_plain(_LISTS, set),
+    "builtins.frozenset": of_plain(_LISTS, frozenset),
+    "builtins.complex": _COMPLEX,
+    "__builtin__.complex": _COMPLEX,
+    "builtins.bytearray": _TEXT,
+    "__builtin__.bytearray": _TEXT,
 }
+
+
+_OF_TENSORS = frozenset((_tensor, _tensor_of_dtype, _parameter))
+_OF_PAIRS = frozenset((_CALLS["collections.OrderedDict"],))
+_OF_KEYS = _OF_PAIRS | {_CALLS[name] for name in _CALLS if name.endswith(("set", "Counter"))}
 
 
 def _named(module: str, name: str) -> Any:
     """What a name stands for; UnpicklingError for all that is not among the known ones."""
-    full = f"{module}.{name}"
+    if type(module) is not str or type(name) is not str:
+        raise UnpicklingError("torch.load: expected the name of a global")
+    full = f"{module}.{name}"[:200]
     if full in _CALLS:
         return _CALLS[full]
     if module == "torch" and name in _STORAGES:
@@ -137,30 +138,39 @@ def _named(module: str, name: str) -> Any:
     )
 
 
-def read(archive: zipfile.ZipFile, where: Callable[[str], str], most: int) -> Any:
-    """The value in a file. where: gives the device for the name of one; most: as of `strided`."""
-    pickles = [name for name in archive.namelist() if name.endswith("/data.pkl")]
+def read(contents: Contents, where: Callable[[str], str]) -> Any:
+    """The value in a file. where: gives the device for the name of one."""
+    names = contents.names()
+    pickles = [name for name in names if name.endswith("/data.pkl")]
     if len(pickles) != 1:
         raise UnpicklingError(
             "torch.load: expected a zip file that torch.save wrote, got one without data.pkl"
         )
     folder = pickles[0].removesuffix("data.pkl")
     order = "<"
-    if f"{folder}byteorder" in archive.namelist():
-        order = ">" if archive.read(f"{folder}byteorder") == b"big" else "<"
+    if f"{folder}byteorder" in names:
+        order = ">" if contents.read(f"{folder}byteorder", plain=True) == b"big" else "<"
     storages: dict[str, _Storage] = {}
 
     def storage_of(reference: Any) -> _Storage:
-        word, kind, key, place, count = reference
-        if word != "storage" or not isinstance(kind, _Kind):
-            raise UnpicklingError(f"torch.load: a reference to {word!r}, not to a storage")
+        word, kind, key, place, count = _require(tuple, reference)
+        if _require(str, word) != "storage" or not isinstance(kind, _Kind):
+            raise UnpicklingError("torch.load: a reference that is not to a storage")
+        for part, known in ((key, str), (place, str), (count, int)):
+            _require(known, part)
         _require_cpu(where(place))
         if key not in storages:
-            memory = _read_storage(archive, f"{folder}data/{key}", kind, order, count)
-            storages[key] = _Storage(memory, most)
+            data = contents.read(f"{folder}data/{key}")
+            storages[key] = _Storage(_memory_of(data, kind, order, count), contents.most)
         return storages[key]
 
-    return _Machine(storage_of).run(archive.read(pickles[0]))
+    return _Machine(storage_of, contents).run(contents.read(pickles[0], plain=True))
+
+
+def _require(kind: type, value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise UnpicklingError(f"torch.load: expected {kind.__name__}, got {type(value).__name__}")
+    return value
 
 
 _DEVICES = frozenset("cuda hip hpu ipu maia meta mps mtia vulkan xla xpu privateuseone".split())
@@ -175,49 +185,47 @@ def _require_cpu(place: str) -> None:
             "use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
         )
     if kind not in ("cpu", "None"):
-        raise UnpicklingError(f"torch.load: expected the name of a device, got {place!r}")
+        raise UnpicklingError("torch.load: expected the name of a device")
 
 
-def _read_storage(
-    archive: zipfile.ZipFile, path: str, kind: _Kind, order: str, count: int
-) -> Value:
-    known = _dtypes.BY_NAME.get(kind.name)
-    if known is None:
-        raise ElsewhereError(
-            f"torch.load: the file has tensors of {kind.name}, which NumPy has not. Save them as "
-            "float32."
-        )
-    data = archive.read(path)
+def _memory_of(data: bytes, kind: _Kind, order: str, count: int) -> Value:
+    """A flat array of the numbers of a storage, which can be written to."""
+    known = _dtypes.BY_NAME[kind.name]
     bits = np.dtype(np.uint16) if known is _dtypes.BRAIN else known.numpy
     stored = bits.newbyteorder("<" if order == "<" else ">")
     memory = np.frombuffer(data, stored, count=min(count, len(data) // stored.itemsize))
-    return memory.astype(bits).view(known.numpy)  # a copy, which can be written to
+    return memory.astype(bits).view(known.numpy)
 
 
 class _Machine:
     """Runs the instructions of a pickle that build plain values and call what `_named` knows."""
 
-    def __init__(self, storage_of: Callable[[Any], _Storage]) -> None:
-        self.storage_of = storage_of
+    def __init__(self, storage_of: Callable[[Any], _Storage], contents: Contents) -> None:
+        self.storage_of, self.contents, self.keys = storage_of, contents, Keys()
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
 
     def run(self, data: bytes) -> Any:
         """The value that the instructions build."""
-        for code, argument, _ in pickletools.genops(data):
+        for step, (code, argument, _) in enumerate(pickletools.genops(data)):
+            if step > self.contents.steps:
+                raise UnpicklingError(
+                    f"torch.load: expected a pickle of up to {self.contents.steps:,} "
+                    "instructions. If you trust the file, allow more with max_bytes=."
+                )
             name = code.name
             if name == "STOP":
                 return self.stack.pop()
             if name in _LITERALS:
                 self.stack.append(_CONSTANTS.get(name, argument))
                 continue
-            step = getattr(self, f"do_{name.lower()}", None)
-            if step is None:
+            act = getattr(self, f"do_{name.lower()}", None)
+            if act is None:
                 raise UnpicklingError(
                     "Weights only load failed. WeightsUnpickler error: Unsupported operand "
                     f"{ord(code.code)}"
                 )
-            step(argument)
+            act(argument)
         raise UnpicklingError("torch.load: the pickle ends too early")
 
     def since_mark(self) -> list[Any]:
@@ -261,7 +269,7 @@ class _Machine:
 
     def do_dict(self, _: Any) -> None:
         found = self.since_mark()
-        self.stack.append(dict(zip(require_keys(found[::2]), found[1::2], strict=True)))
+        self.stack.append(dict(zip(self.keys.require(found[::2]), found[1::2], strict=True)))
 
     def _take(self, count: int) -> None:
         found = tuple(self.stack[-count:])
@@ -287,17 +295,17 @@ class _Machine:
 
     def do_additems(self, _: Any) -> None:
         values = self.since_mark()
-        self._top(set).update(require_keys(values))
+        self._top(set).update(self.keys.require(values))
 
     def do_setitem(self, _: Any) -> None:
         value, key = self.stack.pop(), self.stack.pop()
-        require_keys([key])
+        self.keys.require([key])
         self._top(dict)[key] = value
 
     def do_setitems(self, _: Any) -> None:
         found = self.since_mark()
         target = self._top(dict)
-        for key, value in zip(require_keys(found[::2]), found[1::2], strict=True):
+        for key, value in zip(self.keys.require(found[::2]), found[1::2], strict=True):
             target[key] = value
 
     def _top(self, kind: type) -> Any:
@@ -333,9 +341,20 @@ class _Machine:
         self.stack.append(self.storage_of(self.stack.pop()))
 
     def do_reduce(self, _: Any) -> None:
-        given, function = self.stack.pop(), self.stack.pop()
+        given, function = _require(tuple, self.stack.pop()), self.stack.pop()
         if not any(function is known for known in _CALLS.values()):
-            raise UnpicklingError(f"Trying to call reduce for unrecognized function {function}")
+            kind = type(function).__name__
+            raise UnpicklingError(f"Trying to call reduce for unrecognized function {kind}")
+        if function not in _OF_TENSORS:
+            self.contents.charge(sum(8 * len(part) for part in given if hasattr(part, "__len__")))
+        if function in _OF_KEYS and given:
+            if type(given[0]) not in _LISTS:
+                raise UnpicklingError("torch.load: a container of what is none")
+            if function in _OF_PAIRS:
+                given = (_pairs(given[0]), *given[1:])
+                self.keys.require(key for key, _ in given[0])
+            else:
+                self.keys.require(given[0])
         self.stack.append(function(*given))
 
     def do_newobj(self, _: Any) -> None:
@@ -346,7 +365,7 @@ class _Machine:
         state, target = self.stack.pop(), self.stack[-1]
         if type(target) is OrderedDict and isinstance(state, dict):
             if set(state) - {"_metadata"}:
-                raise UnpicklingError(f"torch.load: an OrderedDict with attributes {list(state)}")
+                raise UnpicklingError("torch.load: an OrderedDict with attributes of its own")
             target.__dict__.update(state)
         else:
             raise UnpicklingError(

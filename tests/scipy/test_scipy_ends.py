@@ -563,7 +563,13 @@ SERIES = {
 }
 
 
-@pytest.mark.parametrize("name", SERIES)
+QUICK = "huber", "agm", "j0 of abs", "copysign"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SERIES],
+)
 def test_a_limit_through_a_function_without_a_series(name):
     f, order, slope = SERIES[name]
     for found in both_modes(f if order == 1 else grad(f), np.float64(0)):

@@ -55,7 +55,8 @@ TABLE = {
     "one less": (lambda x: 1 - x, lambda x: 1 - x),
     "one more": (lambda x: 1 + x, lambda x: 1 + x),
 }
-with suppress(ImportError):  # functions whose series are those of their partials
+COMMON = list(itertools.product(TABLE, TABLE, TABLE, [0.0, 1.0, -1.0]))
+with suppress(ImportError):  # functions whose series are those of their derivatives
     import scipy.special as sp
 
     TABLE |= {
@@ -131,17 +132,17 @@ def is_regular(names, x):
     return True
 
 
-def draw(count, seed):
+def draw(count, seed, triples):
     dice = np.random.default_rng(seed)
     with np.errstate(all="ignore"):
-        drawn = (TRIPLES[i] for i in dice.permutation(len(TRIPLES)))
+        drawn = (triples[i] for i in dice.permutation(len(triples)))
         singular = (entry for entry in drawn if not is_regular(entry[:3], entry[3]))
         yield from itertools.islice(singular, count)
 
 
-def wrong(count, seed, derivative, order):
+def wrong(count, seed, derivative, order, triples=TRIPLES):
     """The programs of which a derivative is finite and wrong."""
-    for *names, x in draw(count, seed):
+    for *names, x in draw(count, seed, triples):
         if order > 1 and {"relu", "least"} & set(names):
             continue  # a tie of a maximum gives a half to each
         f = composed(names, 0)
@@ -166,12 +167,12 @@ SECOND = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("way", FIRST)
 def test_no_slope_is_finite_and_wrong(way):
-    assert list(wrong(60, 0, FIRST[way], 1)) == []
+    assert list(wrong(60, 0, FIRST[way], 1, COMMON)) == []
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_no_second_derivative_is_finite_and_wrong():
-    assert list(wrong(30, 0, SECOND["jvp of grad"], 2)) == []
+    assert list(wrong(30, 0, SECOND["jvp of grad"], 2, COMMON)) == []
 
 
 @pytest.mark.slow

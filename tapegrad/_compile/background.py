@@ -86,7 +86,7 @@ class Growing:
     def __init__(self, root: Segment, inputs: Sequence[Any], threads: int) -> None:
         self.usual = Runner(root, "numpy")
         self.threads = threads
-        # What a native program is made for: shapes, dtypes and strides, of no account otherwise.
+        # A native program is made for their shapes, dtypes and strides, of no account otherwise.
         self.inputs: Sequence[Any] | None = list(inputs)
         self.error: BaseException | None = None
         self.process = 0  # that was asked to build

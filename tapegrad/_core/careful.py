@@ -470,7 +470,7 @@ class Call:
     def _reach(self, through: Callable[..., Any], m: Any, found: Any, likes: Any) -> Any:
         """The reach of what a function of (g, out, args), linear in g, returns: `found` for a g.
 
-        What is not zero is reached, so that without zeros nothing else is asked. A program asks.
+        An element that is not zero is reached: without zeros nobody but a program asks more.
         likes: the values whose cotangents, or tangents, g has.
         """
         if not is_recording() and not has_zeros(found):

@@ -46,7 +46,7 @@ class Asked(_Always):
 
 ASKED = Asked({"unknown"})
 
-# What has happened in the state `WATCHING` since somebody cleared it: an infinity from finite
+# The events in the state `WATCHING` since somebody cleared it: an infinity from finite
 # numbers, or a NaN from others. All threads share it: what another thread has done, or has
 # cleared, costs a look too many, or one at the end of the replay.
 NOTICED: Changes = set()

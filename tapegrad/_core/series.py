@@ -669,7 +669,8 @@ def smooth(function: Callable[..., Any], args: Sequence[Any]) -> Series:
 def agrees(found: Series, beside: Sequence[Any]) -> Any:
     """Whether a series is that of a function of these values at the steps `BESIDE`.
 
-    What is not known of it falls with the step, by its power; an infinite one is believed.
+    The error falls with the step, by the first power that is not known; an infinite series is
+    believed.
     """
     errors = [np.abs(found.at(by) - there) for by, there in zip(BESIDE, beside, strict=True)]
     power = np.clip(found.known, 0, GRID.high) / GRID.root

@@ -505,3 +505,12 @@ def test_contents_may_take_as_much_as_the_reader_says() -> None:
             torch.load(held, max_bytes=refused)
     held.seek(0)
     assert torch.load(held, max_bytes=10**7)["w"].shape == (1000,)
+
+
+def test_a_large_file_may_have_many_tensors() -> None:
+    """The instructions of a pickle grow with the file: a bound of its own refused checkpoints."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("archive/data.pkl", b"(" + b"N" * 300_000 + b"t.")
+        archive.writestr("archive/data/0", bytes(50 * 300_000))
+    assert torch.load(io.BytesIO(held.getvalue())) == (None,) * 300_000

@@ -1,4 +1,4 @@
-"""What a file may take: bytes, depth, the cost of a key. UnpicklingError where it asks for more.
+"""The bounds of a file: bytes, depth, the cost of a key. UnpicklingError where it asks for more.
 
 Knows zip files, containers and keys. Must not know formats.
 """
@@ -16,15 +16,14 @@ import numpy as np
 from tapegrad.torch import _dtypes
 from tapegrad.torch._tensor.tensor import Tensor
 
-# What the contents may take unless `max_bytes` says otherwise: files that `save` writes are not
+# The bytes of the contents unless `max_bytes` says otherwise: files that `save` writes are not
 # compressed, so that these are as large as the file.
 RATIO, LEAST = 10, 1 << 24
-STEPS = 200_000  # instructions of a pickle, unless `max_bytes` allows more: one in 50 bytes
+STEPS = 200_000  # instructions of a pickle; a larger file, or `max_bytes`, has one in 50 bytes
 DEEPEST = 500  # containers within containers
-PARTS = 10_000  # of all keys that are tuples, of a file: one may hold a tuple twice, which …
-ODD = (
-    1000  # keys of a file whose hash is not drawn at random: whoever chooses them makes all equal
-)
+# The parts of all tuples that are keys: one that holds a tuple twice, which holds one twice, has
+# no end. Keys whose hash is not drawn at random: who chooses them can make all hashes equal.
+PARTS, ODD = 10_000, 1000
 PIECE = 1 << 16
 
 
@@ -34,7 +33,7 @@ class Contents:
     def __init__(self, archive: zipfile.ZipFile, size: int, max_bytes: int | None) -> None:
         self.archive, self.size = archive, size
         self.most = max(RATIO * size, LEAST) if max_bytes is None else max_bytes
-        self.steps = max(STEPS, (max_bytes or 0) // 50)
+        self.steps = max(STEPS, (size if max_bytes is None else max_bytes) // 50)
         self.left = self.most
         total = sum(part.file_size for part in archive.infolist())
         if total > self.most:

@@ -7,12 +7,17 @@ not know how modules are found or executed.
 from __future__ import annotations
 
 import builtins
+import functools
 import importlib
 import types
 from typing import Any
 
+import numpy as np
+
 from tapegrad._adopt.scalars import as_complex, as_float, of_statistics, type_of
-from tapegrad._arrays.buffers import hold
+from tapegrad._arrays.buffers import hold, value_of
+from tapegrad._arrays.conversion import UNCONVERTED
+from tapegrad._core.values import in_trace
 
 # Modules that mean others in adopted code, with all that is below them.
 ROOTS = frozenset(("numpy", "math", "cmath", "scipy", "statistics", "numba"))
@@ -120,11 +125,24 @@ def _astype(x: Any, *args: Any, **kwargs: Any) -> Any:
     return made if made is x else hold(lambda: made, (), {})
 
 
+def _method_array(method: Any) -> Any:
+    """A method `__array__` of adopted code, for NumPy; our own conversions ask the program's."""
+
+    @functools.wraps(method)
+    def __array__(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = value_of(method(self, *args, **kwargs))
+        return np.asarray(made) if in_trace(made) else made  # which is refused by name
+
+    setattr(__array__, UNCONVERTED, method)
+    return __array__
+
+
 def names_of_builtins() -> dict[str, Any]:
     """The builtins of adopted code."""
     return {
         **vars(builtins),
         "__import__": adopted_import,
+        "__tapegrad_array__": _method_array,
         "__tapegrad_astype__": _astype,
         "__tapegrad_complex__": as_complex,
         "__tapegrad_copy__": _copy,

@@ -16,6 +16,7 @@ REPLACED = {
     "type": "__tapegrad_type__",
 }
 # Methods that give a new array, which the program may fill.
+METHOD_ARRAY = "__tapegrad_array__"
 COPIES = {"astype": "__tapegrad_astype__", "copy": "__tapegrad_copy__"}
 
 
@@ -41,6 +42,12 @@ class _Calls(ast.NodeTransformer):
             node.func = ast.copy_location(
                 ast.Name(COPIES[function.attr], ast.Load()), function
             )
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        self.generic_visit(node)
+        if node.name == "__array__":  # from which NumPy takes an ndarray alone
+            node.decorator_list.append(ast.copy_location(ast.Name(METHOD_ARRAY, ast.Load()), node))
         return node
 
 

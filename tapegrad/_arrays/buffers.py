@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._arrays.conversion import listed
 from tapegrad._arrays.interface import Flat
 from tapegrad._core.recorded import is_recording
 from tapegrad._core.tape import CURRENT
@@ -54,6 +55,8 @@ def hold(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     if any(map(_holds_buffer, args)) or any(map(_holds_buffer, kwargs.values())):
         return _call(function, args, kwargs)
     made = function(*args, **kwargs)
+    if issubclass(type(made), Buffer):
+        return made
     if type(made) is not np.ndarray or made.dtype.kind not in "fc":
         return made
     base = made.base
@@ -236,7 +239,7 @@ class NumpyBuffer(Buffer):
         return NumpyBuffer(part, self, lambda whole: whole[index])
 
     def __setitem__(self, index: Index, value: Value) -> None:
-        index, value = index_of(index), value_of(value)
+        index, value = index_of(index), value_of(listed(value))
         if holds_in_trace(value):
             value = lift(value)
             self.become(value)

@@ -27,10 +27,14 @@ else:
     from tapegrad.numpy._brackets import mgrid as mgrid
     from tapegrad.numpy._brackets import ogrid as ogrid
     from tapegrad.numpy._brackets import r_ as r_
+    from tapegrad.numpy._iteration import frompyfunc as frompyfunc
+    from tapegrad.numpy._iteration import ndenumerate as ndenumerate
+    from tapegrad.numpy._iteration import nditer as nditer
+    from tapegrad.numpy._iteration import testing as testing
     from tapegrad.numpy._vectorize import vectorize as vectorize
 
 from tapegrad._arrays import conversion, creation
-from tapegrad.numpy import _lists
+from tapegrad.numpy import _iteration, _lists
 from tapegrad.numpy._holding import MAKING, holding
 
 __all__ = list(np.__all__)
@@ -50,7 +54,9 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module("tapegrad.scipy.special")
-    if name in MAKING:
+    if name in _iteration.WRITING:
+        found = _iteration.by_values(getattr(np, name))
+    elif name in MAKING:
         ours = getattr(conversion, name, None) or getattr(creation, name, None)
         found = holding(ours or getattr(np, name))
     else:

@@ -31,6 +31,7 @@ from tapegrad._program.program import Segment, UnknownAnswer, copied
 from tapegrad._warning import warn
 
 TRIALS = 5  # calls in which machine code is timed beside NumPy's program
+FASTER = 0.9  # of its time, below which machine code is chosen: of equals always the same one
 IDLE = 1.0  # seconds after which a thread that has nothing to build ends
 
 
@@ -160,7 +161,7 @@ class _Trial:
     Of a few numbers Python's floats take less time than a call of machine code. In a few calls
     machine code runs too, just before or just after, in the same thread and on the same arguments,
     with copies of those that the program writes into. The least times are compared, of calls whose
-    way is compiled; the calls have NumPy's answers.
+    way is compiled; the calls have NumPy's answers. Machine code must be a tenth faster.
     """
 
     def __init__(self, program: Growing, made: Any) -> None:
@@ -188,7 +189,7 @@ class _Trial:
                 self.best = [min(self.best[0], usual), min(self.best[1], native)]
         finally:
             if turn == 0:
-                if self.best[1] < self.best[0]:
+                if self.best[1] < FASTER * self.best[0]:
                     self.program.choose(self.made)
                 else:
                     self.program._take(self.usual)

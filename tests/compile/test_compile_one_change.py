@@ -93,6 +93,7 @@ def tried(monkeypatch, usual_times, native_times, native="machine"):
         ([2.0], [1.0], "machine"),
         ([1.0], [2.0], "numpy"),
         ([1.0], [1.0], "numpy"),
+        ([1.0], [0.95], "numpy"),  # as good as equal: NumPy's bits
         ([9.0, 1.0, 9.0], [2.0, 2.0, 3.0], "numpy"),  # measurements of NumPy's that are bad
         ([2.0, 2.0, 3.0], [9.0, 9.0, 1.0], "machine"),
     ],
@@ -198,7 +199,8 @@ def test_calls_that_go_no_compiled_way_change_no_others():
 @pytest.mark.usefixtures("always")
 def test_each_thread_sees_one_change():
     fast = tapegrad.compile(tapegrad.value_and_grad(f))
-    seen = [[] for _ in range(4)]
+    first = bits(fast(X))
+    seen = [[first] for _ in range(4)]
 
     def work(answers):
         until = time.monotonic() + 30
@@ -208,7 +210,6 @@ def test_each_thread_sees_one_change():
         answers.extend([bits(fast(X)) for _ in range(20)])
 
     stop = threading.Event()
-    fast(X)
     threads = [threading.Thread(target=work, args=(answers,)) for answers in seen]
     for thread in threads:
         thread.start()

@@ -156,7 +156,7 @@ def batched_advice_for(name: str) -> str:
     advice = advice_for(name).removesuffix(f"; {_PLAIN}") if name else ""
     if advice in ("", _OF_NUMPY.removesuffix(f"; {_PLAIN}"), _INTEGER):
         return ""
-    if "tapegrad." not in advice:
+    if "tapegrad." not in advice.replace("@tapegrad.adopt", ""):
         return f"{advice}."
     return "It takes plain values only: call it outside of the vmap, on one example at a time."
 

@@ -167,3 +167,10 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     dunders = {name for name in globals() if name.startswith("__")}
     return sorted({*__all__, *_LATE_MODULES, *dunders})
+
+
+def load_ipython_extension(ipython: object) -> None:
+    """`%load_ext tapegrad` in a notebook: `%adopt filterpy` then adopts packages."""
+    from tapegrad._adopt.notebooks import load
+
+    load(ipython)

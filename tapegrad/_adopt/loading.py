@@ -78,7 +78,7 @@ class Loader(importlib.abc.Loader):
         execute(code, vars(module))
 
 
-def compiled(source: str, file: str) -> Any:
+def compiled(source: str | bytes, file: str) -> Any:
     """The code of adopted source."""
     return compile(rewritten(ast.parse(source, file)), file, "exec", dont_inherit=True)
 

@@ -135,7 +135,9 @@ def _add_adopt(command: argparse.ArgumentParser) -> None:
 def _add_run(commands: Any) -> None:
     """The options of `run`: the script, what it is given, and what is adopted."""
     run = commands.add_parser(
-        "run", help="run a script in which numpy, math and scipy mean tapegrad's", epilog=RUN,
+        "run",
+        help="run a script in which numpy, math and scipy mean tapegrad's",
+        epilog=RUN,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_adopt(run)

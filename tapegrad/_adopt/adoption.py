@@ -32,7 +32,11 @@ class Adoption:
 
     def __enter__(self) -> Any:
         """The adopted package, or a tuple of several."""
-        modules = tuple(importlib.import_module(name) for name in self.packages)
+        try:
+            modules = tuple([importlib.import_module(name) for name in self.packages])
+        except BaseException:
+            undo(*self.packages)
+            raise
         return modules[0] if len(modules) == 1 else modules
 
     def __exit__(self, *_: object) -> None:
@@ -46,9 +50,13 @@ def adopt_packages(packages: tuple[str, ...]) -> Adoption:
     for name in packages:
         root = name.partition(".")[0]
         if root in _REFUSED:
-            raise InputError(message(f"adopt({name!r})", "a package of NumPy code", name, _REFUSED[root]))
+            raise InputError(
+                message(f"adopt({name!r})", "a package of NumPy code", name, _REFUSED[root])
+            )
         if not name or not all(part.isidentifier() for part in name.split(".")):
-            raise InputError(message(f"adopt({name!r})", "the name of a package", name, 'Pass "filterpy"'))
+            raise InputError(
+                message(f"adopt({name!r})", "the name of a package", name, 'Pass "filterpy"')
+            )
     for name in packages:
         count = _FINDER.packages.get(name, 0)
         _FINDER.packages[name] = count + 1
@@ -94,7 +102,9 @@ def undo(*packages: str) -> None:
         count = _FINDER.packages.get(name, 0)
         if not count:
             known = ", ".join(_FINDER.packages) or "none"
-            raise InputError(message(f"adopt.undo({name!r})", "an adopted package", name, f"Adopted: {known}"))
+            raise InputError(
+                message(f"adopt.undo({name!r})", "an adopted package", name, f"Adopted: {known}")
+            )
         if count > 1:
             _FINDER.packages[name] = count - 1
             continue
@@ -124,7 +134,9 @@ class Adopt:
             return adopted(targets[0])
         raise InputError(
             message(
-                "adopt", "names of packages, or one function", f"{len(targets)} arguments",
+                "adopt",
+                "names of packages, or one function",
+                f"{len(targets)} arguments",
                 'Write tapegrad.adopt("filterpy"), or @tapegrad.adopt over a function',
             )
         )

@@ -13,6 +13,7 @@ import sys
 import textwrap
 import types
 import weakref
+from collections.abc import Iterator, KeysView
 from typing import Any
 
 from tapegrad._adopt.names import ROOTS, meaning, names_of_builtins
@@ -20,6 +21,7 @@ from tapegrad._adopt.source import rewritten
 from tapegrad._errors import InputError, message
 
 _GLOBALS = "__tapegrad_globals__"  # the module's own names, which `global` statements write to
+_NAMES = "__tapegrad_names__"  # where the module holds them as adopted functions see them
 
 
 class Names(dict[str, Any]):
@@ -29,22 +31,46 @@ class Names(dict[str, Any]):
     """
 
     def __init__(self, plain: dict[str, Any]) -> None:
-        super().__init__(
-            __builtins__=names_of_builtins(), __name__=plain.get("__name__"), **{_GLOBALS: plain}
-        )
+        super().__init__(__builtins__=names_of_builtins(), **{_GLOBALS: plain})
 
     def __missing__(self, name: str) -> Any:
-        return _as_seen(self[_GLOBALS][name], self)
+        plain = super().__getitem__(_GLOBALS)
+        return _as_seen(plain[name], plain)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self[_GLOBALS][name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self[_GLOBALS][name]
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in self[_GLOBALS]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from super().__iter__()
+        yield from self[_GLOBALS].keys() - super().keys()
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def keys(self) -> Any:
+        return KeysView(self)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default
+
+    def pop(self, name: str, *default: Any) -> Any:
+        return self[_GLOBALS].pop(name, *default)
 
 
-_NAMES: dict[int, Names] = {}  # by the id of a module's names, which these keep
+# The adopted functions of plain ones. They refer to these by their modules alone.
 _ADOPTED: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
 def _names_of(plain: dict[str, Any]) -> Names:
-    found = _NAMES.get(id(plain))
-    if found is None:
-        found = _NAMES[id(plain)] = Names(plain)
+    found = plain.get(_NAMES)
+    if found is None or found[_GLOBALS] is not plain:  # a copy of another's
+        found = plain[_NAMES] = Names(plain)
     return found
 
 
@@ -64,7 +90,9 @@ def adopted(target: Any) -> Any:
         return types.MethodType(_function(target.__func__), target.__self__)
     raise InputError(
         message(
-            "adopt", "a function, a class, or names of packages", type(target).__name__,
+            "adopt",
+            "a function, a class, or names of packages",
+            type(target).__name__,
             'Write @tapegrad.adopt over a function, or tapegrad.adopt("package")',
         )
     )
@@ -94,11 +122,15 @@ def _made(plain: Any) -> Any:
     code = _rewritten_code(plain)
     if code is None:
         code = plain.__code__
-        if any(step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") for step in dis.get_instructions(code)):
+        if any(
+            step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") for step in dis.get_instructions(code)
+        ):
             raise InputError(
                 message(
-                    f"adopt({plain.__name__})", "a function whose source can be read",
-                    "one with a global statement and no source", "Put it into a file",
+                    f"adopt({plain.__name__})",
+                    "a function whose source can be read",
+                    "one with a global statement and no source",
+                    "Put it into a file",
                 )
             )
     cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
@@ -111,6 +143,7 @@ def _made(plain: Any) -> Any:
     )
     made.__kwdefaults__ = plain.__kwdefaults__
     functools.update_wrapper(made, plain)
+    del made.__wrapped__  # it stands in the place of the plain one
     return made
 
 
@@ -136,10 +169,15 @@ def _rewritten_code(plain: Any) -> types.CodeType | None:
     except (OSError, TypeError, SyntaxError, IndentationError):
         return None
     node = tree.body[0]
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name != plain.__code__.co_name:
+    if (
+        not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        or node.name != plain.__code__.co_name
+    ):
         return None  # a lambda, in the middle of a line
     node.decorator_list = []
-    stored = {name for part in ast.walk(node) if isinstance(part, ast.Global) for name in part.names}
+    stored = {
+        name for part in ast.walk(node) if isinstance(part, ast.Global) for name in part.names
+    }
     body: Any = rewritten(node)
     if stored:
         body = _Stores(stored).visit(body)
@@ -169,14 +207,14 @@ def _find(code: types.CodeType, wanted: types.CodeType) -> types.CodeType | None
     return None
 
 
-def _as_seen(value: Any, names: Names) -> Any:
+def _as_seen(value: Any, plain: dict[str, Any]) -> Any:
     """A global of a module as adopted code sees it."""
     if isinstance(value, types.ModuleType):
         name = value.__name__
         if name.partition(".")[0] in ROOTS and sys.modules.get(name) is value:
             return meaning(name)
         return value
-    if isinstance(value, types.FunctionType) and value.__globals__ is names[_GLOBALS]:
+    if isinstance(value, types.FunctionType) and value.__globals__ is plain:
         return _function(value)
     home = getattr(value, "__module__", None) or ""
     if not isinstance(home, str):

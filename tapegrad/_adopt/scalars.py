@@ -194,8 +194,7 @@ def _of(function: Function) -> Callable[..., Any]:
 
 
 _CMATH: dict[str, Any] = {
-    name: _of(getattr(np, name))
-    for name in "sin cos tan sinh cosh tanh exp log10 sqrt".split()
+    name: _of(getattr(np, name)) for name in "sin cos tan sinh cosh tanh exp log10 sqrt".split()
 } | {
     "acos": _of(np.arccos),
     "acosh": _of(np.arccosh),
@@ -249,8 +248,8 @@ def as_float(x: Any = 0.0) -> Any:
     """`float(x)` in adopted code: a value in a trace stays one, as a number."""
     if is_plain_number(x) or not in_trace(x := value_of(x)):
         return float(x)
-    if x.size != 1:
-        raise TypeError("only length-1 arrays can be converted to Python scalars")
+    if x.shape:
+        float(np.ones(x.shape))  # NumPy's error, or its warning
     if x.dtype.kind == "c":
         raise TypeError("float() argument must be a string or a real number, not 'complex'")
     return x.reshape(())[()] if x.shape else x[()]
@@ -271,5 +270,7 @@ def as_complex(*args: Any, **kwargs: Any) -> Any:
 
 def type_of(x: Any) -> type:
     """`type(x)` in adopted code: of a value in a trace the type that it stands for."""
-    shown: type = x.__class__ if in_trace(value_of(x)) or type(x) is not type(value_of(x)) else type(x)
+    shown: type = (
+        x.__class__ if in_trace(value_of(x)) or type(x) is not type(value_of(x)) else type(x)
+    )
     return shown

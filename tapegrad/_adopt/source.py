@@ -39,9 +39,7 @@ class _Calls(ast.NodeTransformer):
                     )
         elif isinstance(function, ast.Attribute) and function.attr in COPIES:
             node.args.insert(0, function.value)
-            node.func = ast.copy_location(
-                ast.Name(COPIES[function.attr], ast.Load()), function
-            )
+            node.func = ast.copy_location(ast.Name(COPIES[function.attr], ast.Load()), function)
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:

@@ -110,9 +110,7 @@ def _prepare(target: Any, others: list[Any]) -> None:
         target.become(inner)
 
 
-def _result(
-    made: Any, again: Callable[..., Any] | None = None, args: tuple[Any, ...] = ()
-) -> Any:
+def _result(made: Any, again: Callable[..., Any] | None = None, args: tuple[Any, ...] = ()) -> Any:
     """A result for the program: a plain new array, or a view of a buffer's, as a buffer.
 
     again(value, position, pick): what `pick` takes of the same call with another value there.
@@ -399,7 +397,9 @@ def _operators() -> None:
         def reflected(self: Any, other: Value, function: Any = function) -> Any:
             return _result(function(value_of(other), self.value))
 
-        def in_place(self: Any, other: Value, function: Any = getattr(operator, f"i{name}")) -> Any:
+        def in_place(
+            self: Any, other: Value, function: Any = getattr(operator, f"i{name}")
+        ) -> Any:
             other = value_of(other)
             value = self.become(other) if in_trace(other) else self.value
             made = function(value, other)

@@ -238,7 +238,10 @@ class Elements(Container, Array):
         made = np.reshape(self, wanted)
         if made.shape == self.shape:
             return
-        if self.is_view or any(getattr(type(x), "is_view", False) and x.parent is self and x is not made for x in gc.get_referrers(self)):
+        if self.is_view or any(
+            getattr(type(x), "is_view", False) and x.parent is self and x is not made
+            for x in gc.get_referrers(self)
+        ):
             raise NotDifferentiableError(
                 f"x.shape = {wanted}: expected a traced array that is no view and has none. Write "
                 "x = x.reshape(shape)."

@@ -150,7 +150,11 @@ def nditer(op: Any, flags: Any = (), *args: Any, **kwargs: Any) -> Any:
     if not holds_in_trace(operands):
         return np.nditer(value_of(op), flags, *args, **kwargs)
     modes = kwargs.get("op_flags", args[0] if args else None) or ()
-    if any(mode in ("readwrite", "writeonly") for each in modes for mode in (each if isinstance(each, (list, tuple)) else (each,))):
+    if any(
+        mode in ("readwrite", "writeonly")
+        for each in modes
+        for mode in (each if isinstance(each, (list, tuple)) else (each,))
+    ):
         raise NotDifferentiableError(
             "np.nditer: expected to read traced arrays, got an operand to write to. Write "
             "x[index] = value."

@@ -304,7 +304,9 @@ VALUES = (
 )
 
 steps = st.lists(
-    st.tuples(st.sampled_from(VIEWS), st.sampled_from(WRITES), st.sampled_from(VALUES), st.booleans()),
+    st.tuples(
+        st.sampled_from(VIEWS), st.sampled_from(WRITES), st.sampled_from(VALUES), st.booleans()
+    ),
     min_size=1,
     max_size=8,
 )

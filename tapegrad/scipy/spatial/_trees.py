@@ -26,7 +26,9 @@ class _Tree:
         self.points = points = lift(data)
         super().__init__(stop_gradient(points), *args, **kwargs)
 
-    def query(self, x: Value, k: Any = 1, eps: float = 0.0, p: float = 2.0, *args: Any, **kwargs: Any) -> Any:
+    def query(
+        self, x: Value, k: Any = 1, eps: float = 0.0, p: float = 2.0, *args: Any, **kwargs: Any
+    ) -> Any:
         """Distances to the nearest points, differentiable, and the positions of these.
 
         Parameters and results are those of `scipy.spatial.KDTree.query`.

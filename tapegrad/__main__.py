@@ -128,7 +128,7 @@ def _add_adopt(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--adopt",
         metavar="PACKAGE,...",
-        help="packages in which numpy, math and scipy mean tapegrad's, and the file itself likewise",
+        help="packages in which numpy, math and scipy mean tapegrad's, as in the file itself",
     )
 
 

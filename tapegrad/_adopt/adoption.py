@@ -21,7 +21,7 @@ _BEFORE: dict[str, dict[str, types.ModuleType]] = {}
 
 
 class AdoptWarning(UserWarning):
-    """A package was imported before it was adopted: what holds its objects keeps the plain ones."""
+    """A package was imported before it was adopted: what holds its objects keeps those."""
 
 
 class Adoption:

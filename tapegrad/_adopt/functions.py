@@ -57,7 +57,10 @@ class Names(dict[str, Any]):
         return KeysView(self)
 
     def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
     def pop(self, name: str, *default: Any) -> Any:
         return self[_GLOBALS].pop(name, *default)
@@ -143,7 +146,7 @@ def _made(plain: Any) -> Any:
     )
     made.__kwdefaults__ = plain.__kwdefaults__
     functools.update_wrapper(made, plain)
-    del made.__wrapped__  # it stands in the place of the plain one
+    del vars(made)["__wrapped__"]  # it stands in the place of the plain one
     return made
 
 

@@ -129,12 +129,12 @@ def _method_array(method: Any) -> Any:
     """A method `__array__` of adopted code, for NumPy; our own conversions ask the program's."""
 
     @functools.wraps(method)
-    def __array__(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def array(self: Any, *args: Any, **kwargs: Any) -> Any:
         made = value_of(method(self, *args, **kwargs))
         return np.asarray(made) if in_trace(made) else made  # which is refused by name
 
-    setattr(__array__, UNCONVERTED, method)
-    return __array__
+    setattr(array, UNCONVERTED, method)
+    return array
 
 
 def names_of_builtins() -> dict[str, Any]:

@@ -12,6 +12,7 @@ made again when the parent has become another value.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -42,7 +43,7 @@ from tapegrad._tree import register
 _WRITERS = frozenset(
     (np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal)
 )
-_WRITING_METHODS = {
+_WRITING_METHODS: dict[str, Callable[..., Any]] = {
     "fill": lambda x, value: operator.setitem(x, ..., value),
     "put": np.put,
 }
@@ -62,16 +63,20 @@ def hold(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     base = made.base
     if base is not None and type(base) is not np.ndarray:
         return made  # memory of another object
-    for arg in args:
+    for arg in (*args, *kwargs.values()) if kwargs else args:
         if made is arg or base is not None and _may_share(made, arg):
             return made  # an array of the program's, or a view of one
     return NumpyBuffer(made)
 
 
 def _may_share(made: Any, arg: Any) -> bool:
-    if type(arg) is list or type(arg) is tuple:
+    """Whether an array may be memory of an argument, which may be an object with an array."""
+    kind = type(arg)
+    if kind is list or kind is tuple:
         return any(_may_share(made, part) for part in arg)
-    return type(arg) is np.ndarray and np.may_share_memory(made, arg)
+    if kind is np.ndarray:
+        return np.may_share_memory(made, arg)
+    return not (kind.__module__ == "builtins" or issubclass(kind, (np.generic, np.dtype)))
 
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -129,10 +134,14 @@ def _result(made: Any, again: Callable[..., Any] | None = None, args: tuple[Any,
             if made is value:
                 return arg
             if is_view or type(value) is np.ndarray and np.may_share_memory(made, value):
-                return NumpyBuffer(made, arg, lambda whole, at=at: again(whole, at, _itself))
+                return NumpyBuffer(made, arg, functools.partial(_again, again, at))
         elif _may_share(made, arg):
             return made
     return made if is_view else NumpyBuffer(made)
+
+
+def _again(again: Callable[..., Any], at: int, whole: Any) -> Any:
+    return again(whole, at, _itself)
 
 
 def _itself(x: Any) -> Any:
@@ -387,38 +396,38 @@ def _first(targets: Any, made: Any) -> Any:
     return targets[0] if len(targets) == 1 else made
 
 
-def _operators() -> None:
-    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
-        function = getattr(operator, name)
+def _operator(name: str) -> None:
+    """Give buffers `__name__`, `__rname__` and `__iname__`."""
+    function, written = getattr(operator, name), getattr(operator, f"i{name}")
 
-        def forward(self: Any, other: Value, function: Any = function) -> Any:
-            return _result(function(self.value, value_of(other)))
+    def forward(self: Any, other: Value) -> Any:
+        return _result(function(self.value, value_of(other)))
 
-        def reflected(self: Any, other: Value, function: Any = function) -> Any:
-            return _result(function(value_of(other), self.value))
+    def reflected(self: Any, other: Value) -> Any:
+        return _result(function(value_of(other), self.value))
 
-        def in_place(
-            self: Any, other: Value, function: Any = getattr(operator, f"i{name}")
-        ) -> Any:
-            other = value_of(other)
-            value = self.become(other) if in_trace(other) else self.value
-            made = function(value, other)
-            if made is not value:
-                self[...] = made
-            return self
+    def in_place(self: Any, other: Value) -> Any:
+        other = value_of(other)
+        value = self.become(other) if in_trace(other) else self.value
+        made = written(value, other)
+        if made is not value:
+            self[...] = made
+        return self
 
-        for method, start in ((forward, ""), (reflected, "r"), (in_place, "i")):
-            method.__name__ = f"__{start}{name}__"
-            setattr(NumpyBuffer, method.__name__, method)
-    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
-
-        def compare(self: Any, other: Value, function: Any = getattr(operator, name)) -> Any:
-            return function(self.value, value_of(other))
-
-        setattr(NumpyBuffer, f"__{name}__", compare)
+    for method, start in ((forward, ""), (reflected, "r"), (in_place, "i")):
+        method.__name__ = f"__{start}{name}__"
+        setattr(NumpyBuffer, method.__name__, method)
 
 
-_operators()
+def _comparison(name: str) -> None:
+    function = getattr(operator, name)
+    setattr(NumpyBuffer, f"__{name}__", lambda self, other: function(self.value, value_of(other)))
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
+    _operator(_name)
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    _comparison(_name)
 # What a transform takes, or a function returns: what the buffer holds.
 register(NumpyBuffer, lambda buffer: ((buffer.value,), None), lambda _, parts: next(iter(parts)))
 

@@ -50,8 +50,8 @@ def listed(value: Value) -> Any:
     return value
 
 
-# The attribute of a method `__array__` of adopted code that holds the program's own: NumPy takes an
-# ndarray alone from such a method.
+# The attribute of a method `__array__` of adopted code that holds the program's own: NumPy takes
+# an ndarray alone from such a method.
 UNCONVERTED = "_tapegrad_unconverted"
 _PLAIN = frozenset((np.ndarray, list, tuple, float, int, np.float64, complex, bool))
 _HEAP = 1 << 9  # the flag of classes of Python code

@@ -91,8 +91,8 @@ _INSTEAD = {
 _OF_OPERATION = {
     "write": (
         "z[...] = x",
-        f"A plain array z cannot hold a traced value. To make one that can, {_OURS}; NumPy's own way "
-        "is np.zeros_like(x, shape=shape), or np.stack; " + _PLAIN,
+        f"A plain array z cannot hold a traced value. To make one that can, {_OURS}; NumPy's own "
+        "way is np.zeros_like(x, shape=shape), or np.stack; " + _PLAIN,
     ),
     "format": ('"%..." % x', 'Write f"{x:.3f}"'),
     "index": ("a[x]", "Indices are integers, which have no derivative: use int(x)"),
@@ -101,8 +101,8 @@ _OF_CONVERSION = {
     "float": (
         "float(x), or a write of x into a plain array",
         "Leave the conversion away: arithmetic and NumPy functions take traced values (np.sqrt "
-        f"for math.sqrt). To fill an array {_OURS}, or make it with np.zeros_like(x, shape=shape); "
-        + _PLAIN,
+        f"for math.sqrt). To fill an array {_OURS}, or make it with np.zeros_like(x, "
+        "shape=shape); " + _PLAIN,
     ),
     "complex": ("complex(x)", "Use x + 0j; " + _PLAIN),
     "index": ("operator.index(x)", _INTEGER),

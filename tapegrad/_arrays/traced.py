@@ -235,7 +235,7 @@ class Elements(Container, Array):
     @shape.setter
     def shape(self, wanted: Any) -> None:
         """Give the array another shape in place; its views would not know."""
-        made = np.reshape(self, wanted)
+        made: Any = np.reshape(self, wanted)
         if made.shape == self.shape:
             return
         if self.is_view or any(

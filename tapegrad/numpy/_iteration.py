@@ -1,6 +1,7 @@
-"""NumPy's iterators over elements, and its functions that write or compare them, for traced values.
+"""NumPy's iterators over elements, and its functions that write or compare these.
 
-Must not know tapes: everything here is made of reads, and of the values where these alone count.
+The elements may be traced. Must not know tapes: everything here is made of reads, and of the
+values where these alone count.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class _Testing(types.ModuleType):
 testing = _Testing("numpy.testing", np.testing.__doc__)
 
 
-class ndenumerate:  # noqa: N801 - NumPy's name
+class ndenumerate:
     """Pairs of a position and an element, as `numpy.ndenumerate`; the elements may be traced.
 
     Parameters
@@ -110,7 +111,7 @@ class _Read:
         for _ in self._walk:
             yield self.value
 
-    def __enter__(self) -> _Read:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

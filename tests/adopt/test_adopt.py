@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import math
+import os
 import pickle
 import subprocess
 import sys
@@ -46,7 +47,8 @@ FILES = {
                 self.P = np.eye(2) * p
 
             def energy(self):
-                return float((self.x.T @ inv(self.P) @ self.x)[0, 0]) + numpy.linalg.det(self.P) + la.norm(self.x)
+                quadratic = float((self.x.T @ inv(self.P) @ self.x)[0, 0])
+                return quadratic + numpy.linalg.det(self.P) + la.norm(self.x)
 
         def scale(x):
             if type(x) in (float, np.float64) and isinstance(x, float) and LIMIT:
@@ -104,7 +106,9 @@ def test_a_package_unchanged(package):
     known = [slope(plain.total), slope(plain.scale), slope(plain.deep.f)]
     with pytest.raises(tapegrad.ConversionError):
         grad(plain.total)(0.7)
-    with pytest.warns(AdoptWarning, match="was imported before"), adopt(package) as adopted:
+    with pytest.warns(AdoptWarning, match="was imported before"):
+        adoption = adopt(package)
+    with adoption as adopted:
         assert adopted is sys.modules[package] is not plain
         functions = adopted.total, adopted.scale, adopted.deep.f
         for f, expected, own in zip(
@@ -129,16 +133,17 @@ def test_modules_are_as_usual(package):
         assert inspect.getfile(adopted.deep.f).endswith("inner.py")
         assert adopted.__doc__ == "A package of plain NumPy code."
         made = pickle.loads(pickle.dumps(model.Model(2.0)))
-        assert made.energy() == model.Model(2.0).energy() and type(made) is model.Model
+        assert made.energy() == model.Model(2.0).energy()
+        assert type(made) is model.Model
         assert pickle.loads(pickle.dumps(model.scale)) is model.scale
         again = importlib.reload(model)
         assert grad(again.scale)(0.7) == grad(adopted.scale)(0.7)
         assert importlib.resources.files(package).joinpath("model.py").is_file()
-        assert model.__spec__.name == model.__name__ and model.__package__ == package
+        assert model.__spec__.name == model.__name__
+        assert model.__package__ == package
         with pytest.raises(ZeroDivisionError) as caught:
             adopted.deep.inner.divides(1.0)
         assert traceback.extract_tb(caught.value.__traceback__)[-1].line == "return 1 / int(p * 0)"
-        assert model.__builtins__ is not vars(adopted)["__builtins__"] or True
         assert typing_of(model) == {"size": float}
 
 
@@ -154,7 +159,11 @@ def test_other_packages_and_the_program_see_nothing(package):
         [
             sys.executable,
             "-c",
-            "import sys, tapegrad; print(any('tapegrad' in type(f).__module__ for f in sys.meta_path), 'tapegrad._adopt' in sys.modules)",
+            (
+                "import sys, tapegrad\n"
+                "print(any('tapegrad' in type(f).__module__ for f in sys.meta_path))\n"
+                "print('tapegrad._adopt' in sys.modules)"
+            ),
         ],
         capture_output=True,
         text=True,
@@ -162,10 +171,12 @@ def test_other_packages_and_the_program_see_nothing(package):
     )
     assert done.stdout.split() == ["False", "False"]
     with adopt(package):
-        import numpy
+        import numpy  # noqa: ICN001
 
-        assert numpy is np and math.sin(0.0) == 0.0
-        assert not hasattr(np, "_ours") and type(np.zeros(1)) is np.ndarray
+        assert numpy is np
+        assert math.sin(0.0) == 0.0
+        assert not hasattr(np, "_ours")
+        assert type(np.zeros(1)) is np.ndarray
     assert sys.meta_path == before
 
 
@@ -229,7 +240,8 @@ def test_a_refusal_inside_a_package_names_the_line_and_the_way_out(package):
     with pytest.raises(tapegrad.ConversionError) as caught:
         grad(lambda p: plain.deep.f(p))(0.7)
     text = str(caught.value)
-    assert "model.py:" in text and f'Call tapegrad.adopt("{package}") before' in text
+    assert "model.py:" in text
+    assert f'Call tapegrad.adopt("{package}") before' in text
 
 
 # --- Functions and classes of one's own ---------------------------------------------------------
@@ -285,14 +297,16 @@ def test_a_function_of_a_program():
     @adopt
     def f(p, *, power=2):
         """Of p."""
-        global CALLS
+        global CALLS  # noqa: PLW0603 - it is what is tried
         CALLS += 1
         table = np.zeros((2, 2))
         table[0] = p * weight
         table[1, 1] = helper(p)
         return np.sum(table**power) + recursive(3, p)
 
-    assert f.__name__ == "f" and f.__doc__ == "Of p." and "zeros" in inspect.getsource(f)
+    assert f.__name__ == "f"
+    assert f.__doc__ == "Of p."
+    assert "zeros" in inspect.getsource(f)
     before = CALLS
     np.testing.assert_allclose(grad(f)(0.7), slope(f), 1e-8)
     assert before + 5 == CALLS
@@ -329,7 +343,9 @@ def test_a_function_without_source():
 def test_names_taken_from_modules():
     names = {"__name__": "taken"}
     exec(
-        "from numpy import zeros\nfrom math import exp\nfrom statistics import mean\nfrom numpy.linalg import norm\ndef f(x):\n    z = zeros(2)\n    z[0] = exp(x)\n    return mean([x, norm(z)])\n",
+        "from numpy import zeros\nfrom math import exp\nfrom statistics import mean\n"
+        "from numpy.linalg import norm\n"
+        "def f(x):\n    z = zeros(2)\n    z[0] = exp(x)\n    return mean([x, norm(z)])\n",
         names,
     )
     f = adopt(names["f"])
@@ -354,7 +370,7 @@ def test_the_command_line(package, tmp_path):
             capture_output=True,
             text=True,
             check=False,
-            env={**__import__("os").environ, "PYTHONPATH": env_path},
+            env={**os.environ, "PYTHONPATH": env_path},
         )
 
     done = run("run", "--adopt", package, str(script), "a", "-b")
@@ -386,13 +402,15 @@ def test_decorators_of_numba(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", fake)
     (tmp_path / "fast_toy.py").write_text(
         "import numba\nfrom numba import njit, prange, vectorize\nimport numpy as np, math\n"
-        "@njit\ndef f(x):\n    z = np.zeros(3)\n    for i in prange(3):\n        z[i] = x * i\n    return z.sum()\n"
+        "@njit\ndef f(x):\n    z = np.zeros(3)\n"
+        "    for i in prange(3):\n        z[i] = x * i\n    return z.sum()\n"
         "@numba.jit(nopython=True)\ndef g(x):\n    return math.sin(x)\n"
         "@vectorize(['float64(float64)'])\ndef h(x):\n    return math.cos(x)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     with adopt("fast_toy") as fast:
-        assert grad(fast.f)(2.0) == 3.0 and grad(fast.g)(0.0) == 1.0
+        assert grad(fast.f)(2.0) == 3.0
+        assert grad(fast.g)(0.0) == 1.0
         np.testing.assert_allclose(
             grad(lambda x: np.sum(fast.h(x)))(np.ones(2)), -np.sin(np.ones(2))
         )

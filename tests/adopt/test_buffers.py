@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 
-import numpy as plain
+import numpy as plain  # noqa: ICN001 - ours has its name here
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -147,18 +147,27 @@ def test_before_a_write_it_is_a_plain_array():
     def f(p):
         z = np.arange(4.0)
         assert isinstance(z, plain.ndarray)
-        assert float(z[1]) == 1.0 and int(z[2]) == 2 and complex(z[3]) == 3.0
+        assert float(z[1]) == 1.0
+        assert int(z[2]) == 2
+        assert complex(z[3]) == 3.0
         assert f"{z[1]:.1f} {z}" == "1.0 [0. 1. 2. 3.]"
         assert repr(z) == "array([0., 1., 2., 3.])"
         assert type(plain.asarray(z)) is plain.ndarray
         assert type(pickle.loads(pickle.dumps(z))) is plain.ndarray
-        assert z.tolist() == [0.0, 1.0, 2.0, 3.0] and len(z) == 4 and 2.0 in z
+        assert z.tolist() == [0.0, 1.0, 2.0, 3.0]
+        assert len(z) == 4
+        assert 2.0 in z
         assert z.tobytes() == plain.arange(4.0).tobytes()
         assert plain.ones(9)[z.astype(int)].size == 4
-        assert z.dtype == float and z.nbytes == 32 and z.T.shape == (4,)
-        assert np.asarray(z) is z and np.array(z) is not z
-        assert z.argmax() == 3 and (z > 1).tolist() == [False, False, True, True]
-        assert copy.copy(z) is not z and copy.deepcopy(z)[1] == 1.0
+        assert z.dtype == float
+        assert z.nbytes == 32
+        assert z.T.shape == (4,)
+        assert np.asarray(z) is z
+        assert np.array(z) is not z
+        assert z.argmax() == 3
+        assert (z > 1).tolist() == [False, False, True, True]
+        assert copy.copy(z) is not z
+        assert copy.deepcopy(z)[1] == 1.0
         with pytest.raises(TypeError, match="unhashable"):
             hash(z)
         with pytest.raises(IndexError):

@@ -88,8 +88,8 @@ def test_a_write_into_a_plain_array(name):
         TRANSFORMS[name]()
     assert str(caught.value) == (
         f"z[...] = x: {LOST} A plain array z cannot hold a traced value. To make one that can, "
-        "import tapegrad.numpy as np, or put @tapegrad.adopt over the function; NumPy's own way is "
-        "np.zeros_like(x, shape=shape), or np.stack; for plain numbers use "
+        "import tapegrad.numpy as np, or put @tapegrad.adopt over the function; NumPy's own way "
+        "is np.zeros_like(x, shape=shape), or np.stack; for plain numbers use "
         "tapegrad.stop_gradient(x)."
     )
     assert caught.traceback[-1].name == "element"  # the program's own line

@@ -1,8 +1,8 @@
 """`scipy.spatial`, with derivatives of distances between points.
 
 Trees find neighbours, which step with the points, and give distances that are differentiable.
-Triangulations, hulls and diagrams are SciPy's own classes, and refuse traced points. Take `tapegrad.stop_gradient` of the points for indices, then
-compute with the points that these choose.
+Triangulations, hulls and diagrams are SciPy's own classes, and refuse traced points. Take
+`tapegrad.stop_gradient` of the points for indices, then compute with the points that these choose.
 
 >>> import numpy as np, tapegrad
 >>> from tapegrad.scipy import spatial

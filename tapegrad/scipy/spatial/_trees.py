@@ -24,7 +24,8 @@ class _Tree:
 
     def __init__(self, data: Value, *args: Any, **kwargs: Any) -> None:
         self.points = points = lift(data)
-        super().__init__(stop_gradient(points), *args, **kwargs)
+        made: Any = super()
+        made.__init__(stop_gradient(points), *args, **kwargs)
 
     def query(
         self, x: Value, k: Any = 1, eps: float = 0.0, p: float = 2.0, *args: Any, **kwargs: Any
@@ -34,7 +35,7 @@ class _Tree:
         Parameters and results are those of `scipy.spatial.KDTree.query`.
         """
         x = lift(x)
-        method: Any = super()  # type: ignore[misc]  # SciPy's class comes second
+        method: Any = super()  # SciPy's class comes second
         known, positions = method.query(stop_gradient(x), k, eps, p, *args, **kwargs)
         if not (in_trace(x) or in_trace(self.points)):
             return known, positions
@@ -50,7 +51,7 @@ class _Tree:
                 "KDTree.sparse_distance_matrix: not differentiable (its distances are computed in "
                 "C). Take the pairs of query_pairs, and compute their distances."
             )
-        method: Any = super()  # type: ignore[misc]
+        method: Any = super()
         return method.sparse_distance_matrix(*args, **kwargs)
 
 
@@ -69,7 +70,7 @@ for _name in ("count_neighbors", "query_ball_point", "query_ball_tree", "query_p
     setattr(_Tree, _name, _discrete(_name))
 
 
-class KDTree(_Tree, spatial.KDTree):
+class KDTree(_Tree, spatial.KDTree):  # type: ignore[misc]  # SciPy has no types
     """`scipy.spatial.KDTree` of points that may be traced.
 
     Which points are near steps with the points, and carries no derivative; distances do.
@@ -85,7 +86,7 @@ class KDTree(_Tree, spatial.KDTree):
     """
 
 
-class cKDTree(_Tree, spatial.cKDTree):  # noqa: N801 - SciPy's name
+class cKDTree(_Tree, spatial.cKDTree):  # type: ignore[misc]
     """`scipy.spatial.cKDTree` of points that may be traced: see `KDTree`."""
 
 

@@ -70,6 +70,7 @@ _LATE = {
     "TapeView": "tapegrad._look.view",
     "adopt": "tapegrad._adopt.adoption",
     "debug_nans": "tapegrad._look.nan_search",
+    "load_ipython_extension": "tapegrad._adopt.notebooks",  # which IPython asks for
     "memory_report": "tapegrad._look.memory",
     "profile": "tapegrad._look.profile",
     "tape": "tapegrad._look.view",
@@ -167,10 +168,3 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     dunders = {name for name in globals() if name.startswith("__")}
     return sorted({*__all__, *_LATE_MODULES, *dunders})
-
-
-def load_ipython_extension(ipython: object) -> None:
-    """`%load_ext tapegrad` in a notebook: `%adopt filterpy` then adopts packages."""
-    from tapegrad._adopt.notebooks import load
-
-    load(ipython)

@@ -21,11 +21,27 @@ _BEFORE: dict[str, dict[str, types.ModuleType]] = {}
 
 
 class AdoptWarning(UserWarning):
-    """A package was imported before it was adopted: what holds its objects keeps those."""
+    """A package was imported before it was adopted: what holds its objects keeps those.
+
+    Import again what you use of it, or adopt it first.
+    """
 
 
 class Adoption:
-    """Packages that are adopted, until `undo`; a context manager that ends so."""
+    """Packages that are adopted, until `adopt.undo`; a context manager that ends so.
+
+    Parameters
+    ----------
+    packages : tuple of str
+        Their names.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> with tapegrad.adopt("colorsys") as colorsys:
+    ...     round(float(tapegrad.grad(lambda r: colorsys.rgb_to_yiq(r, 0.5, 0.5)[0])(0.2)), 3)
+    0.3
+    """
 
     def __init__(self, packages: tuple[str, ...]) -> None:
         self.packages = packages
@@ -47,6 +63,7 @@ class Adoption:
 
 
 def adopt_packages(packages: tuple[str, ...]) -> Adoption:
+    """Adopt packages by their names."""
     for name in packages:
         root = name.partition(".")[0]
         if root in _REFUSED:
@@ -123,7 +140,59 @@ def _taken(package: str) -> dict[str, types.ModuleType]:
 
 
 class Adopt:
-    """What `tapegrad.adopt` is: `adopt(*packages)`, `@adopt` and `adopt.undo`."""
+    """Let packages, or a function of your own, compute with tapegrad's numpy, math and scipy.
+
+    Parameters
+    ----------
+    *targets : str or callable
+        Names of packages or modules that are to be adopted from now on, with what is below them;
+        or one function or class of your own, which is adopted: `@tapegrad.adopt`.
+
+    Returns
+    -------
+    Adoption or callable
+        For names a context manager that gives the adopted package (a tuple of several) and ends the
+        adoption; without `with` it lasts. For a function another one, for a class itself.
+
+    Raises
+    ------
+    InputError
+        For what is no name, function or class; for NumPy, SciPy and tapegrad; for a function with
+        a `global` statement whose source cannot be read.
+
+    Warns
+    -----
+    AdoptWarning
+        Where a package was imported before: what holds its objects keeps those.
+
+    See Also
+    --------
+    tapegrad.numpy : The namespace that `numpy` means in adopted code.
+    primitive : Declare the derivative of a call that only takes plain values.
+
+    Notes
+    -----
+    In adopted code `import numpy`, `math`, `cmath`, `statistics` and `scipy` give tapegrad's
+    namespaces over the originals, calls of `float` and `complex` keep a traced value, and numba's
+    decorators give the function itself. Arrays that the code makes inside a transform can be filled
+    with traced values. Outside of a transform values are those of the plain package. Other modules
+    see nothing. `adopt.undo(*packages)` ends the adoption of these, or of all.
+
+    Examples
+    --------
+    >>> import math
+    >>> import numpy as np, tapegrad
+    >>> @tapegrad.adopt
+    ... def decay(rate):
+    ...     table = np.zeros(3)
+    ...     for i in range(3):
+    ...         table[i] = math.exp(-float(rate) * i)
+    ...     return table.sum()
+    >>> tapegrad.grad(decay)(0.0)
+    np.float64(-3.0)
+    """
+
+    __name__ = __qualname__ = "adopt"
 
     undo = staticmethod(undo)
 

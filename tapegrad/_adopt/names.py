@@ -89,8 +89,7 @@ class _Numba:
 
     @staticmethod
     def vectorize(*args: Any, **_: Any) -> Any:
-        from tapegrad.numpy import vectorize
-
+        vectorize = importlib.import_module("tapegrad.numpy").vectorize
         return vectorize(args[0]) if args and callable(args[0]) else vectorize
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from tapegrad._adopt.adoption import adopt
 
 
-def load(ipython: Any) -> None:
+def load_ipython_extension(ipython: Any) -> None:
     """Give the shell the line magic `%adopt`."""
     ipython.register_magic_function(_adopt, magic_kind="line", magic_name="adopt")
 

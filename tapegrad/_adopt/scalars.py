@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import cmath
 import functools
+import importlib
 import math
 import statistics
 from collections.abc import Callable
@@ -96,9 +97,7 @@ _ERFC = elementwise(
 
 def _special(name: str) -> Callable[[Value], Any]:
     def call(x: Value) -> Any:
-        from tapegrad.scipy import special
-
-        return getattr(special, name)(x)
+        return getattr(importlib.import_module("tapegrad.scipy.special"), name)(x)
 
     return call
 

@@ -19,8 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._arrays.asker import asking_place
 from tapegrad._arrays.conversion import listed
 from tapegrad._arrays.interface import Flat
+from tapegrad._arrays.refusal import holder_of, keep_refusal
+from tapegrad._core.alone import ALONE, references
 from tapegrad._core.recorded import is_recording
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Index, Value
@@ -34,11 +37,18 @@ from tapegrad._core.values import (
     innermost,
     is_basic,
     is_mapped,
+    is_recorded,
     lift,
     lift_to_level_of,
 )
+from tapegrad._errors import ConversionError
 from tapegrad._tree import register
 
+_HANDED_OUT = (
+    "z[...] = x: z was made inside the transform, and code that knows no traced values holds its "
+    "memory, by np.asarray(z), say: it would not see x. Give it a copy, or adopt its package."
+)
+_OF_MEMORY = ("base", "ctypes", "data")
 # Functions that write into their first argument, and the position or name of what they write.
 _WRITERS = frozenset(
     (np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal)
@@ -96,6 +106,17 @@ def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         return pick(function(*values[:at], whole, *values[at + 1 :], **named))
 
     return _result(made, again, args)
+
+
+def _is_kept(root: NumpyBuffer) -> bool:
+    """Whether others than a buffer hold its memory, or views of it."""
+    own = root._own
+    if type(own) is not np.ndarray or not own.flags.writeable:
+        return False  # it is in a trace, or locked as a constant of a derivative
+    if references(own) > ALONE:
+        return True
+    memory = own.base
+    return memory is not None and references(memory) > ALONE
 
 
 def _lifted(own: Any, other: Any) -> Any:
@@ -165,12 +186,13 @@ class NumpyBuffer(Buffer):
     Programs meet it as what `np.zeros` returns in adopted code, and by `tapegrad.numpy`.
     """
 
-    __slots__ = ("__weakref__", "_derive", "_of", "_own", "_parent")
+    __slots__ = ("__weakref__", "_derive", "_handed_out", "_of", "_own", "_parent")
 
     _own: Any  # the value; of a view, what was last made of the parent's
     _parent: NumpyBuffer | None
     _derive: Callable[[Any], Any]  # of a view: its value by that of its parent
-    _of: Any  # of a view: the parent's value that its own was made of
+    _of: Any  # of a view: the parent's value in a trace that its own was made of
+    _handed_out: bool  # whether other code than NumPy's functions got the memory
 
     def __init__(
         self,
@@ -178,9 +200,11 @@ class NumpyBuffer(Buffer):
         parent: NumpyBuffer | None = None,
         derive: Callable[[Any], Any] | None = None,
     ) -> None:
-        self._own, self._parent = value, parent
-        if parent is not None and derive is not None:
-            self._derive, self._of = derive, parent.value
+        self._parent, self._handed_out = parent, False
+        if parent is None or derive is None:
+            self._own = value
+        else:
+            self._derive, self._of = derive, None
 
     @property
     def value(self) -> Any:
@@ -189,15 +213,31 @@ class NumpyBuffer(Buffer):
         if parent is None:
             return self._own
         whole = parent.value
+        if type(whole) is np.ndarray:
+            return self._derive(whole)  # nothing keeps the memory but its owner: see `become`
         if whole is not self._of:
             self._own, self._of = self._derive(whole), whole
         return self._own
 
-    def become(self, other: Value) -> Any:
-        """The value, made one into which `other`, a value in a trace, can be written."""
+    def _root(self) -> NumpyBuffer:
         root = self
         while root._parent is not None:
             root = root._parent
+        return root
+
+    def hand_out(self) -> Any:
+        """The value, for code that may keep the memory."""
+        self._root()._handed_out = True
+        return self.value
+
+    def become(self, other: Value) -> Any:
+        """The value, made one into which `other`, a value in a trace, can be written."""
+        root = self._root()
+        if root._handed_out and _is_kept(root):
+            error = functools.partial(ConversionError, _HANDED_OUT)
+            if is_recorded(other):
+                raise error()
+            keep_refusal(holder_of(other), asking_place(), error)
         root._own = _lifted(root._own, other)
         return self.value
 
@@ -208,7 +248,7 @@ class NumpyBuffer(Buffer):
     # -- NumPy's protocols -----------------------------------------------------------------------
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.array(self.value, dtype, copy=copy)
+        return np.array(self.hand_out(), dtype, copy=copy)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         target = kwargs.pop("out", None)
@@ -269,7 +309,7 @@ class NumpyBuffer(Buffer):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__array_") or name == "__buffer__":
             raise AttributeError(name)  # the memory is not the whole value
-        found = getattr(self.value, name)
+        found = getattr(self.hand_out() if name in _OF_MEMORY else self.value, name)
         if callable(found) and not in_trace(found):
             return _Method(self, name)
         return _result(found, lambda whole, _at, _pick: getattr(whole, name), (self,))
@@ -283,10 +323,10 @@ class NumpyBuffer(Buffer):
         made = self.value.reshape(wanted)
         if self._parent is None:
             before = NumpyBuffer(self._own)
-            self._parent, self._of, self._derive = before, before._own, lambda whole: whole
+            before._handed_out, self._parent, self._derive = self._handed_out, before, _itself
         derive = self._derive
-        self._derive = lambda whole: derive(whole).reshape(wanted)
-        self._own = made
+        self._derive = lambda whole: derive(whole).reshape(made.shape)
+        self._own = self._of = None
 
     @property
     def dtype(self) -> Any:
@@ -336,6 +376,12 @@ class NumpyBuffer(Buffer):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return self.value.__reduce_ex__(protocol)
+
+    def __divmod__(self, other: Value) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Value) -> Any:
+        return other // self, other % self
 
     def __abs__(self) -> Any:
         return _result(abs(self.value))
@@ -429,7 +475,9 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     _comparison(_name)
 # What a transform takes, or a function returns: what the buffer holds.
-register(NumpyBuffer, lambda buffer: ((buffer.value,), None), lambda _, parts: next(iter(parts)))
+register(
+    NumpyBuffer, lambda buffer: ((buffer.hand_out(),), None), lambda _, parts: next(iter(parts))
+)
 
 
 __all__ = ["NumpyBuffer", "hold", "is_inside", "value_of"]

@@ -179,6 +179,29 @@ def test_before_a_write_it_is_a_plain_array():
     assert grad(f)(1.0) == 1.0
 
 
+def test_memory_that_other_code_holds_is_not_left_behind():
+    def gone(p):
+        z = np.linspace(0.0, 1.0, 4)
+        plain.asarray(z[1:]).sum()
+        z[2] = p
+        return z.sum()
+
+    assert jvp(gone, (2.0,), (1.0,))[1] == 1.0
+
+    def kept(p, view):
+        z = np.linspace(0.0, 1.0, 4)
+        held = view(z)
+        z[2] = p
+        return z.sum() + held[0]
+
+    for view in (plain.asarray, lambda z: plain.asarray(z[1:]), lambda z: z.data):
+        for transform in (grad, hessian):
+            with pytest.raises(tapegrad.ConversionError, match="holds its memory"):
+                transform(kept)(2.0, view)
+        with pytest.raises(tapegrad.TapegradError, match="holds its memory"):
+            vmap(lambda p, view=view: kept(p, view))(plain.ones(2))
+
+
 def test_a_copy_and_what_was_read_before_do_not_change():
     def f(p):
         z = np.zeros(2)

@@ -151,8 +151,8 @@ class Adopt:
     Returns
     -------
     Adoption or callable
-        For names a context manager that gives the adopted package (a tuple of several) and ends the
-        adoption; without `with` it lasts. For a function another one, for a class itself.
+        For names a context manager that gives the adopted package (a tuple of several) and ends
+        the adoption; without `with` it lasts. For a function another one, for a class itself.
 
     Raises
     ------
@@ -174,8 +174,8 @@ class Adopt:
     -----
     In adopted code `import numpy`, `math`, `cmath`, `statistics` and `scipy` give tapegrad's
     namespaces over the originals, calls of `float` and `complex` keep a traced value, and numba's
-    decorators give the function itself. Arrays that the code makes inside a transform can be filled
-    with traced values. Outside of a transform values are those of the plain package. Other modules
+    decorators give the function itself. Arrays that the code makes inside a transform can be
+    filled with traced values. Outside of a transform values are those of the plain package. Other modules
     see nothing. `adopt.undo(*packages)` ends the adoption of these, or of all.
 
     Examples

@@ -10,6 +10,7 @@ same memory. It takes traced arrays too: after a write to the base its views are
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -267,61 +268,86 @@ class AsComplex(Path):
 class Strided(Path):
     """`as_strided`: elements at given places of the memory that an array lies in."""
 
-    __slots__ = ("geometry", "places")
+    __slots__ = ("geometry", "memory")
 
     def __init__(
         self, value: Value, shape: tuple[int, ...], strides: Sequence[int], offset: int
     ) -> None:
         """strides and offset count elements; the offset is from the start of the memory."""
         memory = flat_memory(value)
-        self.geometry = value.shape, value.strides, shape, strides, offset
-        # The number of each element within the array; -1 for memory that is not the array's.
-        numbers = np.full(memory.size, -1)
-        step = memory.itemsize
-        start = offset_of(value, memory)
-        own = as_strided(numbers[start:], value.shape, [s // step * 8 for s in value.strides])
-        own[...] = np.arange(value.size).reshape(value.shape)
-        self.places = as_strided(numbers[offset:], shape, [8 * s for s in strides]).copy()
+        self.geometry = value.shape, value.strides, shape, strides, offset if all(shape) else 0
+        self.memory = memory.size, offset_of(value, memory)
 
     def __call__(self, base: Value) -> Value:
         shape, own, wanted, strides, offset = self.geometry
         if type(base) is ndarray and base.shape == shape and base.strides == own:
-            memory = flat_memory(base)
-            step = memory.itemsize
-            strides = [s * step for s in strides]
-            return np.ndarray(wanted, memory.dtype, memory, offset * step, strides)
-        return np.reshape(base, -1)[self.places]
+            return _in_flat(flat_memory(base), wanted, strides, offset)
+        return np.reshape(base, -1)[self._places(base.dtype.itemsize)]
 
-    def entry(self, value: Value, out: Value, node: Node) -> Entry:
-        if (self.places < 0).any():
+    def _places(self, step: int) -> Value:
+        """The number within the array of each element; RuntimeError for one beyond it."""
+        shape, own, wanted, strides, offset = self.geometry
+        size, start = self.memory
+        numbers = np.full(size, -1)
+        _in_flat(numbers, shape, [s // step for s in own], start)[...] = np.arange(
+            math.prod(shape)
+        ).reshape(shape)
+        places = _in_flat(numbers, wanted, strides, offset).copy()
+        if (places < 0).any():
             raise RuntimeError(
                 "as_strided: expected a view of elements of the tensor itself where it requires "
                 "grad, got one that reaches beyond it. Use detach() for one without gradient."
             )
-        index = np.unravel_index(self.places, value.shape)
+        return places
+
+    def entry(self, value: Value, out: Value, node: Node) -> Entry:
+        index = np.unravel_index(self._places(value.itemsize), value.shape)
         return READ, None, spec_of(value), index, node, None
 
 
+def is_flat(value: Value) -> bool:
+    """Whether the memory that an array is a part of is elements of its dtype in a row."""
+    owner, step = owner_of(value), value.itemsize
+    parts = owner.nbytes, _address(value) - _address(owner), *value.strides
+    return bool(owner.flags.forc) and not any(n % step for n in parts)
+
+
 def flat_memory(value: Value) -> Value:
-    """The whole memory that an array is a part of, as an array of one dimension."""
-    owner = owner_of(value)
-    return owner.reshape(-1, order="A") if owner.flags.forc else owner.ravel("K")
+    """The whole memory that an array is a part of, as elements of its dtype in a row.
+
+    RuntimeError for memory with gaps, or of other elements.
+    """
+    if not is_flat(value):
+        raise RuntimeError(
+            "expected a tensor in memory without gaps between its elements, got one of a strided "
+            "or structured array. Use clone()."
+        )
+    flat = owner_of(value).reshape(-1, order="A")
+    return flat if flat.dtype == value.dtype else flat.view(value.dtype)
 
 
 def offset_of(value: Value, memory: Value) -> int:
     """How many elements lie in memory before the first one of an array."""
-    start = value.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
-    return int(start // value.itemsize)
+    return int((_address(value) - _address(memory)) // value.itemsize)
+
+
+def _address(value: Value) -> int:
+    found: int = value.__array_interface__["data"][0]
+    return found
+
+
+def _in_flat(flat: Value, shape: Sequence[int], strides: Sequence[int], offset: int) -> Value:
+    """An array in flat memory, by numbers of elements; ValueError where it would leave it."""
+    step = flat.itemsize
+    return np.ndarray(tuple(shape), flat.dtype, flat, offset * step, [s * step for s in strides])
 
 
 def in_memory(base: Value, shape: Sequence[int], strides: Sequence[int]) -> Value:
     """An array of other sizes and strides that starts where another one does."""
     made = as_strided(base, shape, strides)
-    if not made.size:
+    if not made.size or not is_flat(base):
         return made
     memory = flat_memory(base)
-    if memory.dtype != base.dtype:
-        memory = memory.view(base.dtype)
     start = offset_of(base, memory) * base.itemsize
     return np.ndarray(tuple(shape), base.dtype, memory, start, tuple(strides))
 

@@ -17,6 +17,7 @@ from tapegrad.torch._formats import arranged, check_rank, is_in, rank_of
 from tapegrad.torch._graph.modes import is_inference_mode_enabled
 from tapegrad.torch._graph.versions import count_write, owner_of, share_version
 from tapegrad.torch._ops.declare import private, register
+from tapegrad.torch._ops.view_paths import flat_memory
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, ndarray, of_value, plain_of
 from tapegrad.torch._tensor.writes import check_writable
 from tapegrad.torch._types import MemoryFormat
@@ -369,7 +370,7 @@ def set_(
             f"{word_of(self._value.dtype).lower()}"
         )
     if size is not None:
-        whole = owner_of(memory).reshape(-1)
+        whole = flat_memory(memory)
         shape = tuple(map(int, size))
         steps = stride
         if steps is None:

@@ -170,7 +170,8 @@ class Workspace:
             return f"    {part}({self.address})"
         if type(step) is Divided:
             chunk = self._name("chunk", self.path.chunks[step.number])
-            return f"    at_once({chunk}, {self.address}, {step.parts}, {self.path.threads})"
+            how = f"{chunk}, {self.address}, {step.parts}, {self.path.threads}"
+            return f"    at_once({how}, {self._name('memory', self)})"
         if step.kind == "check":
             return f"    {self._name('check', self._check(step))}()"
         if step.kind == "call":
@@ -350,12 +351,19 @@ class _Way:
         except IndexError:
             workspace = Workspace(self.path)
         try:
-            return workspace.run(*inputs)
-        finally:
-            workspace.large.clear()  # the caller's arrays
-            workspace.values.clear()
-            if self.path.bytes <= KEPT_BYTES:
-                self.free.append(workspace)
+            out = workspace.run(*inputs)
+        except Mismatch:
+            self._keep(workspace)
+            raise
+        # After another exception, as Ctrl-C between two parts, threads may still write there.
+        self._keep(workspace)
+        return out
+
+    def _keep(self, workspace: Workspace) -> None:
+        workspace.large.clear()  # the caller's arrays
+        workspace.values.clear()
+        if self.path.bytes <= KEPT_BYTES:
+            self.free.append(workspace)
 
 
 class NativeRunner:

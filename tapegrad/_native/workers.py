@@ -36,12 +36,12 @@ class _Workers:
 
 def _work(parts: SimpleQueue[Any]) -> None:
     while True:
-        function, address, part, done = parts.get()
+        function, address, part, done, memory = parts.get()
         try:
             function(address, part)
         finally:
             done.release()
-        del function, done
+        del function, done, memory
 
 
 WORKERS = _Workers()
@@ -49,17 +49,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=WORKERS.start_anew)
 
 
-def at_once(function: Callable[[int, int], Any], address: int, parts: int, threads: int) -> None:
+def at_once(
+    function: Callable[[int, int], Any], address: int, parts: int, threads: int, memory: Any
+) -> None:
     """Call `function(address, part)` for all parts, this thread among those that do.
 
-    It does what the others have not begun: on a busy machine a thread may wake late.
+    It does what the others have not begun: on a busy machine a thread may wake late. memory: what
+    has to live until all parts are done, also where this thread is interrupted before.
     """
     if WORKERS.count < threads - 1:
         WORKERS.want(threads - 1)
     done = threading.Semaphore(0)
     put = WORKERS.parts.put
     for part in range(1, parts):
-        put((function, address, part, done))
+        put((function, address, part, done, memory))
     function(address, 0)
     for _ in range(1, parts):
         while not done.acquire(blocking=False):
@@ -71,7 +74,7 @@ def at_once(function: Callable[[int, int], Any], address: int, parts: int, threa
 def _help() -> bool:
     """Do a part that no thread has begun; False if there is none."""
     try:
-        function, address, part, done = WORKERS.parts.get_nowait()
+        function, address, part, done, _ = WORKERS.parts.get_nowait()
     except Empty:
         return False
     try:

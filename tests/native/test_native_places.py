@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import gc
+import mmap
+import sys
+import threading
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -12,6 +19,7 @@ pytest.importorskip("llvmlite")
 from test_native import SPECIAL, assert_close, check, moved, runner_of
 
 import tapegrad
+from tapegrad._native import workers
 from tapegrad._native.native_program import Workspace
 
 DRAW = np.random.default_rng(3)
@@ -289,6 +297,126 @@ def test_parts_at_once(threads):
             assert_close(fast(x), f_(x), 64)
         path = runner_of(fast).paths[0].path
         assert path.divided
+
+
+class Memory:
+    """Stands for a workspace."""
+
+
+def test_memory_lives_until_all_parts_are_done():
+    """Also where the thread that waits is interrupted, and a worker goes on."""
+    begun, go_on, done = threading.Event(), threading.Event(), threading.Event()
+
+    def function(_, part):
+        if part == 0:
+            assert begun.wait(60)
+            raise KeyboardInterrupt
+        begun.set()
+        assert go_on.wait(60)
+        assert alive() is not None
+        done.set()
+
+    memory = Memory()
+    alive = weakref.ref(memory)
+    with contextlib.suppress(KeyboardInterrupt):
+        workers.at_once(function, 0, 2, 2, memory)
+    del memory
+    gc.collect()
+    assert alive() is not None
+    go_on.set()
+    assert done.wait(60)
+
+
+def test_an_interrupted_call_leaves_its_workspace(monkeypatch):
+    fast = natively(lambda x: x * x + 1, X)
+    (way,) = runner_of(fast).paths
+    (workspace,) = way.free
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(workspace, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fast(X)
+    assert not way.free  # threads may still write into that one
+    assert np.array_equal(fast(X), X * X + 1)
+    assert way.free
+
+
+# --- Drawn places, of arrays at the edge of memory that cannot be touched ------------------------
+
+
+def at_the_edge(array, kept, *, end):
+    """A copy of an array, before or after which lies a page that the system guards."""
+    page = mmap.PAGESIZE
+    size = -(-max(array.nbytes, 1) // page) * page
+    room = mmap.mmap(-1, size + 2 * page)
+    kept.append(room)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(room))
+    for at in (0, page + size):
+        assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(address + at), page, 0) == 0
+    start = page + size - array.nbytes if end else page
+    made = np.frombuffer(room, array.dtype, array.size, start).reshape(array.shape)
+    made[...] = array
+    return made
+
+
+def _written(x, i):
+    y = x * 1
+    y[i] = 3
+    return y
+
+
+def _added(x, i):
+    y = x * 1
+    np.add.at(y, (slice(None), i), 2)
+    return y
+
+
+DRAWN = [
+    *READS.values(),
+    _written,
+    _added,
+    lambda x, i: x[i * 2 - 1],
+    lambda x, i: np.bincount(i, weights=np.ones(i.shape) * x[0, 0], minlength=len(x))[: len(x)],
+    tapegrad.grad(lambda x, i: np.sum(np.sin(x[i]))),
+]
+
+
+def outcome(f, *args):
+    try:
+        return f(*args)
+    except (IndexError, ValueError) as error:
+        return type(error)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pages are guarded by another call there")
+@pytest.mark.parametrize("count", [40, pytest.param(2000, marks=pytest.mark.slow)])
+def test_drawn_places_are_those_of_numpy_or_refused(count):
+    """A place of data beyond an axis is an error as in NumPy, and nothing is read there."""
+    draw = np.random.default_rng(count)
+    for _ in range(count):
+        f = DRAWN[draw.integers(len(DRAWN))]
+        x = draw.normal(size=draw.integers(0 if draw.random() < 0.1 else 4, 30, 2))
+        x = x.astype(draw.choice(["f8", "f4"]))
+        most = max(1, min(x.shape))
+        places = draw.integers(-most, most, draw.integers(0 if draw.random() < 0.1 else 2, 20))
+        places = places.astype(draw.choice(["i8", "i4", "i2", "u1", "u4"]))
+        fast, end, kept = tapegrad.compile(f, backend="llvm"), bool(draw.integers(2)), []
+        for call in range(5):
+            i = places.copy()
+            if call >= 3 and i.size:
+                bounds = np.iinfo(i.dtype)
+                far = [bounds.min, bounds.max, *np.clip([30, -31], bounds.min, bounds.max)]
+                i[draw.integers(i.size)] = draw.choice(far)
+            given = [at_the_edge(a, kept, end=end) for a in (x, i)]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                expected, found = outcome(f, x, i), outcome(fast, *given)
+            if isinstance(expected, type):
+                assert found is expected
+            else:
+                np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("counts", [(3, 1), (1, 3), (2, 5), (4, 0)])

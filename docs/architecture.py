@@ -26,6 +26,7 @@ WORDS = {
     "_config": "settings",
     "_numpy_versions": "NumPy's releases",
     "_warning": "warnings",
+    "_files": "regular files",
     "_progress": "bars",
     "_tree": "pytrees",
     "_profile": "times of calls",

@@ -24,6 +24,7 @@ TOWER = (
     "_config",
     "_numpy_versions",
     "_warning",
+    "_files",
     "_progress",
     "_tree",
     "_profile",

@@ -11,17 +11,15 @@ import ctypes
 import functools
 import hashlib
 import itertools
-import os
 import sys
-import threading
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
+from tapegrad._native import kept
 from tapegrad._native.lanes import FAR_FUNCTION, far_text, function_text
 from tapegrad._native.locks import LLVM_LOCK
 from tapegrad._native.tiles import Unit, unit_of
@@ -81,8 +79,6 @@ def module_text(
 
 
 COUNT = itertools.count()
-MOST_KEPT = 500  # object files
-SUM = 32  # bytes before each
 
 
 @functools.cache
@@ -93,52 +89,25 @@ def linker() -> Any:
 
 def machine_code(text: str) -> bytes:
     """The object file of a module's text: from the folder of those that were made, or new."""
-    path = _kept_path(text)
-    if path is not None:
-        with contextlib.suppress(OSError):
-            kept = path.read_bytes()
-            if kept[:SUM] == _sum_of(kept[SUM:]):
-                return kept[SUM:]
+    name = _name_of(text)
+    home = None
+    with contextlib.suppress(OSError):
+        home = kept.folder()
+    found = kept.read(home, name) if home is not None else None
+    if found is not None:
+        return found
     made = bytes(target().emit_object(llvm.parse_assembly(text, llvm.create_context())))
-    if path is not None:
+    if home is not None:
         with contextlib.suppress(OSError):
-            _keep(path, made)
+            kept.keep(home, name, made)
     return made
 
 
-def _sum_of(made: bytes) -> bytes:
-    """What is kept before an object file: code of which a bit is another must not run."""
-    return hashlib.sha256(made).digest()
-
-
-def _kept_path(text: str) -> Path | None:
-    """Where the object file of a text is kept: in TAPEGRAD_CACHE; nowhere if that is empty."""
-    folder = os.environ.get("TAPEGRAD_CACHE")
-    if folder == "":
-        return None
-    try:
-        home = Path(folder) if folder else Path.home() / ".cache" / "tapegrad"
-    except RuntimeError:  # there is no home
-        return None
+def _name_of(text: str) -> str:
+    """A name for the object file of a text, by all that it depends on."""
     machine = (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     versions = (llvmlite.__version__, llvm.llvm_version_info, sys.platform)
-    key = hashlib.sha256(repr((text, machine, versions)).encode()).hexdigest()
-    return home / f"{key}.o"
-
-
-def _keep(path: Path, made: bytes) -> None:
-    """Keep an object file, and of all of them the newest."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-    try:
-        beside.write_bytes(_sum_of(made) + made)
-        beside.replace(path)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise
-    kept = sorted(path.parent.glob("*.o"), key=lambda x: x.stat().st_mtime)
-    for old in kept[:-MOST_KEPT]:
-        old.unlink(missing_ok=True)
+    return hashlib.sha256(repr((text, machine, versions)).encode()).hexdigest()
 
 
 class Code:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from tapegrad._native.native_ops import BOOL, REDUCERS, TYPES, Cast, Outside, Scan
 from tapegrad._program.program import Node, Ref
@@ -268,7 +267,7 @@ def stand_in(x: Array) -> Any:
     highest = sum((n - 1) * s for n, s in zip(x.shape, x.strides, strict=True) if s > 0 and n)
     flat = np.empty(highest - lowest + 1, x.dtype)
     width = x.dtype.itemsize
-    return as_strided(flat[-lowest:], x.shape, [s * width for s in x.strides])
+    return np.ndarray(x.shape, x.dtype, flat, -lowest * width, [s * width for s in x.strides])
 
 
 def view_of(base: Array, take: Any) -> Array | None:

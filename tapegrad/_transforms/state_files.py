@@ -13,7 +13,6 @@ import itertools
 import math
 import os
 import shutil
-import tempfile
 import weakref
 from array import array
 from collections.abc import Sequence
@@ -23,6 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._errors import InputError, describe, message
+from tapegrad._files import open_regular
+from tapegrad._transforms.owned_folders import OwnedFolder
 
 _ADVICE = "Free space, give a directory on another disk, or store fewer states there"
 _ALIGNED = 64  # bytes: the places of arrays in a file, and what the header's length divides by
@@ -124,7 +125,8 @@ class StateFiles:
     """A directory of its own inside a given one, for the states of one call.
 
     It is removed by `close`, with the last reference to this object, and when Python exits; not
-    by a forked process. Raises OSError, of the class of the system's, if it cannot be made.
+    by a forked process. Where the process is killed, the next one that makes such a directory in
+    the same place does it. Raises OSError, of the class of the system's, if it cannot be made.
     """
 
     def __init__(self, call: str, directory: str | os.PathLike[str]) -> None:
@@ -136,15 +138,15 @@ class StateFiles:
                 message(call, "the path of a directory", describe(directory), "Give a string")
             ) from None
         try:
-            made = tempfile.mkdtemp(prefix="tapegrad-", dir=given)
+            owned = OwnedFolder(given)
         except OSError as error:
             expected = "an existing directory in which files can be made"
             advice = "Make the directory first, or choose another"
             raise _as_told(error, call, expected, advice, given) from error
-        self.directory = Path(made)
+        self.directory = Path(owned.path)
         self.count = itertools.count()
         self._layout = _Layout([], 0)  # of the last state
-        self._finalizer = weakref.finalize(self, _remove, made, os.getpid())
+        self._finalizer = weakref.finalize(self, owned.remove)
 
     def close(self) -> None:
         """Remove the directory with all files."""
@@ -217,8 +219,7 @@ class StateFiles:
             if not layout.size:
                 content: Any = np.empty(0, np.uint8)
             else:
-                _require_length(path, layout)  # a map of what is not there would end the process
-                content = np.asarray(np.memmap(path, np.uint8, "r", layout.offset))
+                content = _mapped(path, layout)
         except OSError as error:
             expected = "the state that it has written"
             advice = "Leave the files alone until the derivative is taken"
@@ -236,9 +237,13 @@ class StateFiles:
             return  # Windows keeps what is still mapped
 
 
-def _require_length(path: Path, layout: _Layout) -> None:
-    if os.path.getsize(path) != layout.offset + layout.size:
-        raise OSError(errno.EIO, "a file of another length")
+def _mapped(path: Path, layout: _Layout) -> Any:
+    """What a file holds of its arrays; OSError for what is not the file that was written."""
+    with open_regular(path, links=False) as file:
+        # A map of what is not there would end the process.
+        if os.fstat(file.fileno()).st_size != layout.offset + layout.size:
+            raise OSError(errno.EIO, "a file of another length")
+        return np.asarray(np.memmap(file, np.uint8, "r", layout.offset))
 
 
 def _write(path: Path, layout: _Layout, leaves: Sequence[Any]) -> int:
@@ -265,11 +270,6 @@ def _as_told(error: OSError, call: str, expected: str, advice: str, path: Any) -
     """The error in our words, of the same class and number."""
     got = error.strerror or str(error)
     return OSError(error.errno, message(call, expected, got, advice), os.fspath(path))
-
-
-def _remove(directory: str, process: int) -> None:
-    if os.getpid() == process:  # a forked process has this object too, and not the files
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 __all__ = ["StateFiles", "StoredState", "StoredStates", "size_of"]

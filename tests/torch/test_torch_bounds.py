@@ -100,6 +100,20 @@ def test_a_wide_view_takes_no_memory() -> None:
     assert wide.shape == (10**6, 10**6)
 
 
+def test_a_buffer_is_held_and_not_left() -> None:
+    held = bytearray(range(8))
+    for given in ({"offset": 9}, {"offset": -1}, {"count": 9}, {"count": 8, "offset": 1}):
+        with pytest.raises(ValueError, match=r"buffer|offset"):
+            torch.frombuffer(held, dtype=torch.uint8, **given)
+    with pytest.raises(ValueError, match="multiple of element size"):
+        torch.frombuffer(held, dtype=torch.int32, offset=1)
+    shown = torch.frombuffer(held, dtype=torch.uint8)
+    with pytest.raises(BufferError):
+        held.extend(bytes(100))  # memory that the tensor shows would move
+    del held
+    assert shown.tolist() == list(range(8))
+
+
 # --- Windows of convolutions --------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import struct
+import sys
 import time
 import tracemalloc
 import zipfile
@@ -45,7 +46,8 @@ def test_tensors_come_back(dtype: Any, shape: tuple[int, ...]) -> None:
 
 
 PLAIN = [
-    None, True, 3, 2.5, float("inf"), 1 - 2j, "é\n", b"\x00\xff", [1, [2]], (1, (2, 3)), {1, 2},
+    None, True, 3, 2.5, float("inf"), 1 - 2j, "é\n", b"\x00\xff", bytearray(b"\x00\xff"),
+    [1, [2]], (1, (2, 3)), {1, 2},
     {"a": 1, 2: "b", (1, "c"): None, None: 2.0}, OrderedDict(b=1, a=2), Counter("hello"),
     torch.Size([2, 3]), torch.float16, torch.device("cpu"), 2**80, {"list": [1]}, {"tensor": 0},
 ]  # fmt: skip
@@ -135,6 +137,20 @@ def test_files_of_no_known_format(tmp_path: Any) -> None:
         torch.load(3)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes by a path")
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Any) -> None:
+    os.mkfifo(tmp_path / "pipe.pt")
+    with pytest.raises(OSError, match="expected a regular file, got a named pipe"):
+        torch.load(tmp_path / "pipe.pt")
+    with pytest.raises(OSError, match="expected a regular file, got a device"):
+        torch.load("/dev/zero")
+    with pytest.raises(IsADirectoryError):
+        torch.load(tmp_path)
+    torch.save([1], tmp_path / "epoch-3.pt")
+    (tmp_path / "last.pt").symlink_to(tmp_path / "epoch-3.pt")
+    assert torch.load(tmp_path / "last.pt") == [1]
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_damaged_files_are_refused_or_read(seed: int) -> None:
     """Any byte may have changed: no other exception comes, and nothing is read out of bounds."""
@@ -186,10 +202,12 @@ def test_nothing_of_a_file_is_executed(call: Any, name: str, weights_only: bool 
 
 def test_a_pickle_of_plain_values_is_read_without_pytorch() -> None:
     value = {
-        "a": [1, 2.5, None, True, "é", (1, 2, 3, 4), {5}, 2**70, b"ab"],
+        "a": [1, 2.5, None, True, "é", (1, 2, 3, 4), {5}, 2**70, b"ab", bytearray(b"ab")],
         "b": OrderedDict(c=1),
     }
-    assert torch.load(as_pytorch(value)) == value
+    found = torch.load(as_pytorch(value))
+    assert found == value
+    assert list(map(type, found["a"])) == list(map(type, value["a"]))
     loop: list[Any] = []
     loop.append(loop)
     found = torch.load(as_pytorch(loop))

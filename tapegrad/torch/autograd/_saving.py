@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import message
+from tapegrad._files import open_regular
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 
 
@@ -38,7 +39,7 @@ class Stored:
 
     def load(self) -> Tensor:
         """The tensor, read from the file."""
-        with np.load(self.path, allow_pickle=False) as file:
+        with open_regular(self.path) as opened, np.load(opened, allow_pickle=False) as file:
             return of_value(file["value"])
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pickle import UnpicklingError
 from typing import IO, Any
 
+from tapegrad._files import open_regular
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch.serialization import _archive, _pytorch, _safetensors
 from tapegrad.torch.serialization._bounds import Contents, require_values
@@ -125,6 +126,8 @@ def load(
         be: no file makes another error, but those named here.
     RuntimeError
         For tensors on another device without `map_location`.
+    OSError
+        If there is no regular file at the path: a folder, a named pipe, a device.
     ImportError
         For a file of safetensors without the package of that name.
     TypeError
@@ -150,7 +153,7 @@ def load(
     if unknown:
         raise TypeError(f"load() got an unexpected keyword argument {min(unknown)!r}")
     if isinstance(f, (str, os.PathLike)):
-        with open(f, "rb") as file:
+        with open_regular(f) as file:
             data = file.read()
     else:
         if not hasattr(f, "read"):

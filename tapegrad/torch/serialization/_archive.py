@@ -81,7 +81,8 @@ class _Writer:
         if isinstance(value, complex) and type(value) is complex:
             return {"complex": [value.real, value.imag]}
         if isinstance(value, (bytes, bytearray)):
-            return {"bytes": base64.b64encode(value).decode()}
+            kind = "bytes" if isinstance(value, bytes) else "bytearray"
+            return {kind: base64.b64encode(value).decode()}
         if isinstance(value, _dtypes.dtype):
             return {"dtype": value.name}
         if isinstance(value, _dtypes.device):
@@ -213,8 +214,9 @@ class _Reader:
             return self.tensors[part]
         if kind == "complex":
             return complex(*part)
-        if kind == "bytes":
-            return base64.b64decode(part)
+        if kind in ("bytes", "bytearray"):
+            found = base64.b64decode(part)
+            return found if kind == "bytes" else bytearray(found)
         if kind == "dtype":
             return _dtypes.BY_NAME[part]
         if kind == "device":

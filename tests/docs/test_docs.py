@@ -173,6 +173,15 @@ def test_links_within_the_project_lead_somewhere(page):
     assert not [link for link in targets if not (page.parent / link).exists()]
 
 
+def test_the_tests_that_hold_what_is_said_of_security_exist():
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(test_\w+)`", page)
+    texts = [page.read_text(encoding="utf-8") for page in (ROOT / "tests").rglob("test_*.py")]
+    there = set(re.findall(r"^ *def (test_\w+)\(", "\n".join(texts), re.MULTILINE))
+    assert len(named) > 20
+    assert set(named) <= there
+
+
 def test_the_readme_has_two_commands_of_one_line_each():
     commands = [line for block in blocks(README, "bash") for line in block.splitlines()]
     setups = [line for line in commands if line.startswith("python3 -m venv ")]

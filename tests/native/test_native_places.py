@@ -391,7 +391,7 @@ def outcome(f, *args):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pages are guarded by another call there")
-@pytest.mark.parametrize("count", [40, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [25, pytest.param(2000, marks=pytest.mark.slow)])
 def test_drawn_places_are_those_of_numpy_or_refused(count):
     """A place of data beyond an axis is an error as in NumPy, and nothing is read there."""
     draw = np.random.default_rng(count)
@@ -417,6 +417,48 @@ def test_drawn_places_are_those_of_numpy_or_refused(count):
                 assert found is expected
             else:
                 np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+LAYOUTS = {
+    "whole": lambda a: a,
+    "Fortran": lambda a: a.T,
+    "reversed": lambda a: a[::-1, ::-1],
+    "gaps": lambda a: a[::2, 1::3],
+    "last of each": lambda a: a[:, -1:],
+    "repeated": lambda a: np.broadcast_to(a[-1], a.shape),
+    "odd address": lambda a: a.reshape(-1).view("u1")[1 : 1 - a.itemsize].view(a.dtype)[None],
+    "other order of bytes": lambda a: a.view(a.dtype.newbyteorder()),
+    "read-only": lambda a: np.lib.stride_tricks.as_strided(a, a.shape, writeable=False),
+    "parts": lambda a: a.view(f"c{2 * a.itemsize}").imag if a.shape[1] % 2 == 0 else a,
+    "none": lambda a: a[:0],
+}
+WHOLE = [
+    lambda x: np.sqrt(np.abs(x)) + 1,
+    lambda x: np.sum(x * 2, axis=0),
+    lambda x: np.cumsum(x + 1, axis=-1),
+    lambda x: x[..., ::-1] @ x.T,
+    tapegrad.grad(lambda x: np.sum(np.tanh(x) * x)),
+]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pages are guarded by another call there")
+@pytest.mark.parametrize("count", [6, pytest.param(400, marks=pytest.mark.slow)])
+def test_drawn_layouts_are_those_that_the_code_was_made_for(count):
+    """A call with other shapes, strides, dtypes or addresses is none of the code made before."""
+    draw = np.random.default_rng(count)
+    for _ in range(count):
+        f = WHOLE[draw.integers(len(WHOLE))]
+        fast, kept = tapegrad.compile(f, backend="llvm"), []
+        wide = draw.random() < 0.4  # then it is large, and read where it lies
+        size = draw.integers(145, 200, 2) if wide else draw.integers(2, 12, 2)
+        for _ in range(3):
+            a = draw.normal(size=size).astype(draw.choice(["f8", "f4"]))
+            layout = LAYOUTS[draw.choice(list(LAYOUTS))]
+            x = layout(at_the_edge(a, kept, end=bool(draw.integers(2))))
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                for _ in range(4):
+                    np.testing.assert_allclose(fast(x), f(x), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("counts", [(3, 1), (1, 3), (2, 5), (4, 0)])

@@ -305,24 +305,19 @@ class Strided(Path):
         return READ, None, spec_of(value), index, node, None
 
 
-def is_flat(value: Value) -> bool:
-    """Whether the memory that an array is a part of is elements of its dtype in a row."""
-    owner, step = owner_of(value), value.itemsize
-    parts = owner.nbytes, _address(value) - _address(owner), *value.strides
-    return bool(owner.flags.forc) and not any(n % step for n in parts)
-
-
 def flat_memory(value: Value) -> Value:
     """The whole memory that an array is a part of, as elements of its dtype in a row.
 
     RuntimeError for memory with gaps, or of other elements.
     """
-    if not is_flat(value):
+    owner, step = owner_of(value), value.itemsize
+    parts = owner.nbytes, _address(value) - _address(owner), *value.strides
+    if not owner.flags.forc or any(n % step for n in parts):
         raise RuntimeError(
             "expected a tensor in memory without gaps between its elements, got one of a strided "
             "or structured array. Use clone()."
         )
-    flat = owner_of(value).reshape(-1, order="A")
+    flat = owner.reshape(-1, order="A")
     return flat if flat.dtype == value.dtype else flat.view(value.dtype)
 
 
@@ -344,11 +339,11 @@ def _in_flat(flat: Value, shape: Sequence[int], strides: Sequence[int], offset: 
 
 def in_memory(base: Value, shape: Sequence[int], strides: Sequence[int]) -> Value:
     """An array of other sizes and strides that starts where another one does."""
-    made = as_strided(base, shape, strides)
-    if not made.size or not is_flat(base):
-        return made
-    memory = flat_memory(base)
-    start = offset_of(base, memory) * base.itemsize
+    owner = owner_of(base)
+    if 0 in shape or not owner.flags.forc:
+        return as_strided(base, shape, strides)
+    start = _address(base) - _address(owner)
+    memory = owner.reshape(-1, order="A")
     return np.ndarray(tuple(shape), base.dtype, memory, start, tuple(strides))
 
 

@@ -27,7 +27,6 @@ else:
     from tapegrad.numpy._brackets import mgrid as mgrid
     from tapegrad.numpy._brackets import ogrid as ogrid
     from tapegrad.numpy._brackets import r_ as r_
-    from tapegrad.numpy._iteration import frompyfunc as frompyfunc
     from tapegrad.numpy._iteration import ndenumerate as ndenumerate
     from tapegrad.numpy._iteration import nditer as nditer
     from tapegrad.numpy._iteration import testing as testing

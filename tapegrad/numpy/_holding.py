@@ -15,8 +15,8 @@ from tapegrad._core.types import Function
 # Functions that make an array, beside those of arrays, which `_lists` offers.
 MAKING = frozenset(
     """
-    array asanyarray asarray ascontiguousarray asfortranarray empty eye fromfunction fromiter full
-    geomspace identity linspace logspace ones require tri zeros arange hamming hanning blackman
+    array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray empty eye
+    fromfunction fromiter full geomspace identity linspace logspace ones require tri zeros arange hamming hanning blackman
     bartlett kaiser loadtxt genfromtxt fromstring
     """.split()
 )

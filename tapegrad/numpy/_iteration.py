@@ -17,7 +17,6 @@ from tapegrad._arrays.buffers import value_of
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import holds_in_trace, lift, untraced
 from tapegrad._errors import NotDifferentiableError
-from tapegrad.numpy._vectorize import vectorize
 
 
 def _plain(x: Any) -> Any:
@@ -163,40 +162,4 @@ def nditer(op: Any, flags: Any = (), *args: Any, **kwargs: Any) -> Any:
     return _Read(operands, list(flags or ()), args, kwargs)
 
 
-def frompyfunc(func: Function, /, nin: int, nout: int, **kwargs: Any) -> Any:
-    """A function of numbers as one of arrays, as `numpy.frompyfunc`; they may be traced.
-
-    Parameters
-    ----------
-    func : callable
-        The function.
-    nin, nout : int
-        How many arguments and results it has.
-    **kwargs
-        As in NumPy.
-
-    Returns
-    -------
-    callable
-        NumPy's ufunc for plain arrays; for traced ones that of `vectorize`.
-
-    Examples
-    --------
-    >>> import tapegrad
-    >>> import tapegrad.numpy as tnp
-    >>> tapegrad.grad(lambda x: tnp.frompyfunc(lambda v: v * v, 1, 1)(x).sum())(np.ones(2))
-    array([2., 2.])
-    """
-    plain: Any = np.frompyfunc(func, nin, nout, **kwargs)
-    each = vectorize(func)
-
-    @functools.wraps(func)
-    def call(*args: Any, **options: Any) -> Any:
-        if not options and holds_in_trace(args):
-            return each(*args)
-        return plain(*args, **options)
-
-    return call
-
-
-__all__ = ["WRITING", "by_values", "frompyfunc", "ndenumerate", "nditer", "testing"]
+__all__ = ["WRITING", "by_values", "ndenumerate", "nditer", "testing"]

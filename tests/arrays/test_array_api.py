@@ -193,7 +193,7 @@ def test_what_numpy_has_otherwise_than_the_standard():
         # The standard says complex, NumPy before 2.5 real where all values are.
         values = tapegrad.numpy.linalg.eigvals(np.eye(3) * x)
         assert values.dtype == (np.complex128 if EIGVALS_STAY_COMPLEX else np.float64)
-        assert type(tapegrad.numpy.zeros(3)) is np.ndarray
+        assert isinstance(tapegrad.numpy.zeros(3), np.ndarray)
         assert isinstance(tapegrad.numpy.zeros(3, like=x), Array)
         return np.sum(x)
 

@@ -544,7 +544,8 @@ MESSAGES = [
         (
             "float(x): expected a plain value, got a traced one, whose derivative would be lost. "
             "Leave the conversion away: arithmetic and NumPy functions take traced values "
-            "(np.sqrt for math.sqrt). To fill a buffer make it with np.zeros_like(x, "
+            "(np.sqrt for math.sqrt). To fill an array import tapegrad.numpy as np, or put "
+            "@tapegrad.adopt over the function, or make it with np.zeros_like(x, "
             "shape=shape); for plain numbers use tapegrad.stop_gradient(x)."
         ),
     ),
@@ -570,8 +571,8 @@ MESSAGES = [
         ConversionError,
         (
             "np.asarray(x): expected a plain value, got a traced one, whose derivative would be "
-            "lost. To build an array of traced values use np.stack or np.hstack for "
-            "np.array([...]), or import tapegrad.numpy as np; to fill a buffer make it with "
+            "lost. To build arrays of traced values, or to fill one, import tapegrad.numpy as "
+            "np, or put @tapegrad.adopt over the function; NumPy's own way is np.stack, and "
             "np.zeros_like(x, shape=shape); for plain numbers use tapegrad.stop_gradient(x)."
         ),
     ),

@@ -17,6 +17,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
+from tapegrad._core.collector import STRETCH, hold, release
 from tapegrad._core.entry import (
     PROJECT,
     Entry,
@@ -88,6 +89,18 @@ class _Root:
     locked: dict[int, Locked] | None = None  # by the id of the array, from the first on
     copied: dict[int, tuple[Any, Any]] | None = None  # large arrays and their copies, likewise
 
+    def __iter__(self) -> Iterator[Slot]:
+        """The slots after the first ones: the collector is told how many there are."""
+        return itertools.chain.from_iterable(self._stretches())
+
+    def _stretches(self) -> Iterator[range]:
+        for start in itertools.count(STRETCH, STRETCH):
+            hold(self, start)
+            yield range(start, start + STRETCH)
+
+
+_FIRST = range(STRETCH)
+
 
 class Tape:
     """A log of primitive calls.
@@ -133,7 +146,7 @@ class Tape:
         self.entries = []
         # Bound methods, because every operation calls both.
         self.log = self.entries.append
-        self.fresh = itertools.count().__next__
+        self.fresh = itertools.chain(_FIRST, self.root).__next__
         self.buffers = set()
         self.copies = copies
 
@@ -251,6 +264,7 @@ class Tape:
         self.entries = []
         self.buffers = set()
         root = self.root
+        release(root)
         root.copied = None
         if root.locked is None:
             return

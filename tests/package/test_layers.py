@@ -104,6 +104,7 @@ CORE = (
     "settled",
     "recorded",
     "locks",
+    "collector",
     "tape",
     "out",
     "backward",

@@ -121,7 +121,7 @@ def describe(value: Any) -> str:
     kind = _kind(value)
     if kind is not None:
         return kind
-    text = " ".join(_part(value).split())
+    text = " ".join(_part(value, 40).split())
     return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
 
 
@@ -133,12 +133,15 @@ def _kind(value: Any) -> str | None:
     return f"{dtype}[{','.join(map(str, shape))}]" if shape else f"{dtype} scalar"
 
 
-def _part(value: Any) -> str:
-    """The repr of a value, in which arrays are described."""
+def _part(value: Any, levels: int) -> str:
+    """The repr of a value, down to some levels, in which arrays are described."""
+    if type(value) in (dict, list, tuple) and not levels:
+        return "..."
     if type(value) is dict:
-        return "{" + ", ".join(f"{key!r}: {_part(part)}" for key, part in value.items()) + "}"
+        pairs = [f"{key!r}: {_part(part, levels - 1)}" for key, part in value.items()]
+        return "{" + ", ".join(pairs) + "}"
     if type(value) in (list, tuple):
-        inner = ", ".join(map(_part, value))
+        inner = ", ".join([_part(part, levels - 1) for part in value])
         comma = "," if type(value) is tuple and len(value) == 1 else ""
         return f"[{inner}]" if type(value) is list else f"({inner}{comma})"
     return _kind(value) or repr(value)

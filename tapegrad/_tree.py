@@ -2,6 +2,9 @@
 
 Knows only containers; anything that is not a registered container is a leaf. A field of a
 dataclass declared with `field(metadata={"static": True})` is carried along, and is no leaf.
+
+Trees may be deeper than Python's stack, so nothing here calls itself: what is left to do stands on
+a list.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import dataclasses
 import itertools
 import weakref
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tapegrad._errors import InputError, message
@@ -59,12 +62,57 @@ class Structure(NamedTuple):
     @property
     def leaf_count(self) -> int:
         """How many leaves a tree of this structure has."""
-        return _leaf_count(self)
+        count = 0
+        rest = [self]
+        while rest:
+            structure = rest.pop()
+            if structure.kind is None:
+                count += 1
+            rest += structure.children
+        return count
 
     def __str__(self) -> str:
         return render(self)
 
 
+class TallStructure(Structure):
+    """A structure of more than `TALL` levels: Python compares nested tuples on its stack."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        rest: list[tuple[Any, Any]] = [(self, other)]
+        while rest:
+            x, y = rest.pop()
+            if type(x) is not TallStructure or type(y) is not TallStructure:
+                if type(x) is type(y) and (x is y or x == y):
+                    continue
+                return False
+            if x[:2] != y[:2] or len(x.children) != len(y.children):
+                return False
+            rest += zip(x.children, y.children, strict=True)
+        return True
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        found: list[Any] = []
+        rest: list[Any] = [self]
+        while rest:
+            x = rest.pop()
+            if type(x) is TallStructure:
+                found += x[:2]
+                rest += x.children
+            else:
+                found.append(x)
+        return hash(tuple(found))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+TALL = 64
 LEAF = Structure(None, None, ())
 _new_tuple = tuple.__new__  # a third of the price of a namedtuple's own constructor
 
@@ -189,23 +237,36 @@ def _fields_of(kind: Any) -> list[tuple[str, bool]]:
     return [(x.name, bool(x.metadata.get("static"))) for x in dataclasses.fields(kind)]
 
 
-def flatten(tree: Any) -> tuple[list[Any], Structure]:
-    """Leaves of `tree` from left to right (dicts in insertion order), and its structure."""
+IsLeaf = Callable[[Any], bool]
+
+
+def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Structure]:
+    """Leaves of `tree` from left to right (dicts in insertion order), and its structure.
+
+    is_leaf: says of containers which to take for leaves.
+    """
     if type(tree) in _LEAF_TYPES:
         return [tree], LEAF
     leaves: list[Any] = []
-    return leaves, _flatten_into(tree, leaves)
+    structure = _flatten_low(tree, leaves, TALL) if is_leaf is None else None
+    if structure is None:
+        leaves = []
+        structure = _flatten_any(tree, leaves, is_leaf)
+    return leaves, structure
 
 
-def _flatten_into(tree: Any, leaves: list[Any]) -> Structure:
+def _flatten_low(tree: Any, leaves: list[Any], levels: int) -> Structure | None:
+    """The structure of a tree of up to so many levels, and its leaves; None if it has more.
+
+    A call of a function costs less than an entry of a list of what is left to do.
+    """
     kind = type(tree)
-    if kind in _LEAF_TYPES:
-        leaves.append(tree)
-        return LEAF
     container = _CONTAINERS.get(kind) or _container_of(kind)
     if container is None:
         leaves.append(tree)
         return LEAF
+    if not levels:
+        return None
     children, aux = container.flatten(tree)
     parts = []
     for child in children:
@@ -213,26 +274,98 @@ def _flatten_into(tree: Any, leaves: list[Any]) -> Structure:
             leaves.append(child)
             parts.append(LEAF)
         else:
-            parts.append(_flatten_into(child, leaves))
+            part = _flatten_low(child, leaves, levels - 1)
+            if part is None:
+                return None
+            parts.append(part)
     return _new_tuple(Structure, (kind, aux, tuple(parts)))
+
+
+def _flatten_any(tree: Any, leaves: list[Any], is_leaf: IsLeaf | None) -> Structure:
+    """The same for trees of any height."""
+    container = _CONTAINERS.get(type(tree)) or _container_of(type(tree))
+    if container is None or (is_leaf is not None and is_leaf(tree)):
+        leaves.append(tree)
+        return LEAF
+    children, aux = container.flatten(tree)
+    parts: list[Structure] = []
+    height = 0  # how many levels are below the tree
+    around: list[Any] = []  # the same of the containers around it
+    remaining = iter(children)
+    while True:
+        for child in remaining:
+            kind = type(child)
+            if kind in _LEAF_TYPES:
+                leaves.append(child)
+                parts.append(LEAF)
+                continue
+            container = _CONTAINERS.get(kind) or _container_of(kind)
+            if container is None or (is_leaf is not None and is_leaf(child)):
+                leaves.append(child)
+                parts.append(LEAF)
+                continue
+            around.append((tree, aux, parts, height, remaining))
+            if not len(around) % DEEP:
+                _refuse_cycle([child, *(whole for whole, *_ in around)])
+            tree, (children, aux) = child, container.flatten(child)
+            parts, height, remaining = [], 0, iter(children)
+            break
+        else:
+            made = _new_tuple(
+                Structure if height < TALL else TallStructure, (type(tree), aux, tuple(parts))
+            )
+            if not around:
+                return made
+            above = height + 1
+            tree, aux, parts, height, remaining = around.pop()
+            parts.append(made)
+            if height < above:
+                height = above
+
+
+DEEP = 1 << 12  # levels after which a container that holds itself is looked for
+
+
+def _refuse_cycle(containers: list[Any]) -> None:
+    """Raise InputError if one of the containers around each other is there twice."""
+    if len(set(map(id, containers))) < len(containers):
+        kind = type(containers[0]).__name__
+        raise InputError(
+            message("tree", "containers within containers", f"a {kind} within itself", "Copy it")
+        )
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
     """The tree of this structure with these leaves, as many as `flatten` gave."""
-    if structure is LEAF:
-        return next(iter(leaves))
-    return _unflatten(structure, iter(leaves))
-
-
-def _unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
-    kind, aux, parts = structure
-    if kind is None:
+    leaves = iter(leaves)
+    if structure.kind is None:
         return next(leaves)
-    children = [next(leaves) if child is LEAF else _unflatten(child, leaves) for child in parts]
-    if kind is dict:
-        return dict(zip(aux, children))  # noqa: B905 - strict= costs
-    container: Any = _container_of(kind)
-    return container.unflatten(aux, children)
+    kind, aux, parts = structure
+    made: list[Any] = []
+    around: list[Any] = []  # containers that are begun
+    remaining = iter(parts)
+    while True:
+        for child in remaining:
+            if child is LEAF:
+                made.append(next(leaves))
+                continue
+            around.append((kind, aux, made, remaining))
+            kind, aux, parts = child
+            made, remaining = [], iter(parts)
+            break
+        else:
+            whole: Any
+            if kind is dict:
+                whole = dict(zip(aux, made))  # noqa: B905 - strict= costs
+            elif kind is None:
+                whole = next(leaves)
+            else:
+                container: Any = _container_of(kind)
+                whole = container.unflatten(aux, made)
+            if not around:
+                return whole
+            kind, aux, made, remaining = around.pop()
+            made.append(whole)
 
 
 def tree_map(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
@@ -248,7 +381,34 @@ def flatten_like(structure: Structure, tree: Any, call: str) -> list[Any]:
     Dicts are matched by key, whatever their order.
     """
     leaves: list[Any] = []
-    _match(structure, tree, leaves, call, ())
+    place: tuple[Any, ...] = ()  # the way to the tree: those around it, and positions in them
+    rest = [(structure, tree, place)]
+    while rest:
+        structure, tree, place = rest.pop()
+        if structure.kind is None:
+            leaves.append(tree)
+            continue
+        children, aux = _children(structure, tree)
+        if type(tree) is not structure.kind or aux != structure.aux:
+            where = _written(place)
+            raise InputError(
+                message(
+                    call,
+                    f"the structure {render(structure)}",
+                    render(flatten(tree)[1]) + (where and f" at {where}"),
+                    "Pass a tree with the same containers",
+                )
+            )
+        for part in structure.children:
+            if part is not LEAF:
+                break
+        else:
+            leaves += children
+            continue
+        rest += [
+            (structure.children[i], child, (place, tree, i, structure))
+            for i, child in enumerate(children)
+        ][::-1]
     return leaves
 
 
@@ -257,62 +417,37 @@ def flatten_prefix(structure: Structure, tree: Any, call: str) -> list[Any]:
 
     None and integers are entries here, not containers.
     """
-    if structure.kind is None or tree is None or isinstance(tree, int):
-        return [tree] * _leaf_count(structure)
-    children, aux = _children(structure, tree)
-    if type(tree) is not structure.kind or aux != structure.aux:
-        raise InputError(
-            message(
-                call,
-                f"an integer, None, or the structure {render(structure)}",
-                repr(tree),
-                "Give one axis an argument, or a tree like it",
+    found: list[Any] = []
+    rest = [(structure, tree)]
+    while rest:
+        structure, tree = rest.pop()
+        if structure.kind is None or tree is None or isinstance(tree, int):
+            found += [tree] * structure.leaf_count
+            continue
+        children, aux = _children(structure, tree)
+        if type(tree) is not structure.kind or aux != structure.aux:
+            raise InputError(
+                message(
+                    call,
+                    f"an integer, None, or the structure {render(structure)}",
+                    repr(tree),
+                    "Give one axis an argument, or a tree like it",
+                )
             )
-        )
-    return [
-        entry
-        for child, part in zip(structure.children, children, strict=True)
-        for entry in flatten_prefix(child, part, call)
-    ]
-
-
-def _leaf_count(structure: Structure) -> int:
-    if structure.kind is None:
-        return 1
-    return sum(map(_leaf_count, structure.children))
-
-
-def _match(
-    structure: Structure, tree: Any, leaves: list[Any], call: str, place: tuple[Any, ...]
-) -> None:
-    """Append the leaves of a tree to `leaves`; `place` is the way to it: trees and positions."""
-    if structure.kind is None:
-        leaves.append(tree)
-        return
-    children, aux = _children(structure, tree)
-    if type(tree) is not structure.kind or aux != structure.aux:
-        where = _written(place)
-        raise InputError(
-            message(
-                call,
-                f"the structure {render(structure)}",
-                render(flatten(tree)[1]) + (where and f" at {where}"),
-                "Pass a tree with the same containers",
-            )
-        )
-    for i, (child, part) in enumerate(zip(structure.children, children, strict=False)):
-        _match(child, part, leaves, call, (place, tree, i, structure))
+        rest += reversed(list(zip(structure.children, children, strict=True)))
+    return found
 
 
 def _written(place: tuple[Any, ...]) -> str:
     """A way through trees, as a program reads it."""
-    if not place:
-        return ""
-    before, tree, position, structure = place
-    # Dicts are matched by key, so the structure has their order.
-    keys = structure.aux if structure.kind in (dict, OrderedDict) else None
-    key = next(itertools.islice(keys_of(tree), position, None))[1]
-    return _written(before) + (key if keys is None else f"[{keys[position]!r}]")
+    found = []
+    while place:
+        place, tree, position, structure = place
+        # Dicts are matched by key, so the structure has their order.
+        keys = structure.aux if structure.kind in (dict, OrderedDict) else None
+        key = next(itertools.islice(keys_of(tree), position, None))[1]
+        found.append(key if keys is None else f"[{keys[position]!r}]")
+    return "".join(found[::-1])
 
 
 def _children(structure: Structure, tree: Any) -> tuple[list[Any], Any]:
@@ -335,14 +470,30 @@ def path_of(tree: Any, position: int) -> str:
 
 def paths_of(tree: Any) -> Iterator[str]:
     """Where a tree has its leaves, in their order: see `path_of`."""
-    container = _container_of(type(tree))
-    if container is None:
-        yield ""
-        return
-    children = container.flatten(tree)[0]
-    for (_, key), child in zip(keys_of(tree), children, strict=False):
-        for path in paths_of(child):
-            yield key + path
+    for place, _ in places_of(tree):
+        yield "".join([text for _, text in place])
+
+
+def places_of(
+    tree: Any, is_leaf: IsLeaf | None = None
+) -> Iterator[tuple[list[tuple[Any, str]], Any]]:
+    """The leaves of a tree in their order, each after the keys on the way, as `keys_of` has them.
+
+    is_leaf: says where to stop.
+    """
+    rest: list[tuple[Any, Any]] = [(tree, None)]
+    while rest:
+        tree, way = rest.pop()
+        found = None if is_leaf is not None and is_leaf(tree) else children_of(tree)
+        if found is not None:
+            pairs = zip(keys_of(tree), found[0], strict=False)
+            rest += [(child, (way, key)) for key, child in pairs][::-1]
+            continue
+        place = []
+        while way is not None:
+            way, key = way
+            place.append(key)
+        yield place[::-1], tree
 
 
 def keys_of(tree: Any) -> Iterable[tuple[Any, str]]:
@@ -376,15 +527,31 @@ def rebuilt(kind: type, aux: Any, children: list[Any]) -> Any:
 
 def render(structure: Structure) -> str:
     """A structure in words: `(*, [*, *])`."""
+    found: list[str] = []
+    rest: list[Any] = [structure]
+    while rest:
+        part = rest.pop()
+        if type(part) is str:
+            found.append(part)
+            continue
+        opening, names, closing = _words(part)
+        found.append(opening)
+        rest.append(closing)
+        for i in range(len(part.children) - 1, -1, -1):
+            rest += part.children[i], (", " if i else "") + names[i]
+    return "".join(found)
+
+
+def _words(structure: Structure) -> tuple[str, Sequence[str], str]:
+    """The text before, between and behind the children of a structure."""
+    none = ("",) * len(structure.children)
     if structure.kind is None:
-        return "*"
+        return "*", none, ""
     if structure.kind is type(None):
-        return "None"
-    inner = [render(child) for child in structure.children]
+        return "None", none, ""
     if structure.kind is dict:
-        pairs = zip(structure.aux, inner, strict=True)
-        return "{" + ", ".join(f"{key!r}: {text}" for key, text in pairs) + "}"
+        return "{", [f"{key!r}: " for key in structure.aux], "}"
     if structure.kind is list:
-        return "[" + ", ".join(inner) + "]"
+        return "[", none, "]"
     name = "" if structure.kind is tuple else structure.kind.__name__
-    return f"{name}({', '.join(inner)})"
+    return f"{name}(", none, ")"

@@ -28,15 +28,23 @@ def raw(value: Any) -> Any:
 
 def arrays_of(value: Any) -> list[Any]:
     """The floating arrays and numbers of a result, or of an argument: also in containers."""
-    if type(value) is MaskedElements:
-        return _selected(value)
-    plain = raw(value)
-    if isinstance(plain, (np.ndarray, np.generic)):
-        return [np.asarray(plain)] if plain.dtype.kind in "fc" else []
-    if type(plain) is float or type(plain) is complex:
-        return [np.asarray(plain)]
-    parts, _ = children_of(plain) or ((), None)
-    return [array for part in parts for array in arrays_of(part)]
+    found: list[Any] = []
+    rest = [value]
+    while rest:  # trees may be deeper than Python's stack
+        value = rest.pop()
+        if type(value) is MaskedElements:
+            found += _selected(value)
+            continue
+        plain = raw(value)
+        if isinstance(plain, (np.ndarray, np.generic)):
+            if plain.dtype.kind in "fc":
+                found.append(np.asarray(plain))
+        elif type(plain) is float or type(plain) is complex:
+            found.append(np.asarray(plain))
+        else:
+            parts, _ = children_of(plain) or ([], None)
+            rest += parts[::-1]
+    return found
 
 
 def _selected(elements: MaskedElements) -> list[Any]:

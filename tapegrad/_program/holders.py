@@ -8,10 +8,10 @@ grad) belongs to the signature. A tensor among the results is made anew in each 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tapegrad._tree import LEAF, Structure, register
+from tapegrad._tree import Structure, flatten, register, unflatten
 
 
 class Holder(NamedTuple):
@@ -49,10 +49,15 @@ def draws() -> int:
 class _Held:
     """Stands in a structure for an object that is made of the leaf below it."""
 
+    def __init__(self, rest: Any) -> None:
+        self.rest = rest
+
+
+_LEAF = object()
 
 register(
     _Held,
-    lambda _: ((), None),
+    lambda held: ((_LEAF,), held.rest),
     lambda made, children: HOLDERS[made[0]].make(made[1], *children),
 )
 
@@ -71,15 +76,10 @@ def closed(array: Any, rest: Any) -> Any:
 
 def with_held(structure: Structure, rests: list[Any]) -> Structure:
     """A structure whose leaves are objects where there is a rest for them, else arrays."""
-    return _with(structure, iter(rests))
-
-
-def _with(structure: Structure, rests: Iterator[Any]) -> Structure:
-    if structure.kind is None:
-        rest = next(rests)
-        return LEAF if rest is None else Structure(_Held, rest, (LEAF,))
-    children = tuple([_with(child, rests) for child in structure.children])
-    return Structure(structure.kind, structure.aux, children)
+    if all(rest is None for rest in rests):
+        return structure
+    leaves = [_LEAF if rest is None else _Held(rest) for rest in rests]
+    return flatten(unflatten(structure, leaves))[1]
 
 
 __all__ = [

@@ -26,7 +26,7 @@ from tapegrad._program.program import (
     references,
     taken,
 )
-from tapegrad._tree import Structure
+from tapegrad._tree import Structure, TallStructure
 
 STATE = VARIABLE.get
 
@@ -258,7 +258,8 @@ def literal(structure: Structure, leaves: Iterator[str]) -> str | None:
     """A result's containers as Python's own literals; None if there are others."""
     if structure.kind is None:
         return next(leaves)
-    if structure.kind not in (tuple, list, type(None)):
+    tall = isinstance(structure, TallStructure)  # Python's parser counts brackets
+    if tall or structure.kind not in (tuple, list, type(None)):
         return None
     parts = [literal(child, leaves) for child in structure.children]
     if structure.kind is type(None) or None in parts:

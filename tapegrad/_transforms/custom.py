@@ -345,14 +345,10 @@ class _VjpRun(_Run):
         leaves: list[Any] = []
         for child, bar in zip(children, bars, strict=True):
             if bar is None:
-                leaves += [None] * _count(child)
+                leaves += [None] * child.leaf_count
             else:
                 leaves += flatten_like(child, bar, f"backward of {self.name}")
         return [_as_array(leaf) for leaf in leaves]
-
-
-def _count(structure: Any) -> int:
-    return 1 if structure.kind is None else sum(map(_count, structure.children))
 
 
 class _JvpRun(_Run):

@@ -51,7 +51,7 @@ from tapegrad.torch._dtypes import (
     set_default_dtype,
     strided,
 )
-from tapegrad.torch._graph import long_graphs as _long_graphs
+from tapegrad.torch._graph import long_graphs as long_graphs
 from tapegrad.torch._graph.modes import (
     enable_grad,
     inference_mode,

@@ -92,18 +92,10 @@ def leaves_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> list[tuple[Pat
     >>> [(str(path), leaf) for path, leaf in leaves_with_path({"a": 1, "b": (2, [3])})]
     [("['a']", 1), ("['b'][0]", 2), ("['b'][1][0]", 3)]
     """
-    found: list[tuple[Path, Any]] = []
-
-    def walk(node: Any, keys: tuple[Any, ...], text: str) -> None:
-        parts = None if is_leaf is not None and is_leaf(node) else _tree.children_of(node)
-        if parts is None:
-            found.append((Path.of(keys, text), node))
-            return
-        for (key, written), child in zip(_tree.keys_of(node), parts[0], strict=False):
-            walk(child, (*keys, key), text + written)
-
-    walk(tree, (), "")
-    return found
+    return [
+        (Path.of(tuple([key for key, _ in place]), "".join([text for _, text in place])), leaf)
+        for place, leaf in _tree.places_of(tree, is_leaf)
+    ]
 
 
 def flatten_with_path(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, TypeVar, overload
 
 from tapegrad import _tree
 from tapegrad._errors import InputError, describe, message
-from tapegrad._tree import Structure
+from tapegrad._tree import IsLeaf, Structure
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,28 +23,6 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Leaf = TypeVar("Leaf", bound=Array | complex | str)  # no container
     OutArray = TypeVar("OutArray", bound=Array)
-
-IsLeaf = Callable[[Any], bool]
-
-
-class _Whole:
-    """A subtree that `is_leaf` takes for a leaf."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-def _closed(tree: Any, is_leaf: IsLeaf) -> Any:
-    """The tree with each subtree that is a leaf by `is_leaf` in a box."""
-    if is_leaf(tree):
-        return _Whole(tree)
-    found = _tree.children_of(tree)
-    if found is None:
-        return tree
-    children, aux = found
-    return _tree.rebuilt(type(tree), aux, [_closed(child, is_leaf) for child in children])
 
 
 def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Structure]:
@@ -77,10 +55,7 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Struct
     >>> print(structure)
     {'a': *, 'b': (*, None, [*])}
     """
-    if is_leaf is None:
-        return _tree.flatten(tree)
-    found, structure = _tree.flatten(_closed(tree, is_leaf))
-    return [x.value if type(x) is _Whole else x for x in found], structure
+    return _tree.flatten(tree, is_leaf)
 
 
 def leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:

@@ -60,6 +60,7 @@ from tapegrad._errors import LeakedValueError as LeakedValueError
 from tapegrad._errors import MissingRuleError as MissingRuleError
 from tapegrad._errors import NonFiniteError as NonFiniteError
 from tapegrad._errors import NotDifferentiableError as NotDifferentiableError
+from tapegrad._errors import OutOfMemoryError as OutOfMemoryError
 from tapegrad._errors import OutputError as OutputError
 from tapegrad._errors import RuleError as RuleError
 from tapegrad._errors import ShapeMismatchError as ShapeMismatchError
@@ -96,6 +97,7 @@ __all__ = [
     "MissingRuleError",
     "NonFiniteError",
     "NotDifferentiableError",
+    "OutOfMemoryError",
     "OutputError",
     "Profile",
     "RuleError",

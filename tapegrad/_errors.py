@@ -26,6 +26,13 @@ class OutputError(TapegradError, TypeError):
     """A differentiated function returned something that the transform cannot use."""
 
 
+class OutOfMemoryError(TapegradError, MemoryError, RuntimeError):
+    """A Jacobian or a Hessian has more bytes than there is memory; nothing of it was computed.
+
+    A RuntimeError too, as in PyTorch.
+    """
+
+
 class ShapeMismatchError(TapegradError, ValueError):
     """A tangent, cotangent or derivative has another shape than its value."""
 

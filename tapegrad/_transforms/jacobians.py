@@ -7,7 +7,7 @@ Must not know tapes beyond the sizes of entries' results.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,7 @@ from tapegrad._transforms.forward import Pushforward
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.reverse import Pullback, grad, run_with_map
+from tapegrad._transforms.room import require_room
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._transforms.vmap import vmap
 from tapegrad._transforms.wrapper import Transformed, require_function
@@ -78,6 +79,8 @@ def jacrev(
         Where an input is of integers, or no array, or `chunk_size` is not a size.
     OutputError
         Where the output is not floating or complex.
+    OutOfMemoryError
+        Where the result has more bytes than there is memory, before a row of it is computed.
 
     See Also
     --------
@@ -109,6 +112,7 @@ def _jacrev(f: Function, asked: _Asked) -> Function:
         out, pullback, *aux = run_with_map(Pullback, g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
         _check_outputs(selection.call, out, leaves)
+        asked.require_room(f, leaves, inputs.leaves, forward=False)
         shown.begin(_elements(leaves))
 
         def pulled_at(position: int) -> Function:
@@ -177,6 +181,8 @@ def jacfwd(
         Where an input is of integers, or no array, or `chunk_size` is not a size.
     OutputError
         Where the output is not floating or complex.
+    OutOfMemoryError
+        Where the result has more bytes than there is memory, before a row of it is computed.
 
     See Also
     --------
@@ -204,9 +210,12 @@ def _jacfwd(f: Function, asked: _Asked) -> Function:
     def columns_of(shown: Bar, args: Tree, kwargs: Any) -> Any:
         inputs, g = _reduced(selection, f, args, kwargs)
         leaves_in = tuple(inputs.leaves)
+        if asked.name == "hessian":  # of a gradient, whose outputs are like the inputs
+            asked.require_room(f, leaves_in, leaves_in, forward=True)
         out, pushforward, *aux = run_with_map(Pushforward, g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
         _check_outputs(selection.call, out, leaves)
+        asked.require_room(f, leaves, inputs.leaves, forward=True)
         shown.begin(_elements(inputs.leaves))
 
         def columns_at(size: int | None) -> list[Any]:
@@ -296,6 +305,8 @@ def jacobian(
         For another mode, at once; where an input is of integers, or no array, when called.
     OutputError
         Where the output is not floating or complex.
+    OutOfMemoryError
+        Where the result has more bytes than there is memory, before a row of it is computed.
 
     See Also
     --------
@@ -394,6 +405,8 @@ def hessian(
         As `grad` does.
     OutputError
         As `grad` does.
+    OutOfMemoryError
+        Where the result has more bytes than there is memory, before f is called.
 
     See Also
     --------
@@ -495,6 +508,16 @@ class _Asked(NamedTuple):
     def bar(self, f: Function) -> Bar:
         """The bar of a call."""
         return Bar(f"{self.name}({name_of(f)})", self.progress)
+
+    def require_room(
+        self, f: Function, outputs: Sequence[Value], inputs: Sequence[Value], *, forward: bool
+    ) -> None:
+        """Raise OutOfMemoryError where the matrix cannot fit into memory."""
+        is_hessian = self.name == "hessian"
+        products = "hvp for its products" if is_hessian else "jvp or vjp for its products"
+        kind = "hessian" if is_hessian else "jacobian"
+        ways = f"Take {products} with vectors, or tapegrad.sparse.{kind} if most elements are 0"
+        require_room(f"{self.name}({name_of(f)})", outputs, inputs, ways, forward=forward)
 
     def options(self) -> dict[str, Any]:
         """What makes the same transform again."""

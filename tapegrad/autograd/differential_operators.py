@@ -21,6 +21,7 @@ from tapegrad._transforms.checkpoint import checkpoint
 from tapegrad._transforms.jacobians import jacfwd, jacrev
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.reverse import IndependentOutputWarning
+from tapegrad._transforms.room import written
 from tapegrad._tree import flatten, unflatten
 from tapegrad._warning import warn
 from tapegrad.autograd._boxes import INDEPENDENT
@@ -356,7 +357,8 @@ def jacobian(fun: Function, x: Tree) -> Any:
     array([[2., 0.],
            [0., 6.]])
     """
-    return _jacobian_by(jacrev, fun, x)
+    with written(f"jacobian({get_name(fun)})", "Take make_jvp or make_vjp for its products"):
+        return _jacobian_by(jacrev, fun, x)
 
 
 @unary_to_nary
@@ -386,7 +388,8 @@ def hessian(fun: Function, x: Tree) -> Any:
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return _jacobian_by(jacfwd, lambda x: _jacobian_by(jacrev, fun, x), x)
+    with written(f"hessian({get_name(fun)})", "Take hessian_vector_product, or make_hvp"):
+        return _jacobian_by(jacfwd, lambda x: _jacobian_by(jacrev, fun, x), x)
 
 
 @unary_to_nary

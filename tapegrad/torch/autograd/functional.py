@@ -18,6 +18,7 @@ import numpy as np
 import tapegrad
 from tapegrad._core.types import Function, Tree
 from tapegrad._progress import Bar, current
+from tapegrad._transforms.room import require_room, written
 from tapegrad._transforms.tracebacks import folding
 from tapegrad.torch._graph.modes import enable_grad
 from tapegrad.torch._tensor.tensor import Tensor, array_of, of_value
@@ -570,6 +571,7 @@ def jacobian(
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not "
                 "supported together. Please either set `strict=False` or `vectorize=False`."
             )
+        _require_room(outputs, leaves)
         if vectorize:
             found = _batched_jacobian_rows(outputs, leaves, create_graph=create_graph)
         else:
@@ -581,6 +583,15 @@ def jacobian(
     return _tuple_postprocess(
         _grad_postprocess(tuple(found), create_graph), (out_is_tuple, is_tuple)
     )
+
+
+PRODUCTS = "Take jvp or vjp of this module for products with vectors"
+
+
+def _require_room(outputs: Tensors, inputs: Tensors) -> None:
+    """Raise OutOfMemoryError where the Jacobian cannot fit into memory."""
+    values = [[array_of(x) for x in tensors] for tensors in (outputs, inputs)]
+    require_room("torch.autograd.functional.jacobian", *values, PRODUCTS, forward=False)
 
 
 def _jacobian_rows(
@@ -674,7 +685,8 @@ def _jacfwd(func: Function, inputs: Tree, strict: bool = False, vectorize: bool 
         return outputs
 
     xs = [array_of(x) for x in given]
-    rows = tapegrad.jacfwd(forward(of_tuple), argnums=tuple(range(len(given))))(*xs)
+    with written("torch.autograd.functional.jacobian", PRODUCTS):
+        rows = tapegrad.jacfwd(forward(of_tuple), argnums=tuple(range(len(given))))(*xs)
     found = tuple(tuple(_as_tuple_nocheck(tensors(row))) for row in rows)
     return _tuple_postprocess(found, (structures[0], is_tuple))
 
@@ -760,7 +772,7 @@ def hessian(
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    is_tuple, _ = _as_tuple(inputs, "inputs", "hessian")
+    is_tuple, given = _as_tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
@@ -782,14 +794,16 @@ def hessian(
             _check_requires_grad(found, "jacobian", strict)
         return found if is_tuple else found[0]
 
-    return jacobian(
-        gradient,
-        inputs,
-        create_graph=create_graph,
-        strict=strict,
-        vectorize=vectorize,
-        strategy=outer_jacobian_strategy,
-    )
+    with written("torch.autograd.functional.hessian", "Take hvp or vhp of this module"):
+        _require_room(given, given)
+        return jacobian(
+            gradient,
+            inputs,
+            create_graph=create_graph,
+            strict=strict,
+            vectorize=vectorize,
+            strategy=outer_jacobian_strategy,
+        )
 
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol
 import tapegrad
 from tapegrad._core.types import Function, Tree
 from tapegrad._transforms.chunks import ChunkSize
+from tapegrad._transforms.room import written
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten, tree_map, unflatten
 from tapegrad.torch._graph.dual import tangent_of
@@ -417,6 +418,8 @@ def linearize(func: Function, *primals: Tree) -> tuple[Tree, Function]:
 
 # --- Matrices -----------------------------------------------------------------------------------
 
+PRODUCTS = "Take torch.func.jvp or torch.func.vjp for products with vectors"
+
 
 @overload
 def jacrev(
@@ -570,7 +573,7 @@ def _jacobian(
     options: dict[str, Any],
 ) -> Function:
     backward = entered is reverse
-    name = "jacrev" if backward else "jacfwd"
+    name, label = ("jacrev" if backward else "jacfwd"), _checks.name_of(func)
     require = _checks.require_floating_out if backward else _checks.require_tensors_out
 
     def check(call: str, out: Tree) -> None:
@@ -586,7 +589,7 @@ def _jacobian(
         given = _selected(args, argnums)
         positions = _checks.positions_of(argnums, len(args))
         _checks.require_real(name, [args[position] for position in positions], "inputs")
-        with _checks.pytorch_errors():
+        with _checks.pytorch_errors(), written(f"torch.func.{name}({label})", PRODUCTS):
             made = transform(checked, argnums, has_aux=has_aux, **options)
             return tensors(made(*given, **kwargs))
 
@@ -621,7 +624,17 @@ def hessian(func: Function, argnums: Argnums = 0) -> Function:
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return jacfwd(jacrev(func, argnums), argnums)
+    made = jacfwd(jacrev(func, argnums), argnums)
+    call = f"torch.func.hessian({_checks.name_of(func)})"
+    ways = "Take products with vectors by torch.func.jvp(torch.func.grad(f), (x,), (v,))"
+
+    @functools.wraps(func)
+    @folding
+    def hessian(*args: Tree, **kwargs: Any) -> Any:
+        with written(call, ways):
+            return made(*args, **kwargs)
+
+    return hessian
 
 
 __all__: Sequence[str] = [

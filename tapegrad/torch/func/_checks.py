@@ -9,7 +9,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from tapegrad import InputError, NonFiniteError, ShapeMismatchError, TapegradError
+from tapegrad import (
+    InputError,
+    NonFiniteError,
+    OutOfMemoryError,
+    ShapeMismatchError,
+    TapegradError,
+)
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function, Tree
 from tapegrad._transforms import chunks
@@ -25,7 +31,7 @@ def pytorch_errors(arguments: type[Exception] = RuntimeError) -> Iterator[None]:
     """Turn the core's errors into `arguments`, if they are about arguments, or RuntimeError.
 
     Within another transform they stay as they are, because the core may handle them; and so does
-    what `debug_nans` has found.
+    what `debug_nans` has found, and what does not fit into memory.
     """
     if CURRENT.get() is not None:
         yield
@@ -34,7 +40,7 @@ def pytorch_errors(arguments: type[Exception] = RuntimeError) -> Iterator[None]:
         yield
     except (InputError, ShapeMismatchError) as error:
         raise arguments(str(error)) from error
-    except NonFiniteError:
+    except (NonFiniteError, OutOfMemoryError):
         raise
     except TapegradError as error:
         raise RuntimeError(str(error)) from error

@@ -1,10 +1,11 @@
 """How often Python's collector looks through a long tape.
 
-Python searches for cycles in all objects, the tape among them, each time that a quarter has been
-added to them: the longer the tape, the longer each search. While a tape is long such a full search
-comes only when a multiple of what the tape holds has been made since the last one. Garbage of the
-program is still found, most of it in the searches through young objects, which stay as they are;
-what the program has set is set again when the tape ends.
+Python searches for cycles in all objects, those of the tape among them, each time that a quarter
+has been added to these: of a tape that grows it looks at every entry several times. So while a
+tape is long such a full search waits until a multiple of its entries has been made since the last.
+Searches through young objects, which find most garbage of a program, stay as they are, and with
+the tape goes the change of `gc.get_threshold()[2]`. To turn the collector off would be simpler,
+but a program may run for hours within one transform, and make cycles that hold large arrays.
 
 Knows thresholds of `gc`. Must not know what a tape is.
 """
@@ -16,46 +17,37 @@ import threading
 from typing import Any
 
 STRETCH = 1 << 12  # calls after which a tape that grows tells its length
-# A call makes 2 to 4 objects for its entry that the collector looks at.
+# An entry has 1 to 4 objects at which the collector looks.
 OBJECTS = 4
 
-_HELD: dict[Any, int] = {}  # who holds long tapes, and how many calls they have
-_LOCK = threading.Lock()
+_held: dict[Any, int] = {}  # who holds long tapes, and how many entries these have
+_lock = threading.RLock()  # a search within it may let tapes go
 
 
-class _Thresholds:
-    """The thresholds that the program has set, and those in their place."""
+class _Threshold:
+    """That of full searches: what the program has set, and what is in its place."""
 
-    usual = ours = gc.get_threshold()
-    settled = True
+    usual = ours = gc.get_threshold()[2]
 
 
-def hold(holder: Any, calls: int) -> None:
-    """Let full searches be as rare as a tape of so many calls asks for."""
-    _HELD[holder] = calls
+def hold(holder: Any, entries: int) -> None:
+    """Let full searches be as rare as a tape of so many entries asks for."""
+    _held[holder] = entries
     _adjust()
 
 
 def release(holder: Any) -> None:
-    """Take back what was asked for; nothing if there was nothing."""
-    if _HELD and _HELD.pop(holder, 0):
+    """Take back what `hold` has asked for, if it has."""
+    if _held and _held.pop(holder, 0):
         _adjust()
 
 
 def _adjust() -> None:
-    # No waiting for the lock: a tape may end while its own thread has it, within a search.
-    now = _Thresholds
-    now.settled = False
-    while not now.settled and _LOCK.acquire(blocking=False):
-        try:
-            now.settled = True
-            found = gc.get_threshold()
-            if found != now.ours:  # the program has set its own since
-                now.usual = found
-            young, middle, old = now.usual
-            if young:  # else nothing is searched by itself
-                made = OBJECTS * sum(list(_HELD.values()))
-                now.ours = young, middle, max(old, made // (young * max(middle, 1)))
-                gc.set_threshold(*now.ours)
-        finally:
-            _LOCK.release()
+    now = _Threshold
+    with _lock:
+        young, middle, old = gc.get_threshold()
+        if old != now.ours:  # the program has set its own since
+            now.usual = old
+        objects = OBJECTS * sum(list(_held.values()))
+        now.ours = max(now.usual, objects // max(young * middle, 1) if young else 0)
+        gc.set_threshold(young, middle, now.ours)

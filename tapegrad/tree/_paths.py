@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad import _tree
-from tapegrad._tree import Structure
-from tapegrad.tree._walks import IsLeaf, structure
+from tapegrad._tree import IsLeaf, Structure
+from tapegrad.tree._walks import structure
 
 
 class Path(tuple[Any, ...]):

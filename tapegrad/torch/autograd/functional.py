@@ -590,8 +590,8 @@ PRODUCTS = "Take jvp or vjp of this module for products with vectors"
 
 def _require_room(outputs: Tensors, inputs: Tensors) -> None:
     """Raise OutOfMemoryError where the Jacobian cannot fit into memory."""
-    values = [[array_of(x) for x in tensors] for tensors in (outputs, inputs)]
-    require_room("torch.autograd.functional.jacobian", *values, PRODUCTS, forward=False)
+    outs, xs = [array_of(x) for x in outputs], [array_of(x) for x in inputs]
+    require_room("torch.autograd.functional.jacobian", outs, xs, PRODUCTS, forward=False)
 
 
 def _jacobian_rows(

@@ -20,7 +20,7 @@ STRETCH = 1 << 12  # calls after which a tape that grows tells its length
 # An entry has 1 to 4 objects at which the collector looks.
 OBJECTS = 4
 
-_held: dict[Any, int] = {}  # who holds long tapes, and how many entries these have
+HELD: dict[Any, int] = {}  # who holds long tapes, and how many entries these have
 _lock = threading.RLock()  # a search within it may let tapes go
 
 
@@ -32,13 +32,13 @@ class _Threshold:
 
 def hold(holder: Any, entries: int) -> None:
     """Let full searches be as rare as a tape of so many entries asks for."""
-    _held[holder] = entries
+    HELD[holder] = entries
     _adjust()
 
 
 def release(holder: Any) -> None:
     """Take back what `hold` has asked for, if it has."""
-    if _held and _held.pop(holder, 0):
+    if HELD.pop(holder, 0):
         _adjust()
 
 
@@ -48,6 +48,6 @@ def _adjust() -> None:
         young, middle, old = gc.get_threshold()
         if old != now.ours:  # the program has set its own since
             now.usual = old
-        objects = OBJECTS * sum(list(_held.values()))
+        objects = OBJECTS * sum(list(HELD.values()))
         now.ours = max(now.usual, objects // max(young * middle, 1) if young else 0)
         gc.set_threshold(young, middle, now.ours)

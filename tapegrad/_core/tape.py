@@ -17,7 +17,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from tapegrad._core.collector import STRETCH, hold, release
+from tapegrad._core.collector import HELD, STRETCH, hold, release
 from tapegrad._core.entry import (
     PROJECT,
     Entry,
@@ -264,7 +264,8 @@ class Tape:
         self.entries = []
         self.buffers = set()
         root = self.root
-        release(root)
+        if HELD:
+            release(root)
         root.copied = None
         if root.locked is None:
             return

@@ -34,7 +34,7 @@ from tapegrad._transforms.forward import Pushforward
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.reverse import Pullback, grad, run_with_map
-from tapegrad._transforms.room import require_room
+from tapegrad._transforms.room import MANY, require_room
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._transforms.vmap import vmap
 from tapegrad._transforms.wrapper import Transformed, require_function
@@ -112,7 +112,8 @@ def _jacrev(f: Function, asked: _Asked) -> Function:
         out, pullback, *aux = run_with_map(Pullback, g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
         _check_outputs(selection.call, out, leaves)
-        asked.require_room(f, leaves, inputs.leaves, forward=False)
+        if _is_large(leaves, inputs.leaves):
+            asked.require_room(f, leaves, inputs.leaves, forward=False)
         shown.begin(_elements(leaves))
 
         def pulled_at(position: int) -> Function:
@@ -210,12 +211,14 @@ def _jacfwd(f: Function, asked: _Asked) -> Function:
     def columns_of(shown: Bar, args: Tree, kwargs: Any) -> Any:
         inputs, g = _reduced(selection, f, args, kwargs)
         leaves_in = tuple(inputs.leaves)
-        if asked.name == "hessian":  # of a gradient, whose outputs are like the inputs
+        # The outputs of a Hessian's gradient are like its inputs.
+        if asked.name == "hessian" and _is_large(leaves_in, leaves_in):
             asked.require_room(f, leaves_in, leaves_in, forward=True)
         out, pushforward, *aux = run_with_map(Pushforward, g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
         _check_outputs(selection.call, out, leaves)
-        asked.require_room(f, leaves, inputs.leaves, forward=True)
+        if _is_large(leaves, inputs.leaves):
+            asked.require_room(f, leaves, inputs.leaves, forward=True)
         shown.begin(_elements(inputs.leaves))
 
         def columns_at(size: int | None) -> list[Any]:
@@ -526,6 +529,17 @@ class _Asked(NamedTuple):
 
 def _elements(leaves: list[Value]) -> int:
     return sum(math.prod(np.shape(leaf)) for leaf in leaves)
+
+
+def _is_large(outputs: Sequence[Value], inputs: Sequence[Value]) -> bool:
+    """Whether the memory for a matrix has to be asked for: others are small, and many."""
+    rows = 0
+    for leaf in outputs:
+        rows += leaf.size
+    columns = 0
+    for leaf in inputs:
+        columns += leaf.size
+    return rows * columns > MANY
 
 
 def _reduced(

@@ -22,7 +22,7 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad._errors import OutOfMemoryError, message
 
-SMALL = 1 << 26  # bytes that are not asked for
+MANY = 1 << 22  # elements up to which a matrix is not asked for
 
 # The call that a user wrote and the ways out, where it is made of the calls that ask here.
 _WRITTEN: ContextVar[tuple[str, str] | None] = ContextVar("tapegrad_matrix", default=None)
@@ -46,7 +46,7 @@ def require_room(
     forward: they have the dtypes of the outputs, otherwise those of the inputs.
     """
     rows, columns = sum(map(_size, outputs)), sum(map(_size, inputs))
-    if rows * columns * 16 <= SMALL:
+    if rows * columns <= MANY:
         return
     arrays = [untraced(x) for x in (*outputs, *inputs)]
     if not all(isinstance(x, (np.ndarray, np.generic, float, complex)) for x in arrays):
@@ -54,8 +54,6 @@ def require_room(
     needed = sum(
         _size(out) * _size(x) * _itemsize(out, x, forward) for out in outputs for x in inputs
     )
-    if needed <= SMALL:
-        return
     room = available()
     if room is None or needed <= room:
         if _is_granted(needed):
@@ -135,4 +133,4 @@ def _is_granted(count: int) -> bool:
     return True
 
 
-__all__ = ["available", "require_room", "written"]
+__all__ = ["MANY", "available", "require_room", "written"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import weakref
 
@@ -12,6 +13,7 @@ import pytest
 import tapegrad
 import tapegrad.torch as torch
 from tapegrad._core.collector import STRETCH, hold, release
+from tapegrad.torch._graph.order import next_number
 
 LONG = 30_000
 
@@ -261,3 +263,25 @@ def test_graph_of_a_million_operations_is_let_go():
     gone = weakref.ref(y.grad_fn)
     del y
     assert gone() is None
+
+
+def test_numbers_of_nodes_are_unique_and_grow_in_each_thread():
+    drawn = [[] for _ in range(4)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def draw(numbers):
+        for _ in range(5 * STRETCH):
+            numbers.append(next_number())
+
+    try:
+        threads = [threading.Thread(target=draw, args=(numbers,)) for numbers in drawn]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert all(numbers == sorted(numbers) for numbers in drawn)
+    assert len(set().union(*drawn)) == 20 * STRETCH
+    assert next_number() > max(map(max, drawn))

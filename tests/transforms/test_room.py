@@ -11,7 +11,7 @@ import tapegrad
 import tapegrad.autograd
 import tapegrad.torch as torch
 from tapegrad import OutOfMemoryError, hessian, jacfwd, jacobian, jacrev
-from tapegrad._transforms import room
+from tapegrad._transforms import jacobians, room
 
 N = 10**6
 X = np.ones(N)
@@ -82,7 +82,8 @@ def test_function_is_not_called_for_a_hessian_that_cannot_fit():
 @pytest.fixture
 def memory(monkeypatch):
     """Sets how many bytes there are, and asks of small matrices too."""
-    monkeypatch.setattr(room, "SMALL", 0)
+    monkeypatch.setattr(room, "MANY", 0)
+    monkeypatch.setattr(jacobians, "MANY", 0)
 
     def set_to(count):
         monkeypatch.setattr(room, "available", lambda: count)

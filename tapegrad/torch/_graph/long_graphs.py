@@ -14,7 +14,7 @@ import weakref
 
 from tapegrad._core.collector import hold, release
 from tapegrad.torch._graph.node import Node
-from tapegrad.torch._graph.order import STRETCH, ZERO
+from tapegrad.torch._graph.order import LISTENERS, STRETCH
 
 _watched: set[weakref.ref[Node]] = set()
 MANY = 1 << 14  # young objects: so many are looked through for a node
@@ -43,7 +43,8 @@ def _tell() -> None:
         release(Node)
 
 
-ZERO.listeners.append(_watch_latest)
+LISTENERS.append(_watch_latest)
+atexit.register(LISTENERS.clear)
 atexit.register(_watched.clear)
 
 __all__: list[str] = []

@@ -6,28 +6,24 @@ Must not know what the numbers are given to.
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable
-from typing import Any
 
 STRETCH = 1 << 12  # numbers from one call of the listeners to the next
+LISTENERS: list[Callable[[], None]] = []
 
 
-class _Zero:
-    """A zero that calls `listeners` when it is added."""
+class _Numbers(list[int]):
+    """The numbers of a stretch; when the last was drawn the listeners are called."""
 
-    def __init__(self) -> None:
-        self.listeners: list[Callable[[], None]] = []
-
-    def __radd__(self, number: int) -> int:
-        for listener in self.listeners:
+    def __del__(self) -> None:
+        for listener in LISTENERS:
             listener()
-        return number
 
 
-ZERO = _Zero()
-_zeros: Any = itertools.cycle((*(0,) * (STRETCH - 1), ZERO))
-# A loop of C: each number is drawn before anything of Python runs, so threads get them in order.
-next_number: Callable[[], int] = map(operator.add, itertools.count(1), _zeros).__next__
+# A loop of C as fast as a counter. Only the end of a stretch runs Python, when nothing is half
+# done: another thread that comes then begins the next stretch, so numbers are unique and grow.
+_ends = itertools.count(1 + STRETCH, STRETCH)
+_stretches = map(_Numbers, map(range, itertools.count(1, STRETCH), _ends))
+next_number: Callable[[], int] = itertools.chain.from_iterable(_stretches).__next__
 
-__all__ = ["STRETCH", "ZERO", "next_number"]
+__all__ = ["LISTENERS", "STRETCH", "next_number"]

@@ -21,7 +21,8 @@ import scipy.special as sp
 import scipy.stats as theirs
 from scipy.stats._distr_params import distcont, distdiscrete
 
-from tapegrad import compile, grad, hessian, jvp, vmap
+from tapegrad import TapegradError, compile, grad, hessian, jvp, vmap
+from tapegrad._core.rule import REGISTRY
 from tapegrad.scipy import special, stats
 from tapegrad.scipy.stats._univariate import CONTINUOUS, DISCRETE
 
@@ -590,3 +591,36 @@ def test_the_inverse_of_kolmogorov_falls_without_end(p):
 def test_a_series_of_several_results_tells_of_a_nan():
     with np.errstate(invalid="warn"), pytest.warns(RuntimeWarning, match="fresnel"):
         jvp(lambda x: sp.fresnel(ROOT(x))[0] ** 2, (0.0,), (1.0,))
+
+
+# --- Second derivatives where the first is infinite ---------------------------------------------
+
+SCALARS = [
+    f
+    for f, rule in REGISTRY.items()
+    if rule.form == "elementwise" and isinstance(f, np.ufunc) and f.nout == 1
+]
+
+
+@pytest.mark.slow
+def test_where_the_slope_is_infinite_the_second_derivative_is_not_finite():
+    """It was 0 for `agm` and inverse distributions, of a slope that `np.where` chose."""
+    wrong, count = [], 0
+    for f in SCALARS:
+        for at, c, x in itertools.product(range(f.nin), (0.5, 2.0), (0.0, 1.0, -1.0, 2.0, 0.5)):
+
+            def g(x, f=f, at=at, c=c):
+                args = [c + 0.25 * i for i in range(f.nin)]
+                args[at] = x
+                return f(*args)
+
+            try:
+                if not np.isrealobj(g(x)) or not np.isinf(grad(g)(x)):
+                    continue
+                count += 1
+                if np.isfinite(grad(grad(g))(x)):
+                    wrong.append((f.__name__, at, c, x))
+            except (TapegradError, TypeError):
+                continue
+    assert wrong == []
+    assert count > 100

@@ -14,6 +14,7 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad.scipy import _special as sp
 from tapegrad.scipy.special._moments import exp_moment, log_moment
+from tapegrad.scipy.special._primitives import unbounded
 
 _LN2, _LN10, _DEGREE = math.log(2), math.log(10), math.pi / 180
 
@@ -121,7 +122,8 @@ def _mean_slope(out: Value, a: Value, b: Value) -> Value:
     found = np.where(close, share - 2 / np.pi * share * share, found)
     of_other = out / np.where(far, b, 1.0)
     found = np.where(far, 2 / np.pi * of_other * of_other * np.where(far, ratio, 1.0), found)
-    return np.where(end, np.where(first, np.where(second, np.nan, np.inf), 0.0), found)
+    at_end = np.where(first, np.where(second, np.nan, np.inf), 0.0)
+    return unbounded(np.where(end, at_end, found), a)
 
 
 elementwise(

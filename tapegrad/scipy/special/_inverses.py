@@ -15,7 +15,7 @@ import numpy as np
 from tapegrad._core.forms import elementwise
 from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
-from tapegrad.scipy.special._primitives import widened
+from tapegrad.scipy.special._primitives import unbounded, widened
 
 # Where no number solves an equation for a count or a shape, SciPy answers an end of its search,
 # which does not move with the arguments. At a probability of 0 or 1 that end is a solution, from
@@ -73,7 +73,7 @@ def inverse(ufunc: Any, law: Distribution, signature: str) -> None:
             flat = np.where(end, np.nan, np.inf)
             steepness = np.where(stuck, flat, law.slope(solved, values))
             if name in (LOWER, UPPER):
-                return (1.0 if name == LOWER else -1.0) / steepness
+                return unbounded((1.0 if name == LOWER else -1.0) / steepness, values[name])
             change = np.where(stuck, 0.0, law.slope(name, values))
             still = (untraced(change) == 0) & (untraced(steepness) == 0)  # at an end
             return -np.where(still, 0.0, change) / np.where(still, 1.0, steepness)

@@ -15,6 +15,7 @@ import numpy as np
 
 from tapegrad._core.forms import elementwise
 from tapegrad._core.types import Function, Value
+from tapegrad._core.values import any_true, in_trace, untraced
 from tapegrad._transforms.primitives import primitive
 
 PIECE = 1024  # elements whose integrands are computed together
@@ -125,4 +126,23 @@ def bell(cumulants: Function, *orders: int) -> Any:
     return total
 
 
-__all__ = ["NODES", "WEIGHTS", "bell", "family", "in_double", "integral", "widened"]
+def _itself(slope: Value, _x: Value) -> Any:
+    return slope + 0.0
+
+
+_UNBOUNDED = elementwise(
+    _itself,
+    lambda _out, _slope, _x: 1.0,
+    lambda out, _slope, _x: np.where(np.isinf(untraced(out)), np.nan, 0.0),
+    name="an infinite slope",
+)
+
+
+def unbounded(slope: Value, x: Value) -> Value:
+    """A slope by x: where it is infinite, the second derivative is NaN, and not that of `where`."""
+    if any_true(np.isinf(untraced(slope))) and in_trace(x):
+        return _UNBOUNDED.apply_bound([slope, x], {})
+    return slope
+
+
+__all__ = ["NODES", "WEIGHTS", "bell", "family", "in_double", "integral", "unbounded", "widened"]

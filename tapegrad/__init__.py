@@ -54,6 +54,7 @@ from tapegrad._transforms.vmap import vmap
 from tapegrad._tree import register as register_pytree
 
 if _TYPE_CHECKING:
+    from tapegrad._adopt.adoption import AdoptWarning, adopt
     from tapegrad._look.memory import MemoryReport, memory_report
     from tapegrad._look.nan_search import debug_nans
     from tapegrad._look.profile import Profile, profile
@@ -63,10 +64,13 @@ __version__ = "0.1.0"
 
 # What looks at a program is imported when it is asked for: most programs never do.
 _LATE = {
+    "AdoptWarning": "tapegrad._adopt.adoption",
     "MemoryReport": "tapegrad._look.memory",
     "Profile": "tapegrad._look.profile",
     "TapeView": "tapegrad._look.view",
+    "adopt": "tapegrad._adopt.adoption",
     "debug_nans": "tapegrad._look.nan_search",
+    "load_ipython_extension": "tapegrad._adopt.notebooks",  # which IPython asks for
     "memory_report": "tapegrad._look.memory",
     "profile": "tapegrad._look.profile",
     "tape": "tapegrad._look.view",
@@ -75,8 +79,10 @@ _LATE = {
 # Public modules that are imported when they are asked for.
 _LATE_MODULES = (
     "autograd",
+    "cmath",
     "dask",
     "implicit",
+    "math",
     "numpy",
     "optimize",
     "scipy",
@@ -87,6 +93,7 @@ _LATE_MODULES = (
 )
 
 __all__ = [
+    "AdoptWarning",
     "Array",
     "BatchingError",
     "ChangedConstantError",
@@ -108,6 +115,7 @@ __all__ = [
     "StaleProgramError",
     "TapeView",
     "TapegradError",
+    "adopt",
     "checkpoint",
     "checkpoint_sequence",
     "compile",

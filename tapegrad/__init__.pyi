@@ -25,8 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tapegrad import autograd as autograd
+from tapegrad import cmath as cmath
 from tapegrad import dask as dask
 from tapegrad import implicit as implicit
+from tapegrad import math as math
 from tapegrad import numpy as numpy
 from tapegrad import optimize as optimize
 from tapegrad import rules as rules
@@ -35,6 +37,8 @@ from tapegrad import sparse as sparse
 from tapegrad import testing as testing
 from tapegrad import torch as torch
 from tapegrad import tree as tree
+from tapegrad._adopt.adoption import AdoptWarning as AdoptWarning
+from tapegrad._adopt.adoption import adopt as adopt
 from tapegrad._arrays.traced import Array as Array
 from tapegrad._compile.compiled import Backend
 from tapegrad._config import config as config
@@ -77,6 +81,7 @@ from tapegrad.scipy._kinds import Elementwise
 __version__: str
 
 __all__ = [
+    "AdoptWarning",
     "Array",
     "BatchingError",
     "ChangedConstantError",
@@ -98,6 +103,7 @@ __all__ = [
     "StaleProgramError",
     "TapeView",
     "TapegradError",
+    "adopt",
     "checkpoint",
     "checkpoint_sequence",
     "compile",

@@ -1,4 +1,4 @@
-"""The command line: `python -m tapegrad demo`, `grad` and `check`; also `tapegrad`.
+"""The command line: `python -m tapegrad demo`, `grad`, `check` and `run`; also `tapegrad`.
 
 Knows the options and how a failure is told. What a subcommand does is in `_cli`, imported on call.
 """
@@ -51,6 +51,12 @@ examples:
 
 exit status: 0 all laws hold, 1 one does not, 2 bad input."""
 
+RUN = """\
+example:
+  python -m tapegrad run --adopt filterpy fit.py data.csv
+
+exit status: that of the script; 2 bad input."""
+
 
 def parser() -> argparse.ArgumentParser:
     """Describe the options of every subcommand."""
@@ -62,6 +68,7 @@ def parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_grad(commands)
     _add_check(commands)
+    _add_run(commands)
     return top
 
 
@@ -115,6 +122,28 @@ def _add_point(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--at", required=True, metavar="EXPR", help="the point: a Python expression"
     )
+    _add_adopt(command)
+
+
+def _add_adopt(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--adopt",
+        metavar="PACKAGE,...",
+        help="packages in which numpy, math and scipy mean tapegrad's, as in the file itself",
+    )
+
+
+def _add_run(commands: Any) -> None:
+    """The options of `run`: the script, what it is given, and what is adopted."""
+    run = commands.add_parser(
+        "run",
+        help="run a script in which numpy, math and scipy mean tapegrad's",
+        epilog=RUN,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_adopt(run)
+    run.add_argument("script", metavar="FILE.py")
+    run.add_argument("args", nargs=argparse.REMAINDER, help="what the script is given")
 
 
 def _add_check(commands: Any) -> None:

@@ -41,6 +41,9 @@ class Asker(NamedTuple):
     name: str = ""  # the function that asks, with its module, or ""
     operation: str = ""  # or what the program does: "write", "format", "index"
     mirrored: bool = False  # whether the program called tapegrad's function of that name
+    package: str = ""  # of Python code that asks and could be adopted: its name
+    line: str = ""  # and where: `filter.py:12, math.log(x)`
+    adopted: bool = False  # whether it is
 
 
 def asker() -> Asker:
@@ -81,7 +84,8 @@ def asker_at(frame: FrameType, offset: int) -> Asker:
         return Asker(place, operation="format")
     if is_library(frame):
         name = _called_library(frame)
-        return Asker(place, name, mirrored=name.startswith("scipy.") and _is_mirrored(frame))
+        mirrored = name.startswith("scipy.") and _is_mirrored(frame)
+        return Asker(place, name, "", mirrored, *_asking_package(frame))
     if instruction is None:
         return Asker(place)
     if instruction.opname in ("STORE_SUBSCR", "STORE_SLICE"):
@@ -150,6 +154,29 @@ def _called_library(frame: FrameType | None) -> str:
     if called.partition(".")[0] == package:
         return called
     return next(filter(None, reversed(names)), package)
+
+
+def _asking_package(frame: FrameType | None) -> tuple[str, str, bool]:
+    """The innermost package that could be adopted, its line that asks, and whether it is."""
+    while frame is not None and is_library(frame) and not _is_ours(frame):
+        package = _package(frame)
+        installed = any(part in frame.f_code.co_filename for part in PACKAGES)
+        if installed and package and package not in NOT_ADOPTED:
+            place = frame.f_code, frame.f_lasti
+            line = f"{frame.f_code.co_filename}:{line_of(place)}"
+            instruction = _instruction(place)
+            called = _called(frame, instruction) if instruction else ""
+            held = frame.f_globals.get("__builtins__")
+            adopted = isinstance(held, dict) and "__tapegrad_float__" in held
+            return package, f"{line}, {called}(x)" if called else line, adopted
+        frame = frame.f_back
+    return "", "", False
+
+
+# Packages whose functions tapegrad has, or that compute in C, or show what they get.
+NOT_ADOPTED = frozenset(
+    "numpy scipy dask jax jaxlib matplotlib numba pandas pytest tapegrad torch xarray".split()
+)
 
 
 def _is_mirrored(frame: FrameType | None) -> bool:
@@ -288,6 +315,7 @@ def _source(frame: FrameType, instruction: dis.Instruction) -> ast.AST | None:
 
 
 __all__ = [
+    "NOT_ADOPTED",
     "Asker",
     "Place",
     "asker",

@@ -14,9 +14,12 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import (
+    Buffer,
+    Mapped,
     Traced,
     as_order,
     decide,
+    holds_in_trace,
     in_trace,
     is_ndarray,
     is_scalar,
@@ -33,11 +36,29 @@ _NO_COPY = "Unable to avoid copy while creating an array as requested."
 def listed(value: Value) -> Any:
     """The items of an iterator or of a dict's view as a list; any other value unchanged.
 
-    NumPy makes an array of such an object itself, which nobody wants.
+    NumPy makes an array of such an object itself, which nobody wants. What an object of a program
+    says to be its array may be in a trace: then it is taken in the object's place.
     """
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
     if isinstance(value, (Iterator, ValuesView)):
         return list(value)
+    if kind.__flags__ & _HEAP and hasattr(kind, "__array__") and not _is_of_ours(kind):
+        made = getattr(kind.__array__, UNCONVERTED, kind.__array__)(value)
+        return made if holds_in_trace(made) or issubclass(type(made), Buffer) else value
     return value
+
+
+# The attribute of a method `__array__` of adopted code that holds the program's own: NumPy takes
+# an ndarray alone from such a method.
+UNCONVERTED = "_tapegrad_unconverted"
+_PLAIN = frozenset((np.ndarray, list, tuple, float, int, np.float64, complex, bool))
+_HEAP = 1 << 9  # the flag of classes of Python code
+
+
+def _is_of_ours(kind: type) -> bool:
+    return issubclass(kind, (Traced, Mapped, Buffer, np.ndarray, np.generic))
 
 
 def gather(value: Value, call: str) -> Any:

@@ -38,9 +38,10 @@ from tapegrad._errors import BatchingError, ConversionError, TapegradError, add_
 # --- Words --------------------------------------------------------------------------------------
 
 _PLAIN = "for plain numbers use tapegrad.stop_gradient(x)"
+_OURS = "import tapegrad.numpy as np, or put @tapegrad.adopt over the function"
 _OF_NUMPY = (
-    "To build an array of traced values use np.stack or np.hstack for np.array([...]), or import "
-    "tapegrad.numpy as np; to fill a buffer make it with np.zeros_like(x, shape=shape); " + _PLAIN
+    f"To build arrays of traced values, or to fill one, {_OURS}; NumPy's own way is np.stack, and "
+    "np.zeros_like(x, shape=shape); " + _PLAIN
 )
 _ELSEWHERE = (
     "It takes plain values only: compute with NumPy's functions, declare a derivative of the call "
@@ -90,8 +91,8 @@ _INSTEAD = {
 _OF_OPERATION = {
     "write": (
         "z[...] = x",
-        "A plain array z cannot hold a traced value. Make it with np.zeros_like(x, shape=shape), "
-        "or join the values with np.stack; " + _PLAIN,
+        f"A plain array z cannot hold a traced value. To make one that can, {_OURS}; NumPy's own "
+        "way is np.zeros_like(x, shape=shape), or np.stack; " + _PLAIN,
     ),
     "format": ('"%..." % x', 'Write f"{x:.3f}"'),
     "index": ("a[x]", "Indices are integers, which have no derivative: use int(x)"),
@@ -100,7 +101,8 @@ _OF_CONVERSION = {
     "float": (
         "float(x), or a write of x into a plain array",
         "Leave the conversion away: arithmetic and NumPy functions take traced values (np.sqrt "
-        "for math.sqrt). To fill a buffer make it with np.zeros_like(x, shape=shape); " + _PLAIN,
+        f"for math.sqrt). To fill an array {_OURS}, or make it with np.zeros_like(x, "
+        "shape=shape); " + _PLAIN,
     ),
     "complex": ("complex(x)", "Use x + 0j; " + _PLAIN),
     "index": ("operator.index(x)", _INTEGER),
@@ -117,7 +119,7 @@ def advice_for(name: str) -> str:
     """What to do instead of a call of a library's function, or "" for one of the language."""
     module, _, last = name.rpartition(".")
     if module in ("math", "cmath") and hasattr(np, last):
-        return f"Use np.{last}(x)"
+        return f"Use np.{last}(x), or put @tapegrad.adopt over the function"
     parts = name.split(".")
     if parts[0] == "scipy":
         for count in range(len(parts) - 1, 1, -1):  # a function, or a method of an object
@@ -154,7 +156,7 @@ def batched_advice_for(name: str) -> str:
     advice = advice_for(name).removesuffix(f"; {_PLAIN}") if name else ""
     if advice in ("", _OF_NUMPY.removesuffix(f"; {_PLAIN}"), _INTEGER):
         return ""
-    if "tapegrad." not in advice:
+    if "tapegrad." not in advice.replace("@tapegrad.adopt", ""):
         return f"{advice}."
     return "It takes plain values only: call it outside of the vmap, on one example at a time."
 
@@ -258,7 +260,26 @@ def _words(found: Asker, conversion: str) -> tuple[str, str]:
         return call, advice
     if found.mirrored:
         return call_of(found.name), _MIRRORED
-    return call_of(found.name), advice_for(found.name) or advice
+    own = advice_for(found.name)
+    if found.package and (own is _ELSEWHERE or found.package != found.name.partition(".")[0]):
+        own = _of_package(found)
+    return call_of(found.name), own or advice
+
+
+def _of_package(found: Asker) -> str:
+    """What to do about a package that asks, for somebody who cannot edit it."""
+    if found.adopted:
+        return (
+            f"{found.line}, asks. The package is adopted, but this name is plain: it comes from a "
+            "package that is not adopted (adopt that too), or from code in C. Or declare a "
+            "derivative of the call with tapegrad.primitive, or pass tapegrad.stop_gradient(x) "
+            "where none is wanted"
+        )
+    return (
+        f'{found.line}, asks. Call tapegrad.adopt("{found.package}") before the package is '
+        "imported: its numpy and math then mean tapegrad's. Or declare a derivative of the call "
+        "with tapegrad.primitive, or pass tapegrad.stop_gradient(x) where none is wanted"
+    )
 
 
 def explained(error: BaseException | None, holder: Any) -> TapegradError | None:

@@ -9,6 +9,7 @@ are untraced arrays. A write gives the array a new slot, so that the tape stays 
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
@@ -226,6 +227,26 @@ class Elements(Container, Array):
     """A traced array."""
 
     __slots__ = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.spec.shape
+
+    @shape.setter
+    def shape(self, wanted: Any) -> None:
+        """Give the array another shape in place; its views would not know."""
+        made: Any = np.reshape(self, wanted)
+        if made.shape == self.shape:
+            return
+        if self.is_view or any(
+            getattr(type(x), "is_view", False) and x.parent is self and x is not made
+            for x in gc.get_referrers(self)
+        ):
+            raise NotDifferentiableError(
+                f"x.shape = {wanted}: expected a traced array that is no view and has none. Write "
+                "x = x.reshape(shape)."
+            )
+        self._value, self.slot, self.spec = made._value, made.slot, made.spec
 
     def __setitem__(self, index: Index, value: Value) -> None:
         index = frozen_index(index)

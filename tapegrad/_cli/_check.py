@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def run(options: argparse.Namespace) -> int:
     """Print which laws hold, or the one that does not; return the exit status."""
-    function = load_function(options.target)
+    function = load_function(options.target, options.adopt)
     args = evaluate_point(options.at, function)
     if not any(np.asarray(leaf).dtype.kind in "fc" for leaf in _tree.flatten(args)[0]):
         raise CommandError(f"--at {options.at!r}: expected floating point numbers: 3.0, not 3")

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         check_path(options.svg)
     if options.html is not None:
         check_path(options.html, (".html",))
-    function = load_function(options.target)
+    function = load_function(options.target, options.adopt)
     args = evaluate_point(options.at, function)
     dots = evaluate_direction(options.jvp, function, args) if options.jvp else None
     names = argument_names(function, args)

@@ -70,12 +70,27 @@ def _is_ours(filename: str) -> bool:
     return Path(__file__).parents[1] in path.parents or "importlib" in path.parts
 
 
-def load_function(target: str) -> Function:
-    """Find the function that `FILE.py:NAME` or `package.module:NAME` names; NAME may be dotted."""
+def adopt_named(packages: str | None) -> None:
+    """Adopt the packages of a list with commas, as `--adopt` gives it; None and "" are none."""
+    names = [name.strip() for name in (packages or "").split(",") if name.strip()]
+    if names:
+        from tapegrad import adopt
+
+        with blaming(f"--adopt {packages}"):
+            adopt(*names)
+
+
+def load_function(target: str, adopted: str | None = None) -> Function:
+    """Find the function that `FILE.py:NAME` or `package.module:NAME` names; NAME may be dotted.
+
+    adopted: packages that are adopted before, with commas; not None: a file is adopted, too.
+    """
+    adopt_named(adopted)
     place, colon, name = target.rpartition(":")
     if not colon or not place or not name:
         raise CommandError(f"{target}: expected FILE.py:FUNCTION or package.module:FUNCTION")
-    module = _load_file(place) if place.endswith(".py") else _load_module(place)
+    is_adopted = adopted is not None
+    module = _load_file(place, is_adopted) if place.endswith(".py") else _load_module(place)
     try:
         function = attrgetter(name)(module)
     except AttributeError:
@@ -96,7 +111,7 @@ def _functions_of(module: ModuleType) -> list[str]:
     ][:8]
 
 
-def _load_file(place: str) -> ModuleType:
+def _load_file(place: str, is_adopted: bool) -> ModuleType:
     path = Path(place)
     if not path.is_file():
         raise CommandError(f"{place}: no such file")
@@ -105,6 +120,10 @@ def _load_file(place: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise CommandError(f"{place}: not a Python file")
+    if is_adopted:
+        from tapegrad._adopt.loading import Loader
+
+        spec.loader = Loader(spec.loader)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     sys.path.insert(0, str(path.resolve().parent))  # as `python FILE.py` does

@@ -267,7 +267,9 @@ class Calls:
                 why = f"it went more than {MOST_PATHS} ways, by values that it asked for"
                 self._give_up(program, why)
                 return
-            program.runner = runner_of(self.backend, program.root, inputs, self.threads)
+            program.runner = runner_of(
+                self.backend, program.root, inputs, self.threads, program.runner
+            )
             self.short.clear()
 
     def _meet_infinities(self, program: Specialization, count: int) -> None:

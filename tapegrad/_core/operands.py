@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tapegrad._core.types import Params, Value
-from tapegrad._core.values import Mapped, Traced, lift
+from tapegrad._core.values import Buffer, Mapped, Traced, lift
 from tapegrad._errors import NotDifferentiableError
 
 # Libraries whose values mean more than an array's elements, and how to get the elements. What is
@@ -191,6 +191,11 @@ def _lifted(value: Value) -> Any:
     return np.asarray(value) if lifted is value else lifted
 
 
+def _held(value: Value) -> Any:
+    """What a buffer of the program holds."""
+    return value.value
+
+
 def _base_array(value: Value) -> Any:
     """A subclass of ndarray that changes no arithmetic, as the array that it is."""
     return value.view(np.ndarray)
@@ -237,6 +242,8 @@ def forget(kind: type) -> None:
 def _decide(kind: type) -> Callable[[Value], Any]:
     if issubclass(kind, (Traced, Mapped)):
         return _itself
+    if issubclass(kind, Buffer):
+        return _held
     if issubclass(kind, np.ndarray):
         return _decide_subclass(kind)
     if issubclass(kind, (bool, int, float, complex, np.generic)):

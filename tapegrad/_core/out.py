@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import in_trace, is_mapped
+from tapegrad._core.values import Buffer, in_trace, is_mapped
 from tapegrad._errors import BatchingError, NotDifferentiableError
 
 
@@ -23,13 +23,14 @@ def write_out(out: Value, result: Value, call: str, *, broadcast: bool = False) 
     for i, (target, part) in enumerate(zip(targets, results, strict=False)):
         if target is None:
             continue
-        if not in_trace(target) and is_mapped(part):
+        held = issubclass(type(target), Buffer)
+        if not (held or in_trace(target)) and is_mapped(part):
             raise BatchingError(
                 f"{call}: expected a batched array for out= (or on the left of +=), got a plain "
                 f"{type(target).__name__}, which all examples share. Leave out= away (x = x + y "
                 "for x += y), or make the array with a + np.zeros_like(y, shape=a.shape)."
             )
-        if not in_trace(target):
+        if not (held or in_trace(target)):
             raise NotDifferentiableError(
                 f"{call}: expected a traced array for out=, got a plain {type(target).__name__}, "
                 "which cannot carry a derivative. Leave out= away (z = z + x for z += x), or make "

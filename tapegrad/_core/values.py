@@ -118,6 +118,22 @@ class Mapped:
         def apply(self, function: Any, *args: Any) -> Any: ...
 
 
+class Buffer:
+    """A plain array that a program made inside a transform, or the value that it has become.
+
+    `_arrays.buffers` makes the class. Whatever takes values of programs takes its `value`.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def value(self) -> Any: ...
+
+        def become(self, other: Any) -> Any: ...
+
+
 class Scatter:
     """A cotangent that is zero but for `value` added at `index`: never built as a full array."""
 
@@ -148,6 +164,9 @@ def innermost(values: Any) -> Any:
         elif isinstance(value, (list, tuple)):
             value = innermost(value)
             level = level_of(value)
+        elif issubclass(type(value), Buffer):
+            value = value.value
+            level = level_of(value)
         else:
             continue
         if level > highest:
@@ -161,7 +180,7 @@ def lift(value: Any) -> Any:
         return value
     if isinstance(value, (list, tuple)) and innermost(value) is not None:
         return np.stack([lift(part) for part in value])
-    return value
+    return value.value if issubclass(type(value), Buffer) else value
 
 
 def holds_traced(value: Any) -> bool:
@@ -183,6 +202,8 @@ def holds_in_trace(value: Any) -> bool:
     """Whether a value is in a trace, or a list or tuple with such parts."""
     if isinstance(value, (list, tuple)):
         return any(map(holds_in_trace, value))
+    if issubclass(type(value), Buffer):
+        value = value.value
     return isinstance(value, (Traced, Mapped))
 
 
@@ -637,6 +658,7 @@ __all__ = [
     "ASKED",
     "PLAIN_PARTS",
     "PYTHON_NUMBERS",
+    "Buffer",
     "Mapped",
     "Scatter",
     "Traced",

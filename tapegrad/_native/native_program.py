@@ -8,6 +8,7 @@ Where one was not, the call is made by the NumPy back end, which can go any way.
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import operator
 from collections import deque
@@ -39,7 +40,6 @@ from tapegrad._program.program import (
 from tapegrad._tree import unflatten
 
 MOST_NATIVE = 4  # paths of one program that are compiled
-MOST_MISSES = 20  # calls in a row that go another way, after which a path is not tried again
 
 
 class Mismatch(Exception):  # noqa: N818 - no error: another path is to be taken
@@ -337,14 +337,13 @@ def _region(x: Array, buffer: Any, start: int) -> Any:
 
 
 class _Way:
-    """A compiled path, its workspaces that are free, and how often it was not the way to go."""
+    """A compiled path, by the answers that lead along it, and its workspaces that are free."""
 
-    __slots__ = ("free", "misses", "path")
+    __slots__ = ("answers", "free", "path")
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, answers: tuple[Any, ...]) -> None:
+        self.path, self.answers = path, answers
         self.free: deque[Workspace] = deque()
-        self.misses = 0  # since it was last gone
 
     def go(self, inputs: Sequence[Any]) -> Any:
         try:
@@ -361,15 +360,26 @@ class _Way:
 
 
 class NativeRunner:
-    """Runs a program natively where it goes a way that is compiled, else by the NumPy back end."""
+    """Runs a program natively where it goes a way that is compiled, else by the NumPy back end.
 
-    def __init__(self, block: Block, inputs: Sequence[Any], usual: Any, threads: int) -> None:
+    A way stays, also where few calls go it: the same arguments have the same answer in each call.
+    For that reason the ways of `before`, which ran the program as far as it was known then, are
+    those of this one. So they are where there are more ways than are compiled.
+    """
+
+    def __init__(
+        self, block: Block, inputs: Sequence[Any], usual: Any, threads: int, before: Any = None
+    ) -> None:
         self.usual = usual
-        self.paths: list[_Way] = []
+        self.paths: list[_Way] = [] if before is None else list(before.paths)
         self.state: Any = None  # of errors, with which machine code is right
         self.error: Exception | None = None  # that met a path which was to be compiled
+        compiled = {way.answers for way in self.paths}
         known = paths_of(block, MOST_NATIVE)
         for blocks in known if len(known) <= MOST_NATIVE else ():
+            answers = tuple([answer for _, answer in blocks])
+            if answers in compiled:
+                continue
             try:
                 blocks = in_parts(expanded(blocks, list(inputs)), list(inputs))
                 path = Path(blocks, inputs, threads)
@@ -378,7 +388,13 @@ class NativeRunner:
             except Exception as error:  # noqa: BLE001 - the program runs in NumPy, with a warning
                 self.error = error
                 continue
-            self.paths.append(_Way(path))
+            self.paths.append(_Way(path, answers))
+
+    def beside(self, usual: Any) -> NativeRunner:
+        """The same ways, beside another program of the NumPy back end."""
+        made = copy.copy(self)
+        made.usual = usual
+        return made
 
     def run(self, inputs: Sequence[Any]) -> Any:
         """The results of a call; UnknownAnswer where the program does not go on."""
@@ -391,12 +407,8 @@ class NativeRunner:
         for i, way in enumerate(ways):
             try:
                 out = way.go(inputs)
-            except Exception:  # noqa: BLE001 - it is met again, or is none, in another way
-                way.misses += 1
-                if way.misses >= MOST_MISSES:
-                    self.paths = [other for other in self.paths if other is not way]
+            except Exception:  # noqa: BLE001, S112 - it is met again, or is none, elsewhere
                 continue
-            way.misses = 0
             if i:
                 self.paths = [way, *[other for other in ways if other is not way]]
             return out

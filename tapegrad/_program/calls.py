@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.recorded import RECORDING
-from tapegrad._core.values import innermost
+from tapegrad._core.values import Buffer, innermost
 from tapegrad._errors import LeakedValueError
 from tapegrad._program.functions import (
     SHAPED_BY_VALUES,
@@ -56,7 +56,7 @@ def raw(value: Any) -> Any:
         return {key: raw(part) for key, part in value.items()}
     if kind is slice and not is_settled(value):
         return slice(raw(value.start), raw(value.stop), raw(value.step))
-    return value
+    return raw(value.value) if issubclass(kind, Buffer) else value
 
 
 def referred(value: Any) -> Any:
@@ -70,7 +70,7 @@ def referred(value: Any) -> Any:
         return {key: referred(part) for key, part in value.items()}
     if kind is slice and not is_settled(value):
         return slice(referred(value.start), referred(value.stop), referred(value.step))
-    return value
+    return referred(value.value) if issubclass(kind, Buffer) else value
 
 
 def _opened(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

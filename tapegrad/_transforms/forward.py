@@ -144,6 +144,11 @@ def _of_library(dot: Tangent, like: Value) -> Any:
 
 
 def _has_nan(pairs: list[tuple[Any, Any]]) -> bool:
+    """Whether a result or its tangent may be NaN."""
+    if len(pairs) == 1:
+        out, dot = pairs[0]
+        if type(out) is type(dot) is np.float64:  # the frequent case
+            return bool(out != out or dot != dot)
     before = VARIABLE.get()
     try:
         VARIABLE.set(SILENT)  # squares may overflow

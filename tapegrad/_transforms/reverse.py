@@ -346,9 +346,9 @@ def _advice(name: str, out: Tree, kind: str) -> str:
 def _nan_places(leaves: list[Value]) -> list[Any] | None:
     """Where each result is NaN, as all its derivatives are; None for nowhere."""
     values: list[Any] = [leaf._value if isinstance(leaf, Traced) else None for leaf in leaves]
-    values = [None if value is None or is_foreign(value) else value for value in values]
     if len(values) == 1 and type(values[0]) is np.float64:  # the frequent case
         return [np.True_] if values[0] != values[0] else None
+    values = [None if value is None or is_foreign(value) else value for value in values]
     before = VARIABLE.get()
     try:
         VARIABLE.set(SILENT)  # squares may overflow

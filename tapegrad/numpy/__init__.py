@@ -23,24 +23,19 @@ import numpy as np
 if TYPE_CHECKING:  # the names and types are NumPy's
     from numpy import *  # noqa: F403
 else:
-    from tapegrad._arrays.conversion import array as array
-    from tapegrad._arrays.conversion import asanyarray as asanyarray
-    from tapegrad._arrays.conversion import asarray as asarray
-    from tapegrad._arrays.conversion import asarray_chkfinite as asarray_chkfinite
-    from tapegrad._arrays.conversion import ascontiguousarray as ascontiguousarray
-    from tapegrad._arrays.conversion import asfortranarray as asfortranarray
-    from tapegrad._arrays.conversion import require as require
-    from tapegrad._arrays.creation import arange as arange
-    from tapegrad._arrays.creation import fromfunction as fromfunction
-    from tapegrad._arrays.creation import fromiter as fromiter
-    from tapegrad._arrays.creation import full as full
     from tapegrad.numpy._brackets import c_ as c_
     from tapegrad.numpy._brackets import mgrid as mgrid
     from tapegrad.numpy._brackets import ogrid as ogrid
     from tapegrad.numpy._brackets import r_ as r_
+    from tapegrad.numpy._iteration import frompyfunc as frompyfunc
+    from tapegrad.numpy._iteration import ndenumerate as ndenumerate
+    from tapegrad.numpy._iteration import nditer as nditer
+    from tapegrad.numpy._iteration import testing as testing
     from tapegrad.numpy._vectorize import vectorize as vectorize
 
-from tapegrad.numpy import _lists
+from tapegrad._arrays import conversion, creation
+from tapegrad.numpy import _iteration, _lists
+from tapegrad.numpy._holding import MAKING, holding
 
 __all__ = list(np.__all__)
 
@@ -59,7 +54,13 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module("tapegrad.scipy.special")
-    found = _lists.look_up(np, name)
+    if name in _iteration.WRITING:
+        found = _iteration.by_values(getattr(np, name))
+    elif name in MAKING:
+        ours = getattr(conversion, name, None) or getattr(creation, name, None)
+        found = holding(ours or getattr(np, name))
+    else:
+        found = _lists.look_up(np, name)
     globals()[name] = found  # the next access finds it without this call
     return found
 

@@ -18,6 +18,7 @@ from tapegrad._arrays.conversion import gather, listed
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Function, Tree
 from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Traced, holds_in_trace
+from tapegrad.numpy._holding import holding
 
 # By module, the functions that take lists for arrays here.
 LIFTED: dict[str, frozenset[str]] = {
@@ -78,8 +79,7 @@ def _joining(function: Function) -> Function:
             return function(_list_of_arrays(args[0], name), *args[1:], **kwargs)
         return function(**{key: _list_of_arrays(value, name) for key, value in kwargs.items()})
 
-    call.__module__ = "tapegrad.numpy"
-    return call
+    return holding(call, "tapegrad.numpy")
 
 
 def _list_of_arrays(value: Tree, name: str) -> Tree:
@@ -140,8 +140,7 @@ def _lifting(function: Function, module: str) -> Function:
             return function(*args, **kwargs)
         return rule.apply(*args, **kwargs)  # the protocols see some arguments only
 
-    call.__module__ = "tapegrad." + module  # the module where pickle finds it
-    return call
+    return holding(call, "tapegrad." + module)
 
 
 def _lift(value: Tree, name: str) -> Tree:

@@ -87,8 +87,9 @@ def test_a_write_into_a_plain_array(name):
     with pytest.raises(ConversionError) as caught:
         TRANSFORMS[name]()
     assert str(caught.value) == (
-        f"z[...] = x: {LOST} A plain array z cannot hold a traced value. Make it with "
-        "np.zeros_like(x, shape=shape), or join the values with np.stack; for plain numbers use "
+        f"z[...] = x: {LOST} A plain array z cannot hold a traced value. To make one that can, "
+        "import tapegrad.numpy as np, or put @tapegrad.adopt over the function; NumPy's own way "
+        "is np.zeros_like(x, shape=shape), or np.stack; for plain numbers use "
         "tapegrad.stop_gradient(x)."
     )
     assert caught.traceback[-1].name == "element"  # the program's own line
@@ -122,11 +123,6 @@ def write_flat(x):
     z.flat[0] = x[0]
 
 
-def write_into_ours(x):
-    z = tnp.zeros(3)
-    z[0] = x[0]
-
-
 def add_in_place(x):
     z = np.zeros(3)
     z[0] += x[0]
@@ -140,7 +136,6 @@ def add_in_place(x):
         write(np.array([True, False, False]), lambda x: x[:1]),
         write(slice(None), list),
         write_flat,
-        write_into_ours,
         add_in_place,
     ],
 )
@@ -174,9 +169,9 @@ ASKERS = {
     "fromiter": (lambda x: np.fromiter(x, float), "np.fromiter(x)", "tapegrad.numpy"),
     "array": (lambda x: np.array([x[0], 1.0]), "np.array(x)", "np.stack"),
     "zeros": (lambda x: np.zeros(3).fill(x[0]), "float(x), or a write of x", "np.zeros_like"),
-    "math": (lambda x: math.sin(x[0]), "math.sin(x)", "Use np.sin(x)."),
-    "from math": (lambda x: sqrt(x[0]), "math.sqrt(x)", "Use np.sqrt(x)."),
-    "cmath": (lambda x: cmath.exp(x[0]), "cmath.exp(x)", "Use np.exp(x)."),
+    "math": (lambda x: math.sin(x[0]), "math.sin(x)", "Use np.sin(x), or put @tapegrad.adopt"),
+    "from math": (lambda x: sqrt(x[0]), "math.sqrt(x)", "Use np.sqrt(x), or put @tapegrad.adopt"),
+    "cmath": (lambda x: cmath.exp(x[0]), "cmath.exp(x)", "Use np.exp(x), or put @tapegrad.adopt"),
     "fsum": (lambda x: math.fsum(x), "math.fsum(x)", "It takes plain values only"),
     "list index": (lambda x: [1, 2][x[0]], "a[x]", "use int(x)."),
     "list slice": (lambda x: [1, 2][: x[0]], "a[x]", "use int(x)."),
@@ -276,7 +271,7 @@ LIBRARIES = {
     "matplotlib": ("matplotlib.pyplot", "", "plot", "Plot tapegrad.stop_gradient(x), or what"),
     "pandas": ("pandas", "core.frame", "DataFrame", "s.to_numpy() of a Series"),
     "torch": ("torch", "", "tensor", "PyTorch cannot see tapegrad's derivatives"),
-    "another": ("another", "_code", "call", "It takes plain values only"),
+    "another": ("another", "_code", "call", 'Call tapegrad.adopt("another") before'),
 }
 
 

@@ -64,7 +64,11 @@ def nothing_written():
 
 # Pages whose programs take seconds run with the slow tests; some need an extra.
 SLOW: set[str] = set()
-NEEDS = {"docs/quickstart.md": "matplotlib", "docs/guides/beside.md": "matplotlib"}
+NEEDS = {
+    "docs/quickstart.md": ("matplotlib",),
+    "docs/guides/beside.md": ("matplotlib",),
+    "docs/guides/code-you-cannot-edit.md": ("filterpy", "sgp4", "skfem"),
+}
 
 
 def with_cost(page: Path):
@@ -77,8 +81,8 @@ def with_cost(page: Path):
 @pytest.mark.parametrize("page", [with_cost(page) for page in PAGES])
 def test_programs_run(page, tmp_path, monkeypatch):
     """The Python blocks of a page are one program, in the order in which they stand."""
-    if page_id(page) in NEEDS:
-        pytest.importorskip(NEEDS[page_id(page)])
+    for needed in NEEDS.get(page_id(page), ()):
+        pytest.importorskip(needed)
     monkeypatch.chdir(tmp_path)
     scope = {"__name__": "__main__"}
     for number, block in enumerate(blocks(page, "python")):

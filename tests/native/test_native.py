@@ -19,7 +19,6 @@ from tapegrad import _tree
 
 pytest.importorskip("llvmlite")
 
-from tapegrad._native.native_program import MOST_MISSES
 
 X = np.random.default_rng(0).standard_normal(6)
 NAN, INF = np.nan, np.inf
@@ -273,15 +272,14 @@ def test_a_nan_is_met_again_in_numpy():
             assert_close(fast(x), tapegrad.grad(f)(x), 64)
 
 
-def test_a_path_that_is_never_gone_is_not_tried_for_ever():
+def test_a_path_that_is_seldom_gone_stays():
     g = tapegrad.grad(lambda x: np.max(x) ** 2)
     fast = check(g, moved(X), rounding=8, calls=9)
-    tied = np.ones(6)
-    for _ in range(MOST_MISSES):
-        assert runner_of(fast).paths
+    tied, before = np.ones(6), fast(X)
+    for _ in range(30):
         assert_close(fast(tied), g(tied), 8)
-    assert not runner_of(fast).paths
-    assert_close(fast(X), g(X), 8)
+    assert runner_of(fast).paths
+    np.testing.assert_array_equal(fast(X), before)
 
 
 HOLDING = {

@@ -96,7 +96,7 @@ class TestWithLlvmlite:
         again = pickle.loads(pickle.dumps(tapegrad.compile(np.sin)))
         np.testing.assert_array_equal(called(again), np.sin(X))
 
-    def test_the_faster_program_stays(self):
+    def test_a_trial_ends(self):
         x = np.linspace(0, 1, 500)
         fast = tapegrad.compile(tapegrad.grad(f))
         while not fast.call.programs or runner_of(fast) is None:
@@ -105,12 +105,8 @@ class TestWithLlvmlite:
         assert background.BUILDER.wait()
         assert kind(fast) == "_Trial"
         for _ in range(background.TRIALS):
-            np.testing.assert_allclose(fast(x), tapegrad.grad(f)(x), rtol=1e-13)
+            np.testing.assert_array_equal(fast(x), tapegrad.grad(f)(x))
         assert kind(fast) in ("NativeRunner", "Runner")
-        slow = background._Trial(runner_of(fast), runner_of(fast).usual)
-        slow.best, slow.turn = [1.0, 0.5], background.TRIALS
-        slow.run([x])
-        assert kind(fast) == "Runner"
 
     def test_checks_allow_for_rounding(self):
         fast = tapegrad.compile(tapegrad.grad(f), backend="llvm", check=1)
@@ -145,7 +141,7 @@ class TestWithLlvmlite:
     def test_what_is_dropped_is_not_built(self, monkeypatch):
         built, go, begun = [], threading.Event(), threading.Event()
 
-        def build(inputs, usual, threads):
+        def build(inputs, usual, threads, before):
             begun.set()
             go.wait(10)
             built.append(usual)

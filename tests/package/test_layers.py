@@ -37,7 +37,10 @@ TOWER = (
     "_native",
     "_compile",
     "_look",
+    "_adopt",
     "",
+    "math",
+    "cmath",
     "numpy",
     "sparse",
     "tree",
@@ -160,8 +163,11 @@ SOCKETS = {
 
 # Modules that are imported by name when a program asks for them, upward: the one is the namespace
 # on top of all, `x.__array_namespace__()`; the others are rules that come with their library, and
-# the mirror of a library that an error names.
+# the mirror of a library that an error names; and what names mean in adopted code.
 BY_NAME = {
+    "_adopt.adoption": "name",
+    "_adopt.names": "f'tapegrad.{name}'",
+    "_adopt.scalars": "'tapegrad.scipy.special'",
     "_arrays.interface": "'tapegrad.numpy'",
     "_arrays.refusal": "home",
     "_core.operands": "SPARSE",

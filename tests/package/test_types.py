@@ -30,7 +30,9 @@ OPERATORS = ROOT / "tapegrad" / "autograd" / "differential_operators.pyi"
 SCIPY_STUB = ROOT / "tapegrad" / "scipy" / "linalg" / "__init__.pyi"
 GALLERY = sorted((ROOT / "docs" / "examples").glob("*.py"))
 PROGRAMS = sorted((Path(__file__).parent / "typed_programs").glob("*.py"))
-MODULES = "autograd dask implicit numpy optimize rules scipy sparse testing torch tree".split()
+MODULES = """
+    autograd cmath dask implicit math numpy optimize rules scipy sparse testing torch tree
+""".split()
 # Each line that ends so is an error of that kind, and no other is.
 WRONG = """\
 import numpy as np

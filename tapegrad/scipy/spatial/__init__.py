@@ -1,8 +1,8 @@
 """`scipy.spatial`, with derivatives of distances between points.
 
-Trees, triangulations, hulls and diagrams are SciPy's own classes: what they find steps with the
-points, and they refuse traced ones. Take `tapegrad.stop_gradient` of the points for indices, then
-compute with the points that these choose.
+Trees find neighbours, which step with the points, and give distances that are differentiable.
+Triangulations, hulls and diagrams are SciPy's own classes, and refuse traced points. Take
+`tapegrad.stop_gradient` of the points for indices, then compute with the points that these choose.
 
 >>> import numpy as np, tapegrad
 >>> from tapegrad.scipy import spatial
@@ -21,10 +21,13 @@ from tapegrad.scipy.spatial._points import (
     minkowski_distance_p,
     procrustes,
 )
+from tapegrad.scipy.spatial._trees import KDTree, cKDTree
 
 __getattr__, __dir__ = namespace(__name__, "scipy.spatial")
 
 __all__ = [
+    "KDTree",
+    "cKDTree",
     "distance",
     "distance_matrix",
     "geometric_slerp",

@@ -1,0 +1,1 @@
+"""Packages, functions and scripts in which `numpy`, `math` and `scipy` mean tapegrad's."""

@@ -1,0 +1,89 @@
+"""How modules of adopted packages are found and executed.
+
+Knows Python's import system. Must not know what names mean in adopted code.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+import types
+from collections.abc import Sequence
+from typing import Any
+
+from tapegrad._adopt.names import names_of_builtins
+from tapegrad._adopt.source import rewritten
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Finds the modules of adopted packages as the finders behind it do."""
+
+    def __init__(self) -> None:
+        self.packages: dict[str, int] = {}  # how many times each is adopted
+
+    def covers(self, name: str) -> bool:
+        """Whether a module is one of an adopted package."""
+        while name:
+            if name in self.packages:
+                return True
+            name = name.rpartition(".")[0]
+        return False
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> Any:
+        """The module's spec, with a loader that executes it as adopted code."""
+        if not self.covers(name):
+            return None
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            if finder is self or find is None:
+                continue
+            spec = find(name, path, target)
+            if spec is not None:
+                if hasattr(spec.loader, "get_source") and not isinstance(
+                    spec.loader, importlib.machinery.ExtensionFileLoader
+                ):
+                    spec.loader = Loader(spec.loader)
+                return spec
+        return None
+
+
+class Loader(importlib.abc.Loader):
+    """Executes a module as adopted code; the rest is its own loader's."""
+
+    def __init__(self, plain: Any) -> None:
+        self.plain = plain
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.plain, name)
+
+    def create_module(self, spec: Any) -> Any:
+        return self.plain.create_module(spec)
+
+    def get_code(self, name: str) -> Any:
+        """The code of a module, with the calls of converting builtins replaced."""
+        source = self.plain.get_source(name)
+        if source is None:
+            return self.plain.get_code(name)
+        return compiled(source, self.plain.get_filename(name))
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        code = self.get_code(module.__name__)
+        if code is None:
+            raise ImportError(f"cannot load the code of {module.__name__}", name=module.__name__)
+        execute(code, vars(module))
+
+
+def compiled(source: str | bytes, file: str) -> Any:
+    """The code of adopted source."""
+    return compile(rewritten(ast.parse(source, file)), file, "exec", dont_inherit=True)
+
+
+def execute(code: Any, names: dict[str, Any]) -> None:
+    """Run a module's code as adopted code."""
+    names["__builtins__"] = names_of_builtins()
+    exec(code, names)  # noqa: S102 - as the import system does

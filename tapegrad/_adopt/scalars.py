@@ -1,0 +1,275 @@
+"""Functions of Python's `math`, `cmath` and `statistics` for values in a trace.
+
+Knows which of NumPy's functions computes each. Python's own function is called first, on the plain
+number, so that its errors are as usual (a program may catch OverflowError). The examples of a vmap
+have no one number: there NumPy's function alone is called.
+"""
+
+from __future__ import annotations
+
+import cmath
+import functools
+import importlib
+import math
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._arrays.buffers import value_of
+from tapegrad._core.forms import elementwise
+from tapegrad._core.types import Function, Value
+from tapegrad._core.values import (
+    holds_in_trace,
+    in_trace,
+    is_plain_number,
+    lift,
+    recorded_in,
+    untraced,
+)
+
+
+def mathematics(name: str) -> Any:
+    """A name of `math`, for values in a trace too."""
+    return _name_of(math, name, _MATH)
+
+
+def of_complex(name: str) -> Any:
+    """A name of `cmath`, for values in a trace too."""
+    return _name_of(cmath, name, _CMATH)
+
+
+def of_statistics(name: str) -> Any:
+    """A name of `statistics`, for values in a trace too."""
+    return _name_of(statistics, name, _STATISTICS)
+
+
+def _name_of(module: Any, name: str, ours: dict[str, Function]) -> Any:
+    plain = getattr(module, name)
+    function = ours.get(name)
+    if function is None:
+        return plain
+    checks = module is not statistics
+
+    @functools.wraps(plain)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for value in args:
+            kind = type(value)
+            if kind is not float and kind is not int and holds_in_trace(value):
+                break
+        else:
+            return plain(*args, **kwargs)
+        values = tuple(map(value_of, args))
+        if checks:
+            known = [untraced(value) for value in values]
+            if not holds_in_trace(known) and not any(map(recorded_in, values)):
+                plain(*known, **kwargs)  # its errors
+        return function(*values, **kwargs)
+
+    return call
+
+
+# --- math ---------------------------------------------------------------------------------------
+
+
+def _by_number(function: Function) -> Callable[[Value], Any]:
+    """A function of arrays by one of numbers."""
+    each = np.frompyfunc(function, 1, 1)
+
+    def call(x: Value) -> Any:
+        if issubclass(type(x), np.ndarray) and x.shape:
+            return each(x).astype(float)
+        return np.float64(function(float(x)))
+
+    call.__name__ = call.__qualname__ = function.__name__
+    return call
+
+
+_2_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+_ERF = elementwise(
+    _by_number(math.erf), lambda _out, x: _2_OVER_ROOT_PI * np.exp(-x * x), name="math.erf"
+)
+_ERFC = elementwise(
+    _by_number(math.erfc), lambda _out, x: -_2_OVER_ROOT_PI * np.exp(-x * x), name="math.erfc"
+)
+
+
+def _special(name: str) -> Callable[[Value], Any]:
+    def call(x: Value) -> Any:
+        return getattr(importlib.import_module("tapegrad.scipy.special"), name)(x)
+
+    return call
+
+
+def _log(x: Value, base: Value = None) -> Any:
+    return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
+def _frexp(x: Value) -> tuple[Any, int]:
+    exponent = math.frexp(untraced(x))[1]
+    return x * 0.5**exponent, exponent
+
+
+def _modf(x: Value) -> tuple[Any, Any]:
+    whole = np.trunc(x)
+    return x - whole, whole
+
+
+def _remainder(x: Value, y: Value) -> Any:
+    return x - y * np.round(untraced(x) / untraced(y))
+
+
+def _isclose(a: Value, b: Value, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> bool:
+    largest = np.maximum(np.abs(a), np.abs(b))
+    return bool(a == b) or bool(
+        np.isfinite(largest) & (np.abs(a - b) <= np.maximum(rel_tol * largest, abs_tol))
+    )
+
+
+def _of_list(function: Function) -> Callable[..., Any]:
+    """A function of an array for one of an iterable."""
+    return lambda values, *rest, **named: function(lift(list(values)), *rest, **named)
+
+
+def _answer(function: Function) -> Callable[..., bool]:
+    return lambda x: bool(function(x))
+
+
+def _ulp(x: Value) -> float:
+    return math.ulp(untraced(x))
+
+
+def _nextafter(x: Value, y: Value, **named: Any) -> Any:
+    before = untraced(x)
+    return x + (math.nextafter(before, untraced(y), **named) - before)
+
+
+_SAME = """
+    sin cos tan sinh cosh tanh exp exp2 expm1 log1p log2 log10 sqrt cbrt degrees radians copysign
+    fmod fabs
+""".split()
+_MATH: dict[str, Any] = {name: getattr(np, name) for name in _SAME} | {
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "atanh": np.arctanh,
+    "ceil": lambda x: math.ceil(np.ceil(x)),
+    "dist": lambda p, q: np.sqrt(np.sum((lift(list(p)) - lift(list(q))) ** 2)),
+    "erf": _ERF.apply,
+    "erfc": _ERFC.apply,
+    "floor": lambda x: math.floor(np.floor(x)),
+    "fma": lambda x, y, z: x * y + z,
+    "frexp": _frexp,
+    "fsum": _of_list(np.sum),
+    "gamma": _special("gamma"),
+    "hypot": lambda *xs: functools.reduce(np.hypot, xs, 0.0) if len(xs) != 2 else np.hypot(*xs),
+    "isclose": _isclose,
+    "isfinite": _answer(np.isfinite),
+    "isinf": _answer(np.isinf),
+    "isnan": _answer(np.isnan),
+    "ldexp": lambda x, i: x * 2.0**i,
+    "lgamma": _special("gammaln"),
+    "log": _log,
+    "modf": _modf,
+    "nextafter": _nextafter,
+    "pow": np.power,
+    "prod": lambda xs, *, start=1: np.prod(lift(list(xs))) * start,
+    "remainder": _remainder,
+    "sumprod": lambda p, q: np.sum(lift(list(p)) * lift(list(q))),
+    "trunc": lambda x: int(np.trunc(x)),
+    "ulp": _ulp,
+}
+
+# --- cmath --------------------------------------------------------------------------------------
+
+
+def _of(function: Function) -> Callable[..., Any]:
+    """NumPy's function of a complex number."""
+    return lambda z: function(z + 0j)
+
+
+_CMATH: dict[str, Any] = {
+    name: _of(getattr(np, name)) for name in "sin cos tan sinh cosh tanh exp log10 sqrt".split()
+} | {
+    "acos": _of(np.arccos),
+    "acosh": _of(np.arccosh),
+    "asin": _of(np.arcsin),
+    "asinh": _of(np.arcsinh),
+    "atan": _of(np.arctan),
+    "atanh": _of(np.arctanh),
+    "isclose": _isclose,
+    "isfinite": _answer(np.isfinite),
+    "isinf": _answer(np.isinf),
+    "isnan": _answer(np.isnan),
+    "log": lambda z, base=None: _log(z + 0j, None if base is None else base + 0j),
+    "phase": lambda z: np.angle(z),
+    "polar": lambda z: (np.absolute(z), np.angle(z)),
+    "rect": lambda r, phi: r * (np.cos(phi) + 1j * np.sin(phi)),
+}
+
+# --- statistics ---------------------------------------------------------------------------------
+
+
+def _spread(function: Function, ddof: int) -> Callable[..., Any]:
+    def call(data: Any, center: Value = None) -> Any:
+        x = lift(list(data))
+        middle = np.mean(x) if center is None else center
+        return function(np.sum((x - middle) ** 2) / (len(x) - ddof))
+
+    return call
+
+
+def _fmean(data: Any, weights: Any = None) -> Any:
+    return np.average(lift(list(data)), weights=None if weights is None else lift(list(weights)))
+
+
+_STATISTICS: dict[str, Any] = {
+    "fmean": _fmean,
+    "geometric_mean": _of_list(lambda x: np.exp(np.mean(np.log(x)))),
+    "harmonic_mean": _of_list(lambda x: len(x) / np.sum(1 / x)),
+    "mean": _of_list(np.mean),
+    "median": _of_list(np.median),
+    "pstdev": _spread(np.sqrt, 0),
+    "pvariance": _spread(lambda x: x, 0),
+    "stdev": _spread(np.sqrt, 1),
+    "variance": _spread(lambda x: x, 1),
+}
+
+
+# --- builtins -----------------------------------------------------------------------------------
+
+
+def as_float(x: Any = 0.0) -> Any:
+    """`float(x)` in adopted code: a value in a trace stays one, as a number."""
+    if is_plain_number(x) or not in_trace(x := value_of(x)):
+        return float(x)
+    if x.shape:
+        float(np.ones(x.shape))  # NumPy's error, or its warning
+    if x.dtype.kind == "c":
+        raise TypeError("float() argument must be a string or a real number, not 'complex'")
+    return x.reshape(())[()] if x.shape else x[()]
+
+
+def as_complex(*args: Any, **kwargs: Any) -> Any:
+    """`complex(x)` and `complex(re, im)` in adopted code, likewise."""
+    values = [value_of(x) for x in (*args, *kwargs.values())]
+    if not any(map(in_trace, values)):
+        return complex(*args, **kwargs)
+    names = ("real", "imag")
+    parts = dict(zip(names, map(value_of, args), strict=False)) | {
+        name: value_of(x) for name, x in kwargs.items()
+    }
+    made = parts.get("real", 0.0) + 1j * parts.get("imag", 0.0)
+    return made.reshape(())[()] if made.shape else made[()]
+
+
+def type_of(x: Any) -> type:
+    """`type(x)` in adopted code: of a value in a trace the type that it stands for."""
+    shown: type = (
+        x.__class__ if in_trace(value_of(x)) or type(x) is not type(value_of(x)) else type(x)
+    )
+    return shown

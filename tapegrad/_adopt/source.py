@@ -1,0 +1,74 @@
+"""The source of adopted code, with calls of converting builtins replaced: `float(x)`, `type(x)`.
+
+Knows Python's syntax alone. The names stay what they are: `dtype=float` and `isinstance(x, float)`
+mean the types. Lines and columns stay where they are.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+# Calls of these builtins keep a value in a trace: the helper that each becomes is in `builtins`.
+REPLACED = {
+    "complex": "__tapegrad_complex__",
+    "float": "__tapegrad_float__",
+    "type": "__tapegrad_type__",
+}
+# Methods that give a new array, which the program may fill.
+METHOD_ARRAY = "__tapegrad_array__"
+COPIES = {"astype": "__tapegrad_astype__", "copy": "__tapegrad_copy__"}
+
+
+class _Calls(ast.NodeTransformer):
+    def __init__(self, own: set[str]) -> None:
+        self.own = own  # names that the module defines itself
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        function = node.func
+        if isinstance(function, ast.Name):
+            helper = REPLACED.get(function.id)
+            if helper and function.id not in self.own and _is_conversion(node):
+                node.func = ast.copy_location(ast.Name(helper, ast.Load()), function)
+            elif function.id == "map" and node.args and "map" not in self.own:
+                first = node.args[0]
+                if isinstance(first, ast.Name) and first.id == "float" and "float" not in self.own:
+                    node.args[0] = ast.copy_location(
+                        ast.Name(REPLACED["float"], ast.Load()), first
+                    )
+        elif isinstance(function, ast.Attribute) and function.attr in COPIES:
+            node.args.insert(0, function.value)
+            node.func = ast.copy_location(ast.Name(COPIES[function.attr], ast.Load()), function)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        self.generic_visit(node)
+        if node.name == "__array__":  # from which NumPy takes an ndarray alone
+            node.decorator_list.append(ast.copy_location(ast.Name(METHOD_ARRAY, ast.Load()), node))
+        return node
+
+
+def _is_conversion(node: ast.Call) -> bool:
+    """Whether a call of a builtin converts a value: type(name, bases, dict) makes a class."""
+    named = isinstance(node.func, ast.Name) and node.func.id
+    return len(node.args) == 1 and not node.keywords or named == "complex"
+
+
+def rewritten(tree: Any) -> Any:
+    """A syntax tree with the calls replaced."""
+    return ast.fix_missing_locations(_Calls(_defined(tree)).visit(tree))
+
+
+def _defined(tree: Any) -> set[str]:
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.alias):
+            found.add(node.asname or node.name)
+    return found

@@ -1,0 +1,33 @@
+"""NumPy's functions whose new arrays can be filled: inside a transform these are buffers.
+
+Knows which functions make arrays of their own. Must not know tapes: `hold` tells whether a
+transform is open.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from tapegrad._arrays.buffers import hold
+from tapegrad._core.types import Function
+
+# Functions that make an array, beside those of arrays, which `_lists` offers.
+MAKING = frozenset(
+    """
+    array asanyarray asarray ascontiguousarray asfortranarray empty eye fromfunction fromiter full
+    geomspace identity linspace logspace ones require tri zeros arange hamming hanning blackman
+    bartlett kaiser loadtxt genfromtxt fromstring
+    """.split()
+)
+
+
+def holding(function: Function, module: str = "tapegrad.numpy") -> Function:
+    """A function whose new array is a buffer inside a transform; pickle finds it in `module`."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return hold(function, args, kwargs)
+
+    call.__module__ = module
+    return call

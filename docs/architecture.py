@@ -22,6 +22,7 @@ from test_layers import MODULES, TOWER, own_imports, room_of
 # What a box says below the name of its room.
 WORDS = {
     "_allocator": "freed memory is kept",
+    "_block": "what Ctrl-C undoes",
     "_errors": "exceptions, messages",
     "_config": "settings",
     "_numpy_versions": "NumPy's releases",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import tapegrad
 from tapegrad._cli._target import CommandError
+from tapegrad._warning import catching_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -208,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a subcommand and return its exit status; bad input is 2, and one line that says why."""
     options = parser().parse_args(arguments)
     command = importlib.import_module(f"tapegrad._cli._{options.command}")
-    with warnings.catch_warnings():
+    with catching_warnings():
         warnings.showwarning = _show_warning
         try:
             status: int = command.run(options)

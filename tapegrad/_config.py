@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from tapegrad._block import contextmanager, setting
 from tapegrad._errors import SettingError, message
 
 if TYPE_CHECKING:
@@ -149,11 +149,8 @@ class Config:
 
     @contextmanager
     def _block(self, settings: dict[str, Any]) -> Iterator[Config]:
-        token = _IN_BLOCK.set({**(_IN_BLOCK.get() or {}), **settings})
-        try:
+        with setting(_IN_BLOCK, {**(_IN_BLOCK.get() or {}), **settings}):
             yield self
-        finally:
-            _IN_BLOCK.reset(token)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *SETTINGS]

@@ -17,11 +17,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextvars import ContextVar, Token
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
+from tapegrad._block import Block, setting, undoing
 from tapegrad._config import config
 from tapegrad._errors import InputError, describe, message
 from tapegrad._warning import warn
@@ -43,7 +44,7 @@ _shown: set[Bar] = set()
 _lock = threading.Lock()
 
 
-class Bar:
+class Bar(Block[Any]):
     """How far some work is: a context, in which `step` is called after each part of it.
 
     call: names the work. total: how many steps there will be, if that is known. It is closed at
@@ -58,7 +59,7 @@ class Bar:
     _next = math.inf  # the time of the next look
     _since = 0.0
     _last = 0.0  # the time of the last step
-    _open = False
+    _is_open = False
 
     def __init__(self, call: str, progress: Progress = None, total: int | None = None) -> None:
         if progress is not None and not isinstance(progress, bool) and not callable(progress):
@@ -67,7 +68,13 @@ class Bar:
         self.call, self.progress, self.total = call, progress, total
         self._root = self  # the bar that is seen in place of this one
 
-    def __enter__(self) -> Self:
+    def _opened(self) -> Generator[Self]:
+        with undoing(self._close):
+            self._start()
+            with setting(_innermost, self):
+                yield self
+
+    def _start(self) -> None:
         outer = _innermost.get()
         asked: Any = self.progress
         if asked is True:
@@ -75,19 +82,16 @@ class Bar:
         self._thread = threading.get_ident()
         self._since = self._last = _clock()
         # A thread may hold a copy of a context whose bar is closed.
-        if outer is not None and outer._open and not (asked and outer._root._tqdm is None):
+        if outer is not None and outer._is_open and not (asked and outer._root._tqdm is None):
             self._root = outer._root
         elif asked:
             self._show(asked)
         elif self.progress is None:
             self._next = self._since + DELAY
-        self._open = True
-        self._token: Token[Bar | None] = _innermost.set(self)
-        return self
+        self._is_open = True
 
-    def __exit__(self, *_: object) -> None:
-        self._open = False
-        _innermost.reset(self._token)
+    def _close(self) -> None:
+        self._is_open = False
         if self._tqdm is not None:
             try:
                 self._draw(self._tell)
@@ -215,7 +219,7 @@ SILENT = Bar("", progress=False)
 def current() -> Bar:
     """The bar of the work that runs now, for what is deep within it; or a silent one."""
     found = _innermost.get()
-    return found if found is not None and found._open else SILENT
+    return found if found is not None and found._is_open else SILENT
 
 
 # --- Whether, and by what -----------------------------------------------------------------------

@@ -21,11 +21,13 @@ import functools
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
 import numpy as np
+
+from tapegrad._block import contextmanager
 
 # The folder of tapegrad, and that of NumPy, whose np.errstate stands between our frames.
 HOME = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -135,6 +137,17 @@ _HOOK = "_showwarnmsg"
 _USUAL: Any = getattr(warnings, _HOOK, None)
 if _USUAL is not None:
     setattr(warnings, _HOOK, show)
+
+
+@contextmanager
+def catching_warnings() -> Iterator[None]:
+    """`warnings.catch_warnings`, which an interrupt does not leave set."""
+    filters, shown = warnings.filters, warnings.showwarning
+    try:
+        with warnings.catch_warnings():
+            yield
+    finally:
+        warnings.filters, warnings.showwarning = filters, shown
 
 
 __all__ = ["COUNT", "FORWARD_LINES", "forward_line", "is_ours", "is_tapegrad", "outside", "warn"]

@@ -18,6 +18,7 @@ from tapegrad._arrays.traced import Array, no_rule
 from tapegrad._arrays.views import PLAIN_TYPES, Part, Rearrangement, as_view, copies
 from tapegrad._core.entry import new, traced
 from tapegrad._core.operands import as_arguments, has_own_functions
+from tapegrad._core.quiet import silence
 from tapegrad._core.recorded import OPEN, as_recorded, is_recording, run_recorded
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.settled import (
@@ -71,7 +72,7 @@ def array_function(
             if type(x) is np.ndarray or is_recorded_array(x):
                 settled = learn(rule, key, self.spec, result._value, args, kwargs)
                 if settled is not None and self.slot != -1:
-                    with np.errstate(all="ignore"):  # so that all calls give the same bits
+                    with silence():  # so that all calls give the same bits
                         return _settled(self, settled, x, self.slot)
         return result
     return _by_rule(self, function, rule, types, args, kwargs)
@@ -109,7 +110,7 @@ def _of_several(
             return result
         if learn_all(rule, key, call, result._value) is None:
             return result
-        with np.errstate(all="ignore"):  # so that all calls give the same bits
+        with silence():  # so that all calls give the same bits
             return _of_several(self, function, rule, types, args, kwargs)
     if settled.takes is not None:
         raws, slots = list(settled.takes(raws)), settled.takes(slots)

@@ -12,12 +12,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
+from tapegrad._block import contextmanager, setting
 from tapegrad._config import config
 from tapegrad._core.values import raw_value
 from tapegrad._errors import ExactTieWarning
@@ -39,11 +39,8 @@ _ADVICE = (
 def watching_ties() -> Iterator[list[str]]:
     """Collect what is to be said of each tie, once for each line."""
     seen: list[str] = []
-    token = _WATCHED.set(seen)
-    try:
+    with setting(_WATCHED, seen):
         yield seen
-    finally:
-        _WATCHED.reset(token)
 
 
 def note_tie(found: Any, ufunc: np.ufunc) -> Any:

@@ -28,6 +28,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tapegrad._batched.level import VmapLevel
+from tapegrad._core.quiet import silence
 from tapegrad._core.rule import Rule
 from tapegrad._core.types import Params, Value
 from tapegrad._core.values import Mapped, is_mapped
@@ -282,7 +283,7 @@ def _of_no_example(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], param
         return one.wrap(np.concatenate([x._value, _made_up(x._value)]))
 
     given = {name: made_up(value) for name, value in params.items()}
-    with np.errstate(all="ignore"):
+    with silence():
         made = call_batched(one, rule, list(map(made_up, arrays)), given)
     leaves, structure = flatten(made)
     return unflatten(structure, [vmap_level.wrap(leaf._value[:0]) for leaf in leaves])
@@ -295,7 +296,7 @@ def looped(arrays: list[Value], one: Callable[[list[Any]], Any]) -> Any:
     """
     size = len(arrays[0])
     if not size:  # a made-up example gives the shape of the result
-        with np.errstate(all="ignore"):
+        with silence():
             made = looped([np.concatenate([x, _made_up(x)]) for x in arrays], one)
         leaves, structure = flatten(made)
         return unflatten(structure, [leaf[:0] for leaf in leaves])

@@ -12,13 +12,13 @@ import inspect
 import math
 import sys
 import traceback
-from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tapegrad._block import contextmanager
 from tapegrad._errors import NonFiniteError, TapegradError
 
 if TYPE_CHECKING:

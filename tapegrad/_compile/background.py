@@ -197,15 +197,16 @@ class _Trial:
 
     def _unseen(self, inputs: Sequence[Any]) -> float:
         """The time of a call by machine code whose results, errors and warnings are nobody's."""
-        token = VARIABLE.set(SILENT)
+        before = VARIABLE.get()
         try:
+            VARIABLE.set(SILENT)
             start = perf_counter()
             self.native.run(inputs)
             return perf_counter() - start
         except Exception:  # noqa: BLE001 - the call goes another way
             return math.inf
         finally:
-            VARIABLE.reset(token)
+            VARIABLE.set(before)
 
 
 class _Nowhere:

@@ -7,12 +7,12 @@ nor how a program runs.
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections import OrderedDict
 from typing import Any
 
 import numpy as np
 
+from tapegrad._block import Turn
 from tapegrad._compile.arguments import copies, note_writes
 from tapegrad._compile.background import runner_of
 from tapegrad._compile.comparison import gives_the_same
@@ -64,7 +64,7 @@ class Calls:
         self.count = 0
         # Programs of calls with arrays and floats alone, by a key that is made in half the time.
         self.short: dict[Any, Any] = {}
-        self.recording = threading.Lock()
+        self.recording = Turn()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -108,11 +108,10 @@ class Calls:
         if failed is UnknownAnswer:
             return self._record(program, leaves, structure, inputs, (args, kwargs))
         if failed is not None:
-            if failed is NotFiniteError and self.recording.acquire(blocking=False):
-                try:
-                    self._meet_infinities(program, len(inputs))
-                finally:
-                    self.recording.release()
+            if failed is NotFiniteError:
+                with self.recording.taken() as taken:
+                    if taken:
+                        self._meet_infinities(program, len(inputs))
             return self.f(*args, **kwargs)
         if program.held:
             note_writes(program.held, leaves)
@@ -209,9 +208,9 @@ class Calls:
         One at a time: the runs of several threads would not make one program.
         """
         args, kwargs = call  # the caller's own containers
-        if not self.recording.acquire(blocking=False):
-            return self.f(*args, **kwargs)
-        try:
+        with self.recording.taken() as taken:
+            if not taken:
+                return self.f(*args, **kwargs)
             run = self._recorded(program, leaves, structure, inputs)
             if run.out is not None:
                 return run.out[0]
@@ -223,8 +222,6 @@ class Calls:
             elif run.leaves and not all(map(has_bits_of, run.leaves, flatten(out)[0])):
                 self._give_up(program, _NOTICING)
             return out
-        finally:
-            self.recording.release()
 
     def _recorded(
         self, program: Specialization, leaves: list[Any], structure: Any, inputs: list[Any]

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from tapegrad._block import contextmanager, undoing
 from tapegrad._core.backward import SparseBars, accumulate, pull_mark
 from tapegrad._core.elementwise import add_up
 from tapegrad._core.entry import MINUS, Entry, Outputs, Spec, _Mark, parents_of, wrap_kept
@@ -271,11 +272,11 @@ def recorded(function: Callable[[list[Any]], Any], values: Sequence[Value]) -> I
     """A run of a function on a tape of its own: the tape, the inputs' slots, the result."""
     tape = Tape("a definition")
     try:
-        inputs = [tape.wrap(value, tape.fresh()) for value in values]
-        slots = [x.slot for x in inputs]
-        yield tape, slots, function(inputs)
+        with undoing(tape.close):
+            inputs = [tape.wrap(value, tape.fresh()) for value in values]
+            slots = [x.slot for x in inputs]
+            yield tape, slots, function(inputs)
     finally:
-        tape.close()
         if tape.root.refused is not None:
             hand_over(tape.root)
 

@@ -364,11 +364,12 @@ def _summed(
     none = all(total is None for total in sums)
 
     def pull(*call: Value) -> Sequence[Cotangent]:
-        token = VARIABLE.set(SILENT)  # where it would warn, the partials are asked as well
+        before = VARIABLE.get()
         try:
+            VARIABLE.set(SILENT)  # where it would warn, the partials are asked as well
             found: Sequence[Cotangent] | None = together(*call)
         finally:
-            VARIABLE.reset(token)
+            VARIABLE.set(before)
         if found is None:
             return by_partials(*call)
         if none:

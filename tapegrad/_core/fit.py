@@ -7,14 +7,14 @@ beyond their names.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
 
+from tapegrad._block import Block, setting
 from tapegrad._core.entry import Named, Spec
 from tapegrad._core.types import Cotangent, Function, Tangent, Value, Values
 from tapegrad._core.values import (
@@ -37,14 +37,9 @@ from tapegrad._errors import RuleError
 _ABSORBING: ContextVar[bool] = ContextVar("tapegrad_absorbing", default=False)
 
 
-@contextmanager
-def zeros_absorbing() -> Iterator[None]:
-    """In the block, zeros of a `resolved_product` absorb what they meet."""
-    token = _ABSORBING.set(True)
-    try:
-        yield
-    finally:
-        _ABSORBING.reset(token)
+def zeros_absorbing() -> Block[None]:
+    """A block in which zeros of a `resolved_product` absorb what they meet."""
+    return setting(_ABSORBING, True)
 
 
 def are_absorbing() -> bool:

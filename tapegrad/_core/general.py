@@ -7,12 +7,12 @@ not know which functions exist, nor the class of traced arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
+from tapegrad._block import contextmanager, setting
 from tapegrad._core.backward import emptying, replay_backward
 from tapegrad._core.entry import Outputs
 from tapegrad._core.fit import apart, fit_cotangent, zeros_of
@@ -34,11 +34,8 @@ _WATCHED: ContextVar[list[Any] | None] = ContextVar("tapegrad_watched", default=
 def watching() -> Iterator[list[Any]]:
     """Collect the tangents of matrices that are Hermitian by promise: see `general`."""
     seen: list[Any] = []
-    token = _WATCHED.set(seen)
-    try:
+    with setting(_WATCHED, seen):
         yield seen
-    finally:
-        _WATCHED.reset(token)
 
 
 def _watch(dot: Tangent) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
+from tapegrad._block import Block, setting
 from tapegrad._core.fit import is_foreign
 from tapegrad._core.types import Value
 from tapegrad._core.values import any_true, is_scalar, untraced
@@ -28,15 +28,10 @@ def _numbers() -> Any:
 _USED: ContextVar[list[int] | None] = ContextVar("tapegrad_used", default=None)
 
 
-@contextmanager
-def numbers_anew() -> Iterator[None]:
-    """Draw the same numbers in each replay, so that a program is the same in each call."""
-    token = _USED.set([0]) if _USED.get() is None else None
-    try:
-        yield
-    finally:
-        if token is not None:
-            _USED.reset(token)
+def numbers_anew() -> Block[None]:
+    """A block that draws the same numbers in each replay: a program is the same in each call."""
+    used = _USED.get()
+    return setting(_USED, [0] if used is None else used)
 
 
 def uniform(shape: Any) -> Any:

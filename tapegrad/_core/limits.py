@@ -21,6 +21,7 @@ from tapegrad._core.careful import replay_forward_carefully
 from tapegrad._core.entry import Entry, Outputs, Spec, _Mark, spec_of
 from tapegrad._core.fit import any_nan, zeros_of
 from tapegrad._core.forward import live_steps
+from tapegrad._core.quiet import silence
 from tapegrad._core.series import (
     GRID,
     ROUNDING,
@@ -184,7 +185,7 @@ def _by_grids(limits: Any, lines: _Lines, found: Any, given: Any) -> list[Any]:
     parts = [part for _, part in found]
     for powers in GRIDS:
         try:
-            with grid(*powers), np.errstate(all="ignore"):
+            with grid(*powers), silence():
                 known = limits(lines, found, given) or parts
         except Exception:  # noqa: BLE001 - a rule that is asked for what it does not expect
             return parts

@@ -28,32 +28,34 @@ class Locked:
 
 
 class Locks:
-    """The arrays that transforms have locked, and how many have: the last one unlocks.
+    """The arrays that transforms have locked, and which have: the last one unlocks.
 
     Transforms in two threads may share an array, or one transform inside another in one thread.
     """
 
     def __init__(self) -> None:
-        self.counts: dict[int, int] = {}
+        self.holders: dict[int, set[object]] = {}
         self.mutex = threading.Lock()
 
     def __contains__(self, key: int) -> bool:
-        return key in self.counts
+        return key in self.holders
 
-    def add(self, array: Any) -> None:
+    def add(self, array: Any, holder: object) -> None:
         """Lock an array that is writeable, or that another transform has locked."""
         with self.mutex:
-            self.counts[id(array)] = self.counts.get(id(array), 0) + 1
+            self.holders.setdefault(id(array), set()).add(holder)
             array.flags.writeable = False
 
-    def remove(self, array: Any) -> None:
-        """Undo `add`."""
+    def remove(self, array: Any, holder: object) -> None:
+        """Undo `add`; an interrupted call, by another one."""
         with self.mutex:
-            count = self.counts.pop(id(array)) - 1
-            if count:
-                self.counts[id(array)] = count
-            else:
+            holders = self.holders.get(id(array))
+            if holders is None:
+                return
+            holders.discard(holder)
+            if not holders:
                 array.flags.writeable = True
+                del self.holders[id(array)]
 
 
 LOCKS = Locks()

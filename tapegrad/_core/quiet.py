@@ -12,10 +12,12 @@ a product becomes NaN, or a quotient infinite, and does not look at each array f
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+
+from tapegrad._block import contextmanager
 
 Changes = set[str]
 
@@ -56,9 +58,33 @@ def _notice(kind: str, _flag: int) -> None:
     NOTICED.add(kind)
 
 
-# In place of np.errstate(all="ignore"): `token = VARIABLE.set(SILENT)`, `VARIABLE.reset(token)`.
+# In place of np.errstate(all="ignore"), where even `silence` costs too much: `before =
+# VARIABLE.get()`, then `VARIABLE.set(SILENT)` inside `try`, and `VARIABLE.set(before)` first in
+# `finally`, so that an interrupt leaves nothing set.
 VARIABLE, SILENT = _state()
 _, WATCHING = _state(invalid="call", divide="call", over="call", call=_notice)
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """`np.errstate(all="ignore")`, which an interrupt does not leave set."""
+    before = VARIABLE.get()
+    try:
+        VARIABLE.set(SILENT)
+        yield
+    finally:
+        VARIABLE.set(before)
+
+
+@contextmanager
+def errstate(**kinds: Any) -> Iterator[None]:
+    """`np.errstate`, which no interrupt leaves set, nor one of NumPy's own within the block."""
+    before = VARIABLE.get()
+    try:
+        np.seterr(**kinds)
+        yield
+    finally:
+        VARIABLE.set(before)
 
 
 def take(noticed: Changes) -> bool:
@@ -86,21 +112,23 @@ def silently_again(error: RuntimeError, function: Callable[..., Any], *arrays: A
     """
     if not str(error).startswith("cannot enter context"):
         raise error
-    token = VARIABLE.set(SILENT)
+    before = VARIABLE.get()
     try:
+        VARIABLE.set(SILENT)
         return function(*arrays)
     finally:
-        VARIABLE.reset(token)
+        VARIABLE.set(before)
 
 
 def _is_noticed() -> bool:
     """Whether this processor has the flags."""
-    token = VARIABLE.set(WATCHING)
+    outer = VARIABLE.get()
     try:
+        VARIABLE.set(WATCHING)
         np.multiply(np.zeros(3), np.inf)
         return bool(NOTICED)
     finally:
-        VARIABLE.reset(token)
+        VARIABLE.set(outer)
         NOTICED.clear()
 
 
@@ -127,6 +155,8 @@ __all__ = [
     "WATCHING",
     "Asked",
     "Changes",
+    "errstate",
+    "silence",
     "silently",
     "silently_again",
     "take",

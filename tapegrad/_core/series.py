@@ -18,13 +18,14 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from tapegrad._block import contextmanager
 from tapegrad._core.careful import push_function
+from tapegrad._core.quiet import silence
 from tapegrad._core.rule import declared_rule
 
 
@@ -41,8 +42,9 @@ GRID = _Grid()
 @contextmanager
 def remembering() -> Iterator[None]:
     """Ask for the derivatives of a function at a point once: all lines end there."""
-    before, GRID.taylor = GRID.taylor, {}
+    before = GRID.taylor
     try:
+        GRID.taylor = {}
         yield
     finally:
         GRID.taylor = before
@@ -52,9 +54,9 @@ def remembering() -> Iterator[None]:
 def grid(root: int, low: int, high: int) -> Iterator[None]:
     """Keep powers from low up to high, and those between them that a root of this order makes."""
     before = GRID.root, GRID.low, GRID.high, GRID.width
-    GRID.root, GRID.low, GRID.high = root, low * root, high * root
-    GRID.width = GRID.high - GRID.low
     try:
+        GRID.root, GRID.low, GRID.high = root, low * root, high * root
+        GRID.width = GRID.high - GRID.low
         yield
     finally:
         GRID.root, GRID.low, GRID.high, GRID.width = before
@@ -214,7 +216,7 @@ class Series(NDArrayOperatorsMixin):
         if self.terms.dtype.kind == "c":
             infinite: Any = np.nan
         else:
-            with np.errstate(all="ignore"):
+            with silence():
                 infinite = np.inf * sign * _first(self)
         found = np.where((self.lead < power) & (self.lead < self.known), infinite, found)
         return np.where(self.logs != 0, np.nan, found)
@@ -452,7 +454,7 @@ def _power(x: Any, p: float, root: Callable[[Any], Any]) -> Series:
     made = lead * p
     place = np.round(made).astype(int)
     w = np.zeros_like(a)
-    with np.errstate(all="ignore"):
+    with silence():
         w[0] = root(a[0])
         used = [j for j in range(1, GRID.width) if a[j].any()]
         for k in range(1, GRID.width):
@@ -498,7 +500,7 @@ def _exp(x: Any) -> Series:
     a = x.terms[-GRID.low :]
     count = len(a)
     w = np.zeros_like(x.terms)
-    with np.errstate(all="ignore"):
+    with silence():
         w[-GRID.low] = np.exp(a[0])
         used = [j for j in range(1, count) if a[j].any()]
         for k in range(1, count):
@@ -533,7 +535,7 @@ def _log(x: Any) -> Series:
     zero = lead >= x.known
     a = _shifted(x.terms, np.where(zero, 0, lead) - GRID.low)
     w = np.zeros_like(x.terms)
-    with np.errstate(all="ignore"):
+    with silence():
         w[-GRID.low] = np.log(a[0])
         used = [j for j in range(1, GRID.high) if a[j].any()]
         for k in range(1, GRID.high):
@@ -557,7 +559,7 @@ def _circular(x: Any, sign: float, first: Callable[..., Any], second: Callable[.
         raise UnknownSeries
     a = x.terms[-GRID.low :]
     s, c = np.zeros_like(x.terms), np.zeros_like(x.terms)
-    with np.errstate(all="ignore"):
+    with silence():
         s[-GRID.low], c[-GRID.low] = first(a[0]), second(a[0])
         used = [j for j in range(1, len(a)) if a[j].any()]
         for k in range(1, len(a)):

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from tapegrad._block import contextmanager
 from tapegrad._core.careful import Call, recorded
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, Outputs, Spec, _Mark
 from tapegrad._core.series import (

@@ -11,12 +11,12 @@ import array as arrays
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
+from tapegrad._block import contextmanager, undoing
 from tapegrad._core.collector import HELD, STRETCH, hold, release
 from tapegrad._core.entry import (
     PROJECT,
@@ -218,10 +218,11 @@ class Tape:
 
     def _lock(self, array: Any, *, verify: bool) -> None:
         self.require_open()  # nothing would unlock it
-        LOCKS.add(array)
         if self.root.locked is None:
             self.root.locked = {}
+        # First, so that `close` unlocks it if an interrupt comes in between.
         self.root.locked[id(array)] = Locked(array, checksum_of(array) if verify else None)
+        LOCKS.add(array, self.root)
 
     def keep_params(self, params: Params) -> Params:
         """Parameters of a call; arrays and lists (where=, repeats) are kept as constants are."""
@@ -256,7 +257,8 @@ class Tape:
     def close(self, *, verify: bool = False) -> None:
         """Forget all entries, and refuse values that outlive the transform.
 
-        `verify`: raise ChangedConstantError if a locked array was changed through a view.
+        `verify`: raise ChangedConstantError if a locked array was changed through a view. Where an
+        interrupt strikes, another call goes on.
         """
         self.log = _Refusal(self.name)
         if self.parent is not None:
@@ -267,12 +269,13 @@ class Tape:
         if HELD:
             release(root)
         root.copied = None
-        if root.locked is None:
+        locked = root.locked
+        if locked is None:
             return
-        locked, root.locked = root.locked, None
         changed = [lock.array for lock in locked.values() if verify and lock.is_broken()]
         for lock in locked.values():
-            LOCKS.remove(lock.array)
+            LOCKS.remove(lock.array, root)
+        root.locked = None
         if changed:
             raise ChangedConstantError(
                 f"{self.name}: {describe(changed[0])} was changed through a view while the "
@@ -290,11 +293,9 @@ class Tape:
 
         For a program's own backward rule, in which it looks at what it kept of the forward pass.
         """
-        self.log = _forget
-        try:
+        with undoing(self.close):
+            self.log = _forget
             yield
-        finally:
-            self.close()
 
     def record(
         self,

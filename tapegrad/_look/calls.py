@@ -12,11 +12,11 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from tapegrad._arrays.traced import Array, Elements, Number
 from tapegrad._batched.array import Batched, BatchedNumber
+from tapegrad._block import contextmanager, undoing
 from tapegrad._core.rule import rule_of
 from tapegrad._errors import name_of
 from tapegrad._profile.switch import Place, Switch
@@ -69,7 +69,7 @@ _SIGNS = {
 }
 
 _OPEN = threading.local()  # `inside`: whether this thread is within a call that was told
-_WATCHERS: list[Watcher] = []
+_WATCHERS: dict[object, Watcher] = {}  # by their blocks
 _LOCK = threading.RLock()
 
 
@@ -80,20 +80,21 @@ def _told(function: Function, name: Function) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         if getattr(_OPEN, "inside", False):
             return function(*args, **kwargs)
-        _OPEN.inside = True
-        watchers = tuple(_WATCHERS)
-        for watcher in watchers:
-            watcher.begin(name, args, kwargs)
+        begun: list[Watcher] = []
         result, failed = None, None
         try:
+            _OPEN.inside = True
+            for watcher in tuple(_WATCHERS.values()):
+                watcher.begin(name, args, kwargs)
+                begun.append(watcher)
             result = function(*args, **kwargs)
         except BaseException as error:
             failed = error
             raise
         finally:
             _OPEN.inside = False
-            for watcher in reversed(watchers):
-                watcher.end(result, failed)
+            while begun:
+                begun.pop().end(result, failed)
         return result
 
     return call
@@ -195,17 +196,20 @@ _SWITCH = Switch()
 @contextmanager
 def watched(watcher: Watcher) -> Iterator[None]:
     """Tell `watcher` of the calls of all threads within the block. Blocks may be nested."""
-    with _LOCK:
-        if not _WATCHERS:
-            _SWITCH.put(places(_told))
-        _WATCHERS.append(watcher)
-    try:
-        yield
-    finally:
+    block = object()
+
+    def leave() -> None:
         with _LOCK:
-            _WATCHERS.remove(watcher)
+            _WATCHERS.pop(block, None)
             if not _WATCHERS:
                 _SWITCH.restore()
+
+    with undoing(leave):
+        with _LOCK:
+            if not _WATCHERS:
+                _SWITCH.put(places(_told))
+            _WATCHERS[block] = watcher
+        yield
 
 
 __all__ = ["READ", "WRITE", "Given", "Watcher", "given_to", "places", "watched"]

@@ -8,13 +8,12 @@ nothing of this is in place, and nothing is paid.
 from __future__ import annotations
 
 import sys
-import threading
 import tracemalloc
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from time import perf_counter_ns as now
 from typing import Any
 
+from tapegrad._block import Turn, contextmanager, undoing
 from tapegrad._compile.calls import Calls
 from tapegrad._core import forward_tape
 from tapegrad._core.careful import replay_forward_carefully
@@ -45,7 +44,7 @@ from tapegrad._transforms.sequence import _Sequence
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._warning import is_ours
 
-_ALONE = threading.Lock()
+_ALONE = Turn()
 _NOTED = "noted"  # an attribute of the roots of tapes; weak references to them take time
 
 
@@ -298,19 +297,17 @@ def watched(watch: Watch, *, places: bool = True) -> Iterator[Recorder]:
 
     InputError within another block, in any thread.
     """
-    switch = Switch()
     recorder = Recorder(memory=watch.memory, log=watch.log)
-    with ExitStack() as stack:
-        if not _ALONE.acquire(blocking=False):
+    with _ALONE.taken() as alone:
+        if not alone:
             raise InputError("profile: expected no other profile around, got one. Leave it first.")
-        stack.callback(_ALONE.release)
-        stack.callback(watch.forget)
-        stack.callback(switch.restore)
-        if places:
-            switch.put(watch.places())
-        recorder.start()
-        stack.callback(recorder.stop)
-        yield recorder
+        with (
+            undoing(watch.forget),
+            Switch().holding_places(watch.places if places else tuple),
+            undoing(recorder.stop),
+        ):
+            recorder.start()
+            yield recorder
 
 
 __all__ = ["Watch", "is_program", "watched"]

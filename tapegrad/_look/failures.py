@@ -6,11 +6,11 @@ is looked up afterwards, and told only if the second run came to the same entrie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
+from tapegrad._block import setting
 from tapegrad._core.entry import Entry, parents_of
 from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import untraced
@@ -56,7 +56,7 @@ def explain(
     """
     if _LOOKING.get():
         return
-    with _looking():
+    with setting(_LOOKING, True):
         try:
             found = _found(error, run, list(map(untraced, leaves)), recording, slots, bars)
         except Exception as other:  # noqa: BLE001 - the error itself is what the program gets
@@ -69,15 +69,6 @@ def explain(
     add_note(error, derivative_note(operation, site))
 
 
-@contextmanager
-def _looking() -> Iterator[None]:
-    token = _LOOKING.set(True)
-    try:
-        yield
-    finally:
-        _LOOKING.reset(token)
-
-
 def _found(
     error: Exception,
     run: Callable[[list[Any]], Any],
@@ -88,7 +79,8 @@ def _found(
 ) -> tuple[str, Site] | str:
     """The operation whose derivative has failed, and its site; or why they are not known."""
     first, lines, last = list(recording.entries), Lines(), _Last()
-    with Recording(recording.tape.name, copies=True) as again:
+
+    def found(again: Recording) -> Any:
         again.tape.log = lines.log_of(again.tape.log)
         out = run(again.inputs(leaves))
         again.finish(out)
@@ -103,7 +95,9 @@ def _found(
                     entry = last.open[0]
                     sites = lines.sites.sites()
                     return operation_of(entry), sites[lines.numbers[entry[0]]]
-    return "its replay did not fail again"
+        return "its replay did not fail again"
+
+    return Recording(recording.tape.name, copies=True).run(found)
 
 
 def _is_the_same(

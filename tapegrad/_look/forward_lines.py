@@ -6,11 +6,11 @@ call it is about. Must not know how lines are noted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from types import FrameType, TracebackType
 
+from tapegrad._block import Block, setting
 from tapegrad._core.backward import replay_backward, replay_nested
 from tapegrad._core.careful import replay_carefully
 from tapegrad._warning import FORWARD_LINES
@@ -21,14 +21,9 @@ _REPLAYS = tuple(replay.__code__ for replay in (replay_backward, replay_nested, 
 _LINE_OF: ContextVar[LineOf | None] = ContextVar("tapegrad_line_of", default=None)
 
 
-@contextmanager
-def told_by(line_of: LineOf) -> Iterator[None]:
-    """Let `line_of` tell the lines of the replays within the block."""
-    token = _LINE_OF.set(line_of)
-    try:
-        yield
-    finally:
-        _LINE_OF.reset(token)
+def told_by(line_of: LineOf) -> Block[None]:
+    """A block in which `line_of` tells the lines of the replays."""
+    return setting(_LINE_OF, line_of)
 
 
 def slot_in(frame: FrameType | None) -> int | None:

@@ -9,8 +9,7 @@ import gc
 import html
 import os
 import tracemalloc
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from sys import _getframe
@@ -28,6 +27,7 @@ from tapegrad._look.profile import INPUTS, WAYS, By, is_transform, key_of, run, 
 from tapegrad._look.runs import paths_of_inputs
 from tapegrad._profile.events import FUNCTION
 from tapegrad._profile.switch import Place, Switch
+from tapegrad._transforms.chunks import tracing
 from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.wrapper import require_function
 
@@ -400,18 +400,6 @@ def _names(f: Function, args: tuple[Tree, ...], kwargs: dict[str, Any], kept: Ke
     return [f"input {i}{call}" for i in range(len(kept.by_input))]
 
 
-@contextmanager
-def _tracing() -> Iterator[None]:
-    started = not tracemalloc.is_tracing()
-    if started:
-        tracemalloc.start(1)
-    try:
-        yield
-    finally:
-        if started:
-            tracemalloc.stop()
-
-
 def _peaks(call: Callable[[], Any]) -> tuple[int, int]:
     """The most that is allocated at a time, outside of replays and within them."""
     gc.collect()
@@ -431,16 +419,11 @@ def _peaks(call: Callable[[], Any]) -> tuple[int, int]:
         finally:
             take(1)
 
-    switch = Switch()
-    with _tracing():
-        switch.put([Place(Recording, "pull", marked)])
-        try:
-            before = tracemalloc.get_traced_memory()[0]
-            tracemalloc.reset_peak()
-            call()
-            take(0)
-        finally:
-            switch.restore()
+    with tracing(), Switch().holding_places(lambda: [Place(Recording, "pull", marked)]):
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        call()
+        take(0)
     return max(0, peaks[0] - before), max(0, peaks[1] - before)
 
 

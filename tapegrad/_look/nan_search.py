@@ -7,25 +7,26 @@ nothing of this is in place, and nothing is paid.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._block import contextmanager, undoing
 from tapegrad._compile.calls import Calls
 from tapegrad._core import forward_tape
 from tapegrad._core.careful import replay_forward_carefully
 from tapegrad._core.entry import Entry, parents_of
 from tapegrad._core.forward import replay_forward
 from tapegrad._core.forward_tape import ForwardTape, tangent_at
+from tapegrad._core.quiet import VARIABLE
 from tapegrad._core.types import Cotangent
 from tapegrad._errors import NonFiniteError
 from tapegrad._look import calls, replays, tapes
 from tapegrad._look.findings import arrays_of, error_of, is_bad
 from tapegrad._look.lines import Site, Sites
 from tapegrad._look.rows import operation_of
-from tapegrad._look.searches import LAYERS
+from tapegrad._look.searches import LAYERS, Layer
 from tapegrad._profile.switch import Place, Switch
 from tapegrad._transforms import forward, jacobians
 from tapegrad._transforms.checkpoint import _CheckpointedCall
@@ -126,13 +127,12 @@ class _Search:
         silent: Any = {"invalid": "ignore"}
         if self.infinities:
             silent |= {"divide": "ignore", "over": "ignore"}
-        quiet = np.errstate(**silent)
-        self.local.calls.append((_Call(name, args, kwargs), quiet))
-        quiet.__enter__()
+        self.local.calls.append((_Call(name, args, kwargs), VARIABLE.get()))
+        np.seterr(**silent)
 
     def end(self, result: Any, error: BaseException | None) -> None:
-        call, quiet = self.local.calls.pop()
-        quiet.__exit__()
+        call, before = self.local.calls.pop()
+        VARIABLE.set(before)
         now = self.local.passes[-1] if self.local.passes else None
         if error is not None or now is not None and (now.depth or now.is_replay):
             return  # what a replay does is its derivative's, and may be repaired
@@ -207,11 +207,12 @@ class _Search:
     def opened(self, tape: Any) -> Iterator[_Pass]:
         """A pass that is this thread's innermost within the block."""
         now = _Pass(tape)
-        self.local.passes.append(now)
+        passes = self.local.passes
         try:
+            passes.append(now)
             yield now
         finally:
-            self.local.passes.pop()
+            passes.pop()
 
     def places(self) -> Iterator[Place]:
         """The functions that end or begin a pass."""
@@ -331,36 +332,35 @@ class _Blocks:
         self.lock = threading.RLock()
         self.open: list[list[bool]] = []  # whether infinities count, each in a list of its own
         self.search = _Search()
-        self.stack = ExitStack()
 
     @contextmanager
     def one_more(self, infinities: bool) -> Iterator[None]:
         """A block, which need not end after those that began later."""
         mine = [infinities]
-        with self.lock:
-            if not self.open:
-                self._begin()
-            self.open.append(mine)
-            self.search.infinities = any(one for [one] in self.open)
-        try:
-            yield
-        finally:
+
+        def leave() -> None:
             with self.lock:
                 self.open[:] = [one for one in self.open if one is not mine]
                 if self.open:
                     self.search.infinities = any(one for [one] in self.open)
                 else:
-                    self.stack.close()
+                    self.watching.close()
 
-    def _begin(self) -> None:
-        switch, self.search = Switch(), _Search()
-        with ExitStack() as stack:
-            stack.enter_context(tapes.noted())
-            stack.enter_context(calls.watched(self.search))
-            stack.enter_context(replays.watched(self.search))
-            stack.callback(switch.restore)
-            switch.put(self.search.places())
-            self.stack = stack.pop_all()
+        with undoing(leave):
+            with self.lock:
+                if not self.open:
+                    self.search = _Search()
+                    self.watching = self._watched()
+                    next(self.watching)
+                self.open.append(mine)
+                self.search.infinities = any(one for [one] in self.open)
+            yield
+
+    def _watched(self) -> Generator[None]:
+        places = Switch().holding_places(self.search.places)
+        watched = calls.watched(self.search), replays.watched(self.search)
+        with tapes.noted(), watched[0], watched[1], places:
+            yield
 
 
 _BLOCKS = _Blocks()
@@ -410,9 +410,24 @@ def debug_nans(*, infinities: bool = True) -> Iterator[None]:
     ...     print(error.operation, error.index, error.value)
     np.log (1,) -inf
     """
-    with _BLOCKS.one_more(infinities), ExitStack() as stack:
-        for layer in LAYERS:
-            stack.enter_context(layer(_BLOCKS.search.infinities))
+    before = VARIABLE.get()
+    try:
+        with _BLOCKS.one_more(infinities), _layers(LAYERS, infinities=_BLOCKS.search.infinities):
+            yield
+    except Exception:
+        raise
+    except BaseException:  # an interrupt, maybe between the begin and the end of a call
+        VARIABLE.set(before)
+        raise
+
+
+@contextmanager
+def _layers(layers: Sequence[Layer], *, infinities: bool) -> Iterator[None]:
+    """The blocks of all layers, one within another."""
+    if not layers:
+        yield
+        return
+    with layers[0](infinities), _layers(layers[1:], infinities=infinities):
         yield
 
 

@@ -10,8 +10,8 @@ import html
 import json
 import linecache
 import tracemalloc
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 
+from tapegrad._block import Block, contextmanager
 from tapegrad._compile.compiled import Compiled
 from tapegrad._core.types import Function, Tree
 from tapegrad._core.values import is_inexact
@@ -39,6 +40,7 @@ from tapegrad._profile.events import (
 from tapegrad._profile.recorder import Recorder
 from tapegrad._profile.trace import stack_lines, trace_of
 from tapegrad._transforms.checkpoint import checkpoint
+from tapegrad._transforms.chunks import tracing
 from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.wrapper import Transformed, require_function
 from tapegrad._tree import flatten, unflatten
@@ -180,7 +182,7 @@ class ProfileTable(Sequence[ProfileRow]):
         return tables.table_html(titles, rows, right=right)
 
 
-class Profile:
+class Profile(Block[Any]):
     """Where the time of a block went, and what its replays keep. `tapegrad.profile` makes it.
 
     It prints as its tables by operation and by line.
@@ -216,37 +218,33 @@ class Profile:
         self.events: list[Event] = []
         self._phases: list[str] = []
         self._watch, self._recorder = Watch(memory=memory), Recorder()
-        self._entered: ExitStack | None = None
+        self._entered = False
 
     # -- running ---------------------------------------------------------------------------------
 
-    def __enter__(self) -> Self:
-        self._begin(_getframe(1).f_back)
-        return self
+    def _opened(self) -> Generator[Self]:
+        with self._within(_getframe(1).f_back):
+            yield self
 
-    def __exit__(self, *_: object) -> None:
-        self._end()
-
-    def _begin(self, outermost: Any) -> None:
-        if self._entered is not None or self.events:
+    @contextmanager
+    def _within(self, outermost: Any) -> Iterator[None]:
+        """The block, in which `outermost` is the frame that has called the program."""
+        if self._entered or self.events:
             raise InputError("profile: expected a block of its own, got a second one.")
         self._watch = Watch(memory=self.memory, outermost=outermost, costs=costs())
-        with ExitStack() as stack:
+        with tracing() if self.memory else nullcontext():
             if self.memory:
-                started = not tracemalloc.is_tracing()
-                if started:
-                    tracemalloc.start(1)
-                    stack.callback(tracemalloc.stop)
                 self._before = tracemalloc.get_traced_memory()[0]
-            self._recorder = stack.enter_context(watched(self._watch))
-            self._entered = stack.pop_all()
-        self._watch.begin_whole(self.title)
-
-    def _end(self) -> None:
-        assert self._entered is not None
-        self._watch.end_whole()
-        self._entered.close()
-        self._entered = None
+            try:
+                with watched(self._watch) as self._recorder:
+                    self._entered = True
+                    self._watch.begin_whole(self.title)
+                    try:
+                        yield
+                    finally:
+                        self._watch.end_whole()
+            finally:
+                self._entered = False
         events = self._watch.events()
         self._phases = _phases_of(events)
         self.seconds = events[0].total * 1e-9 if events else 0.0
@@ -558,11 +556,8 @@ def profile(
 
     def profiled(*args: Tree, **kwargs: Any) -> Profile:
         found = Profile(name_of(function), memory=memory)
-        found._begin(_getframe(1))
-        try:
+        with found._within(_getframe(1)):
             found.value = run(function, args, kwargs, backward, found._watch)
-        finally:
-            found._end()
         return found
 
     return functools.wraps(function, updated=())(profiled)
@@ -592,7 +587,8 @@ def run(
         called = watch.within(f, kind, name_of(f)) if is_program(f) else f
         return called(*args, **kwargs)
     called = watch.within(f, kind, name_of(f))
-    with Recording(f"profile of {name_of(f)}") as recording:
+
+    def replayed(recording: Recording) -> Any:
         given = [leaves[i] for i in places]
         given = [np.asarray(x)[()] if type(x) in _NUMBERS else x for x in given]
         for i, x in zip(places, recording.inputs(given), strict=True):
@@ -608,6 +604,8 @@ def run(
             consume = recording.huge and not recording.shared  # as for a gradient
             recording.pull([slot for slot, _ in known], list(bars), consume=consume)
         return unflatten(out_structure, [recording.strip(x) for x in found])
+
+    return Recording(f"profile of {name_of(f)}").run(replayed)
 
 
 _NUMBERS = (float, complex)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import nullcontext
 from sys import _getframe
 from time import perf_counter_ns as now
 from typing import Any
 
 import numpy as np
 
+from tapegrad._block import contextmanager, setting
 from tapegrad._core.entry import Entry
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Cotangent, Function, Tree
@@ -113,12 +114,8 @@ class Notes:
     @contextmanager
     def watching(self, *, timed: bool) -> Iterator[None]:
         """Note what happens within the block."""
-        with ExitStack() as stack:
-            stack.enter_context(self.first_calls.watched())
-            stack.enter_context(replays.watched(self))
-            stack.enter_context(replays.steps_watched(self))
-            if timed:
-                stack.enter_context(calls.watched(self))
+        times = calls.watched(self) if timed else nullcontext()
+        with self.first_calls.watched(), replays.watched(self), replays.steps_watched(self), times:
             yield
 
 
@@ -179,8 +176,8 @@ class Run:
             )
         names = list(paths_of_arguments(f, args, kwargs))
         self.notes = notes = Notes(Sites(_getframe(2)))  # what called this is not the program
-        with _alone(), Recording(f"tape of {self.title}", copies=True) as recording:
-            self.recording = recording
+
+        def logged(recording: Recording) -> None:
             recording.tape.log = notes.log_of(recording.tape.log)
             given = [leaves[i] for i in self.places]
             traced = recording.inputs([np.asarray(x)[()] if _is_float(x) else x for x in given])
@@ -193,6 +190,10 @@ class Run:
                 out = f(*new_args, **new_kwargs)
             recording.finish(out)
             self._take_outputs(out)
+
+        with setting(CURRENT, None):  # what transforms around trace is a constant here
+            self.recording = Recording(f"tape of {self.title}", copies=True)
+            self.recording.run(logged)
 
     def _take_outputs(self, out: Tree) -> None:
         leaves, self.out_structure = flatten(out)
@@ -272,16 +273,6 @@ class Run:
                 )
             )
         return found
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Outside of transforms: what those around trace is a constant here."""
-    token = CURRENT.set(None)
-    try:
-        yield
-    finally:
-        CURRENT.reset(token)
 
 
 def _is_float(leaf: Any) -> bool:

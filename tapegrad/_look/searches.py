@@ -4,10 +4,12 @@ Knows nothing of them: a layer adds a function that opens its own.
 """
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any
 
-# Each takes `infinities`, whether these count as NaNs do, and returns a context manager.
-LAYERS: list[Callable[[bool], AbstractContextManager[Any]]] = []
+from tapegrad._block import Block
 
-__all__ = ["LAYERS"]
+# Each takes `infinities`, whether these count as NaNs do, and returns a context manager.
+Layer = Callable[[bool], Block[Any]]
+LAYERS: list[Layer] = []
+
+__all__ = ["LAYERS", "Layer"]

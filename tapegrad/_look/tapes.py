@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from tapegrad._block import contextmanager, undoing
 from tapegrad._core.entry import Entry
 from tapegrad._core.tape import Tape
 from tapegrad._look.lines import Site, Sites
@@ -19,7 +19,7 @@ from tapegrad._transforms.recording import Recording
 
 _LOCK = threading.RLock()
 _SWITCH = Switch()
-_OPEN = [0]  # blocks
+_OPEN: dict[object, None] = {}  # blocks
 
 
 class Lines:
@@ -65,17 +65,20 @@ def _places() -> Iterator[Place]:
 @contextmanager
 def noted() -> Iterator[None]:
     """Note the lines of the tapes that are made within the block, in all threads."""
-    with _LOCK:
-        if not _OPEN[0]:
-            _SWITCH.put(_places())
-        _OPEN[0] += 1
-    try:
-        yield
-    finally:
+    block = object()
+
+    def leave() -> None:
         with _LOCK:
-            _OPEN[0] -= 1
-            if not _OPEN[0]:
+            _OPEN.pop(block, None)
+            if not _OPEN:
                 _SWITCH.restore()
+
+    with undoing(leave):
+        with _LOCK:
+            if not _OPEN:
+                _SWITCH.put(_places())
+            _OPEN[block] = None
+        yield
 
 
 __all__ = ["Lines", "noted", "site_of"]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
+from tapegrad._block import contextmanager, undoing
 from tapegrad._profile.switch import Place, Switch
 
 Watcher = TypeVar("Watcher")
@@ -30,17 +30,19 @@ class Watching(Generic[Watcher]):
     @contextmanager
     def by(self, watcher: Watcher) -> Iterator[None]:
         """Tell `watcher` of what happens within the block, in all threads."""
-        with self._lock:
-            if not self.watchers:
-                self._switch.put(self.places())
-            self.watchers = (*self.watchers, watcher)
-        try:
-            yield
-        finally:
+
+        def leave() -> None:
             with self._lock:
                 self.watchers = tuple([one for one in self.watchers if one is not watcher])
                 if not self.watchers:
                     self._switch.restore()
+
+        with undoing(leave):
+            with self._lock:
+                if not self.watchers:
+                    self._switch.put(self.places())
+                self.watchers = (*self.watchers, watcher)
+            yield
 
 
 __all__ = ["Watching"]

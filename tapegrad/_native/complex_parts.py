@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._native.complex_arithmetic import TO_COMPLEX, TO_REAL, TO_TRUTH, Complex, Real
 from tapegrad._native.complex_runs import (
     IMAG,
@@ -194,7 +195,7 @@ class _Parting:
 
         def made(function: Any, args: tuple[Any, ...]) -> Any:
             if not any(type(arg) is Ref for arg in args):
-                with np.errstate(all="ignore"):
+                with silence():
                     return function(*args)
             call = Node(function, args, {}, silent=node.silent)
             call.dtype = np.dtype(bool) if function in TO_TRUTH else real

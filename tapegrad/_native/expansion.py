@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._native.definitions import COMPOSED, definition_of
 from tapegrad._native.moves import MOVES, Table, tables_of
 from tapegrad._native.regions import Unfit
@@ -90,7 +91,7 @@ class _Expansion:
         self.careful = blocks[0][0].careful
         self.block = Block()
         self._find_last_uses(blocks)
-        with np.errstate(all="ignore"):
+        with silence():
             for block, answer in blocks:
                 for at, node in block.nodes:
                     self._node(at, node, 0)

@@ -217,11 +217,12 @@ class Workspace:
 
         def call() -> None:
             if node.silent:
-                token = VARIABLE.set(SILENT)
+                outer = VARIABLE.get()
                 try:
+                    VARIABLE.set(SILENT)
                     value = value_now()
                 finally:
-                    VARIABLE.reset(token)
+                    VARIABLE.set(outer)
             else:
                 value = value_now()
             if target is not None:

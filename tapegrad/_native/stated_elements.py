@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._native.native_ops import (
     BOOL,
     LOGICAL,
@@ -137,7 +138,7 @@ def _power(exponent: Any) -> Any:
 
 
 # Whether `np.power` looks for such an exponent itself, or `**` alone does.
-with np.errstate(all="ignore"):
+with silence():
     _POWER_LOOKS = bool(np.isnan(np.power(np.full(2, -np.inf), 0.5)[0]))
 
 

@@ -19,8 +19,9 @@ from time import perf_counter_ns as now
 from time import time_ns
 from typing import Any, Self
 
+from tapegrad._block import undoing
 from tapegrad._profile.events import BACKWARD, FUNCTION, USER, Event, nested
-from tapegrad._profile.switch import switch_in, switch_out
+from tapegrad._profile.switch import switch_in, switch_out, watcher
 from tapegrad._warning import is_ours
 
 Function = Callable[..., Any]
@@ -209,48 +210,57 @@ class Recorder:
         self.threads: dict[int, str] = {}
         self.first = 0
         self.traces = False  # whether this recorder started tracemalloc
+        self.open = False  # whether there is something to stop
 
     def start(self) -> Self:
         """Begin to record; RuntimeError where something else watches the same functions."""
         with _LOCK:
-            if self.memory and not tracemalloc.is_tracing():
-                tracemalloc.start(1)
-                self.traces = True
             log = self.log
-            log.running.append(self)
             try:
+                self.open = True
+                if self.memory and not tracemalloc.is_tracing():
+                    self.traces = True
+                    tracemalloc.start(1)
+                log.running.append(self)
                 _adapt(log, first=len(log.running) == 1)
+                self.first = len(log.records)
+                self.wall, self.begin = time_ns(), now()
             except BaseException:
-                log.running.remove(self)
+                self._stop()
                 raise
-            self.first = len(log.records)
-            self.wall, self.begin = time_ns(), now()
         return self
 
     def stop(self) -> None:
         """End the recording and keep its records. Calls that are open are not part of it."""
+        with undoing(self._stop):
+            pass
+
+    def _stop(self) -> None:
+        """`stop`; where it was interrupted, another call goes on."""
         with _LOCK:
             log = self.log
-            if self not in log.running:
+            if not self.open:
                 return
-            self.end = now()
-            log.running.remove(self)
-            taken = log.records[self.first :]
-            self.records = [r for r in taken if r[2] >= self.begin and r[3] <= self.end]
-            self.threads = {thread.ident or 0: thread.name for thread in threading.enumerate()}
+            if self in log.running:
+                self.end = now()
+                taken = log.records[self.first :]
+                self.records = [r for r in taken if r[2] >= self.begin and r[3] <= self.end]
+                self.threads = {thread.ident or 0: thread.name for thread in threading.enumerate()}
+                log.running.remove(self)
             if log.running:
                 _adapt(log)
             else:
                 if log.declared:
-                    switch_out()
+                    switch_out(log)
                 log.records.clear()
             if self.traces:
-                self.traces = False
                 heir = next((r for r in log.running if r.memory), None)
                 if heir is not None:
                     heir.traces = True
                 else:
                     tracemalloc.stop()
+                self.traces = False
+            self.open = False
 
     def events(self) -> list[Event]:
         """The events in order of their begin, nested."""
@@ -262,10 +272,11 @@ def _adapt(log: Log, *, first: bool = False) -> None:
     wanted = tuple(
         any(getattr(r, what) for r in log.running) for what in ("shapes", "memory", "stack")
     )
-    if not first and wanted == (log.shapes, log.memory, log.stack):
+    known = wanted == (log.shapes, log.memory, log.stack)
+    if not first and known and (not log.declared or watcher() is log):
         return
     if not first and log.declared:
-        switch_out()
+        switch_out(log)
     log.shapes, log.memory, log.stack = wanted
     log.spent = 0
     if log.declared:

@@ -10,8 +10,11 @@ watching costs nothing while it is off.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
+
+from tapegrad._block import contextmanager, undoing
 
 Attributes = Any  # of a class or module: setattr; of a dictionary: an item
 
@@ -46,9 +49,9 @@ class Switch:
     def put(self, places: Iterable[Place]) -> None:
         """Put values in their places; where one cannot be, all is as before, and it raises."""
         with _LOCK:
-            if self not in self.holding:
-                self.holding.append(self)
             try:
+                if self not in self.holding:
+                    self.holding.append(self)
                 for place in tuple(places):
                     self.changed.append((place, _stored(place)))
                     _store(place, place.value)
@@ -56,15 +59,27 @@ class Switch:
                 self.restore()
                 raise
 
+    @contextmanager
+    def holding_places(self, places: Callable[[], Iterable[Place]]) -> Iterator[None]:
+        """Put values in their places for the block."""
+        with undoing(self.restore):
+            self.put(places())
+            yield
+
     def restore(self) -> None:
-        """Put back what stood in all places. One that someone changed since stays as it is."""
+        """Put back what stood in all places. One that someone changed since stays as it is.
+
+        If it is interrupted, another call goes on.
+        """
         with _LOCK:
             while self.changed:
-                place, before = self.changed.pop()
-                if _stored(place) is place.value:
+                place, before = self.changed[-1]
+                now = _stored(place)
+                if now is place.value:
                     _store(place, before)
-                else:
+                elif now is not before:
                     self._leave(place, before)
+                self.changed.pop()
             if self in self.holding:
                 self.holding.remove(self)
 
@@ -82,6 +97,13 @@ class _State(Switch):
     """What stands in for other functions now, and who watches."""
 
     watcher: Any = None
+
+    def leave(self, watcher: Any) -> None:
+        """Let a watcher go, if it is this one."""
+        with _LOCK:
+            if self.watcher is watcher:
+                self.restore()
+                self.watcher = None
 
 
 _STATE = _State()
@@ -105,19 +127,21 @@ def switch_in(given: Any) -> None:
             raise RuntimeError(
                 f"{given} cannot start while {_STATE.watcher} runs: leave its block first."
             )
-        _STATE.watcher = given
         try:
+            _STATE.watcher = given
             _STATE.put([place for source in _SOURCES for place in source(given)])
         except BaseException:
-            _STATE.watcher = None
+            switch_out(given)
             raise
 
 
-def switch_out() -> None:
-    """Put back what stood in all places. A place that someone changed since stays as it is."""
-    with _LOCK:
-        _STATE.restore()
-        _STATE.watcher = None
+def switch_out(given: Any) -> None:
+    """Put back what stood where a watcher has put its functions; nothing where it watches not.
+
+    A place that someone changed since stays as it is.
+    """
+    with undoing(partial(_STATE.leave, given)):
+        pass
 
 
 def _stored(place: Place) -> Any:

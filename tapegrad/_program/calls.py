@@ -174,11 +174,12 @@ def called_plainly(function: Any, args: Any, kwargs: Any) -> Any:
     """
     if type(function) is types.BuiltinFunctionType:
         return function(*args, **kwargs)
-    token = RECORDING.set(None)
+    before = RECORDING.get()
     try:
+        RECORDING.set(None)
         return function(*args, **kwargs)
     finally:
-        RECORDING.reset(token)
+        RECORDING.set(before)
 
 
 def _shaped_by_values(function: Any, args: tuple[Any, ...]) -> bool:

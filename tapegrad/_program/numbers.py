@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._program.elementwise import (
     REAL,
     are_same,
@@ -105,7 +106,7 @@ class Numbers:
         numbers = [x if is_number(x) else self.of(x, node, described) for x in args]
         if None in numbers:
             return None
-        with np.errstate(all="ignore"):
+        with silence():
             made = ufunc(*[np.asarray(x, node.dtype) for x in numbers])
         return float(made) if np.isfinite(made) else None
 

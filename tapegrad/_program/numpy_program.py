@@ -6,7 +6,6 @@ source is written.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._block import contextmanager
 from tapegrad._core.quiet import VARIABLE
 from tapegrad._program.numpy_source import RECORDINGS, Source
 from tapegrad._program.passes import optimized
@@ -25,12 +25,12 @@ from tapegrad._tree import unflatten
 KEPT_BYTES = 1 << 26  # of a workspace that stays between calls
 
 
-@contextlib.contextmanager
+@contextmanager
 def _without_collector() -> Iterator[None]:
     """Without Python's search for cycles, which would look at all nodes again and again."""
     enabled = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()
         yield
     finally:
         if enabled:

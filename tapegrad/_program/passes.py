@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import errstate
 from tapegrad._program.elementwise import COMMUTATIVE, real_ufunc_of
 from tapegrad._program.functions import method
 from tapegrad._program.numbers import Numbers
@@ -195,7 +196,7 @@ def _folded(node: Node) -> Any:
     ):
         return _NOT_FOLDED
     try:
-        with np.errstate(all="ignore" if node.silent else "raise"):
+        with errstate(all="ignore" if node.silent else "raise"):
             return value_of(node, ())
     except Exception:  # noqa: BLE001 - the call raises, or warns, each time: so it is made
         return _NOT_FOLDED

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.values import own_copy
 
 Function = Callable[..., Any]
@@ -434,7 +435,7 @@ def interpret(root: Segment, inputs: Sequence[Any]) -> tuple[Any, list[Any], Seg
     while True:
         for node in segment.nodes[len(values) - segment.start :]:
             if node.silent:
-                with np.errstate(all="ignore"):
+                with silence():
                     values.append(value_of(node, values))
             else:
                 values.append(value_of(node, values))

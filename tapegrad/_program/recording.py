@@ -7,11 +7,12 @@ Must not know how a call is logged.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, Self
 
 import numpy as np
 
+from tapegrad._block import Block, setting
 from tapegrad._core.recorded import OPEN, RECORDING
 from tapegrad._program import operators, own_functions, protocols
 from tapegrad._program.calls import called
@@ -37,7 +38,7 @@ def adopted(value: Any, recorder: Recorder) -> Any:
 _OUTSIDE = "it writes into a tensor that is no argument, as into a buffer of a module: pass it"
 
 
-class Recording:
+class Recording(Block[Any]):
     """A recording, by which the engine makes recorded arrays: see `_core/recorded.py`.
 
     It is open within `with recording:`, and what happens there is recorded.
@@ -50,15 +51,14 @@ class Recording:
         self.entered: list[tuple[Any, str, Any]] = []  # see `enter`
         self.written: list[Any] = []  # references to objects whose plain arrays were written to
 
-    def __enter__(self) -> Self:
-        OPEN.add(self)
-        self._token = RECORDING.set(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        RECORDING.reset(self._token)
-        OPEN.discard(self)
-        self.recorder.open = False
+    def _opened(self) -> Generator[Self]:
+        try:
+            OPEN.add(self)
+            with setting(RECORDING, self):
+                yield self
+        finally:
+            self.recorder.open = False
+            OPEN.discard(self)
 
     def hold(self, value: Recorded) -> Recorded:
         """A value as an object holds it: an array, which can be written to."""

@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from tapegrad._arrays.refusal import REPLAYING, Refusal
+from tapegrad._block import contextmanager, setting, undoing
+from tapegrad._core.quiet import silence
 from tapegrad._core.recorded import RECORDING, is_recording
 from tapegrad._core.tape import CURRENT, hand_over
 from tapegrad._core.types import Function, Tree, Value
@@ -100,9 +101,9 @@ def replaying(name: str) -> Iterator[None]:
 
     Then an error of a refused conversion that the program caught is raised again.
     """
-    token = REPLAYING.set(True)
     try:
-        yield
+        with setting(REPLAYING, True):
+            yield
     except RuleError as error:
         holder: Any = CURRENT.get()
         refused = getattr(getattr(holder, "root", holder), "refused", None) or {}
@@ -112,8 +113,6 @@ def replaying(name: str) -> Iterator[None]:
         made = caught[-1].again()
         text = f"{name}: the program caught an error of tapegrad's in a replay"
         raise type(made)(f"{text}, at {caught[-1].line}: {made}") from error
-    finally:
-        REPLAYING.reset(token)
 
 
 def _heard(holder: Any) -> list[Refusal]:
@@ -212,16 +211,13 @@ class _Restored:
 
     def outcome(self, run: Callable[[], Any]) -> Any:
         """What a run returns, or that it raised an error."""
-        token = _AGAIN.set(True)
-        try:
-            return run()
-        except Exception as error:
-            if getattr(error, _MARK, False):
-                raise
-            return _Raised(type(error).__name__)
-        finally:
-            _AGAIN.reset(token)
-            self.restore()
+        with undoing(self.restore), setting(_AGAIN, True):
+            try:
+                return run()
+            except Exception as error:
+                if getattr(error, _MARK, False):
+                    raise
+                return _Raised(type(error).__name__)
 
     def agree_nearby(self) -> bool:
         """Whether nothing is lost: a vmap's values are all that there is."""
@@ -245,10 +241,12 @@ class _Runs(_Restored):
         return self._call([own_copy(leaf) for leaf in leaves])
 
     def traced(self, leaves: Sequence[Value]) -> Any:
-        with Recording(self.name) as recording:
+        def stripped(recording: Recording) -> Any:
             out = self._call(list(recording.inputs(leaves)))
             recording.finish(out)
             return tree_map(recording.strip, out)
+
+        return Recording(self.name).run(stripped)
 
     def agree_nearby(self) -> bool:
         """Whether traced and plain values give the same beside the point as well."""
@@ -298,7 +296,7 @@ def _same_leaf(found: Value, expected: Value) -> bool:
         return np.array_equal(x, y)
     # Half of the digits: another order of a sum costs few of them, another function most.
     small = max(float(np.sqrt(np.finfo(kind).eps)) for kind in kinds)
-    with np.errstate(all="ignore"):
+    with silence():
         size = np.abs(y)
         scale = np.max(size, initial=0, where=np.isfinite(size))
         near = np.abs(x - y) <= small * size + 100 * small**2 * scale

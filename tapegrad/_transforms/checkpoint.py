@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._batched.level import VmapLevel
+from tapegrad._core.quiet import silence
 from tapegrad._core.tape import CURRENT, Tape, hand_over
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value, Wanted
 from tapegrad._core.values import (
@@ -161,8 +162,9 @@ class _OfWholeArrays:
     def __call__(self, *args: Tree, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         vmap_level = VmapLevel(self.vmap_level.name, self.vmap_level.size)
-        token = CURRENT.set(vmap_level)
+        before = CURRENT.get()
         try:
+            CURRENT.set(vmap_level)
             args, kwargs = unflatten(
                 structure,
                 [
@@ -175,8 +177,8 @@ class _OfWholeArrays:
             out = [x._value if vmap_level.owns(x) else x for x in out]
             return unflatten(out_structure, out)
         finally:
-            CURRENT.reset(token)
             vmap_level.open = False
+            CURRENT.set(before)
             if vmap_level.refused is not None:
                 hand_over(vmap_level)
 
@@ -341,7 +343,7 @@ def _summary(x: Value) -> tuple[float, float] | None:
     if type(x) is not np.ndarray and not issubclass(type(x), np.generic):
         return None
     flat: Any = x
-    with np.errstate(all="ignore"):
+    with silence():
         # This bounds sum(abs(x)) without another array.
         size = np.sqrt(np.vdot(flat, flat).real * float(x.size))
         row = np.ravel(x)

@@ -16,11 +16,11 @@ import sys
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
 
+from tapegrad._block import contextmanager, undoing
 from tapegrad._config import config
 from tapegrad._core.entry import Entry
 from tapegrad._core.recorded import is_recording
@@ -95,7 +95,7 @@ class Chosen:
 
     def measured(self, size: int, run: Callable[..., Result], *args: Any) -> Result:
         """A chunk of this size; how much it needed is noted."""
-        with _tracing():
+        with tracing():
             before = tracemalloc.get_traced_memory()[0]
             tracemalloc.reset_peak()
             result = run(*args)
@@ -216,25 +216,30 @@ class Joined:
 # --- The memory that a run allocates ------------------------------------------------------------
 
 _lock = threading.Lock()
-_open = {"blocks": 0, "ours": 0}  # blocks that measure, in all threads, and whether we started it
+_blocks: dict[object, None] = {}  # that measure, in all threads
+_ours = [False]  # whether we started it
 
 
 @contextmanager
-def _tracing() -> Iterator[None]:
+def tracing() -> Iterator[None]:
     """Allocations are traced; only what was not traced before is stopped, with the last block."""
-    with _lock:
-        if not _open["blocks"]:
-            _open["ours"] = not tracemalloc.is_tracing()
-            if _open["ours"]:
-                tracemalloc.start(1)
-        _open["blocks"] += 1
-    try:
-        yield
-    finally:
+    block = object()
+
+    def stop() -> None:
         with _lock:
-            _open["blocks"] -= 1
-            if not _open["blocks"] and _open["ours"]:
+            _blocks.pop(block, None)
+            if not _blocks and _ours[0]:
                 tracemalloc.stop()
+                _ours[0] = False
+
+    with undoing(stop):
+        with _lock:
+            if not _blocks:
+                _ours[0] = not tracemalloc.is_tracing()
+                if _ours[0]:
+                    tracemalloc.start(1)
+            _blocks[block] = None
+        yield
 
 
 ALL = sys.maxsize
@@ -249,4 +254,5 @@ __all__ = [
     "in_budget",
     "measures",
     "require_chunk_size",
+    "tracing",
 ]

@@ -100,11 +100,12 @@ class CustomCall(General):
         if inner is not None and not is_recorded(inner):
             return [self._as_value(bar) for bar in self._pull(apart(g), args)]
         # So a transform inside opens a tape of its own, and drops its entries when it returns.
-        token = CURRENT.set(None)
+        before = CURRENT.get()
         try:
+            CURRENT.set(None)
             return [self._as_value(apart(bar)) for bar in self._pull(apart(g), args)]
         finally:
-            CURRENT.reset(token)
+            CURRENT.set(before)
 
     def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         if self._push is not None:

@@ -19,7 +19,7 @@ from tapegrad._core.fit import any_nan, has_nan, is_finite, is_foreign, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape, tangent_at
 from tapegrad._core.limits import resolved_ahead
-from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.quiet import SILENT, VARIABLE, silence
 from tapegrad._core.recorded import (
     as_recorded,
     is_careful,
@@ -149,42 +149,53 @@ def _has_nan(pairs: list[tuple[Any, Any]]) -> bool:
         out, dot = pairs[0]
         if type(out) is type(dot) is np.float64:  # the frequent case
             return bool(out != out or dot != dot)
-    token = VARIABLE.set(SILENT)  # squares may overflow
+    before = VARIABLE.get()
     try:
+        VARIABLE.set(SILENT)  # squares may overflow
         return any_nan([dot for _, dot in pairs]) or any_nan(
             [out for out, _ in pairs if not is_foreign(out)]  # which may be lazy
         )
     finally:
-        VARIABLE.reset(token)
+        VARIABLE.set(before)
 
 
 def _run(
     name: str, f: Function, inputs: Inputs, dots: list[Any], tape: ForwardTape, has_aux: bool
 ) -> tuple[list[tuple[Any, Any]], Structure, Any]:
     """The leaves of f's result with their tangents, their structure, and the auxiliary result."""
-    token = CURRENT.set(tape)
+    outer, warns = CURRENT.get(), VARIABLE.get()
     try:
-        traced = []
-        for leaf, dot in zip(inputs.leaves, dots, strict=True):
-            cell = Cell()
-            cell.tangent = float(dot) if type(dot) is np.float64 else dot
-            traced.append(tape.wrap(tape.keep_input(leaf), cell))
-        out = inputs.call(f, traced)
-        out, aux = split_aux(name, out) if has_aux else (out, None)
-        leaves, structure = flatten(out)
-        for leaf in leaves:
-            require_known(name, leaf, inputs.leaves)
-        pairs = [_primal_and_tangent(leaf, tape) for leaf in leaves]
-        if has_aux:
-            aux = tree_map(lambda leaf: _primal_and_tangent(leaf, tape)[0], aux)
+        try:
+            CURRENT.set(tape)
+            traced = []
+            for leaf, dot in zip(inputs.leaves, dots, strict=True):
+                cell = Cell()
+                cell.tangent = float(dot) if type(dot) is np.float64 else dot
+                traced.append(tape.wrap(tape.keep_input(leaf), cell))
+            out = inputs.call(f, traced)
+            out, aux = split_aux(name, out) if has_aux else (out, None)
+            leaves, structure = flatten(out)
+            for leaf in leaves:
+                require_known(name, leaf, inputs.leaves)
+            pairs = [_primal_and_tangent(leaf, tape) for leaf in leaves]
+            if has_aux:
+                aux = tree_map(lambda leaf: _primal_and_tangent(leaf, tape)[0], aux)
+        finally:
+            CURRENT.set(outer)
     except Exception as error:
         refusal = explained(error, tape.root)
         if refusal is None:
             raise
         raise refusal from refusal.__cause__
+    except BaseException:  # an interrupt, maybe while a tangent was pushed, silently
+        VARIABLE.set(warns)
+        raise
     finally:
-        CURRENT.reset(token)
-        tape.close()
+        try:
+            tape.close()
+        except BaseException:
+            tape.close()
+            raise
         if tape.root.refused is not None:
             hand_over(tape.root)
     return pairs, structure, aux
@@ -289,7 +300,7 @@ class Pushforward(LinearMap):
     def _out_dot(self, tangents: tuple[Tree, ...]) -> Any:
         leaves = _tangent_leaves(f"pushforward of {self.name}", self.inputs, tangents)
         told, rule = COUNT[0], None
-        with np.errstate(all="ignore"):
+        with silence():
             if self.recording.singular:
                 dots = self._transposed(leaves)
             else:

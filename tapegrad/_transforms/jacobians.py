@@ -478,11 +478,12 @@ def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
 
 
 def _has_nan(leaf: Value) -> bool:
-    token = VARIABLE.set(SILENT)  # squares may overflow
+    before = VARIABLE.get()
     try:
+        VARIABLE.set(SILENT)  # squares may overflow
         return expect(has_nan, untraced(leaf), False)
     finally:
-        VARIABLE.reset(token)
+        VARIABLE.set(before)
 
 
 def _known(x: Value) -> Any:

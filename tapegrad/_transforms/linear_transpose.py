@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import is_array, is_plain_number, is_scalar, raw_value
 from tapegrad._errors import InputError, message, name_of
@@ -58,7 +59,7 @@ def linear_transpose(f: Function, *primals: Tree) -> Function:
     expected = flatten(jvp(f, first, second)[1])[0]
 
     def values(vectors: list[Tree]) -> list[Any]:
-        with np.errstate(all="ignore"):
+        with silence():
             return flatten(f(*unflatten(structure, vectors)))[0]
 
     rounding = _rounding(values, other, generator)
@@ -109,7 +110,7 @@ def _rounding(values: Function, vectors: list[Tree], generator: np.random.Genera
     moved: list[Any] = [0.0] * len(before)
     for _ in range(3):
         nudged = [_nudged(x, generator) for x in vectors]
-        with np.errstate(all="ignore"):
+        with silence():
             moved = [
                 np.maximum(far, np.abs(raw_value(a) - raw_value(b)))
                 if _has_derivative(raw_value(b))
@@ -135,7 +136,7 @@ def _are_multiples(found: Value, expected: Value, rounding: Value, scale: float)
     if not _has_derivative(found):
         return True
     limits = np.finfo(found.dtype)
-    with np.errstate(all="ignore"):
+    with silence():
         expected = expected * expected.dtype.type(scale)
         close = np.abs(found - expected) <= (
             float(limits.eps) ** 0.4 * np.maximum(np.abs(found), np.abs(expected))

@@ -5,10 +5,9 @@ Knows when a run shares the tape of an outer transform. Must not know which tran
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextvars import Token
+from collections.abc import Callable, Sequence
 from math import isnan
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -45,6 +44,9 @@ LARGE = 256  # elements from which adding in place is faster than making a new a
 HUGE_BYTES = 1 << 18  # size of an input, from which a replay frees the values that it has used
 
 
+_T = TypeVar("_T")
+
+
 class _Input:
     """The rule of an input's entry if an outer transform traces the input: the identity."""
 
@@ -66,7 +68,7 @@ NUMBER = spec_of(np.float64(0))
 
 
 class Recording:
-    """The part of a tape that one run of a function logs; a context manager around the run.
+    """The part of a tape that one run of a function logs.
 
     A reverse transform inside another shares its tape. If nothing in the recording depends on the
     outer transform, it is replayed on raw values and removed from the tape when it closes.
@@ -84,7 +86,6 @@ class Recording:
 
     slots: list[Slot]  # those of the inputs
     end = 0  # the slot where it ends, once the function has returned
-    token: Token[Any]
 
     def __init__(self, name: str, copies: bool = False) -> None:
         outer = CURRENT.get()
@@ -94,26 +95,47 @@ class Recording:
         if shared:
             self.start, self.first = tape.fresh(), len(tape.entries)
 
-    def __enter__(self) -> Self:
-        self.token = CURRENT.set(self.tape)
-        return self
+    def run(self, body: Callable[..., _T], *args: Any) -> _T:
+        """`body(self, *args)`, within which what is computed is logged here."""
+        outer, warns = CURRENT.get(), VARIABLE.get()
+        try:
+            try:
+                CURRENT.set(self.tape)
+                made = body(self, *args)
+            finally:
+                CURRENT.set(outer)
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                VARIABLE.set(warns)  # np.errstate, of np.linalg or f, is left by some interrupts
+            try:
+                self._fail(error)
+            finally:
+                self._close()
+            raise
+        try:
+            self._close(verify=True)
+        except BaseException:  # an interrupt, or an array that was changed
+            self._close()
+            raise
+        return made
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: object
-    ) -> None:
-        CURRENT.reset(self.token)
-        tape = self.tape
-        if error is not None and tape.root.locked:
-            _note_locks(error, tape.name)
+    def _close(self, verify: bool = False) -> None:
+        """Drop what the recording has made; where an interrupt strikes, another call goes on."""
         if self.shared and not self.dependent and not self._depends_on_outer():
-            del tape.entries[self.first :]
-        tape.close(verify=error is None)
-        if error is not None:
-            if tape.root.refused is not None:
-                hand_over(tape.root)  # the program around may catch the error
-            refusal = explained(error, tape.root)
-            if refusal is not None:
-                raise refusal from refusal.__cause__
+            del self.tape.entries[self.first :]
+        self.tape.close(verify=verify)
+
+    def _fail(self, error: BaseException) -> None:
+        """Close it after an error, and raise what explains that."""
+        root = self.tape.root
+        if root.locked:
+            _note_locks(error, self.tape.name)
+        self._close()
+        if root.refused is not None:
+            hand_over(root)  # the program around may catch the error
+        refusal = explained(error, root)
+        if refusal is not None:
+            raise refusal from refusal.__cause__
 
     def inputs(self, leaves: Sequence[Value]) -> list[Traced]:
         """Leaves as the inputs: their values, at `slots` of this recording."""
@@ -223,8 +245,9 @@ class Recording:
             bars = recorded_too(bars)
         # Infinities at singular points need no warnings; rules may have some of their own.
         told = COUNT[0]
-        token = VARIABLE.set(WATCHING)
+        kept = VARIABLE.get()
         try:
+            VARIABLE.set(WATCHING)
             if isinstance(value, Traced):
                 value = value._value
             if type(value) is np.float64:  # the frequent case, written out
@@ -257,7 +280,7 @@ class Recording:
             self.failed = slots, bars
             raise
         finally:
-            VARIABLE.reset(token)
+            VARIABLE.set(kept)
         if not (recording or is_nan) and told == COUNT[0]:
             assert self.careful is not None
             rule, self.careful = self.careful.first, None
@@ -277,15 +300,16 @@ class Recording:
             replay(emptying(entries) if consume else reversed(entries), table, large=self.large)
             return [table[slot] for slot in self.slots]
         # A transform inside a rule shares the tape on which this replay logs, if there is one.
-        token = CURRENT.set(self.surroundings)
+        outer = CURRENT.get()
         try:
+            CURRENT.set(self.surroundings)
             if self.singular and not self.dependent:
                 self._pull_singular(table)
             else:
                 nested, entries = replay_of(replay_nested, self.entries)
                 nested(entries, table, self.surroundings)
         finally:
-            CURRENT.reset(token)
+            CURRENT.set(outer)
         return [table[slot] for slot in self.slots]
 
     def _pulled_carefully(self, slots: list[int], bars: list[Cotangent]) -> list[Any]:
@@ -296,15 +320,16 @@ class Recording:
             table[slot] = bar if before is None else before + bar
             reach[slot] = mask if before is None else reach[slot] + mask
         self.careful = table
-        token = CURRENT.set(self.surroundings)
+        kept = CURRENT.get()
         try:
+            CURRENT.set(self.surroundings)
             if self.singular and not self.dependent:
                 self._pull_singular(table, reach)
             else:
                 settled = settled_kinks(self.entries)
                 replay_carefully(self.entries, table, reach, self.surroundings, settled)
         finally:
-            CURRENT.reset(token)
+            CURRENT.set(kept)
         return [table[slot] for slot in self.slots]
 
     def _resolved(self, found: list[Any], slots: list[int], bars: list[Cotangent]) -> list[Any]:

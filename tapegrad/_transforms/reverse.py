@@ -221,30 +221,34 @@ def _gradient_runner(
     name = f"grad({name_of(f)})"
     selection = Selection(f"{name}(...)", argnums, argnames)
 
+    def differentiated(recording: Recording, inputs: Inputs, keep: bool) -> tuple[Any, Any, Any]:
+        out = inputs.call(f, recording.inputs(inputs.leaves))
+        aux = None
+        if has_aux:
+            out, aux = split_aux(name, out)
+        recording.finish((out, aux) if has_aux else out)
+        try:
+            bars = _pull_scalar(name, recording, out, inputs.leaves, holomorphic, keep)
+        except Exception as error:
+            again = first_of(f) if has_aux else f
+            explain(error, partial(inputs.call, again), inputs.leaves, recording)
+            raise
+        result = None if bars is None else (inputs.result(bars),)
+        if has_aux:
+            aux = tree_map(recording.strip, aux)
+        return recording.strip(out), result, aux
+
     def run(
         args: tuple[Tree, ...], kwargs: dict[str, Any], keep: bool = False
     ) -> tuple[Any, Any, Any]:
         inputs = Inputs(selection, args, kwargs)
-        with Recording(name) as recording:
-            out = inputs.call(f, recording.inputs(inputs.leaves))
-            aux = None
-            if has_aux:
-                out, aux = split_aux(name, out)
-            recording.finish((out, aux) if has_aux else out)
-            try:
-                bars = _pull_scalar(name, recording, out, inputs.leaves, holomorphic, keep)
-            except Exception as error:
-                again = first_of(f) if has_aux else f
-                explain(error, partial(inputs.call, again), inputs.leaves, recording)
-                raise
-            result = None if bars is None else inputs.result(bars)
-            if has_aux:
-                aux = tree_map(recording.strip, aux)
-            out = recording.strip(out)
-        if bars is None:
+        recording = Recording(name)
+        out, found, aux = recording.run(differentiated, inputs, keep)
+        if found is None:
             # A replay over huge arrays frees them as it goes. In the rare case that it must be
             # repeated, with strong products, f runs again as well.
             return run(args, kwargs, keep=True)
+        result = found[0]
         if recording.tape.root.refused is not None:
             heed(name, recording.tape.root, f, inputs, (out, aux) if has_aux else out)
         return out, result, aux
@@ -345,12 +349,14 @@ def _nan_places(leaves: list[Value]) -> list[Any] | None:
     if len(values) == 1 and type(values[0]) is np.float64:  # the frequent case
         return [np.True_] if values[0] != values[0] else None
     values = [None if value is None or is_foreign(value) else value for value in values]
-    token = VARIABLE.set(SILENT)  # squares may overflow
+    before = VARIABLE.get()
     try:
-        if not any_nan(values):
-            return None
+        VARIABLE.set(SILENT)  # squares may overflow
+        found = any_nan(values)
     finally:
-        VARIABLE.reset(token)
+        VARIABLE.set(before)
+    if not found:
+        return None
     return [None if value is None else np.isnan(untraced(value)) for value in values]
 
 
@@ -412,7 +418,8 @@ def run_with_map(
     require_function(kind.transform, f)
     name = f"{kind.transform}({name_of(f)})"
     inputs = Inputs(Selection.of_all(name, len(primals)), primals, {})
-    with Recording(name, copies) as recording:
+
+    def mapped(recording: Recording) -> tuple[Any, LinearMap, Any]:
         traced = recording.inputs(inputs.leaves)
         try:
             out = inputs.call(f, traced)
@@ -428,6 +435,10 @@ def run_with_map(
         out = unflatten(made.structure, [own_copy(recording.strip(leaf)) for leaf in leaves])
         if has_aux:
             aux = tree_map(lambda leaf: own_copy(recording.strip(leaf)), aux)
+        return out, made, aux
+
+    recording = Recording(name, copies)
+    out, made, aux = recording.run(mapped)
     if recording.tape.root.refused is not None:
         heed(name, recording.tape.root, f, inputs, (out, aux) if has_aux else out)
     return (out, made, aux) if has_aux else (out, made)
@@ -618,7 +629,8 @@ def _pulled_once(
 ) -> Any:
     """`pull_once`; None if the replay must be repeated, and has freed the values for that."""
     inputs = Inputs(Selection.of_all(name, len(primals)), tuple(primals), {})
-    with Recording(name) as recording:
+
+    def pulled(recording: Recording) -> Any:
         out = f(*inputs.trees(recording.inputs(inputs.leaves)))
         consume = recording.huge and not recording.shared and not keep
         recording.finish(out)
@@ -627,10 +639,13 @@ def _pulled_once(
         del out, pairs
         try:
             slots, cotangents = [at for at, _ in given], [bar for _, bar in given]
-            found = recording.pull(slots, cotangents, None, consume)
+            return recording.pull(slots, cotangents, None, consume)
         except Exception as error:
             explain(error, lambda leaves: f(*inputs.trees(leaves)), inputs.leaves, recording)
             raise
+
+    recording = Recording(name)
+    found = recording.run(pulled)
     if recording.tape.root.refused is not None:
         heed_replay(name, recording.tape.root)
     return None if found is None else inputs.result(found, bars)

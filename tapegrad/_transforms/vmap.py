@@ -14,6 +14,7 @@ import numpy as np
 
 from tapegrad._arrays.refusal import explained
 from tapegrad._batched.level import VmapLevel
+from tapegrad._core.quiet import VARIABLE
 from tapegrad._core.recorded import recorded_too
 from tapegrad._core.tape import CURRENT, hand_over
 from tapegrad._core.types import Function, Tree, Value
@@ -186,8 +187,9 @@ class _Call:
     def _made(self, vmap_level: VmapLevel, start: int, stop: int) -> tuple[list[Any], Any]:
         draws = None if self.may_draw else RandomnessCheck(self.f, self.leaves)
         # A transform inside starts a tape of its own, whose entries hold batched values.
-        token = CURRENT.set(vmap_level)
+        outer, warns = CURRENT.get(), VARIABLE.get()
         try:
+            CURRENT.set(vmap_level)
             given = [
                 x if axis is None else vmap_level.wrap(_own_copy(x[start:stop]))
                 for x, axis in zip(self.fronts, self.axes, strict=True)
@@ -206,9 +208,12 @@ class _Call:
             if known is None:
                 raise
             raise known from known.__cause__
+        except BaseException:  # an interrupt, maybe of an np.errstate of NumPy's or f's
+            VARIABLE.set(warns)
+            raise
         finally:
-            CURRENT.reset(token)
             vmap_level.open = False
+            CURRENT.set(outer)
             if vmap_level.refused is not None:
                 hand_over(vmap_level)
 

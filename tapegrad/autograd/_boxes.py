@@ -10,11 +10,11 @@ from __future__ import annotations
 import builtins
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
 
+from tapegrad._block import contextmanager
 from tapegrad._core.operands import forget, take_base
 from tapegrad._core.tape import next_level
 from tapegrad._core.values import Mapped, Traced, level_of

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._batched.batching_rules import call_one_by_one
+from tapegrad._block import setting
 from tapegrad._core.entry import Outputs
 from tapegrad._core.fit import apart, zeros_of
 from tapegrad._core.forms import General
@@ -191,11 +192,8 @@ class PrimitiveCall(General):
                 f"{self.name}: VJP not defined, and its JVP cannot be transposed: it calls "
                 f"{self.name} itself. Declare the VJP with defvjp."
             )
-        token = _DEPTH.set(depth + 1)
-        try:
+        with setting(_DEPTH, depth + 1):
             return self._transposed_jvp(g, out, args, params, wanted)
-        finally:
-            _DEPTH.reset(token)
 
     def _plainly(self, function: Any, argnums: Any, gs: Any, outs: Any, args: Any) -> Any:
         """Call a function of the program's rules: one example of a vmap after another."""
@@ -208,8 +206,10 @@ class PrimitiveCall(General):
                 {},
             )
             return list(found)
-        token = CURRENT.set(None) if inner is None else None
+        before = CURRENT.get()
         try:  # a transform inside opens a tape of its own, and drops its entries when it returns
+            if inner is None:
+                CURRENT.set(None)
             return function(argnums, gs, outs, args)
         except LeakedValueError:
             if inner is not None or not self._is_over():
@@ -220,8 +220,7 @@ class PrimitiveCall(General):
                 raise
             return parts
         finally:
-            if token is not None:
-                CURRENT.reset(token)
+            CURRENT.set(before)
 
     def _is_over(self) -> bool:
         """Whether a rule that is run plainly may meet values of the forward pass, as constants.

@@ -6,13 +6,13 @@ Knows Dask's schedulers and clients. Must not know what a task computes.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import uuid
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from typing import Any, NamedTuple
 
+from tapegrad._block import contextmanager
 from tapegrad._errors import InputError, describe, message
 from tapegrad._progress import Bar, Progress
 from tapegrad.dask._imports import dask_module, is_a
@@ -152,7 +152,7 @@ def _run_locally(step: Step, partitions: Partitions, places: list[Place], where:
         return delayed.compute(scheduler=where.scheduler, optimize_graph=False)
 
 
-@contextlib.contextmanager
+@contextmanager
 def _counted(bar: Bar, name: str) -> Iterator[None]:
     """A step of the bar for each partition that is done; Dask tells it in the caller's thread."""
     if not bar.may_show():

@@ -5,7 +5,6 @@ Knows tapegrad's transforms. Must not know Dask: these are plain functions, whic
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._block import contextmanager, setting
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function
 from tapegrad._core.values import in_trace
@@ -78,21 +78,19 @@ class Step:
     form: Form | None = None  # of a Jacobian
 
 
-@contextlib.contextmanager
+@contextmanager
 def _task(step: Step, place: Place) -> Iterator[None]:
     """What all tasks of a partition are: outside of any transform, and named in errors.
 
     The context of a task may be a copy of the caller's, where a tape is open. Its thread must not
     log there, nor may bits depend on it: a gradient within a transform rounds otherwise.
     """
-    token = CURRENT.set(None)
     try:
-        yield
+        with setting(CURRENT, None):
+            yield
     except Exception as error:
         add_note(error, f"{step.call}: in partition {place.index} of the data.")
         raise
-    finally:
-        CURRENT.reset(token)
 
 
 def run_part(step: Step, blocks: list[Any], place: Place) -> Part | None:

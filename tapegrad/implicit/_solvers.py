@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Value
 from tapegrad._progress import SILENT, Bar
 
@@ -40,7 +41,7 @@ def newton(
         length = 1.0
         for _ in range(halvings):
             there = x + length * direction
-            with np.errstate(all="ignore"):
+            with silence():
                 left_there = residual(there)
             error_there = norm(left_there)
             if error_there <= (1 - 1e-4 * length) * error:
@@ -135,7 +136,7 @@ def newton_minimum(
         length = 1.0
         for _ in range(40):
             there = x + length * direction
-            with np.errstate(all="ignore"):
+            with silence():
                 value_there = function(there)
             if value_there <= value + 1e-4 * length * fall:
                 break
@@ -153,7 +154,7 @@ def _beside(function: Callable[[Value], Any], way: Any, x: Any, value: Any) -> A
     length = max(1.0, norm(x)) / 4
     for _ in range(12):
         for there in (x - length * way, x + length * way):
-            with np.errstate(all="ignore"):
+            with silence():
                 value_there = function(there)
             if value_there < value:
                 return there, value_there

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import in_trace
 from tapegrad._errors import (
@@ -165,7 +166,7 @@ class DenseMatrix:
             self.inverse = np.linalg.inv(matrix)
         except np.linalg.LinAlgError:
             raise _singular(call, np.inf) from None
-        with np.errstate(all="ignore"):
+        with silence():
             condition = np.linalg.norm(matrix, 1) * np.linalg.norm(self.inverse, 1)
         if not condition * np.finfo(matrix.dtype).eps < 0.1:
             raise _singular(call, float(condition))

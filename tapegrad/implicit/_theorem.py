@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import general
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import in_trace, is_array, is_inexact
 from tapegrad._errors import (
@@ -117,7 +118,7 @@ class Problem:
         def of(x: Value, *moved: Value) -> Any:
             return self.equations(x, *_filled(arrays, active, moved))
 
-        with np.errstate(all="ignore"):
+        with silence():
             # Apart: in x - p = 0 the two changes together would cancel.
             left, change = jvp(lambda x: of(x, *given), (x,), (_sized(x, self._start_of(x0)),))
             changes = [change]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.quiet import errstate
 from tapegrad._core.types import Function, Value
 from tapegrad._transforms.jacobians import hessian, jacobian
 from tapegrad.implicit._unknowns import as_vector
@@ -97,7 +98,7 @@ def curvature_of(
         matrix = np.asarray(hessian(lagrangian)(x), float)
     free = np.ones(x.size, bool)
     for distance, rise in zip(away, (slope, -slope), strict=True):
-        with np.errstate(invalid="ignore"):
+        with errstate(invalid="ignore"):
             free &= (distance > 0) & ~(distance * np.abs(np.diag(matrix)) < rise)
     return Curvature(matrix, 1.0, free, normals)
 

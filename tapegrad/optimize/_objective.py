@@ -11,6 +11,7 @@ import numpy as np
 
 from tapegrad import sparse
 from tapegrad._compile.compiled import compile
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import in_trace
 from tapegrad._errors import OutputError, describe, message
@@ -169,7 +170,7 @@ class Residuals:
         if in_trace(out):
             raise closes_over(self.call, "the function")
         values = np.array(out, float)
-        with np.errstate(all="ignore"):
+        with silence():
             self.history.append(float(np.sum(values * values)) / 2)
         return values
 

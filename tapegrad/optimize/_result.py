@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 
+from tapegrad._core.quiet import errstate
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._look.curves import curve_svg
 from tapegrad._look.tables import table_html
@@ -127,7 +128,7 @@ class Result(Generic[T]):
         """
         self._can("standard_errors")
         assert self.parameters is not None
-        with np.errstate(invalid="ignore"):
+        with errstate(invalid="ignore"):
             return self.parameters.tree_of_numbers(np.sqrt(np.diag(self.covariance)))
 
     def _can(self, name: str) -> None:

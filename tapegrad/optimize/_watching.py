@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._progress import Bar
 
 
@@ -50,7 +51,7 @@ def watched(bar: Bar, residuals: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _cost(residuals: Any) -> float:
-    with np.errstate(all="ignore"):
+    with silence():
         return float(np.sum(residuals * residuals)) / 2
 
 

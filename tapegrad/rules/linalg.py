@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import Constant, composite, constant, general, resolved_product
+from tapegrad._core.quiet import errstate, silence
 from tapegrad._core.settled import AllWays, Spec, Ways
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import any_true, innermost, is_ndarray, untraced
@@ -194,7 +195,7 @@ def _inverse_if_well_conditioned(a: Value) -> Value | None:
         inverse = np.linalg.inv(a)
     except np.linalg.LinAlgError:
         return None
-    with np.errstate(all="ignore"):
+    with silence():
         squares = [np.add.reduce(np.square(np.abs(x)), (-2, -1)) for x in (a, inverse)]
         well = squares[0] * squares[1] < _ILL_CONDITIONED**2  # not where there is NaN
     return inverse if well.all() else None
@@ -387,7 +388,7 @@ def _cond(x: Value, p: Any = None) -> Value:
         found = np.linalg.norm(x, p, axes) * np.linalg.norm(np.linalg.inv(x), p, axes)
     found = np.where(infinite, value, found) if any_true(infinite) else found
     if any_true(undefined):  # and so is the derivative, by every element
-        with np.errstate(invalid="ignore"):
+        with errstate(invalid="ignore"):
             total = np.sum(np.real(given), axis=(-2, -1)) * np.where(undefined, np.nan, 1)
         found = np.where(undefined, total, found)
     return found if COND_IS_REAL else found.astype(value.dtype, copy=False)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, general, strong_product
+from tapegrad._core.quiet import errstate
 from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.sums import reducing, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
@@ -146,7 +147,7 @@ def _per_degree(
     degrees = reduced.count() - (ddof if correction is None else correction)
     if not any_true(degrees <= 0):
         return g * (2 / degrees)
-    with np.errstate(divide="ignore"):
+    with errstate(divide="ignore"):
         factor = np.true_divide(2, np.maximum(degrees, 0))
     return strong_product(g, factor)
 
@@ -160,7 +161,7 @@ def var_vjp_by_values(
     if g.dtype.kind == "c":
         g = np.real(g)  # a variance is real, whatever dtype= says
     g = spread(_per_degree(g, reduced, **params), a, reduced.axis, reduced.keepdims)
-    with np.errstate(invalid="ignore"):
+    with errstate(invalid="ignore"):
         return masked(g * _conjugated(deviation), reduced.where)
 
 

@@ -22,6 +22,7 @@ from tapegrad._core.forms import (
     resolved_product,
     selecting_product,
 )
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import innermost, untraced
 
@@ -43,7 +44,7 @@ def solve(a: Value, b: Value, selects: bool = False) -> Value:
         return recurrence(a, b, selects)  # of another tape
     if len(b) < 2:
         return b.copy()
-    with np.errstate(all="ignore"):
+    with silence():
         wide = math.prod(b.shape[1:]) >= WIDE
         s = _by_steps(a, b) if wide else _by_pairs(a, b)
         finite = np.isfinite(np.sum(s))  # a sum that overflows costs only time

@@ -18,6 +18,7 @@ import numpy as np
 from tapegrad import stop_gradient
 from tapegrad._core.composite import Composite
 from tapegrad._core.forms import General
+from tapegrad._core.quiet import silence
 from tapegrad._core.rule import Rule, register
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 
@@ -54,7 +55,7 @@ class Formula(General):
             if found is not None:
                 bars: Sequence[Any] = found
                 return bars
-        with np.errstate(all="ignore"):  # a formula passes over what its function avoids
+        with silence():  # a formula passes over what its function avoids
             if self._reads_out:
                 given, asked = (stop_gradient(out), *args), (False, *wanted)
                 return self._formula.pull(g, out, given, params, asked)[1:]
@@ -63,7 +64,7 @@ class Formula(General):
     def _tangent(self, dots: Sequence[Tangent], out: Value, *args: Value, **params: Any) -> Any:
         if self._reads_out:
             dots, args = (None, *dots), (stop_gradient(out), *args)
-        with np.errstate(all="ignore"):
+        with silence():
             return self._formula.push(dots, out, args, params)
 
     def definition_at(self, out: Value, args: Values, params: Params, wanted: Wanted) -> Any:
@@ -73,7 +74,7 @@ class Formula(General):
         definition, values = self._formula.definition_at(out, args, params, wanted)
 
         def quietly(given: Sequence[Value]) -> Any:
-            with np.errstate(all="ignore"):
+            with silence():
                 return definition(given)
 
         return quietly, values

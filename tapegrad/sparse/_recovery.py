@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Index, Value
 from tapegrad._core.values import in_trace
 from tapegrad._errors import InputError, OutputError, ShapeMismatchError, message
@@ -143,7 +144,7 @@ def _check(call: str, measured: Measured, pattern: Pattern, entries: Value) -> N
     )
     vector = vector.astype(measured.dtype)
     matrix = as_scipy(pattern, entries)
-    with np.errstate(all="ignore"):
+    with silence():
         expected, found = measured.forward(vector), matrix @ vector
         scale = abs(matrix) @ np.abs(vector) + np.abs(expected)
         close = np.abs(expected - found) <= np.sqrt(np.finfo(measured.dtype).eps) * scale

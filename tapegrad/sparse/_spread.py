@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import errstate
 from tapegrad._core.types import Value
 from tapegrad._errors import InputError, describe, message
 from tapegrad.sparse._products import Part
@@ -69,7 +70,7 @@ def _products(
     made: Callable[[], Any], parts: Sequence[Part], settings: dict[str, Any]
 ) -> list[Value]:
     """The task: some products, where they are computed."""
-    with np.errstate(**settings):
+    with errstate(**settings):
         return list(made().products(parts))
 
 

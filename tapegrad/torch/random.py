@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from functools import partial
 
+from tapegrad._block import contextmanager, undoing
 from tapegrad.torch._ops.create.generator import Generator, default_generator
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.tensor import Tensor
@@ -149,11 +150,8 @@ def fork_rng(
             f"{_caller}: expected no device as {_devices_kw}, got {device_type}:{number}: "
             "there is no other generator than that of the CPU."
         )
-    state = get_rng_state()
-    try:
+    with undoing(partial(set_rng_state, get_rng_state())):
         yield
-    finally:
-        set_rng_state(state)
 
 
 register("Generator", method=False)(Generator)

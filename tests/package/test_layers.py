@@ -20,6 +20,7 @@ ROOT = Path(tapegrad.__file__).parent
 # "" is the public API, tapegrad/__init__.py.
 TOWER = (
     "_allocator",
+    "_block",
     "_errors",
     "_config",
     "_numpy_versions",
@@ -125,10 +126,11 @@ CORE = (
 )
 
 # What a file of rules may import: the ground, the forms, and what they ask of values.
-GROUND = {"_errors", "_numpy_versions", "_warning"}
+GROUND = {"_block", "_errors", "_numpy_versions", "_warning"}
 OF_RULES = GROUND | {
     "_core.forms",
     "_core.limits",
+    "_core.quiet",
     "_core.settled",
     "_core.sums",
     "_core.types",

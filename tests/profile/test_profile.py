@@ -117,8 +117,9 @@ def test_two_watchers_of_different_kinds_do_not_run_at_once(program):
     with pytest.raises(RuntimeError, match=r"^other cannot start while a profile runs: leave"):
         switch_in("other")
     recorder.stop()
-    switch_in(types.SimpleNamespace(recording=lambda function, name: function))
-    switch_out()
+    other = types.SimpleNamespace(recording=lambda function, name: function)
+    switch_in(other)
+    switch_out(other)
 
 
 def test_recorders_within_each_other_record_what_is_theirs(program):

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import constant, general
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import Traced, any_true, in_trace, raw_value, untraced
 from tapegrad._errors import RuleError
@@ -155,7 +156,7 @@ class Integrand:
         def f(*values: Value) -> Value:
             return self.at_limit(which, values[:2], values[2:])
 
-        with np.errstate(all="ignore"):
+        with silence():
             out, pull = vjp(f, *given)
             return _is_finite(out, *pull(np.ones_like(out)))
 

@@ -14,6 +14,7 @@ import scipy.integrate
 
 from tapegrad._batched.batching_rules import call_one_by_one
 from tapegrad._core.forms import constant, unsupported
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import (
     any_true,
@@ -283,7 +284,7 @@ def _routine_of_slopes(options: dict[str, Any]) -> Function:
 
     def routine(f: Function, a: Any, b: Any) -> Any:
         a, b = float(a), float(b)
-        with np.errstate(all="ignore"):
+        with silence():
             first = np.asarray(f(_inside(a, b)))
             if vectorised and first.size > 1:
                 value, error, info = scipy.integrate.quad_vec(
@@ -437,7 +438,7 @@ def quad_vec(
 
     def of_slopes(f: Function, a: Any, b: Any) -> Any:
         a, b, given = float(a), float(b), {**options, "workers": 1, "full_output": True}
-        with np.errstate(all="ignore"):
+        with silence():
             value, error, info = scipy.integrate.quad_vec(f, a, b, **given)
             if info.success and np.all(np.isfinite(value)):
                 return value, error

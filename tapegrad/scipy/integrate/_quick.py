@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._block import setting
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function
 from tapegrad._core.values import in_trace, innermost
@@ -45,18 +46,13 @@ class Quick:
         return self._run(args)
 
     def _run(self, args: Any) -> Any:
-        token: Any = CURRENT.set(None)
         try:
-            return self.program(*args)
+            with setting(CURRENT, None):
+                return self.program(*args)
         except (TapegradError, EagerWarning):
-            CURRENT.reset(token)
-            token = None
             # It asks for what no program has; called as it is, it raises what is to be raised.
             self.program = False
             return self.function(*args)
-        finally:
-            if token is not None:
-                CURRENT.reset(token)
 
 
 __all__ = ["Quick"]

@@ -130,8 +130,9 @@ def _twice(rate: Value) -> tuple[Value, Value]:
 def _ways(call: Callable[[Any], Any], rows: Any) -> list[tuple[Any, Any]]:
     """Parts of the rows, and the call of each; rows that go another way at a branch are apart."""
     waiting, found = [rows], []
-    token = AGREEING.set(True)
+    before = AGREEING.get()
     try:
+        AGREEING.set(True)
         while waiting:
             rows = waiting.pop()
             try:
@@ -145,7 +146,7 @@ def _ways(call: Callable[[Any], Any], rows: Any) -> list[tuple[Any, Any]]:
     except Exception as error:
         raise NotMappedError from error
     finally:
-        AGREEING.reset(token)
+        AGREEING.set(before)
     return found
 
 

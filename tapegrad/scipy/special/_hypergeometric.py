@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import elementwise
+from tapegrad._core.quiet import errstate
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.scipy import _special as sp
@@ -122,7 +123,7 @@ def _around(orders: tuple[int, ...], args: list[Value], digits: float) -> Value:
     reach = np.maximum(REACH, np.abs(param) / 8)
     if place >= _UPPER[len(orders)]:
         reach = np.minimum(reach, 0.25 * _to_poles(param))
-    with np.errstate(invalid="ignore"):
+    with errstate(invalid="ignore"):
         return by_parameter(lower, tuple(args), place, reach, relative=digits)
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad._errors import NotDifferentiableError
@@ -81,7 +82,7 @@ def _derivative(
     rank = max(getattr(arg, "ndim", 0) for arg in args)
     nodes = NODES.reshape(-1, *[1] * rank)
     values = function(*args[:at], args[at] + reach * nodes, *args[at + 1 :])
-    with np.errstate(all="ignore"):
+    with silence():
         known = untraced(values)
         slope = _growth(known)
         scale = np.exp(-slope * nodes)

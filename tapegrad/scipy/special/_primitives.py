@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import elementwise
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, in_trace, untraced
 from tapegrad._transforms.primitives import primitive
@@ -28,7 +29,7 @@ def in_double(function: Function, name: str) -> primitive:
         dtype = np.result_type(*args, 0.0 if _all_whole(args) else args[0])
         wide = np.complex128 if dtype.kind == "c" else np.float64
         arrays = np.broadcast_arrays(*[np.asarray(x, _kind(x, wide)) for x in args])
-        with np.errstate(all="ignore"):
+        with silence():
             return np.asarray(function(*arrays)).astype(dtype)[()]
 
     call.__name__ = call.__qualname__ = name

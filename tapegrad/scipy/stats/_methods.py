@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad import constant, elementwise, general, jvp, primitive, stop_gradient, unsupported
+from tapegrad._core.quiet import errstate, silence
 from tapegrad._core.values import any_true
 from tapegrad.scipy._formula import by_formula
 from tapegrad.scipy.stats._ends import AT_INFINITY, area_at, inward, vanishing
@@ -89,7 +90,7 @@ class Methods:
     def _inner_point(self, y: Any, *shapes: Any) -> Any:
         """A point inside the support."""
         low, high = self._support(shapes)
-        with np.errstate(invalid="ignore"):
+        with errstate(invalid="ignore"):
             inner = np.where(np.isfinite(high), (low + high) / 2, low + 1.0)
         inner = np.where(np.isfinite(low), inner, np.where(np.isfinite(high), high - 1.0, 0.0))
         if not self.is_continuous:
@@ -97,7 +98,7 @@ class Methods:
         return np.broadcast_to(inner, np.broadcast_shapes(np.shape(y), np.shape(inner))) + 0.0
 
     def _vanishes(self, y: Any, *shapes: Any) -> Any:
-        with np.errstate(all="ignore"):
+        with silence():
             return np.isneginf(self.theirs.logpdf(y, *shapes))
 
     def _is_last(self, y: Any, *shapes: Any) -> Any:
@@ -321,7 +322,7 @@ class ContinuousMethods(Methods):
 
         def moved(at: int) -> Callable[..., Any]:
             def by_shape(y: Any, *shapes: Any) -> Any:
-                with np.errstate(all="ignore"):
+                with silence():
                     slope, height = slopes[at](y, *shapes), logpdf(y, *shapes)
                     # A median where the density is 0, as of dgamma: no shape moves it.
                     fixed = (stop_gradient(slope) == 0) & np.isneginf(stop_gradient(height))
@@ -350,7 +351,7 @@ class ContinuousMethods(Methods):
 
         def by_level(out: Any, q: Any, *parameters: Any) -> Any:
             *shapes, loc, scale = parameters
-            with np.errstate(all="ignore"):
+            with silence():
                 y = (out - loc) / scale
                 slope = np.exp(-logpdf(y, *shapes))
                 level, found = stop_gradient(q), stop_gradient(slope)

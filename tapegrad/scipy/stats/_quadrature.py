@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad import constant, elementwise, primitive, stop_gradient
+from tapegrad._core.quiet import silence
 from tapegrad.scipy import _special as sp
 from tapegrad.scipy.stats._laws import Formula, slope
 from tapegrad.scipy.stats._shared import LOG_2
@@ -77,7 +78,7 @@ def tails(
 
     @primitive
     def reach(y: Any, *shapes: Any) -> Any:
-        with np.errstate(all="ignore"):
+        with silence():
             lower, density = theirs.cdf(y, *shapes), theirs.pdf(y, *shapes)
             upper = theirs.sf(y, *shapes)
             density = density * np.exp(coordinate.log_rate(coordinate.z(y)))
@@ -96,7 +97,7 @@ def tails(
             return logpdf(coordinate.y(z), *shapes) + coordinate.log_rate(z)
 
         nodes = at + length * REACHES
-        with np.errstate(all="ignore"):
+        with silence():
             worth = seen(log_density(nodes))
         nodes = np.where(worth, nodes, at)
         parts = np.where(worth, np.exp(log_density(nodes)), 0.0) * REACH_WEIGHTS
@@ -169,7 +170,7 @@ def _of_segment(
     beyond = np.where(has_start, start + width * REACHES, end - width * REACHES)
     nodes = np.where(both, between, beyond)
     weights = np.where(both, length * UNIT_WEIGHTS, width * REACH_WEIGHTS)
-    with np.errstate(all="ignore"):
+    with silence():
         logs = stop_gradient(logpdf(nodes, *shapes))
         worth = seen(logs) & (nodes != start) & (nodes != end)
         inner = np.where(both, (start + end) / 2, np.where(has_start, start + width, end - width))

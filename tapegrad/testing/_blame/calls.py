@@ -11,13 +11,13 @@ import operator
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
 
 from tapegrad._arrays.traced import Array
 from tapegrad._batched.array import Batched
+from tapegrad._block import contextmanager
 from tapegrad._compile.calls import Calls
 from tapegrad._core.backward import SparseBars, replay_backward
 from tapegrad._core.composite import Composite
@@ -105,8 +105,8 @@ class Watch:
     @contextmanager
     def as_own(self) -> Iterator[None]:
         """Calls within the block are marked as `own`."""
-        self.is_own = True
         try:
+            self.is_own = True
             yield
         finally:
             self.is_own = False
@@ -355,13 +355,9 @@ _LOCK = threading.RLock()
 def watched(watch: Watch) -> Iterator[None]:
     """Note the calls that this thread makes within the block."""
     before = getattr(_LOCAL, "watch", None)
-    with _LOCK, ExitStack() as stack:
-        switch = Switch()
-        stack.callback(switch.restore)
-        switch.put(_places())
-        stack.enter_context(replays.watched(watch))
-        _LOCAL.watch = watch
+    with _LOCK, Switch().holding_places(_places), replays.watched(watch):
         try:
+            _LOCAL.watch = watch
             yield
         finally:
             _LOCAL.watch = before
@@ -371,8 +367,8 @@ def watched(watch: Watch) -> Iterator[None]:
 def unwatched() -> Iterator[None]:
     """Note nothing that this thread does within the block."""
     before = getattr(_LOCAL, "watch", None)
-    _LOCAL.watch = None
     try:
+        _LOCAL.watch = None
         yield
     finally:
         _LOCAL.watch = before

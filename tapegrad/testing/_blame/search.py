@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from tapegrad._block import contextmanager, setting
+from tapegrad._core.quiet import silence
 from tapegrad._core.rule import Rule
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function, Tree, Value
@@ -23,6 +25,7 @@ from tapegrad._transforms.forward import jvp, require_tuple
 from tapegrad._transforms.inputs import as_input
 from tapegrad._transforms.reverse import vjp
 from tapegrad._tree import flatten, unflatten
+from tapegrad._warning import catching_warnings
 from tapegrad.testing._blame.calls import Call, Watch, level_of, unwatched, watched
 from tapegrad.testing._blame.culprit import Blame
 from tapegrad.testing._blame.kinks import beside, is_at_kink
@@ -163,13 +166,9 @@ def _derive(function: FlatFunction, leaves: Sequence[Value], random: np.random.G
 @contextmanager
 def quietly() -> Iterator[None]:
     """Outside of transforms, and without warnings: calls are made at other points as well."""
-    token = CURRENT.set(None)
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        CURRENT.reset(token)
+    with setting(CURRENT, None), catching_warnings(), silence():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def outcome_of(subject: Subject, seed: int) -> Outcome:

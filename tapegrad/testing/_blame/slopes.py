@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Tangent, Value
 from tapegrad.testing._measuring.bounds import SAFETY
 from tapegrad.testing._measuring.directions import FlatFunction, direction
@@ -53,7 +54,7 @@ class Differences:
             return None
         step = self.eps**0.25
         line = Line(self.function, self.leaves, dots, value=self.value, widen=None)
-        with np.errstate(all="ignore"):
+        with silence():
             values = unpack(slope_at(line, step), self.value)
         relative = 100 * self.eps / step
         sizes = [float(np.max(np.abs(value), initial=0.0)) for value in values]

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import errstate
 from tapegrad._core.types import Function, Tree
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.forward import require_tuple
 from tapegrad._tree import flatten
+from tapegrad._warning import catching_warnings
 from tapegrad.testing._compare.libraries import LIBRARIES, Library, Problem, Run
 from tapegrad.testing._compare.slopes import Reference
 from tapegrad.testing._compare.table import Comparison, Row, structured
@@ -154,7 +156,7 @@ def _row(
 ) -> tuple[Row, Run | None]:
     """What a library gives, and how it is run again; or why it gives nothing."""
     try:
-        with warnings.catch_warnings(), library.settings():
+        with catching_warnings(), library.settings():
             warnings.simplefilter("ignore")
             run = library.prepared(problem)
             outs, gradients = library.arrays(run())
@@ -210,7 +212,7 @@ def _difference(found: list[Array], expected: list[Array]) -> float:
     if [out.shape for out in found] != [out.shape for out in expected]:
         return float("inf")
     scale = max((float(np.max(np.abs(each), initial=0.0)) for each in expected), default=0.0)
-    with np.errstate(invalid="ignore"):
+    with errstate(invalid="ignore"):
         worst = [
             float(np.max(np.where(a == b, 0.0, np.abs(a - b)), initial=0.0))
             for a, b in zip(found, expected, strict=True)
@@ -221,7 +223,7 @@ def _difference(found: list[Array], expected: list[Array]) -> float:
 def _times(ran: dict[str, Run]) -> dict[str, float]:
     """The median time of each, measured in turns, so that what slows the machine slows all."""
     loops = {}
-    with warnings.catch_warnings():
+    with catching_warnings():
         warnings.simplefilter("ignore")
         for name, run in ran.items():
             once = max(_timed(run, 1), 1e-7)

@@ -6,7 +6,6 @@ x + iy, du/dx - i du/dy, which JAX and HIPS autograd share; PyTorch's is the con
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ import numpy as np
 
 import tapegrad
 import tapegrad.numpy
+from tapegrad._block import contextmanager
 from tapegrad._core.types import Tree
 from tapegrad._tree import Structure, flatten, unflatten
 from tapegrad.testing._compare.namespaces import takes_namespace, within
@@ -70,7 +70,7 @@ class Library:
     name = ""
     note = ""
 
-    @contextlib.contextmanager
+    @contextmanager
     def settings(self) -> Iterator[None]:
         """What has to be set while it runs."""
         yield
@@ -125,7 +125,7 @@ class Jax(Library):
 
     name = "jax"
 
-    @contextlib.contextmanager
+    @contextmanager
     def settings(self) -> Iterator[None]:
         """Float64 is off unless it is asked for."""
         import jax

@@ -6,10 +6,11 @@ Knows the parts: what runs, by whom rules are used, and the report of both.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from functools import partial
 from types import FunctionType
 from typing import Any
 
+from tapegrad._block import contextmanager, undoing
 from tapegrad._errors import InputError, describe, message
 from tapegrad.testing._coverage.conditions import codes_of, lines_of, places_of
 from tapegrad.testing._coverage.execution import WATCH, Seen
@@ -74,14 +75,14 @@ def rule_coverage(modules: str | Sequence[str] | None = None) -> Iterator[RuleCo
             message("rule_coverage", "names of modules", describe(modules), 'Pass "mylibrary"')
         )
     report, uses, seen, met = RuleCoverage(), Uses(), Seen(), _Met(modules)
-    WATCH.open(seen)
     try:
-        for rule in all_rules():
-            met.meet(rule)
-        with TOLD.by(uses, met.meet):
-            yield report
+        with undoing(partial(WATCH.close, seen)):
+            WATCH.open(seen)
+            for rule in all_rules():
+                met.meet(rule)
+            with TOLD.by(uses, met.meet):
+                yield report
     finally:
-        WATCH.close(seen)
         for rule in all_rules():
             met.meet(rule)
         made = _report(met.rules.items(), uses, seen)

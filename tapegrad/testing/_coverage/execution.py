@@ -89,8 +89,6 @@ class _Monitored(_Watch):
         free = [tool for tool in (4, 2, 1, 3) if monitoring.get_tool(tool) is None]
         if not free:
             return "other tools have taken all places of sys.monitoring"
-        self.api, self.tool = monitoring, free[0]
-        monitoring.use_tool_id(self.tool, "tapegrad.testing.rule_coverage")
         events = monitoring.events
         # From Python 3.14 on each way has an event of its own.
         self.branches = [
@@ -99,6 +97,8 @@ class _Monitored(_Watch):
                 ("BRANCH_LEFT", "BRANCH_RIGHT") if hasattr(events, "BRANCH_LEFT") else ("BRANCH",)
             )
         ]
+        self.api, self.tool = monitoring, free[0]
+        monitoring.use_tool_id(self.tool, "tapegrad.testing.rule_coverage")
         monitoring.register_callback(self.tool, events.PY_START, self._started)
         monitoring.register_callback(self.tool, events.LINE, self._line)
         for event in self.branches:
@@ -163,6 +163,7 @@ class _Traced(_Watch):
     def end(self) -> None:
         if sys.gettrace() == self._called:
             sys.settrace(None)
+        if threading.gettrace() == self._called:
             threading.settrace(None)  # type: ignore[arg-type, unused-ignore]
 
     def again(self) -> None:

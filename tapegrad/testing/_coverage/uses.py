@@ -5,12 +5,12 @@ Knows how calls, vmaps and replays come to a rule. Must not know the functions o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from tapegrad._batched import array as batched_arrays
 from tapegrad._batched.array import Batched
+from tapegrad._block import contextmanager, undoing
 from tapegrad._core import forward_tape
 from tapegrad._core.entry import Entry, Outputs, parents_of
 from tapegrad._core.forms import Composite, Constant, Unsupported
@@ -57,34 +57,32 @@ class _Told:
         self.uses: tuple[Uses, ...] = ()
         self.news: Callable[[Any], None] = lambda _rule: None
         self.known: dict[int, tuple[Any, Declared]] = {}  # by id, with what has it
-        self.stack = ExitStack()
+        self.watching: Any = None
 
     @contextmanager
     def by(self, uses: Uses, news: Callable[[Any], None]) -> Iterator[None]:
-        if not self.uses:
-            self._begin(news)
-        self.uses = (*self.uses, uses)
-        try:
-            yield
-        finally:
+        def leave() -> None:
             self.uses = tuple([one for one in self.uses if one is not uses])
             if not self.uses:
-                self.stack.close()
+                self.watching.close()
                 self.known.clear()
 
-    def _begin(self, news: Callable[[Any], None]) -> None:
-        self.news = news
+        with undoing(leave):
+            if not self.uses:
+                self.news = news
+                self.watching = self._watched()
+                next(self.watching)
+            self.uses = (*self.uses, uses)
+            yield
+
+    def _watched(self) -> Generator[None]:
         for rule in declared_rules():  # calls that came before are looked at anew
             for calls in (rule.calls, rule.calls_of_all):
                 if calls is not None:
                     calls.clear()
-        switch = Switch()
-        with ExitStack() as stack:
-            stack.enter_context(replays.watched(self))
-            stack.enter_context(replays.steps_watched(_Steps(self)))
-            stack.callback(switch.restore)
-            switch.put(self._places())
-            self.stack = stack.pop_all()
+        steps, places = replays.steps_watched(_Steps(self)), Switch().holding_places(self._places)
+        with replays.watched(self), steps, places:
+            yield
 
     # -- one use ---------------------------------------------------------------------------------
 

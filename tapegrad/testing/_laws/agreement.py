@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad.testing._measuring.lines import pack
 from tapegrad.testing._measuring.tolerances import resolution_of
 
@@ -99,7 +100,7 @@ def differ(
 
 
 def _agree(left: Any, right: Any, allowed: Any) -> bool:
-    with np.errstate(all="ignore"):
+    with silence():
         same = (left == right) | (np.isnan(left) & np.isnan(right))
         return bool(np.all(same | (np.abs(left - right) <= allowed)))
 
@@ -107,7 +108,7 @@ def _agree(left: Any, right: Any, allowed: Any) -> bool:
 def _worst(left: Any, right: Any, allowed: Any, *noises: Any) -> Difference | None:
     if _agree(left, right, allowed):
         return None
-    with np.errstate(all="ignore"):
+    with silence():
         same = (left == right) | (np.isnan(left) & np.isnan(right))
         ratio = np.where(same, 0.0, np.abs(left - right) / np.maximum(allowed, 1e-300))
     at = int(np.argmax(np.where(np.isnan(ratio), np.inf, ratio)))
@@ -139,7 +140,7 @@ def shaken(random: np.random.Generator, leaf: Any, within: float = 0.0) -> Any:
 
 def spread_of(rows: Any, first: Any) -> Any:
     """By how much the rows differ from each other and from the first; 0 where it is not known."""
-    with np.errstate(all="ignore"):
+    with silence():
         middle = np.median(rows, axis=0)
         spread = np.sqrt(np.mean((rows - middle) ** 2, axis=0))
     return np.where(np.isfinite(spread), spread, 0.0)

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad._arrays.ties import watching_ties
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Tree
 from tapegrad._errors import EagerWarning, InputError, TapegradError, describe, message, name_of
 from tapegrad._progress import Bar, Progress
 from tapegrad._transforms.forward import require_tuple
 from tapegrad._transforms.reverse import IndependentOutputWarning
 from tapegrad._transforms.tracebacks import folding
+from tapegrad._warning import catching_warnings
 from tapegrad.testing._laws import derivatives, sameness
 from tapegrad.testing._laws.claims import rounding_of
 from tapegrad.testing._laws.report import (
@@ -168,7 +170,7 @@ def check(
         raise InputError(message(trial.call, expected, got, hint))
     start = time.perf_counter()
     report = Report(trial.name, seed)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    with catching_warnings(), silence():
         warnings.simplefilter("ignore", IndependentOutputWarning)
         warnings.simplefilter("ignore", EagerWarning)
         if kinks == "move":
@@ -279,7 +281,7 @@ def _blamed(trial: Trial, report: Report) -> tuple[Any, str]:
         found = culprit(trial, trial.options.seed)
         if found is not None or not any(each.law in OF_DERIVATIVES for each in report.findings):
             return found, ""
-        with np.errstate(all="ignore"):
+        with silence():
             return None, f"Every operation's rule agrees with differences: {_causes(trial)}."
     except Exception as error:  # noqa: BLE001 - the failed law is what has to be told
         name = f"{type(error).__name__}: {error}".splitlines()[0]

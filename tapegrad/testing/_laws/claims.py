@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad.testing._laws.agreement import ROUNDINGS, allowance
 from tapegrad.testing._laws.trial import Trial
 from tapegrad.testing._measuring.bounds import Bounds, bounds_of, outside, weighted
@@ -86,7 +87,7 @@ def _enlarged(dot: Any, leaf: Any) -> Any:
 def reverse_claim(trial: Trial, each: Round) -> Claim:
     """Re<vjp(g), t>, which Re<g, slopes> bounds."""
     products = [bar * dot for bar, dot in zip(trial.gradient, each.dots, strict=True)]
-    with np.errstate(all="ignore"):
+    with silence():
         # Zero times infinity is zero: an element that does not move says nothing.
         parts = [np.where(dot == 0, 0.0, part.real) for dot, part in _pairs(each.dots, products)]
         parts = [np.asarray(part, np.longdouble) for part in parts]
@@ -128,6 +129,6 @@ def is_outside(trial: Trial, claim: Claim) -> bool:
     allowed = claim.allowed
     options = trial.options
     if options.rtol is not None or options.atol is not None:
-        with np.errstate(all="ignore"):
+        with silence():
             allowed = (options.atol or 0.0) + (options.rtol or 0.0) * np.abs(claim.value)
     return bool(np.any(outside(claim.value, claim.bounds, allowed) > 0))

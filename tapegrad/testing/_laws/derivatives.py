@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Value
 from tapegrad._errors import describe
 from tapegrad._transforms.forward import jvp
@@ -68,7 +69,7 @@ def _pulled(trial: Trial, leaves: Sequence[Value], bars: Sequence[Value]) -> tup
 
 def _paired(bars: Sequence[Value], dots: Sequence[Value]) -> tuple[Value, Value]:
     """The real part of the sum of products, and the sum of their sizes."""
-    with np.errstate(all="ignore"):
+    with silence():
         products = [
             np.where(np.asarray(dot) == 0, 0, np.asarray(bar, np.clongdouble) * dot)
             for bar, dot in zip(bars, dots, strict=True)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._errors import describe
 from tapegrad._progress import current
@@ -120,7 +121,7 @@ class Differences:
         At a step of the caller's own there is no other look.
         """
         line = self._line(dots)
-        with np.errstate(all="ignore"):
+        with silence():
             values = self._narrow(slope_at(line, self.step))
         yield Slopes(values, [0.0] * len(values), self.relative)
         if self.exactness.eps is None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad.testing._laws.claims import CLAIMS, MODES, Claim, Round, is_outside, rounding_of
 from tapegrad.testing._laws.report import Finding
 from tapegrad.testing._laws.trial import Trial
@@ -142,7 +143,7 @@ def finding_of(trial: Trial, law: str, each: Round, noise: float) -> Finding:
 
 
 def _scaled(bounds: Bounds, at: int, scale: float) -> Bounds:
-    with np.errstate(all="ignore"):
+    with silence():
         ends = sorted([float(bounds.low[at]) / scale, float(bounds.high[at]) / scale])
         return Bounds(ends[0], ends[1], float(bounds.error[at]) / abs(scale))
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._compile.compiled import compile as compiled
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Value
 from tapegrad._errors import BatchingError, describe
 from tapegrad._transforms.checkpoint import checkpoint as checkpointed
@@ -328,7 +329,7 @@ def threads(trial: Trial) -> list[Finding]:
     def work() -> None:
         try:
             barrier.wait()
-            with np.errstate(all="ignore"):
+            with silence():
                 got.append(_joined(_value_and_gradient(trial, trial.function, trial.copies())))
         except BaseException as error:  # noqa: BLE001 - raised again below, by the caller's thread
             errors.append(error)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad.testing._laws.agreement import allowance, shaken, spread_of
 from tapegrad.testing._laws.claims import (
     CLAIMS,
@@ -134,7 +135,7 @@ def _adds_up(trial: Trial, each: Round) -> bool:
         one = trial.promises.along(one) if trial.promised else one
         other = [dot - part for dot, part in zip(each.dots, one, strict=True)]
         a, b, whole = trial.measure(one), trial.measure(other), each.measured
-        with np.errstate(all="ignore"):
+        with silence():
             gap = np.abs(a.slope + b.slope - whole.slope)
             size = np.abs(a.slope) + np.abs(b.slope) + np.abs(whole.slope)
             error = 4 * (a.error + b.error + whole.error) + 1e-3 * size

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.forms import watching
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Tree, Value
 from tapegrad._errors import describe, name_of
 from tapegrad._transforms.forward import jvp
@@ -227,7 +228,7 @@ class Trial:
 
 def coarseness_of(found: Measured) -> float:
     """The spacing of numbers at 1 in which a measured function seems to compute."""
-    with np.errstate(all="ignore"):
+    with silence():
         relative = found.noise / (np.abs(found.value) + np.abs(found.slope))
     return float(np.max(relative, initial=0.0, where=np.isfinite(relative)))
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.quiet import errstate, silence
 from tapegrad.testing._machines.slopes import WAYS, bend, partials
 
 Array = Any
@@ -115,7 +116,7 @@ class Slope(NamedTuple):
 
     def through(self, partial: Array) -> Slope:
         """The gradient by what a step takes: of its result, by partials (ways, out, in)."""
-        with np.errstate(all="ignore"):
+        with silence():
             ways = np.einsum("wo,woi->wi", self.ways, partial)
             best = np.abs(partial[0])
             gap = self.gap @ best + self.size @ _apart(partial)
@@ -124,7 +125,7 @@ class Slope(NamedTuple):
 
 def _apart(ways: Array) -> Array:
     """What the first way is off by from the others."""
-    with np.errstate(invalid="ignore"):
+    with errstate(invalid="ignore"):
         found: Array = np.max(np.abs(ways - ways[0]), axis=0)
     return found
 
@@ -246,7 +247,7 @@ class Reference:
 
     def _guarded(self, step: Step, *arrays: Array) -> Any:
         try:
-            with np.errstate(all="ignore"):
+            with silence():
                 return step(*arrays)
         except UNFIT as error:
             raise Unfit(str(error)) from error

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
+
 Array = Any
 Map = Callable[[Sequence[Array]], Array]  # arrays of one dtype, to an array
 
@@ -45,7 +47,7 @@ def _column(function: Map, points: Sequence[Array], number: int, i: int, step: A
     for place in PLACES:
         moved = [point.copy() for point in points]
         moved[number].reshape(-1)[i] += place * scale / 2
-        with np.errstate(all="ignore"):
+        with silence():
             values[place] = function(moved).reshape(-1)
     # Differences with the value in the middle first: they cancel before anything is scaled.
     return np.stack(
@@ -61,7 +63,7 @@ def _widened(function: Map, points: Sequence[Array]) -> list[Array]:
     """In longdouble, where the function computes in it: LAPACK, for one, does not."""
     wide = [point.astype(np.longdouble) for point in points]
     try:
-        with np.errstate(all="ignore"):
+        with silence():
             if function(wide).dtype == np.longdouble:
                 return wide
     except Exception:  # noqa: BLE001, S110

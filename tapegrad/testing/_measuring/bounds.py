@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad.testing._measuring.verdicts import (
     EDGE,
     JUMP,
@@ -56,7 +57,7 @@ def bounds_of(measured: Measured) -> Bounds:
 
 def weighted(bounds: Bounds, weights: Any) -> Bounds:
     """The bounds of a sum of elements times weights, as vectors of one element."""
-    with np.errstate(all="ignore"):
+    with silence():
         ends = np.stack([bounds.low * weights, bounds.high * weights])
         ends = np.where(weights == 0, 0.0, ends)
         low, high = np.sum(np.min(ends, axis=0)), np.sum(np.max(ends, axis=0))
@@ -68,7 +69,7 @@ def weighted(bounds: Bounds, weights: Any) -> Bounds:
 
 def outside(claim: Any, bounds: Bounds, allowed: Any) -> Any:
     """How far a claim is out of bounds, beyond all that is uncertain; inf for NaN."""
-    with np.errstate(all="ignore"):
+    with silence():
         slack = bounds.error + allowed
         above, below = claim - bounds.high, bounds.low - claim
         above = np.where(claim == bounds.high, 0.0, above)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Value
 from tapegrad.testing._measuring.tolerances import real_dtype
 
@@ -35,6 +36,6 @@ def scaled(dots: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
 
 def scale_of(leaf: Any) -> float:
     """The size of the largest finite element, and 1 where all are 0."""
-    with np.errstate(all="ignore"):
+    with silence():
         sizes = np.abs(np.ravel(leaf)).astype(np.float64)
     return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes))) or 1.0

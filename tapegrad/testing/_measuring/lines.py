@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad.testing._measuring.directions import FlatFunction
 from tapegrad.testing._measuring.measure import ENOUGH, measure
 from tapegrad.testing._measuring.tolerances import real_dtype, resolution_of
@@ -143,7 +144,7 @@ class Line:
         if np.max(precision, initial=0.0) > np.finfo(dtype).eps:
             return  # it computes, at least in part, in what it likes
         near = 1e3 * self.precision * (np.abs(centre) + np.max(np.abs(centre), initial=0.0))
-        with np.errstate(all="ignore"):
+        with silence():
             if not np.all(np.abs(centre - self.centre) <= near):
                 return  # it is another function in float64, or one that cancels
         self.leaves, self.centre, self.precision = wide, centre, precision
@@ -152,7 +153,7 @@ class Line:
         """The packed results at a place on the line; NaN where the function has none there."""
         if t == 0.0:
             return self.centre
-        with np.errstate(all="ignore"):
+        with silence():
             moved = [_moved(x, t, dot) for x, dot in zip(self.leaves, self.dots, strict=True)]
             try:
                 outs = self.function(*moved)

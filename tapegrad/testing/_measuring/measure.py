@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad.testing._measuring.levels import Level, Path, Vector, level_at, seen_between
 from tapegrad.testing._measuring.verdicts import Measured, judged, plainly_smooth
 
@@ -37,7 +38,7 @@ def measure(
     places on the path. within: how far from the point to look at most. A path gives NaN where the
     function cannot be called.
     """
-    with np.errstate(all="ignore"):
+    with silence():
         centre = path(0.0)
         levels: list[Level] = []
         found = None

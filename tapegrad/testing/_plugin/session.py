@@ -76,12 +76,10 @@ class Session:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
-        with contextlib.ExitStack() as stack:
-            way = _way_of(item)
-            if way in WAYS:
-                stack.enter_context(going(way))
-            if self.debug_nans or _asked(item).get("debug_nans"):
-                stack.enter_context(tapegrad.debug_nans())
+        way = _way_of(item)
+        searches = self.debug_nans or _asked(item).get("debug_nans")
+        nans = tapegrad.debug_nans() if searches else contextlib.nullcontext()
+        with going(way) if way in WAYS else contextlib.nullcontext(), nans:
             return (yield)
 
     @pytest.hookimpl(wrapper=True)

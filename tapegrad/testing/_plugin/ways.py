@@ -6,7 +6,6 @@ pytest. Only the outermost call goes another way: what a transform calls within 
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ import numpy as np
 
 import tapegrad
 from tapegrad import _tree
+from tapegrad._block import contextmanager
 from tapegrad._compile.compiled import Compiled
 from tapegrad._core.recorded import RECORDING
 from tapegrad._core.tape import CURRENT
@@ -34,15 +34,11 @@ _BY_NAME = frozenset({"primals", "tangents", "vectors"})
 _INSIDE: ContextVar[bool] = ContextVar("tapegrad_inside", default=False)
 
 
-@contextlib.contextmanager
+@contextmanager
 def going(name: str) -> Iterator[None]:
     """Within the block the outermost calls of derivatives go by the way of that name."""
-    switch = Switch()
-    switch.put(_places(WAYS[name]))
-    try:
+    with Switch().holding_places(lambda: _places(WAYS[name])):
         yield
-    finally:
-        switch.restore()
 
 
 def _compiled(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -100,11 +96,12 @@ def _goes(way: Call, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         or any(map(in_trace, _tree.flatten((args, kwargs))[0]))
     ):
         return call(*args, **kwargs)
-    token = _INSIDE.set(True)
+    before = _INSIDE.get()
     try:
+        _INSIDE.set(True)
         return way(call, args, kwargs)
     finally:
-        _INSIDE.reset(token)
+        _INSIDE.set(before)
 
 
 def _places(way: Call) -> Iterator[Place]:

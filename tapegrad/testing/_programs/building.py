@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Value
 from tapegrad.testing._programs.called import HELPERS
 from tapegrad.testing._programs.operations import (
@@ -111,7 +112,7 @@ class Builder:
             if name not in self.helpers:
                 exec(HELPERS[name], self.space)  # noqa: S102 - text of ours
                 self.helpers.add(name)
-        with np.errstate(all="ignore"):
+        with silence():
             exec("\n".join(lines), self.space)  # noqa: S102
 
     def _assign(self, statement: Statement) -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.quiet import errstate
 from tapegrad._core.types import Value
 
 # Thousandths of a step: none ends in a digit that divides 10, none is close to 0 or 1000.
@@ -86,7 +87,7 @@ def _points(field: Field, third: int) -> Value:
 
 def _kept(points: Value, field: Field, dtype: np.dtype[Any]) -> Value:
     """Those that are within the field after rounding to the dtype."""
-    with np.errstate(over="ignore"):
+    with errstate(over="ignore"):
         rounded = np.unique(points.astype(dtype))
     wide = rounded.astype(np.promote_types(dtype, np.float64))
     inside = (wide >= field.low) & (wide <= field.high) & np.isfinite(wide) & (wide != 0)

@@ -16,9 +16,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextvars import ContextVar, copy_context
 from typing import Any
 
+from tapegrad._block import setting
 from tapegrad._core.backward import emptying, replay_backward
 from tapegrad._core.entry import PROJECT, READ, WRITE, Entry, parents_of
-from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.quiet import SILENT, VARIABLE, silence
 from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import CURRENT
@@ -224,29 +225,24 @@ class BackwardPass:
         else:
             self._run()
         if self.callbacks is not None:
-            token = PASS.set(self)
-            try:
+            with setting(PASS, self):
                 for callback in self.callbacks:  # which may queue others
                     callback()
-            finally:
-                PASS.reset(token)
 
     def _run_alone(self, entries: Iterable[Entry]) -> None:
         """Run where no code of the program does, which could ask for the pass or the mode."""
         # The strong product treats infinities at singular points; they need no warnings.
-        silence = VARIABLE.set(SILENT)
+        kept = VARIABLE.get()
         try:
+            VARIABLE.set(SILENT)
             self._replay(entries, self.bars)
         finally:
-            VARIABLE.reset(silence)
+            VARIABLE.set(kept)
 
     def _run(self) -> None:
         mode = MODE.get() or USUAL
-        before = modes.change(grad=True) if self.create else modes.stop_logging()
-        token = None if CURRENT.get() is None else CURRENT.set(None)
-        outer = PASS.set(self)
-        silence = VARIABLE.set(SILENT)
-        try:
+        logging = modes.enable_grad() if self.create else modes.no_grad()
+        with logging, setting(CURRENT, None), setting(PASS, self), silence():
             if self.entries is not None:
                 entries = self._between_hooks(self.entries) if self.hooked else self.entries
                 self._replay(entries, self.bars)
@@ -256,12 +252,6 @@ class BackwardPass:
             else:
                 # None at first, also for nodes that get no cotangent.
                 self._replay(emptying(self._entries()), dict.fromkeys(self.seen))
-        finally:
-            VARIABLE.reset(silence)
-            PASS.reset(outer)
-            if token is not None:
-                CURRENT.reset(token)
-            MODE.set(before)
 
     def reaches(self, node: Node) -> bool:
         """Whether this pass, which has hooks, computes the cotangent at a node."""

@@ -282,8 +282,9 @@ def _context(function: Any, places: Sequence[int], tracked: Sequence[bool]) -> A
 
 def _forward(function: Any, node: Slot, args: Sequence[Any]) -> Any:
     """Run the user's forward, and set up the context."""
-    before = modes.stop_logging()
+    before = MODE.get()
     try:
+        modes.stop_logging()
         if not function._has_setup():
             return function.forward(node, *args)
         output = function.forward(*args)
@@ -593,12 +594,13 @@ class _Traced(General):
         node.needs_input_grad = tuple(isinstance(arg, Tensor) for arg in inputs)
         if made.function._has_setup():
             outputs = self.tensors(out)
-            before = modes.change(grad=False)
+            before = MODE.get()
             try:
+                modes.change(grad=False)
                 given = tuple(outputs) if self.several else outputs[0]
                 made.function.setup_context(node, tuple(inputs), given)
             finally:
-                modes.restore(before)
+                MODE.set(before)
         else:
             _forward(made.function, node, inputs)
         node._transformed = True

@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad._core.backward import SparseBars, replay_nested
 from tapegrad._core.entry import PROJECT, Outputs, Spec, parents_of
 from tapegrad._core.fit import fit_cotangent, is_finite
+from tapegrad._core.quiet import silence
 from tapegrad._core.recorded import replay_of
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.types import Cotangent, Slot, Value
@@ -233,7 +234,7 @@ def call_node(node: Node, gradients: Sequence[Tensor | None]) -> Any:
     elif not isinstance(g, list) and g.dtype.kind not in "fcV":  # torch.tensor(1)
         values = kept_values(node._entry)
         g = g.astype(values[0].dtype) if values else g
-    with np.errstate(all="ignore"):
+    with silence():
         parts = run_node(node, g, create=modes.is_grad_enabled(), mode=modes.current())
     parts = shown_parts(node, parts)
     made = tuple(None if part is None else as_gradient(part) for part in parts)

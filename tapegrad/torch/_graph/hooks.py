@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, Self
 
+from tapegrad._block import Block, undoing
 from tapegrad._core.types import Function
 from tapegrad.torch._graph.order import next_number
 
@@ -22,10 +23,8 @@ class Hooks(OrderedDict[int, Callable[..., Any]]):
         return Handle.adding(self, hook)
 
 
-class Handle:
+class Handle(Block[Any]):
     """The result of registering a hook: `remove()` unregisters it. It is a context manager too."""
-
-    __slots__ = ("__weakref__", "_also", "_hooks", "id")
 
     id: int
 
@@ -74,11 +73,9 @@ class Handle:
         self._hooks = weakref.ref(Hooks() if hooks is None else hooks)
         self._also = tuple(weakref.ref(table) for table in also if table is not None)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
+    def _opened(self) -> Generator[Self]:
+        with undoing(self.remove):
+            yield self
 
 
 __all__ = ["Handle", "Hooks"]

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, overload
 
+from tapegrad._block import Block
 from tapegrad._core.types import Function
 from tapegrad._warning import warn
 
@@ -44,7 +45,10 @@ def current() -> Mode:
 
 
 def change(**changes: Any) -> Mode | None:
-    """Set parts of the state, and return the state before, for `restore`."""
+    """Set parts of the state, and return the state before.
+
+    Call it inside `try`, with `MODE.get()` from before it and `MODE.set` first in `finally`.
+    """
     before = MODE.get()
     after = (before or USUAL)._replace(**changes)
     MODE.set(None if after == USUAL else after)
@@ -59,11 +63,6 @@ def stop_logging() -> Mode | None:
     elif before.grad:
         MODE.set(before._replace(grad=False))
     return before
-
-
-def restore(before: Mode | None) -> None:
-    """Go back to an earlier state."""
-    MODE.set(before)
 
 
 def is_grad_enabled() -> bool:
@@ -108,20 +107,21 @@ def is_inference_mode_enabled() -> bool:
     return mode is not None and mode.inference
 
 
-class Manager:
+class Manager(Block[Any]):
     """A context manager that changes parts of the state; it also decorates functions."""
 
     changes: Mapping[str, Any]
 
-    def __init__(self) -> None:
-        self.before: list[Mode | None] = []
+    def _opened(self) -> Generator[Any]:
+        before = MODE.get()
+        try:
+            self._change()
+            yield self
+        finally:
+            MODE.set(before)
 
-    def __enter__(self) -> Self:
-        self.before.append(change(**self.changes))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        restore(self.before.pop())
+    def _change(self) -> None:
+        change(**self.changes)
 
     def clone(self) -> Manager:
         """Another manager of the same kind.
@@ -227,9 +227,8 @@ class no_grad(Manager, metaclass=_Bare):
 
     changes: Mapping[str, Any] = MappingProxyType({"grad": False})
 
-    def __enter__(self) -> Self:
-        self.before.append(stop_logging())
-        return self
+    def _change(self) -> None:
+        stop_logging()
 
 
 class enable_grad(Manager, metaclass=_Bare):
@@ -274,24 +273,30 @@ class set_grad_enabled(Manager):
     """
 
     def __init__(self, mode: bool) -> None:
-        super().__init__()
         self.mode: bool = bool(mode)
         self.changes: dict[str, Any] = {"grad": self.mode}
-        self.early: list[Mode | None] = [change(grad=self.mode)]
+        self.early: list[Mode | None] = [MODE.get()]
+        try:
+            self._change()
+        except BaseException:
+            MODE.set(self.early[0])
+            raise
 
-    def __enter__(self) -> Self:
-        if self.early:
-            self.before.append(self.early.pop())
-            change(grad=self.mode)
-            return self
-        return super().__enter__()
+    def _opened(self) -> Generator[Any]:
+        before = self.early[0] if self.early else MODE.get()
+        try:
+            self.early.clear()
+            self._change()
+            yield self
+        finally:
+            MODE.set(before)
 
     def clone(self) -> Manager:
         return set_grad_enabled(self.mode)
 
     def __call__(self, function: _F) -> _F:
         if self.early:
-            restore(self.early.pop())
+            MODE.set(self.early.pop())
         return super().__call__(function)
 
 
@@ -313,7 +318,6 @@ class inference_mode(Manager):
     """
 
     def __init__(self, mode: Any = True) -> None:
-        super().__init__()
         self.mode = mode
         self.changes: dict[str, Any] = {"grad": not mode, "inference": bool(mode)}
 

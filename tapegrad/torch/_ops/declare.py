@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tapegrad._core.entry import PROJECT
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Params, Slot, Tree
 from tapegrad._core.values import Traced
 from tapegrad._warning import warn
@@ -268,7 +269,7 @@ def _respelled(compute: Function, spellings: dict[str, str]) -> Function:
 def _as_pytorch_does(compute: Function, word: str, *, exact: bool) -> Function:
     """A function without NumPy's warnings, and with PyTorch's error for shapes that do not fit."""
 
-    @np.errstate(all="ignore")
+    @silence()
     @functools.wraps(compute)
     def evaluate(*args: Any, **kwargs: Any) -> Any:
         try:

@@ -18,7 +18,7 @@ import numpy as np
 
 from tapegrad._core.entry import READ, spec_of
 from tapegrad._core.forms import Elementwise
-from tapegrad._core.quiet import silently, silently_again
+from tapegrad._core.quiet import errstate, silence, silently, silently_again
 from tapegrad._core.rows import FEW, read_elements
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.types import Function, Index, Params, Value
@@ -52,7 +52,7 @@ ADDMM = node_class("AddmmBackward0")
 
 # NumPy warns of overflow and invalid values where PyTorch does not. Sums, products and functions
 # that are finite everywhere are computed without np.errstate, which costs more than they do.
-quiet = np.errstate(all="ignore")
+quiet = silence()
 
 
 def silenced(function: Function) -> Operation:
@@ -83,7 +83,7 @@ def _operand(known: dict[float, Value], dtype: np.dtype[Any], number: float) -> 
         return number
     if len(known) >= _MOST_OPERANDS:
         known.clear()
-    with np.errstate(over="ignore"):
+    with errstate(over="ignore"):
         known[number] = made = np.array(number, dtype)
     return made
 

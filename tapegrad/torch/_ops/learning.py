@@ -17,6 +17,7 @@ import numpy as np
 
 from tapegrad import Array
 from tapegrad._core.entry import PROJECT, READ, parents_of, spec_of
+from tapegrad._core.quiet import silence
 from tapegrad._core.rule import Rule
 from tapegrad._core.settled import SettledAll
 from tapegrad._core.types import Params, Value
@@ -86,7 +87,7 @@ def learned(
     if any(x.dtype.kind not in "fiub" for x in arrays):
         return None
     try:
-        with np.errstate(all="ignore"):
+        with silence():
             traced = _traced(trace, args, kwargs, arrays)
     except Exception:  # noqa: BLE001 - what refuses traced arrays alone has just been called
         return None
@@ -217,7 +218,7 @@ def _are_same_of_others(
     for change in _CHANGES:
         others = [_laid_out(change(x), x) if x.dtype.kind == "f" else x for x in arrays]
         try:
-            with np.errstate(all="ignore"):
+            with silence():
                 again = _traced(trace, args, kwargs, others)
         except (ValueError, RuntimeError, IndexError):  # the operation refuses values
             return False

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import PROJECT, READ, Outputs, Spec, spec_of
-from tapegrad._core.quiet import silently, silently_again
+from tapegrad._core.quiet import silence, silently, silently_again
 from tapegrad._core.rule import Rule
 from tapegrad._core.settled import (
     Settled,
@@ -96,7 +96,7 @@ def maker_of(
         wanted = tuple(p.number >= 0 and tracked[p.number] for p in step.places)
         specs = [p.constant if p.number < 0 else _spec_of(values[p.number]) for p in step.places]
         run, settled, node = step.run(), None, None
-        with np.errstate(all="ignore"):
+        with silence():
             out = run(*[values[p.number] if p.number >= 0 else p.constant for p in step.places])
         if not isinstance(out, (ndarray, np.generic, tuple)):
             return None

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._rules.declare import general
@@ -132,7 +133,7 @@ class Kept:
         self.occupied: Value = None
 
 
-@np.errstate(all="ignore")
+@silence()
 def _both(x: Value, chains: Chains) -> tuple[Value, Value]:
     """What `_total` and `_occupied` return, computed in place, with one loop over time for both.
 

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Value
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._rules.special import by_number, inverse_of_erf, scipy_function
@@ -29,7 +30,7 @@ def needs_scipy(word: str, name: str, *arrays: Value) -> Value:
 
 def _evaluate(name: str, fallback: Function, x: Value) -> Value:
     function = scipy_function(name)
-    with np.errstate(all="ignore"):
+    with silence():
         made = fallback(x.astype(np.float64)) if function is None else function(x)
     return np.asarray(made).astype(x.dtype)
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.torch._rules.declare import general
@@ -29,7 +30,7 @@ _SMALL = 2.0  # below it the power series is exact with few terms
 _TERMS = 36
 
 
-@np.errstate(all="ignore")
+@silence()
 def slope_of_draws(x: Value, a: Value) -> Value:
     """dx/da of a draw x > 0 of the gamma distribution with shape a and rate 1."""
     x, a = np.broadcast_arrays(np.asarray(x, float), np.asarray(a, float))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Value
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._rules.special import lgamma, scipy_function
@@ -61,7 +62,7 @@ def upper(a: Value, x: Value) -> Value:
 def _evaluate(name: str, a: Value, x: Value) -> Value:
     function = scipy_function(name)
     if function is not None:
-        with np.errstate(all="ignore"):
+        with silence():
             return function(a, x).astype(x.dtype)
     low, high = both(np.asarray(a, np.float64), np.asarray(x, np.float64))
     return (low if name == "gammainc" else high).astype(x.dtype)[()]
@@ -70,7 +71,7 @@ def _evaluate(name: str, a: Value, x: Value) -> Value:
 def both(a: Any, x: Any) -> tuple[Any, Any]:
     """The lower and the upper function, with NumPy alone."""
     a, x = np.broadcast_arrays(a, x)
-    with np.errstate(all="ignore"):
+    with silence():
         inner = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
         small = inner & (x < a + 1)
         scale = np.exp(a * np.log(x) - x - np.asarray(lgamma(a)))

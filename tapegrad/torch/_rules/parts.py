@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import errstate
 from tapegrad._core.types import Function, Value
 from tapegrad.torch._types import Number
 
@@ -168,7 +169,7 @@ def logistic_into(made: Value, x: Value) -> None:
 @by_passes(logistic_into)
 def logistic_of(x: Value) -> Value:
     """1 / (1 + exp(-x)): where exp(-x) overflows to infinity, 0 is right."""
-    with np.errstate(over="ignore"):
+    with errstate(over="ignore"):
         return 1 / (1 + np.exp(-x))
 
 
@@ -181,7 +182,7 @@ def constant_of(dtype: np.dtype[Any]) -> Constant:
     """What makes numbers of a dtype arrays without dimensions: as operands the cheapest ones."""
 
     def constant(number: Number) -> Value:
-        with np.errstate(over="ignore"):
+        with errstate(over="ignore"):
             return np.array(number, dtype)
 
     return constant

@@ -21,6 +21,7 @@ import numpy as np
 
 from tapegrad._core.fit import is_finite
 from tapegrad._core.forms import General, Multilinear
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._graph.names import name_nodes
@@ -251,7 +252,7 @@ def _kept_within(at: Value, sides: Value, padding: str, aligned: bool) -> tuple[
     return np.where(inside, at, np.clip(at, 0, sides - 1)), np.where(inside, slope, 0)
 
 
-@np.errstate(all="ignore")
+@silence()
 def _located(grid: Value, sides: Sequence[int], mode: str, padding: str, aligned: bool) -> Located:
     """Where the taps are of a grid (..., p, axes) of untraced numbers, its axes as the sides'."""
     lengths = np.array(sides, grid.dtype).reshape((1,) * (grid.ndim - 1) + (-1,))

@@ -12,6 +12,7 @@ from decimal import Decimal
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Value
 from tapegrad.torch._rules import unit_passes
 from tapegrad.torch._rules.declare import elementwise
@@ -77,7 +78,7 @@ def erfinv(x: Value) -> Value:
 def inverse_of_erf(y: Value) -> Value:
     """Halley's method from Winitzki's approximation, on erfc where that is more accurate."""
     size = np.absolute(y)
-    with np.errstate(all="ignore"):
+    with silence():
         logarithm = np.log1p(-size * size)
         middle = 2 / (math.pi * 0.147) + logarithm / 2
         x = np.sqrt(np.sqrt(middle * middle - logarithm / 0.147) - middle)
@@ -139,7 +140,7 @@ _ROOT_LOW = float(_ROOT - Decimal(_ROOT_HIGH))
 def log_derivative_of_gamma(x: Value) -> Value:
     """The digamma function by its recurrence, asymptotic series and reflection."""
     x = np.asarray(x, np.float64)
-    with np.errstate(all="ignore"):
+    with silence():
         reflected = x < 0.5
         high = np.where(reflected, 1 - x, x)
         found = _digamma_of_positive(high)
@@ -199,7 +200,7 @@ def polygamma(x: Value, n: int) -> Value:
     if n == 0:
         return digamma(x)
     values = np.asarray(x, np.float64)
-    with np.errstate(all="ignore"):
+    with silence():
         if n == 1:
             reflected = values < 0.5
             sine = np.sin(math.pi * (values - np.round(values)))

@@ -17,6 +17,7 @@ import numpy as np
 
 from tapegrad._core.entry import WRITE, Spec, parents_of, spec_of
 from tapegrad._core.forms import General
+from tapegrad._core.quiet import silence
 from tapegrad._core.recorded import OPEN, entering
 from tapegrad._core.types import Cotangent, Index, Slot, Value
 from tapegrad._core.values import (
@@ -235,7 +236,7 @@ def put(
         if dtype is before.dtype:
             before[index] = given
         else:
-            with np.errstate(all="ignore"):
+            with silence():
                 before[index] = given
     except ValueError:
         _raise_misfit(before, index, given)

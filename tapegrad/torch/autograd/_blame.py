@@ -137,18 +137,7 @@ class _Noting:
 
     def switched(self) -> Any:
         """A context in which calls are noted."""
-        return _Switched(self.places())
-
-
-class _Switched:
-    def __init__(self, places: Iterator[Place]) -> None:
-        self.places, self.switch = places, Switch()
-
-    def __enter__(self) -> None:
-        self.switch.put(self.places)
-
-    def __exit__(self, *_: object) -> None:
-        self.switch.restore()
+        return Switch().holding_places(self.places)
 
 
 class _Call(Call):

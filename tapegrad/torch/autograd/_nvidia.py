@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import Any, Self
 
+from tapegrad._block import Block, undoing
 from tapegrad._profile.events import FUNCTION
 from tapegrad._profile.recorder import shapes_of
 from tapegrad._profile.switch import switch_in, switch_out, watcher
@@ -70,7 +72,7 @@ class _Ranges:
         return f"{title}, sizes = {shapes_of(values)}" if self.shapes and values else title
 
 
-class emit_nvtx:
+class emit_nvtx(Block[Any]):
     """Context manager that makes a range of NVTX of every operation, for NVIDIA's profilers.
 
     Parameters
@@ -100,9 +102,10 @@ class emit_nvtx:
         self.record_shapes = record_shapes
         self.entered: bool = False
 
-    def __enter__(self) -> Self | None:
+    def _opened(self) -> Generator[Self | None]:
         if not self.enabled:
-            return None
+            yield None
+            return
         if self.entered:
             raise RuntimeError("NVTX annotation context manager is not reentrant")
         if importlib.util.find_spec("nvtx") is None:
@@ -111,14 +114,14 @@ class emit_nvtx:
             )
         import nvtx
 
-        switch_in(_Ranges(nvtx, self.record_shapes))
-        self.entered = True
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.enabled and self.entered:
-            switch_out()
-            self.entered = False
+        ranges = _Ranges(nvtx, self.record_shapes)
+        with undoing(partial(switch_out, ranges)):
+            switch_in(ranges)
+            try:
+                self.entered = True
+                yield self
+            finally:
+                self.entered = False
 
 
 # --- Files of nvprof ----------------------------------------------------------------------------

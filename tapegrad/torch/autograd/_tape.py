@@ -296,11 +296,12 @@ def tape(tensors: Tree | Callable[[], Tree], params: Any = None) -> TapeView:
     title = "history"
     if callable(tensors) and not isinstance(tensors, Tensor):
         title = getattr(tensors, "__name__", type(tensors).__name__)
-        before = modes.change(anomaly=_Lines(), grad=True)
+        before = modes.MODE.get()
         try:
+            modes.change(anomaly=_Lines(), grad=True)
             tensors = tensors()
         finally:
-            modes.restore(before)
+            modes.MODE.set(before)
     named = getattr(params, "named_parameters", None)
     pairs = dict(named() if named is not None else params or {})
     history = _History(tensors, {id(leaf): name for name, leaf in pairs.items()})

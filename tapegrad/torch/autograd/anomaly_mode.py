@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, Self
 
 import numpy as np
 
+from tapegrad._block import Block, contextmanager, setting, undoing
 from tapegrad._core.types import Cotangent, Tree, Value
 from tapegrad._core.values import untraced
 from tapegrad._errors import add_note, mark
@@ -101,9 +101,9 @@ class Anomaly:
     @contextmanager
     def around(self, node: Node, nodes: Sequence[Node]) -> Iterator[None]:
         """Context in which a node runs; an error warns of the forward call that made the node."""
-        token = RUNNING.set(node)
         try:
-            yield
+            with setting(RUNNING, node):
+                yield
         except Exception as error:
             if mark(error, "_told"):
                 text, *induced = _reports(node)
@@ -115,8 +115,6 @@ class Anomaly:
                 for part in (text, *induced):
                     warn(part)
             raise
-        finally:
-            RUNNING.reset(token)
 
     def check(self, node: Node, g: Cotangent, parts: Sequence[Cotangent], start: int) -> None:
         """Raise RuntimeError for a NaN in the cotangents of a node's arguments.
@@ -217,25 +215,25 @@ def _forward_site(node: Node) -> tuple[Frame, ...]:
     return () if node._trace is None else _site(node._trace)
 
 
-def _see(_name: str, _args: object) -> None:
-    """Watch operations: then those that no history logs take the way on which they are noted."""
-
-
 @contextmanager
 def _searching(infinities: bool) -> Iterator[None]:
     search, now = _Search(infinities), _modes.current()
     search.outer = now.anomaly
-    _modes.change(anomaly=search, watchers=(*now.watchers, _see))
-    try:
-        yield
-    finally:  # blocks of generators may end in another order than they began
+
+    def see(_name: str, _args: object) -> None:
+        """Watch operations: those that no history logs take the way on which they are noted."""
+
+    def leave() -> None:  # blocks of generators may end in another order than they began
         search.is_open = False
-        found, watchers = _modes.current().anomaly, list(_modes.current().watchers)
+        found, watchers = _modes.current().anomaly, _modes.current().watchers
         while isinstance(found, _Search) and not found.is_open:
             found = found.outer
-        if _see in watchers:
-            watchers.remove(_see)
-        _modes.change(anomaly=found, watchers=tuple(watchers))
+        others = tuple([watcher for watcher in watchers if watcher is not see])
+        _modes.change(anomaly=found, watchers=others)
+
+    with undoing(leave):
+        _modes.change(anomaly=search, watchers=(*now.watchers, see))
+        yield
 
 
 LAYERS.append(_searching)
@@ -342,7 +340,6 @@ class detect_anomaly(_modes.Manager):
     """
 
     def __init__(self, check_nan: bool = True) -> None:
-        super().__init__()
         self.check_nan = check_nan
         self.changes: dict[str, Any] = {"anomaly": Anomaly(check_nan)}
         warn(
@@ -365,11 +362,10 @@ class _Changed(_modes.Manager):
     """A manager of given changes."""
 
     def __init__(self, changes: dict[str, Any]) -> None:
-        super().__init__()
         self.changes = changes
 
 
-class set_detect_anomaly:
+class set_detect_anomaly(Block[Any]):
     """Turn anomaly mode on or off: at once, and until the end of the block where it is a manager.
 
     Parameters
@@ -394,13 +390,18 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self.before = _modes.change(anomaly=Anomaly(check_nan) if mode else None)
+        self.before = _modes.MODE.get()
+        try:
+            _modes.change(anomaly=Anomaly(check_nan) if mode else None)
+        except BaseException:
+            _modes.MODE.set(self.before)
+            raise
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        _modes.restore(self.before)
+    def _opened(self) -> Generator[Self]:
+        try:
+            yield self
+        finally:
+            _modes.MODE.set(self.before)
 
 
 def is_anomaly_enabled() -> bool:

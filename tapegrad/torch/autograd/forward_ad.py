@@ -6,11 +6,11 @@ Knows the tapes of a level, and tensors. Must not know operations.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 
 import numpy as np
 
+from tapegrad._block import contextmanager, undoing
 from tapegrad._core.types import Slot, Tangent
 from tapegrad.torch._graph.dual import Below, cell_of, is_dual
 from tapegrad.torch._graph.modes import is_grad_enabled
@@ -117,11 +117,15 @@ def dual_level() -> Iterator[int]:
     ...     forward_ad.unpack_dual(x * x).tangent
     tensor(6.)
     """
-    level = enter_dual_level()
-    try:
-        yield level
-    finally:
-        exit_dual_level(level=level)
+    if LEVEL.get() is not None:
+        enter_dual_level()  # which raises
+    with undoing(_leave):
+        yield enter_dual_level()
+
+
+def _leave() -> None:
+    if LEVEL.get() is not None:
+        exit_dual_level()
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:

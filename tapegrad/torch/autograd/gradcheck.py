@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import errstate
 from tapegrad._core.types import Function, Index, Tree, Value
 from tapegrad._errors import name_of
 from tapegrad._progress import Bar, Progress, current
@@ -28,6 +29,7 @@ class GradcheckError(RuntimeError):
     """A derivative differs from the differences, or a check could not be made."""
 
 
+@errstate()  # np.allclose sets NumPy's error state, and an interrupt may leave that set
 def gradcheck(
     func: Function,
     inputs: Tree,

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from tapegrad._block import Block, contextmanager, setting, undoing
 from tapegrad._core.entry import Outputs
 from tapegrad._core.types import Slot, Value
 from tapegrad.torch._engine.backward_pass import PASS, BackwardPass
@@ -138,13 +138,14 @@ class HookPair:
 
     def pack_tensor(self, tensor: Tensor) -> Any:
         """Pack a tensor; RuntimeError if the hook writes to it."""
-        before = _modes.change(grad=False, saved=())
         version = version_of(tensor)
         count = version.count
+        before = _modes.MODE.get()
         try:
+            _modes.change(grad=False, saved=())
             made = self.pack_hook(tensor)
         finally:
-            _modes.restore(before)
+            _modes.MODE.set(before)
         if version.count != count:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as "
@@ -230,11 +231,10 @@ class saved_tensors_hooks(_modes.Manager):
     def __init__(
         self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
     ) -> None:
-        super().__init__()
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def __enter__(self) -> Self:
+    def _change(self) -> None:
         reason = DISABLED.get()
         if reason is not None:
             raise RuntimeError(reason)
@@ -246,7 +246,7 @@ class saved_tensors_hooks(_modes.Manager):
                 )
         pair = HookPair(self.pack_hook, self.unpack_hook)
         self.changes: dict[str, Any] = {"saved": (*_modes.current().saved, pair)}
-        return super().__enter__()
+        super()._change()
 
     def clone(self) -> _modes.Manager:
         """Another manager of the same hooks.
@@ -350,18 +350,16 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         self.clones: Clones = Clones()
         super().__init__(self.clones.pack, self.clones.unpack)
 
-    def __enter__(self) -> Any:
+    def _opened(self) -> Generator[Any]:
         if ALLOWED.get():
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-        super().__enter__()
-        self.token = ALLOWED.set(True)
-        return self.clones
-
-    def __exit__(self, *error: object) -> None:
-        ALLOWED.reset(self.token)
-        super().__exit__(*error)
-        self.clones.open = False
-        self.clones.clear()
+        changed = contextmanager(super()._opened)
+        try:
+            with changed(), setting(ALLOWED, True):
+                yield self.clones
+        finally:
+            self.clones.open = False
+            self.clones.clear()
 
     def clone(self) -> _modes.Manager:
         """Another manager of the same kind.
@@ -445,17 +443,14 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """
     if _modes.current().saved:
         raise RuntimeError(error_message)
-    token = DISABLED.set(error_message)
-    try:
+    with setting(DISABLED, error_message):
         yield
-    finally:
-        DISABLED.reset(token)
 
 
 # --- Several gradients at once ------------------------------------------------------------------
 
 
-class MultiHandle:
+class MultiHandle(Block[Any]):
     """What `register_multi_grad_hook` returns: `remove()` takes the hook away."""
 
     def __init__(self, handles: Sequence[Handle]) -> None:
@@ -466,11 +461,9 @@ class MultiHandle:
         for handle in self.handles:
             handle.remove()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
+    def _opened(self) -> Generator[Self]:
+        with undoing(self.remove):
+            yield self
 
 
 class _Gathering:

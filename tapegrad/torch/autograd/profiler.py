@@ -6,9 +6,10 @@ Knows the recorder, and PyTorch's names. Must not know what is recorded; that is
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, ClassVar, Self
 
+from tapegrad._block import Block, undoing
 from tapegrad._profile.recorder import Range, Recorder, is_recording
 from tapegrad._profile.switch import declare
 from tapegrad._warning import warn
@@ -32,7 +33,7 @@ declare(places)
 UNFINISHED = "<unfinished torch.autograd.profile>"
 
 
-class profile:
+class profile(Block[Any]):
     """Context manager that records the operations and backward passes of its block.
 
     It is a list of events after the block: `function_events`; printing it prints their table.
@@ -137,19 +138,25 @@ class profile:
         if not use_cpu:
             warn("use_cpu=False is ignored: there is no other device to profile.")
 
-    def __enter__(self) -> Self | None:
+    def _opened(self) -> Generator[Self | None]:
         if not self.enabled:
-            return None
+            yield None
+            return
         if self.entered:
             raise RuntimeError("Profiler context manager is not reentrant")
+        with undoing(self._stop):
+            self._start()
+            yield self
+
+    def _start(self) -> None:
         self.entered = True
         self._function_events = None
         self._recorder = Recorder(
             shapes=self.record_shapes, memory=self.profile_memory, stack=self.with_stack
-        ).start()
-        return self
+        )
+        self._recorder.start()
 
-    def __exit__(self, *_: object) -> None:
+    def _stop(self) -> None:
         if self._recorder is not None:
             self._recorder.stop()
 

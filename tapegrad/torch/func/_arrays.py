@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._block import setting
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import in_trace
@@ -64,11 +65,11 @@ def reverse(func: Function) -> Function:
         mode = modes.MODE.get()
         if mode is None or mode.grad:
             return inner(*args, **kwargs)
-        before = modes.change(grad=True, inference=False, floor=CURRENT.get().level - 0.5)
         try:
+            modes.change(grad=True, inference=False, floor=CURRENT.get().level - 0.5)
             return inner(*args, **kwargs)
         finally:
-            modes.restore(before)
+            modes.MODE.set(mode)
 
     return call
 
@@ -84,12 +85,11 @@ def forward(func: Function) -> Function:
     @functools.wraps(func)
     def call(*args: Tree, **kwargs: Any) -> Any:
         level = CURRENT.get().level
-        token = CURRENT.set(None)
-        FORWARD.add(level)
-        try:
-            return inner(*args, **kwargs)
-        finally:
-            FORWARD.discard(level)
-            CURRENT.reset(token)
+        with setting(CURRENT, None):
+            try:
+                FORWARD.add(level)
+                return inner(*args, **kwargs)
+            finally:
+                FORWARD.discard(level)
 
     return call

@@ -6,7 +6,6 @@ Knows tensors and pytrees. Must not know how a transform runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from tapegrad import (
@@ -16,6 +15,7 @@ from tapegrad import (
     ShapeMismatchError,
     TapegradError,
 )
+from tapegrad._block import contextmanager
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function, Tree
 from tapegrad._transforms import chunks

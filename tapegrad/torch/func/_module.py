@@ -6,9 +6,9 @@ Knows that a Module keeps parameters and buffers by name. Must not know transfor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar, overload
 
+from tapegrad._block import contextmanager, undoing
 from tapegrad._core.types import Tree
 from tapegrad.torch._tensor.tensor import Tensor
 
@@ -141,7 +141,12 @@ def _with_ties(module: Any, given: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def _in_place_of(module: Any, given: Mapping[str, Tensor]) -> Iterator[None]:
     """Context in which the given tensors replace a module's parameters and buffers."""
     before: list[tuple[dict[str, Any], str, Any]] = []
-    try:
+
+    def put_back() -> None:
+        for table, name, tensor in reversed(before):
+            table[name] = tensor
+
+    with undoing(put_back):
         for path, tensor in given.items():
             owner, _, name = path.rpartition(".")
             holder = module.get_submodule(owner) if owner else module
@@ -150,9 +155,6 @@ def _in_place_of(module: Any, given: Mapping[str, Tensor]) -> Iterator[None]:
                     before.append((table, name, table[name]))
                     table[name] = tensor
         yield
-    finally:
-        for table, name, tensor in reversed(before):
-            table[name] = tensor
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:

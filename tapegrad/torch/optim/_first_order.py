@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Value
 from tapegrad._core.values import in_trace
 from tapegrad.torch._dtypes import FLOAT32, default_float
@@ -83,7 +84,7 @@ class FirstOrder(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with np.errstate(all="ignore"):
+        with silence():
             for group in self.param_groups:
                 self._step_of(group)
         return loss

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Value
 from tapegrad.torch._graph.modes import enable_grad, no_grad
 from tapegrad.torch._graph.versions import count_write
@@ -115,7 +116,7 @@ class LBFGS(Optimizer):
         """
         if closure is None:
             raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")
-        with no_grad(), np.errstate(all="ignore"):
+        with no_grad(), silence():
             return self._iterate(enable_grad()(closure))
 
     def _iterate(self, closure: Callable[[], Any]) -> Any:

@@ -12,9 +12,10 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from typing import Any, Self
 
+from tapegrad._block import Block, undoing
 from tapegrad._warning import warn
 from tapegrad.torch.autograd import profiler as _profiler
 from tapegrad.torch.autograd.profiler_util import EventList
@@ -236,7 +237,7 @@ def tensorboard_trace_handler(
     return handler
 
 
-class profile:
+class profile(Block[Any]):
     """A profiler that works in steps: `step()` ends one.
 
     `events()` and `key_averages()` are those of the recording that ended last, as a warning says:
@@ -336,15 +337,17 @@ class profile:
         self.step_rec_fn: _profiler.record_function | None = None
         self._metadata: dict[str, Any] = {}
         self._running = False
+        self._started: list[_profiler.profile] = []  # and not known to have stopped
 
     # -- steps -----------------------------------------------------------------------------------
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+    def _opened(self) -> Generator[Self]:
+        with undoing(self._stop_all):
+            self.start()
+            try:
+                yield self
+            finally:
+                self.stop()
 
     def start(self) -> None:
         """Begin with what the schedule says of step 0."""
@@ -418,7 +421,7 @@ class profile:
         warmup = self.profiler if self._running else None
         self._open(self._earlier())  # first, as functions stay switched while anything records
         if warmup is not None:
-            warmup.__exit__(None, None, None)
+            warmup._stop()
 
     def _earlier(self) -> EventList:
         """The events of the cycles before, where they are kept."""
@@ -432,7 +435,8 @@ class profile:
             profile_memory=self.profile_memory,
             with_stack=self.with_stack,
         )
-        self.profiler.__enter__()
+        self._started.append(self.profiler)
+        self.profiler._start()
         self.profiler._earlier = earlier
         self._running = True
 
@@ -441,8 +445,13 @@ class profile:
         if self.profiler is None:
             raise AssertionError("Profiler must be initialized before stopping trace")
         if self._running:
-            self.profiler.__exit__(None, None, None)
-            self._running = False
+            self._stop_all()
+
+    def _stop_all(self) -> None:
+        for started in self._started:
+            started._stop()
+        self._started.clear()
+        self._running = False
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
         """Turn recording off and on within a step: not supported.

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Value
 from tapegrad.torch._dtypes import dtype, join, of_numpy
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
@@ -167,7 +168,7 @@ def _differences(x: Value, y: Value) -> tuple[Value, Value]:
     """Absolute and relative differences."""
     if x.dtype.kind in "biu":
         x, y = x.astype(np.int64), y.astype(np.int64)
-    with np.errstate(all="ignore"):
+    with silence():
         absolute = np.abs(x - y)
         return absolute, absolute / np.abs(y)
 

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from tapegrad._block import contextmanager
 from tapegrad._warning import is_ours, warn
 from tapegrad.torch import random
 from tapegrad.torch._engine.backward_pass import PASS
@@ -53,11 +54,11 @@ SUPPRESSED = (
 DETAILS = " Refer to docs for more details on the differences between the two variants."
 
 
-@contextlib.contextmanager
+@contextmanager
 def _setting(name: str, value: bool | None) -> Iterator[None]:
     before = _SET[name]
-    _SET[name] = value
     try:
+        _SET[name] = value
         yield
     finally:
         _SET[name] = before
@@ -316,7 +317,7 @@ class _Place:
         self.number = number
 
 
-@contextlib.contextmanager
+@contextmanager
 def _drawing_again(state: Tensor | None) -> Iterator[None]:
     """Draw the random numbers that were drawn from a state on; then go on as before."""
     if state is None:

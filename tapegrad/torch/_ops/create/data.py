@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Tree, Value
 from tapegrad._core.values import is_recorded
 from tapegrad._warning import warn
@@ -237,7 +238,7 @@ def _converted(numbers: list[Number], kinds: set[type], given: np.dtype[Any]) ->
         raise TypeError(f"{kind.__name__!r} object cannot be interpreted as a number")
     if complex in kinds and given.kind != "c":
         raise TypeError("must be real number, not complex")
-    with np.errstate(all="ignore"):
+    with silence():
         if given.kind not in "iu" or not numbers:
             return np.array(numbers).astype(given, copy=False)
         return _wholes(numbers, kinds, given).astype(given)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import General
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Value
 from tapegrad._core.values import innermost, untraced
 from tapegrad.torch._graph.node import node_class
@@ -139,7 +140,7 @@ def filled_as(value: Number, given: np.dtype[Any]) -> Value:
         raise RuntimeError(f"value cannot be converted to type {word} without overflow")
     if issubclass(type(number), complex) and given.kind not in "bc":
         number = number.real
-    with np.errstate(all="ignore"):
+    with silence():
         return np.asarray(number).astype(given)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import errstate
 from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import word_of
@@ -173,7 +174,8 @@ class Generator:
     def numpy(self) -> np.random.Generator:
         """NumPy's generator, with the same state."""
         if self._numpy is None:
-            self._numpy = np.random.Generator(np.random.PCG64(self._seed))
+            with errstate():  # NumPy sets its own there, and an interrupt may leave that set
+                self._numpy = np.random.Generator(np.random.PCG64(self._seed))
         return self._numpy
 
 

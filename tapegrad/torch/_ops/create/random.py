@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import errstate
 from tapegrad._core.types import Value
 from tapegrad._core.values import Traced, any_true, is_mapped
 from tapegrad.torch import _dtypes
@@ -440,6 +441,6 @@ def _choose(rows: Value, count: int, replacement: bool, draws: np.random.Generat
         return np.minimum(np.array(found, np.int64), np.array(last, np.int64)[:, None])
     # Of exponential waiting times with the weights as rates, the shortest is a draw by weight; the
     # next one is a draw from the rest, and so on.
-    with np.errstate(divide="ignore", over="ignore"):
+    with errstate(divide="ignore", over="ignore"):
         waits = draws.standard_exponential(rows.shape) / rows
     return np.argsort(waits, -1, kind="stable")[:, :count].astype(np.int64)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
 from tapegrad.torch._ops.create.creation import creation
@@ -127,7 +128,7 @@ def logspace(
     given = np.dtype(dtype or _range_dtype(start, end))
     kind = given if given.kind in "fc" else np.dtype(np.float64)
     exponents = _steps_between(start, end, steps, kind)
-    with np.errstate(all="ignore"):
+    with silence():
         return np.power(exponents.dtype.type(base), exponents).astype(given)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Params, Tree, Value
 from tapegrad._core.values import in_trace
 from tapegrad.torch._dtypes import BRAINS
@@ -150,7 +151,7 @@ def _into(function: Function, args: Sequence[Any], kwargs: Params, out: Tree) ->
 
         def compute(old: Value, position: int = position) -> Value:
             arrays, params = as_arrays(tuple(args)), {k: as_arrays(v) for k, v in kwargs.items()}
-            with np.errstate(all="ignore"):
+            with silence():
                 made = function(*arrays, **params)
             made = made[position] if isinstance(made, tuple) else made
             return _fitted(made, old, casting, as_arrays(where))

@@ -10,6 +10,7 @@ from types import GeneratorType
 
 import numpy as np
 
+from tapegrad._core.quiet import silence
 from tapegrad._core.types import Value
 from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import MODE, no_grad
@@ -45,7 +46,7 @@ def _arrays_of(tensors: list[Tensor]) -> list[Value] | None:
     return arrays if len(kinds) == 1 and kinds <= {"f", "d"} else None
 
 
-@np.errstate(all="ignore")
+@silence()
 def _length_of(x: Value) -> Value:
     """The norm of all elements, as np.linalg.norm computes it."""
     row = x.ravel("K")
@@ -135,7 +136,7 @@ def clip_grads_with_norm_(
     arrays = _arrays_of([total_norm, *gradients])
     if arrays is not None and all(map(is_plain, gradients)):
         total, *rest = arrays
-        with np.errstate(all="ignore"):
+        with silence():
             factor = np.minimum(float(max_norm) / (total + 1e-6), 1)
             for gradient, array in zip(gradients, rest, strict=True):
                 array *= factor

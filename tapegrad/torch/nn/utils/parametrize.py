@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any, NoReturn
 
+from tapegrad._block import contextmanager
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn._containers import ModuleDict, ModuleList
@@ -50,12 +51,13 @@ def cached() -> Iterator[None]:
     ...     layer.weight is layer.weight
     True
     """
-    _CACHE.depth += 1
+    depth = _CACHE.depth
     try:
+        _CACHE.depth = depth + 1
         yield
     finally:
-        _CACHE.depth -= 1
-        if not _CACHE.depth:
+        _CACHE.depth = depth
+        if not depth:
             _CACHE.known = {}
 
 

@@ -9,15 +9,16 @@ Knows sizes, and what the system says of memory. Must not know how a matrix is c
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 
 import numpy as np
 
+from tapegrad._block import setting
 from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad._errors import OutOfMemoryError, message
@@ -28,14 +29,9 @@ MANY = 1 << 22  # elements up to which a matrix is not asked for
 _WRITTEN: ContextVar[tuple[str, str] | None] = ContextVar("tapegrad_matrix", default=None)
 
 
-@contextlib.contextmanager
-def written(call: str, ways: str) -> Iterator[None]:
+def written(call: str, ways: str) -> AbstractContextManager[None]:
     """Errors within it name this call, and these ways out."""
-    token = _WRITTEN.set(_WRITTEN.get() or (call, ways))
-    try:
-        yield
-    finally:
-        _WRITTEN.reset(token)
+    return setting(_WRITTEN, _WRITTEN.get() or (call, ways))
 
 
 def require_room(

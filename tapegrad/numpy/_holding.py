@@ -15,9 +15,9 @@ from tapegrad._core.types import Function
 # Functions that make an array, beside those of arrays, which `_lists` offers.
 MAKING = frozenset(
     """
-    array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray empty eye
-    fromfunction fromiter full geomspace identity linspace logspace ones require tri zeros arange hamming hanning blackman
-    bartlett kaiser loadtxt genfromtxt fromstring
+    arange array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray bartlett
+    blackman empty eye fromfunction fromiter fromstring full genfromtxt geomspace hamming hanning
+    identity kaiser linspace loadtxt logspace ones require tri zeros
     """.split()
 )
 

@@ -140,7 +140,7 @@ _UNBOUNDED = elementwise(
 
 
 def unbounded(slope: Value, x: Value) -> Value:
-    """A slope by x: where it is infinite, the second derivative is NaN, and not that of `where`."""
+    """A slope by x: where it is infinite, its own is NaN, and not the 0 of what chose it."""
     if any_true(np.isinf(untraced(slope))) and in_trace(x):
         return _UNBOUNDED.apply_bound([slope, x], {})
     return slope

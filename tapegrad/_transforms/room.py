@@ -9,10 +9,10 @@ Knows sizes, and what the system says of memory. Must not know how a matrix is c
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -29,7 +29,7 @@ MANY = 1 << 22  # elements up to which a matrix is not asked for
 _WRITTEN: ContextVar[tuple[str, str] | None] = ContextVar("tapegrad_matrix", default=None)
 
 
-def written(call: str, ways: str) -> AbstractContextManager[None]:
+def written(call: str, ways: str) -> contextlib.AbstractContextManager[None]:
     """Errors within it name this call, and these ways out."""
     return setting(_WRITTEN, _WRITTEN.get() or (call, ways))
 

@@ -214,10 +214,14 @@ def _blank(x: Any) -> Any:
         return copy.copy(x)
 
 
+_HOLDING = frozenset(("scipy.optimize._constraints",))  # bounds, and functions of the user's
+
+
 def _attributes(x: Any) -> dict[str, Any]:
     """The attributes of an instance of a class of the user's own."""
     kind = type(x)
-    if kind.__module__.partition(".")[0] in ("builtins", "numpy", "scipy", "functools"):
+    root = kind.__module__.partition(".")[0]
+    if root in ("builtins", "numpy", "scipy", "functools") and kind.__module__ not in _HOLDING:
         return {}
     found = dict(getattr(x, "__dict__", {}))
     for base in kind.__mro__:

@@ -12,8 +12,8 @@ here is SciPy's own.
 >>> from tapegrad.scipy import optimize
 >>> def side(area):
 ...     return optimize.brentq(lambda x: x * x - area, 0.0, 10.0)
->>> float(tapegrad.grad(side)(9.0))
-0.16666666666666666
+>>> float(tapegrad.grad(side)(9.0)).__round__(12) == round(1 / 6, 12)
+True
 >>> def nearest(center):
 ...     line = {"type": "eq", "fun": lambda x: x[0] + x[1] - 1}
 ...     distance = lambda x: np.sum((x - center) ** 2)
@@ -27,45 +27,95 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import scipy.optimize
 
 from tapegrad._core.values import lift
 from tapegrad.scipy._mirror import namespace
+from tapegrad.scipy.optimize import _fits as fits
 from tapegrad.scipy.optimize._calls import solver
 from tapegrad.scipy.optimize._conditions import Roots, fixed_points, minima
-from tapegrad.scipy.optimize._fits import curve_fit as _curve_fit
-from tapegrad.scipy.optimize._fits import least_squares as _least_squares
-from tapegrad.scipy.optimize._fits import linear as _linear
 
 __getattr__, __dir__ = namespace(__name__, "scipy.optimize")
 
-# What holds at the solutions of each solver. at: where a tuple of results has the value there.
-_HOLDS = {
-    Roots: "brentq brenth bisect ridder toms748 newton root_scalar fsolve root",
-    fixed_points: "fixed_point",
-    minima(): """
-        minimize minimize_scalar fmin_tnc fmin_cobyla differential_evolution basinhopping
-        dual_annealing shgo
-    """,
-    minima(lenient=True): "direct",
-    minima(at=1): """
-        fmin fmin_bfgs fmin_cg fmin_ncg fmin_powell fmin_l_bfgs_b fmin_slsqp brent golden
-    """,
-    minima("x1", "x2", at=1): "fminbound",
-    _least_squares: "least_squares leastsq",
-    _curve_fit: "curve_fit",
-    _linear: "nnls lsq_linear",
-}
-_NAMES = {name: holds for holds, names in _HOLDS.items() for name in names.split()}
-
-globals().update({name: solver(name, holds) for name, holds in _NAMES.items()})
+# What holds at the solution of each. at: where a tuple of results has the value there.
+bisect = solver("bisect", Roots)
+brenth = solver("brenth", Roots)
+brentq = solver("brentq", Roots)
+fsolve = solver("fsolve", Roots)
+newton = solver("newton", Roots)
+ridder = solver("ridder", Roots)
+root = solver("root", Roots)
+root_scalar = solver("root_scalar", Roots)
+toms748 = solver("toms748", Roots)
+fixed_point = solver("fixed_point", fixed_points)
+basinhopping = solver("basinhopping", minima())
+differential_evolution = solver("differential_evolution", minima())
+dual_annealing = solver("dual_annealing", minima())
+fmin_cobyla = solver("fmin_cobyla", minima())
+fmin_tnc = solver("fmin_tnc", minima())
+minimize = solver("minimize", minima())
+minimize_scalar = solver("minimize_scalar", minima())
+shgo = solver("shgo", minima())
+direct = solver("direct", minima(lenient=True))
+brent = solver("brent", minima(at=1))
+fmin = solver("fmin", minima(at=1))
+fmin_bfgs = solver("fmin_bfgs", minima(at=1))
+fmin_cg = solver("fmin_cg", minima(at=1))
+fmin_l_bfgs_b = solver("fmin_l_bfgs_b", minima(at=1))
+fmin_ncg = solver("fmin_ncg", minima(at=1))
+fmin_powell = solver("fmin_powell", minima(at=1))
+fmin_slsqp = solver("fmin_slsqp", minima(at=1))
+golden = solver("golden", minima(at=1))
+fminbound = solver("fminbound", minima("x1", "x2", at=1))
+least_squares = solver("least_squares", fits.least_squares)
+leastsq = solver("leastsq", fits.least_squares)
+curve_fit = solver("curve_fit", fits.curve_fit)
+lsq_linear = solver("lsq_linear", fits.linear)
+nnls = solver("nnls", fits.linear)
 
 
 class Bounds(scipy.optimize.Bounds):
     """SciPy's Bounds, of traced values too."""
 
-    def __init__(self, lb: Any = -float("inf"), ub: Any = float("inf"), keep_feasible: Any = False) -> None:
+    def __init__(self, lb: Any = -np.inf, ub: Any = np.inf, keep_feasible: Any = False) -> None:
         super().__init__(lift(lb), lift(ub), keep_feasible)
 
 
-__all__ = ["Bounds", *sorted(_NAMES)]
+__all__ = [
+    "Bounds",
+    "basinhopping",
+    "bisect",
+    "brent",
+    "brenth",
+    "brentq",
+    "curve_fit",
+    "differential_evolution",
+    "direct",
+    "dual_annealing",
+    "fixed_point",
+    "fmin",
+    "fmin_bfgs",
+    "fmin_cg",
+    "fmin_cobyla",
+    "fmin_l_bfgs_b",
+    "fmin_ncg",
+    "fmin_powell",
+    "fmin_slsqp",
+    "fmin_tnc",
+    "fminbound",
+    "fsolve",
+    "golden",
+    "least_squares",
+    "leastsq",
+    "lsq_linear",
+    "minimize",
+    "minimize_scalar",
+    "newton",
+    "nnls",
+    "ridder",
+    "root",
+    "root_scalar",
+    "shgo",
+    "toms748",
+]

@@ -55,7 +55,7 @@ def solver(name: str, holds: Callable[[Arguments], Conditions]) -> Function:
         if not hoisted.values:
             with _outside():
                 return theirs(*args, **kwargs)
-        return _Call(theirs, signature, holds, hoisted).result()
+        return _Call(theirs, signature, holds, hoisted).result(*args, **kwargs)
 
     call.__module__, call.__qualname__ = "tapegrad.scipy.optimize", name
     return call
@@ -87,6 +87,9 @@ class _Call:
     def conditions(self, values: Sequence[Any]) -> Conditions:
         """What holds at the solution, where the call depends on these values."""
         args, kwargs = self.hoisted.filled(values)
+        return self._conditions(args, kwargs)
+
+    def _conditions(self, args: Any, kwargs: Any) -> Conditions:
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return self.holds(bound.arguments)
@@ -99,14 +102,15 @@ class _Call:
         parts = [np.ravel(leaf) for _, leaf in _numbers(self.last)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def result(self) -> Any:
-        values = self.hoisted.values
-        packed = outcome(*values, call=self)
+    def result(self, *args: Any, **kwargs: Any) -> Any:
+        """SciPy's result, whose numbers are functions of what the call depends on."""
+        packed = outcome(*self.hoisted.values, call=self)
         found = self._unpacked(packed) if in_trace(packed) else self.last
         x = _point(found)
         if x is None:
             return found
-        conditions = self.conditions(values)
+        # Of the program's own objects, in which its functions may keep what they compute.
+        conditions = self._conditions(args, kwargs)
         name = f"scipy.optimize.{self.theirs.__name__}({name_of(conditions.function)})"
         x = known(name, self, conditions, x, _success(found))
         return _rebuilt(found, {"x": x, "root": x, **conditions.outputs(x, found)}, x)
@@ -116,8 +120,10 @@ class _Call:
         last = self.last
         parts = last if isinstance(last, tuple) else (last,)
         words = [part for part in parts if isinstance(part, str)]
-        words += [part[key] for part in parts if isinstance(part, dict) for key in _WORDS & {*part}]
-        return " ".join(" ".join(map(str, words)).split())
+        for part in parts:
+            if isinstance(part, dict):
+                words += [str(part[key]) for key in ("message", "flag", "task") if key in part]
+        return " ".join(" ".join(words).split())
 
     def _unpacked(self, packed: Value) -> Any:
         """SciPy's last result with the numbers of all examples, or of a recorded run."""
@@ -130,9 +136,6 @@ class _Call:
                 piece = _answer(piece, leaf)
             made[path] = piece
         return _replaced(self.last, made, ())
-
-
-_WORDS = {"message", "flag", "task"}
 
 
 def _answer(piece: Value, leaf: Any) -> Any:
@@ -173,8 +176,8 @@ def _replaced(found: Any, made: dict[Any, Any], path: tuple[Any, ...]) -> Any:
     if path in made:
         return made[path]
     if isinstance(found, dict):
-        parts = {key: _replaced(part, made, (*path, key)) for key, part in found.items()}
-        return _with(found, {key: part for key, part in parts.items() if part is not _ABSENT})
+        named = {key: _replaced(part, made, (*path, key)) for key, part in found.items()}
+        return _with(found, {key: part for key, part in named.items() if part is not _ABSENT})
     if isinstance(found, tuple):
         parts = [_replaced(part, made, (*path, i)) for i, part in enumerate(found)]
         return _tuple_like(found, [None if part is _ABSENT else part for part in parts])
@@ -216,28 +219,23 @@ def _success(found: Any) -> Any:
     return True
 
 
-def _rebuilt(found: Any, made: dict[Any, Any], x: Value, key: Any = "x", depth: int = 0) -> Any:
+def _rebuilt(found: Any, made: dict[Any, Any], x: Value, path: tuple[Any, ...] = ()) -> Any:
     """A result with its differentiable parts; other arrays refuse derivatives.
 
     made: these parts, by the name that each has, or its place in a tuple.
     """
-    if isinstance(found, dict):
-        parts = {
-            key: _shown(made[key], part) if key in made else _rebuilt(part, made, x, key, depth + 1)
-            for key, part in found.items()
-        }
-        return _with(found, parts)
-    if isinstance(found, tuple) and not depth:
-        parts = [_rebuilt(part, made, x, i, depth + 1) for i, part in enumerate(found)]
-        parts[0] = x
-        for i in made:
-            if isinstance(i, int) and i < len(parts):
-                parts[i] = _shown(made[i], found[i])
-        return _tuple_like(found, parts)
-    if not depth:
+    if path in ((), (0,)) and not isinstance(found, dict | tuple):
         return x
+    if path and path[-1] in made and not isinstance(found, dict):
+        return _shown(made[path[-1]], found)
+    if isinstance(found, dict):
+        return _with(
+            found, {key: _rebuilt(part, made, x, (*path, key)) for key, part in found.items()}
+        )
+    if isinstance(found, tuple) and not path:
+        return _tuple_like(found, [_rebuilt(part, made, x, (i,)) for i, part in enumerate(found)])
     if in_trace(found) or isinstance(found, np.ndarray) and found.dtype.kind in "fc":
-        return opaque(found, x, name=str(key)) if np.shape(found) else found
+        return opaque(found, x, name=str(path[-1])) if np.shape(found) else found
     return found
 
 

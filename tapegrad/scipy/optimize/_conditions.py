@@ -102,9 +102,8 @@ def size_of(given: Arguments) -> float:
     """How large the numbers are with which a search starts."""
     found = [0.0]
     for name in _PLACES:
-        value = given.get(name)
-        for part in (value.lb, value.ub) if hasattr(value, "lb") else (value,):
-            found += _sizes(part)
+        value: Any = given.get(name)
+        found += _sizes([value.lb, value.ub] if hasattr(value, "lb") else value)
     return max(found)
 
 
@@ -160,15 +159,19 @@ class Roots(Conditions):
         return out if np.size(out) == np.size(z) else vjp(self.of, z)[1](out)[0]
 
     def outputs(self, x: Any, found: Any) -> dict[Any, Any]:
-        if isinstance(found, dict) and "fun" in found and np.size(found["fun"]) != np.size(x):
-            return {"fun": self.of(x)}
+        left = self.of(x)
+        if np.size(left) != np.size(x):
+            return {"fun": left}
         return {name: part for name, part in _parts(found).items() if name in ("fun", "fvec")}
 
 
 def _parts(found: Any) -> dict[str, Any]:
     """The named parts of a result."""
-    groups = found if isinstance(found, tuple) else (found,)
-    return {name: part for group in groups if isinstance(group, dict) for name, part in group.items()}
+    parts: dict[str, Any] = {}
+    for group in found if isinstance(found, tuple) else (found,):
+        if isinstance(group, dict):
+            parts |= group
+    return parts
 
 
 def fixed_points(given: Arguments) -> Roots:
@@ -306,7 +309,8 @@ def minima(*names: str, at: int | None = None, lenient: bool = False) -> Any:
 
     def read(given: Arguments) -> Minimum:
         inner = given.get("minimizer_kwargs") or {}
-        function, of = function_of({**inner, **given, "args": given.get("args") or inner.get("args", ())})
+        args = given.get("args") or inner.get("args", ())
+        function, of = function_of({**inner, **given, "args": args})
         bounds = given.get("bounds", inner.get("bounds"))
 
         def value(x: Value) -> Any:
@@ -334,10 +338,10 @@ def _constraints(given: Arguments) -> list[Any]:
         functions = [*given.get(many, ()), given.get(one)]
         listed += [{"type": kind, "fun": f, "args": args} for f in functions if f is not None]
     cons = given.get("cons", ())
-    given_args = given.get("consargs")
-    for f in cons if isinstance(cons, list | tuple) else (cons,):
-        listed.append({"type": "ineq", "fun": f, "args": args if given_args is None else given_args})
-    return listed
+    if given.get("consargs") is not None:
+        args = given["consargs"]
+    functions = list(cons) if isinstance(cons, list | tuple) else [cons]
+    return [*listed, *({"type": "ineq", "fun": f, "args": args} for f in functions)]
 
 
 __all__ = [

@@ -45,31 +45,44 @@ class Squares(Minimum):
         loss: Any = "linear",
         scale: Any = 1.0,
     ) -> None:
-        rho = _LOSSES.get(loss) if isinstance(loss, str) else lambda z: loss(z)[0]
+        rho: Function = _LOSSES[loss] if isinstance(loss, str) else lambda z: loss(z)[0]
         self.linear = loss == "linear"
-        assert rho is not None
-        self.residuals = lambda x: np.reshape(residuals(x), (-1,))
+        self.residuals: Function = lambda x: np.reshape(residuals(x), (-1,))
 
-        def cost(x: Value) -> Any:
-            return 0.5 * scale**2 * np.sum(rho((self.residuals(x) / scale) ** 2))
-
-        def half(x: Value) -> Any:
-            return 0.5 * np.sum(self.residuals(x) ** 2)
-
-        super().__init__(function, half if self.linear else cost, size, limits)
-
-    def covariance(self, x: Any) -> Any:
-        """The inverse of the squared Jacobian."""
-        slopes = jacfwd(self.residuals)(x)
-        return np.linalg.inv(slopes.T @ slopes)
+        self.cost: Function = lambda left: 0.5 * scale**2 * np.sum(rho((left / scale) ** 2))
+        if self.linear:
+            self.cost = lambda left: 0.5 * np.sum(left**2)
+        super().__init__(function, lambda x: self.cost(self.residuals(x)), size, limits)
 
     def outputs(self, x: Any, found: Any) -> dict[Any, Any]:
-        made = super().outputs(x, found)
-        made |= {"fun": self.residuals(x), "fvec": self.residuals(x), "cost": made["fun"]}
-        made.pop("jac", None)
-        if self.linear and isinstance(found, dict) and np.ndim(found.get("jac")) == 2:
-            made["jac"] = jacfwd(self.residuals)(x)
+        # First, so that what the program's objects keep of a call is that of the second.
+        slopes = jacfwd(self.residuals)(x) if self.linear and _has_slopes(found) else None
+        left = self.residuals(x)
+        made = {"fun": left, "fvec": left, "cost": self.cost(left)}
+        if self.symmetric and isinstance(found, dict) and "grad" in found:
+            made["grad"] = found["grad"]  # which is zero, and stays it
+        if slopes is not None:
+            made |= self.of_slopes(slopes, left)
         return made
+
+    def of_slopes(self, slopes: Any, left: Any) -> dict[Any, Any]:
+        """What the result has of the Jacobian, as that of least_squares, and of the residuals."""
+        return {"jac": slopes}
+
+
+def _has_slopes(found: Any) -> bool:
+    """Whether a result tells of the Jacobian: as an array, or by a covariance."""
+    part = found.get("jac") if isinstance(found, dict) else found[1]
+    part = raw_value(part)
+    return isinstance(part, np.ndarray) and bool(np.all(np.isfinite(part)))
+
+
+def _covariance(slopes: Any) -> dict[Any, Any]:
+    """The inverse of the squared Jacobian, which is the second part of a result."""
+    try:
+        return {1: np.linalg.inv(slopes.T @ slopes)}
+    except np.linalg.LinAlgError:  # SciPy leaves singular directions away
+        return {}
 
 
 def _box(bounds: Any) -> Function | None:
@@ -94,11 +107,8 @@ def least_squares(given: Arguments) -> Squares:
 class _Leastsq(Squares):
     """leastsq, whose results are a tuple with the inverse of the squared Jacobian."""
 
-    def outputs(self, x: Any, found: Any) -> dict[Any, Any]:
-        made = super().outputs(x, found)
-        if len(found) == 5 and found[1] is not None:
-            made[1] = self.covariance(x)
-        return made
+    def of_slopes(self, slopes: Any, left: Any) -> dict[Any, Any]:
+        return _covariance(slopes)
 
 
 class _Fit(Squares):
@@ -106,15 +116,11 @@ class _Fit(Squares):
 
     absolute = False
 
-    def outputs(self, x: Any, found: Any) -> dict[Any, Any]:
-        made = super().outputs(x, found)
-        if self.linear and found[1] is not None and np.all(np.isfinite(raw_value(found[1]))):
-            residuals = self.residuals(x)
-            spread = 1.0
-            if not self.absolute:
-                spread = np.sum(residuals**2) / (np.size(residuals) - np.size(x))
-            made[1] = self.covariance(x) * spread
-        return made
+    def of_slopes(self, slopes: Any, left: Any) -> dict[Any, Any]:
+        spread = 1.0
+        if not self.absolute:
+            spread = np.sum(left**2) / (np.size(left) - slopes.shape[1])
+        return {place: part * spread for place, part in _covariance(slopes).items()}
 
 
 def curve_fit(given: Arguments) -> Squares:
@@ -125,10 +131,12 @@ def curve_fit(given: Arguments) -> Squares:
             "points with NaN away before the call."
         )
     f, kwargs = given["f"], given["kwargs"]
-    x, y = (as_array(part) if isinstance(part, list | tuple) else part for part in (given["xdata"], given["ydata"]))
-    sigma = None if given["sigma"] is None else as_array(given["sigma"])
-    lower = None
-    if np.ndim(sigma) == 2 and np.size(sigma) > 1:
+    x, y, sigma = (
+        as_array(part) if isinstance(part, list | tuple) else part
+        for part in (given["xdata"], given["ydata"], given["sigma"])
+    )
+    lower: Any = None
+    if sigma is not None and np.ndim(sigma) == 2 and np.size(sigma) > 1:
         lower = np.linalg.cholesky(sigma)
 
     def residuals(p: Value) -> Any:
@@ -153,9 +161,9 @@ class _Linear(Squares):
     """nnls and lsq_linear: A x is as near to b as the bounds allow."""
 
     def outputs(self, x: Any, found: Any) -> dict[Any, Any]:
-        if isinstance(found, tuple):
-            return {1: np.sqrt(np.sum(self.residuals(x) ** 2))}
-        return super().outputs(x, found)
+        if isinstance(found, dict):
+            return super().outputs(x, found)
+        return {1: np.sqrt(np.sum(self.residuals(x) ** 2))}
 
 
 def linear(given: Arguments) -> Squares:

@@ -19,7 +19,7 @@ from tapegrad.scipy.optimize._conditions import Conditions
 
 # How far a solution may be, beside its own size or that of what it was searched in: as loose as
 # the tolerances of derivative-free methods; tight where SciPy says that it has failed.
-_NEAR, _TIGHT = 1e-3, 1e-6
+_NEAR, _TIGHT = 1e-3, 1e-5
 
 
 class _Known(Problem):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import functools
 import types
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tapegrad._core.values import in_trace
@@ -28,6 +28,9 @@ class Hoisted:
     this does not look (a generator, an array of objects, a C extension) is not found: whoever
     calls the function must look whether its result is in a trace.
 
+    `then()` is the same of functions that keep the variables that they close over now: a loop
+    binds them anew, and a derivative is asked for after that.
+
     >>> import tapegrad
     >>> def slope(rate):
     ...     found = Hoisted(lambda t: rate * t)
@@ -43,11 +46,27 @@ class Hoisted:
         self._users: dict[int, list[int]] = {}  # by the id of a part, those that hold it
         self._seen: dict[int, Any] = {}  # keeps what has an id here alive
         self._look(tree, 0)
-        self._holders = self._reached()
+        self._holders = self._reached(self._places)
 
     def filled(self, values: Sequence[Any]) -> Any:
         """The tree with other values in the places of those found."""
-        return _Filling(self, values).of(self.tree)
+        return _Filling(self, values, self._holders).of(self.tree)
+
+    def then(self) -> Hoisted:
+        """The same of functions that close over what they do now, with the values in this order."""
+        closures = [
+            key for key, x in self._seen.items() if isinstance(x, types.FunctionType) and x.__closure__
+        ]
+        if not closures:
+            return self
+        reached = self._reached(closures, through=_FUNCTIONS) | self._holders
+        made = Hoisted(_Filling(self, self.values, reached, all_cells=True).of(self.tree))
+        order = {id(x): i for i, x in enumerate(self.values)}
+        if len(made.values) != len(self.values) or not all(id(x) in order for x in made.values):
+            return self
+        made.values = self.values
+        made._places = {key: order[key] for key in made._places}
+        return made
 
     def _look(self, x: Any, depth: int) -> None:
         """Keep what is in a trace inside, and who holds whom."""
@@ -64,13 +83,16 @@ class Hoisted:
             if id(part) in self._places or id(part) in self._seen:
                 self._users.setdefault(id(part), []).append(id(x))
 
-    def _reached(self) -> set[int]:
-        """The ids of all that hold something in a trace, directly or not, in cycles too."""
-        found: set[int] = set()
-        waiting = list(self._places)
+    def _reached(self, starts: Iterable[int], through: Any = object) -> set[int]:
+        """The ids of all that hold one of these, directly or not, in cycles too.
+
+        through: the kinds that count.
+        """
+        found: set[int] = set(starts) - set(self._places)
+        waiting = list(starts)
         while waiting:
             for user in self._users.get(waiting.pop(), ()):
-                if user not in found:
+                if user not in found and isinstance(self._seen[user], through):
                     found.add(user)
                     waiting.append(user)
         return found
@@ -84,15 +106,20 @@ class _Filling:
     caller sees.
     """
 
-    def __init__(self, hoisted: Hoisted, values: Sequence[Any]) -> None:
+    def __init__(
+        self, hoisted: Hoisted, values: Sequence[Any], holders: set[int], *, all_cells: bool = False
+    ) -> None:
+        """`holders`: the ids of what is made anew; `all_cells`: also cells that hold none of it."""
         self.hoisted, self.values = hoisted, values
+        self.holders, self.all_cells = holders, all_cells
         self.made: dict[int, Any] = {}
+        self.cells: dict[int, types.CellType] = {}  # which functions share
 
     def of(self, x: Any) -> Any:
         place = self.hoisted._places.get(id(x))
         if place is not None:
             return self.values[place]
-        if id(x) not in self.hoisted._holders:
+        if id(x) not in self.holders:
             return x
         if id(x) not in self.made:
             self.made[id(x)] = x  # a cycle of containers keeps the old one: see the class
@@ -119,16 +146,17 @@ class _Filling:
 
     def _function(self, f: types.FunctionType) -> Any:
         cells = f.__closure__
-        new: dict[int, types.CellType] = {}
+        new = []
         if cells is not None:
-            new = {i: types.CellType() for i, cell in enumerate(cells) if self._changes(cell)}
-            cells = tuple(new.get(i, cell) for i, cell in enumerate(cells))
+            new = [cell for cell in cells if self._changes(cell) and id(cell) not in self.cells]
+            self.cells.update({id(cell): types.CellType() for cell in new})
+            cells = tuple(self.cells.get(id(cell), cell) for cell in cells)
         names = [name for name, x in _globals_of(f).items() if self._holds(x)]
         scope = dict(f.__globals__) if names else f.__globals__
         made = types.FunctionType(f.__code__, scope, f.__name__, None, cells)
         self.made[id(f)] = made
-        for i, cell in new.items():
-            cell.cell_contents = self.of((f.__closure__ or ())[i].cell_contents)
+        for cell in new:
+            self.cells[id(cell)].cell_contents = self.of(cell.cell_contents)
         scope.update({name: self.of(f.__globals__[name]) for name in names})
         if f.__defaults__ is not None:
             made.__defaults__ = tuple(map(self.of, f.__defaults__))
@@ -139,12 +167,13 @@ class _Filling:
         return made
 
     def _holds(self, x: Any) -> bool:
-        return in_trace(x) or id(x) in self.hoisted._holders
+        return in_trace(x) or id(x) in self.holders
 
     def _changes(self, cell: Any) -> bool:
-        return _is_full(cell) and self._holds(cell.cell_contents)
+        return _is_full(cell) and (self.all_cells or self._holds(cell.cell_contents))
 
 
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial, tuple, list, dict)
 _PLAIN = (str, bytes, int, float, complex, type(None), type, types.ModuleType, types.CodeType)
 
 # Packages whose objects hold nothing of a trace, and much else that their threads change while one

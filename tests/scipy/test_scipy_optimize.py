@@ -137,6 +137,10 @@ SYSTEMS = {
         f"root {method}": x_of(by_name("root", pair, [1.0, 1.0], args=given, method=method))
         for method in ("hybr", "lm", "broyden1", "krylov", "df-sane")
     },
+    **{
+        name: by_name(name, lambda x: np.stack(pair(x, P)), [1.0, 1.0])
+        for name in ()
+    },
     "root jac=True": lambda o, p: (
         o.root(lambda x: (pair(x, p), [[2 * x[0], 0], [x[1], x[0]]]), [1.0, 1.0], jac=True).x
     ),

@@ -62,6 +62,7 @@ class ode(scipy.integrate.ode):
 
     @property
     def y(self) -> Any:
+        """The state."""
         return self._y if self._state is None else self._state
 
     def set_initial_value(self, y: Any, t: Any = 0.0) -> Any:
@@ -102,8 +103,10 @@ class ode(scipy.integrate.ode):
     def _after(self, hoisted: Hoisted, before: Any, state: Any, end: Any) -> Any:
         """The state at the end of an integration, as a function of all that it depends on."""
 
+        then = hoisted.then()
+
         def bind(parameters: Sequence[Value]) -> Function:
-            f, params, _, _ = hoisted.filled(parameters)
+            f, params, _, _ = then.filled(parameters)
 
             def rate(t: Value, y: Value) -> Any:
                 out = lift(f(t, y, *params))

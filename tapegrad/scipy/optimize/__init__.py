@@ -39,11 +39,18 @@ from tapegrad.scipy.optimize._conditions import Roots, fixed_points, minima
 __getattr__, __dir__ = namespace(__name__, "scipy.optimize")
 
 # What holds at the solution of each. at: where a tuple of results has the value there.
+anderson = solver("anderson", Roots)
 bisect = solver("bisect", Roots)
 brenth = solver("brenth", Roots)
 brentq = solver("brentq", Roots)
+broyden1 = solver("broyden1", Roots)
+broyden2 = solver("broyden2", Roots)
+diagbroyden = solver("diagbroyden", Roots)
+excitingmixing = solver("excitingmixing", Roots)
 fsolve = solver("fsolve", Roots)
+linearmixing = solver("linearmixing", Roots)
 newton = solver("newton", Roots)
+newton_krylov = solver("newton_krylov", Roots)
 ridder = solver("ridder", Roots)
 root = solver("root", Roots)
 root_scalar = solver("root_scalar", Roots)
@@ -59,6 +66,7 @@ minimize_scalar = solver("minimize_scalar", minima())
 shgo = solver("shgo", minima())
 direct = solver("direct", minima(lenient=True))
 brent = solver("brent", minima(at=1))
+brute = solver("brute", minima(at=1))
 fmin = solver("fmin", minima(at=1))
 fmin_bfgs = solver("fmin_bfgs", minima(at=1))
 fmin_cg = solver("fmin_cg", minima(at=1))
@@ -84,15 +92,21 @@ class Bounds(scipy.optimize.Bounds):
 
 __all__ = [
     "Bounds",
+    "anderson",
     "basinhopping",
     "bisect",
     "brent",
     "brenth",
     "brentq",
+    "broyden1",
+    "broyden2",
+    "brute",
     "curve_fit",
+    "diagbroyden",
     "differential_evolution",
     "direct",
     "dual_annealing",
+    "excitingmixing",
     "fixed_point",
     "fmin",
     "fmin_bfgs",
@@ -108,10 +122,12 @@ __all__ = [
     "golden",
     "least_squares",
     "leastsq",
+    "linearmixing",
     "lsq_linear",
     "minimize",
     "minimize_scalar",
     "newton",
+    "newton_krylov",
     "nnls",
     "ridder",
     "root",

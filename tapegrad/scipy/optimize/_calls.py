@@ -82,11 +82,12 @@ class _Call:
         hoisted: Hoisted,
     ) -> None:
         self.theirs, self.signature, self.holds, self.hoisted = theirs, signature, holds, hoisted
+        self.then = hoisted.then()  # SciPy's solver calls the program's own functions
         self.last: Any = None  # SciPy's result
 
     def conditions(self, values: Sequence[Any]) -> Conditions:
         """What holds at the solution, where the call depends on these values."""
-        args, kwargs = self.hoisted.filled(values)
+        args, kwargs = self.then.filled(values)
         return self._conditions(args, kwargs)
 
     def _conditions(self, args: Any, kwargs: Any) -> Conditions:
@@ -234,6 +235,10 @@ def _rebuilt(found: Any, made: dict[Any, Any], x: Value, path: tuple[Any, ...] =
         )
     if isinstance(found, tuple) and not path:
         return _tuple_like(found, [_rebuilt(part, made, x, (i,)) for i, part in enumerate(found)])
+    if isinstance(found, scipy.optimize.LbfgsInvHessProduct):
+        made_anew = copy.copy(found)
+        made_anew.sk = opaque(found.sk, x, name=str(path[-1]))
+        return made_anew
     if in_trace(found) or isinstance(found, np.ndarray) and found.dtype.kind in "fc":
         return opaque(found, x, name=str(path[-1])) if np.shape(found) else found
     return found

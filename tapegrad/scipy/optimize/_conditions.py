@@ -63,7 +63,7 @@ class Conditions:
 
 def function_of(given: Arguments) -> tuple[Function, Function]:
     """The user's function, and the same of x alone, whose results are arrays."""
-    function = next(given[name] for name in ("f", "func", "fun") if name in given)
+    function = next(given[name] for name in ("f", "func", "fun", "F") if name in given)
     args, kwargs = as_tuple(given.get("args", ())), given.get("kwargs") or {}
     first = _returns_slopes(given)
 
@@ -95,7 +95,7 @@ def _is_flag(value: Any) -> bool:
     return not callable(value) and not isinstance(value, str) and bool(value)
 
 
-_PLACES = ("x0", "p0", "a", "b", "x1", "x2", "bracket", "brack", "bounds")
+_PLACES = ("x0", "xin", "p0", "a", "b", "x1", "x2", "bracket", "brack", "bounds")
 
 
 def size_of(given: Arguments) -> float:

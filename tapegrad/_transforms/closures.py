@@ -53,9 +53,11 @@ class Hoisted:
         return _Filling(self, values, self._holders).of(self.tree)
 
     def then(self) -> Hoisted:
-        """The same of functions that close over what they do now, with the values in this order."""
+        """The same of functions that close over what they do now; the values are in this order."""
         closures = [
-            key for key, x in self._seen.items() if isinstance(x, types.FunctionType) and x.__closure__
+            key
+            for key, x in self._seen.items()
+            if isinstance(x, types.FunctionType) and x.__closure__
         ]
         if not closures:
             return self
@@ -107,9 +109,14 @@ class _Filling:
     """
 
     def __init__(
-        self, hoisted: Hoisted, values: Sequence[Any], holders: set[int], *, all_cells: bool = False
+        self,
+        hoisted: Hoisted,
+        values: Sequence[Any],
+        holders: set[int],
+        *,
+        all_cells: bool = False,
     ) -> None:
-        """`holders`: the ids of what is made anew; `all_cells`: also cells that hold none of it."""
+        """`holders`: the ids of what is made anew; `all_cells`: cells that hold none of it too."""
         self.hoisted, self.values = hoisted, values
         self.holders, self.all_cells = holders, all_cells
         self.made: dict[int, Any] = {}

@@ -17,7 +17,16 @@ import scipy.optimize
 
 import tapegrad
 import tapegrad.numpy as tnp
-from tapegrad import NotDifferentiableError, RuleError, grad, hessian, jacobian, jvp, vmap
+from tapegrad import (
+    ChangedConstantError,
+    NotDifferentiableError,
+    RuleError,
+    grad,
+    hessian,
+    jacobian,
+    jvp,
+    vmap,
+)
 from tapegrad.implicit import ConvergenceError
 from tapegrad.scipy import optimize
 
@@ -137,10 +146,7 @@ SYSTEMS = {
         f"root {method}": x_of(by_name("root", pair, [1.0, 1.0], args=given, method=method))
         for method in ("hybr", "lm", "broyden1", "krylov", "df-sane")
     },
-    **{
-        name: by_name(name, lambda x: np.stack(pair(x, P)), [1.0, 1.0])
-        for name in ()
-    },
+    "broyden1": lambda o, p: o.broyden1(lambda x: np.stack(pair(x, p)), [1.0, 1.0], f_tol=1e-9),
     "root jac=True": lambda o, p: (
         o.root(lambda x: (pair(x, p), [[2 * x[0], 0], [x[1], x[0]]]), [1.0, 1.0], jac=True).x
     ),
@@ -200,6 +206,7 @@ MINIMA = {
     ),
     "dual_annealing": x_of(by_name("dual_annealing", bowl, BOX, args=given, rng=1, maxiter=5)),
     "shgo": x_of(by_name("shgo", bowl, BOX, args=given, n=16)),
+    "brute": by_name("brute", bowl, ((-1, 2), (-1, 2)), args=given, Ns=4),
     "direct": x_of(by_name("direct", bowl, BOX, args=given, maxfun=2000)),
 }
 
@@ -566,6 +573,36 @@ def test_errors_are_scipys():
         grad(lambda p: optimize.minimize(lambda x: (x - p) ** 2, 0.3, method="none"))(1.0)
     with pytest.raises(TypeError, match="missing"):
         grad(lambda p: optimize.brentq(lambda x: x - p))(1.0)
+
+
+def test_what_changes_after_a_call_does_not_change_its_derivative():
+    class Model:
+        time = 1.0
+
+        def balance(self, x, p):
+            return x - p * self.time
+
+    def program(p):
+        total = 0.0
+        for i in range(4):
+            total = total + optimize.brentq(lambda x: x**3 - p * (1 + i), 0.0, 9.0)  # noqa: B023
+        model = Model()
+        model.time = 2.0
+        return total + optimize.brentq(model.balance, 0.0, 9.0, (p,))
+
+    assert np.isclose(
+        grad(program)(1.5), sum((1 + i) ** (1 / 3) for i in range(4)) / 3 * 1.5 ** (-2 / 3) + 2
+    )
+
+    def changing(p):
+        model = Model()
+        found = optimize.brentq(model.balance, 0.0, 9.0, (p,))
+        model.time = 2.0  # which the function reads in the derivative
+        return found
+
+    assert jvp(changing, (1.5,), (1.0,))[1] == 1.0
+    with pytest.raises(ChangedConstantError, match="an object or array that it reads has changed"):
+        grad(changing)(1.5)
 
 
 def test_a_value_that_is_not_found_is_refused():

@@ -102,7 +102,6 @@ class ode(scipy.integrate.ode):
 
     def _after(self, hoisted: Hoisted, before: Any, state: Any, end: Any) -> Any:
         """The state at the end of an integration, as a function of all that it depends on."""
-
         then = hoisted.then()
 
         def bind(parameters: Sequence[Value]) -> Function:

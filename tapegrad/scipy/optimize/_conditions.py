@@ -29,8 +29,8 @@ class Conditions:
     symmetric = False
     lenient = False  # whether the solver ends with its budget, and then says that it has failed
 
-    def __init__(self, function: Function, size: float) -> None:
-        self.function = function
+    def __init__(self, function: Function, of: Function, size: float) -> None:
+        self.function, self.of = function, of  # the user's, and what it is of x alone
         self.size = size  # of what the solution was searched in; 0 where that is not known
 
     def unknowns(self, x: Any) -> Any:
@@ -148,9 +148,8 @@ class Roots(Conditions):
     """f(x) = 0, or f(x) = x; of more equations than unknowns the least squares."""
 
     def __init__(self, given: Arguments, *, fixed: bool = False) -> None:
-        function, self.of = function_of(given)
         self.fixed = fixed
-        super().__init__(function, size_of(given))
+        super().__init__(*function_of(given), size_of(given))
 
     def equations(self, z: Any) -> Any:
         out = self.of(z)
@@ -197,8 +196,8 @@ class Minimum(Minimisation, Conditions):
         constraints: Sequence[Any] = (),
         at: int | None = None,
     ) -> None:
-        Conditions.__init__(self, function, size)
-        self.of, self.limits, self.at = of, limits, at
+        Conditions.__init__(self, function, of, size)
+        self.limits, self.at = limits, at
         self.parts = [of, *_conditions(constraints)]
         self.constrained = bool(constraints)
         self.symmetric = limits is None and not constraints

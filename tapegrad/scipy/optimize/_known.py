@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import in_trace
-from tapegrad._errors import NotDifferentiableError
+from tapegrad._core.values import in_trace, without_traces
+from tapegrad._errors import ChangedConstantError, NotDifferentiableError
 from tapegrad.implicit._systems import ConvergenceError, LinearSolver, closes_over
 from tapegrad.implicit._theorem import Problem
 from tapegrad.scipy.optimize._conditions import Conditions
@@ -29,10 +29,10 @@ class _Known(Problem):
         hoisted = call.conditions
         super().__init__(
             name,
-            lambda z, _success, values: hoisted(values).equations(z),
-            lambda z, given: hoisted(given[1]).settled(z),
+            lambda z, _success, _value, values: hoisted(values).equations(z),
+            lambda z, given: hoisted(given[2]).settled(z),
             LinearSolver(name, symmetric=conditions.symmetric),
-            weak=lambda z, _success, values: hoisted(values).weakness_at(z),
+            weak=lambda z, _success, _value, values: hoisted(values).weakness_at(z),
             like=like,
         )
         self.run, self.hoisted = call, hoisted
@@ -51,7 +51,17 @@ class _Known(Problem):
 
     def _require(self, x: Any, arrays: Sequence[Any]) -> None:
         """Raise ConvergenceError where a step of Newton's method would lead away from x."""
-        z, (success, values) = self.trees(arrays)
+        success, value, values = self.trees(arrays)[1]
+        assert self.unknowns is not None
+        conditions = self.hoisted(values)
+        found = conditions.point(self.unknowns.tree(x))
+        again = conditions.of(found)
+        if not in_trace(again) and not np.allclose(again, value, equal_nan=True):
+            raise ChangedConstantError(
+                f"{self.call}: the function has another value at the solution than when SciPy was "
+                "called, so an object or array that it reads has changed since. Pass what changes "
+                "in args, or leave it as it is until the transform has returned."
+            )
         left = self.equations(x, *arrays)
         if in_trace(left):
             raise closes_over(self.call, "a function of the equations")
@@ -61,11 +71,9 @@ class _Known(Problem):
                 step = super().apply_inverse(False, left, x, arrays)
             except NotDifferentiableError as error:
                 raise NotDifferentiableError(f"{error} {self._words()}") from None
-        assert self.unknowns is not None
-        conditions = self.hoisted(values)
-        point, move = (conditions.point(self.unknowns.tree(v)) for v in (x, step))
-        size = max(float(np.max(np.abs(point), initial=0.0)), conditions.size or 1.0)
-        move = float(np.max(np.abs(move), initial=0.0)) if np.any(left) else 0.0
+        size = max(float(np.max(np.abs(found), initial=0.0)), conditions.size or 1.0)
+        away = conditions.point(self.unknowns.tree(step))
+        move = float(np.max(np.abs(away), initial=0.0)) if np.any(left) else 0.0
         near = _NEAR if conditions.lenient or np.all(success) else _TIGHT
         if not move <= near * size:
             raise ConvergenceError(
@@ -87,7 +95,8 @@ def known(name: str, call: Any, conditions: Conditions, x: Any, success: Any) ->
     """x as a differentiable function of the values that a call depends on."""
     z = conditions.unknowns(x)
     problem = _Known(call, name, conditions, z)
-    return conditions.point(problem.solve(z, (success, call.hoisted.values)))
+    value = without_traces(conditions.of(x))
+    return conditions.point(problem.solve(z, (success, value, call.hoisted.values)))
 
 
 __all__ = ["known"]

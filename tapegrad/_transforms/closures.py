@@ -8,9 +8,10 @@ of its own, takes what this finds for arguments.
 from __future__ import annotations
 
 import copy
+import enum
 import functools
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tapegrad._core.values import in_trace
@@ -28,8 +29,9 @@ class Hoisted:
     this does not look (a generator, an array of objects, a C extension) is not found: whoever
     calls the function must look whether its result is in a trace.
 
-    `then()` is the same of functions that keep the variables that they close over now: a loop
-    binds them anew, and a derivative is asked for after that.
+    `then()` is the same of functions that keep the variables that they close over now, and of
+    objects that hold some with their attributes: a loop binds these anew, and a derivative is
+    asked for after that.
 
     >>> import tapegrad
     >>> def slope(rate):
@@ -46,7 +48,7 @@ class Hoisted:
         self._users: dict[int, list[int]] = {}  # by the id of a part, those that hold it
         self._seen: dict[int, Any] = {}  # keeps what has an id here alive
         self._look(tree, 0)
-        self._holders = self._reached(self._places)
+        self._holders = self._reached()
 
     def filled(self, values: Sequence[Any]) -> Any:
         """The tree with other values in the places of those found."""
@@ -54,14 +56,11 @@ class Hoisted:
 
     def then(self) -> Hoisted:
         """The same of functions that close over what they do now; the values are in this order."""
-        closures = [
-            key
-            for key, x in self._seen.items()
-            if isinstance(x, types.FunctionType) and x.__closure__
-        ]
-        if not closures:
+        closures: set[int] = set()
+        _find_closures(self.tree, closures, {})
+        reached = closures | self._holders
+        if not reached:
             return self
-        reached = self._reached(closures, through=_FUNCTIONS) | self._holders
         made = Hoisted(_Filling(self, self.values, reached, all_cells=True).of(self.tree))
         order = {id(x): i for i, x in enumerate(self.values)}
         if len(made.values) != len(self.values) or not all(id(x) in order for x in made.values):
@@ -85,19 +84,59 @@ class Hoisted:
             if id(part) in self._places or id(part) in self._seen:
                 self._users.setdefault(id(part), []).append(id(x))
 
-    def _reached(self, starts: Iterable[int], through: Any = object) -> set[int]:
-        """The ids of all that hold one of these, directly or not, in cycles too.
-
-        through: the kinds that count.
-        """
-        found: set[int] = set(starts) - set(self._places)
-        waiting = list(starts)
+    def _reached(self) -> set[int]:
+        """The ids of all that hold something in a trace, directly or not, in cycles too."""
+        found: set[int] = set()
+        waiting = list(self._places)
         while waiting:
             for user in self._users.get(waiting.pop(), ()):
-                if user not in found and isinstance(self._seen[user], through):
+                if user not in found:
                     found.add(user)
                     waiting.append(user)
         return found
+
+
+def _find_closures(x: Any, found: set[int], seen: dict[int, Any], depth: int = 0) -> bool:
+    """Add the ids of the user's closures, of what holds them, and of objects in them."""
+    if in_trace(x) or _is_plain(x) or depth > _DEEPEST or id(x) in seen:
+        return id(x) in found
+    seen[id(x)] = x
+    parts: Sequence[Any] = ()
+    if isinstance(x, types.FunctionType):
+        if _is_librarys(x):
+            return False
+        cells = [cell.cell_contents for cell in x.__closure__ or () if _is_full(cell)]
+        parts = [*cells, *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
+        if cells:
+            found.add(id(x))
+        found.update(id(part) for part in cells if _is_of_package(part, x))
+    elif isinstance(x, types.MethodType):
+        parts = [x.__func__]
+        if _is_of_package(x.__self__, x.__func__):
+            found.update((id(x.__self__), id(x)))
+    elif isinstance(x, functools.partial):
+        parts = [x.func, *x.args, *x.keywords.values()]
+    else:
+        leaves, structure = flatten(x)
+        parts = leaves if structure is not LEAF else ()
+    for part in parts:
+        if _find_closures(part, found, seen, depth + 1):
+            found.add(id(x))
+    return id(x) in found
+
+
+def _is_of_package(x: Any, f: Any) -> bool:
+    """Whether x is an object of a class of the same package as a function."""
+    scope = getattr(f, "__globals__", {})
+    if in_trace(x) or _is_plain(x) or isinstance(x, enum.Enum) or not _attributes(x):
+        return False
+    home = str(scope.get("__name__")).partition(".")[0]
+    return home == type(x).__module__.partition(".")[0] != "tapegrad"
+
+
+def _is_librarys(f: types.FunctionType) -> bool:
+    module = f.__globals__.get("__name__") or ""
+    return module.partition(".")[0] in ("numpy", "scipy", "tapegrad")
 
 
 class _Filling:
@@ -180,7 +219,6 @@ class _Filling:
         return _is_full(cell) and (self.all_cells or self._holds(cell.cell_contents))
 
 
-_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial, tuple, list, dict)
 _PLAIN = (str, bytes, int, float, complex, type(None), type, types.ModuleType, types.CodeType)
 
 # Packages whose objects hold nothing of a trace, and much else that their threads change while one
@@ -227,7 +265,7 @@ def _parts(x: Any) -> list[Any]:
 def _globals_of(f: types.FunctionType) -> dict[str, Any]:
     """The names of its module that a function uses, but for modules, classes and numbers."""
     scope = f.__globals__
-    if scope.get("__name__", "").partition(".")[0] in ("numpy", "scipy", "tapegrad"):
+    if _is_librarys(f):
         return {}
     return {
         name: scope[name]

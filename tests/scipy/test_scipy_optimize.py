@@ -582,22 +582,30 @@ def test_what_changes_after_a_call_does_not_change_its_derivative():
         def balance(self, x, p):
             return x - p * self.time
 
+        def own_balance(self, x):
+            return x - self.p * self.time
+
     def program(p):
         total = 0.0
         for i in range(4):
             total = total + optimize.brentq(lambda x: x**3 - p * (1 + i), 0.0, 9.0)  # noqa: B023
         model = Model()
         model.time = 2.0
-        return total + optimize.brentq(model.balance, 0.0, 9.0, (p,))
+        total = total + optimize.brentq(model.balance, 0.0, 9.0, (p,))
+        model.p = p
+        for model.time in (3.0, 4.0):
+            total = total + optimize.brentq(model.own_balance, 0.0, 9.0)
+            total = total + optimize.brentq(lambda x: x - p * model.time, 0.0, 9.0)
+        return total
 
     assert np.isclose(
-        grad(program)(1.5), sum((1 + i) ** (1 / 3) for i in range(4)) / 3 * 1.5 ** (-2 / 3) + 2
+        grad(program)(1.5), sum((1 + i) ** (1 / 3) for i in range(4)) / 3 * 1.5 ** (-2 / 3) + 16
     )
 
     def changing(p):
-        model = Model()
-        found = optimize.brentq(model.balance, 0.0, 9.0, (p,))
-        model.time = 2.0  # which the function reads in the derivative
+        table = np.ones(2)
+        found = optimize.brentq(lambda x: x - p * table[1], 0.0, 9.0)
+        table[1] = 2.0  # which the function reads in the derivative
         return found
 
     assert jvp(changing, (1.5,), (1.0,))[1] == 1.0

@@ -23,7 +23,7 @@ from tapegrad.scipy.integrate._solvers import Settings, Solution, Solver
 _METHODS = {"dopri5": "RK45", "dop853": "DOP853"}
 
 
-class ode(scipy.integrate.ode):
+class ode(scipy.integrate.ode):  # type: ignore[misc]  # SciPy has no types
     """SciPy's ode, whose states have derivatives.
 
     They are those by the first state, the times, the parameters and what f closes over, to the
@@ -57,6 +57,10 @@ class ode(scipy.integrate.ode):
     True
     """
 
+    f: Any
+    f_params: Any
+    jac: Any
+    jac_params: Any
     _state: Any = None  # y, where it is in a trace
     _time: Any = 0.0  # t, which may be in one
 

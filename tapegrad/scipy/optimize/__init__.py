@@ -83,7 +83,7 @@ lsq_linear = solver("lsq_linear", fits.linear)
 nnls = solver("nnls", fits.linear)
 
 
-class Bounds(scipy.optimize.Bounds):
+class Bounds(scipy.optimize.Bounds):  # type: ignore[misc]  # SciPy has no types
     """SciPy's Bounds, of traced values too."""
 
     def __init__(self, lb: Any = -np.inf, ub: Any = np.inf, keep_feasible: Any = False) -> None:

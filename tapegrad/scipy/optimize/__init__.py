@@ -25,16 +25,10 @@ array([[ 0.5, -0.5],
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-import scipy.optimize
-
-from tapegrad._core.values import lift
 from tapegrad.scipy._mirror import namespace
-from tapegrad.scipy.optimize import _fits as fits
+from tapegrad.scipy.optimize import _fits
 from tapegrad.scipy.optimize._calls import solver
-from tapegrad.scipy.optimize._conditions import Roots, fixed_points, minima
+from tapegrad.scipy.optimize._conditions import Bounds, Roots, fixed_points, minima
 
 __getattr__, __dir__ = namespace(__name__, "scipy.optimize")
 
@@ -76,18 +70,11 @@ fmin_powell = solver("fmin_powell", minima(at=1))
 fmin_slsqp = solver("fmin_slsqp", minima(at=1))
 golden = solver("golden", minima(at=1))
 fminbound = solver("fminbound", minima("x1", "x2", at=1))
-least_squares = solver("least_squares", fits.least_squares)
-leastsq = solver("leastsq", fits.least_squares)
-curve_fit = solver("curve_fit", fits.curve_fit)
-lsq_linear = solver("lsq_linear", fits.linear)
-nnls = solver("nnls", fits.linear)
-
-
-class Bounds(scipy.optimize.Bounds):  # type: ignore[misc]  # SciPy has no types
-    """SciPy's Bounds, of traced values too."""
-
-    def __init__(self, lb: Any = -np.inf, ub: Any = np.inf, keep_feasible: Any = False) -> None:
-        super().__init__(lift(lb), lift(ub), keep_feasible)
+least_squares = solver("least_squares", _fits.least_squares)
+leastsq = solver("leastsq", _fits.least_squares)
+curve_fit = solver("curve_fit", _fits.curve_fit)
+lsq_linear = solver("lsq_linear", _fits.linear)
+nnls = solver("nnls", _fits.linear)
 
 
 __all__ = [

@@ -3,7 +3,8 @@
 Written by docs/scipy_stubs.py with SciPy 1.17: change that, not this.
 """
 
-from typing import Any
+from tapegrad.scipy._kinds import Array
+from typing import Any, Literal, overload
 from scipy.optimize import BFGS as BFGS
 from scipy.optimize import BroydenFirst as BroydenFirst
 from scipy.optimize import HessianUpdateStrategy as HessianUpdateStrategy
@@ -28,7 +29,7 @@ from scipy.optimize import optimize as optimize
 from scipy.optimize import slsqp as slsqp
 from scipy.optimize import tnc as tnc
 from scipy.optimize import zeros as zeros
-from tapegrad.scipy.optimize import Bounds as Bounds
+from tapegrad.scipy.optimize._conditions import Bounds as Bounds
 
 def anderson(
     F: Any,
@@ -67,7 +68,33 @@ def basinhopping(
     target_accept_rate: Any = 0.5,
     stepwise_factor: Any = 0.9,
     seed: Any = None,
-) -> Any: ...
+) -> OptimizeResult: ...
+@overload
+def bisect(
+    f: Any,
+    a: Any,
+    b: Any,
+    args: Any = ...,
+    xtol: Any = 2e-12,
+    rtol: Any = ...,
+    maxiter: Any = 100,
+    full_output: Literal[False] = False,
+    disp: bool = True,
+) -> float: ...
+@overload
+def bisect(
+    f: Any,
+    a: Any,
+    b: Any,
+    args: Any = ...,
+    xtol: Any = 2e-12,
+    rtol: Any = ...,
+    maxiter: Any = 100,
+    *,
+    full_output: Literal[True],
+    disp: bool = True,
+) -> tuple[float, Any]: ...
+@overload
 def bisect(
     f: Any,
     a: Any,
@@ -95,6 +122,32 @@ def brent(
     full_output: Any = 0,
     maxiter: Any = 500,
 ) -> Any: ...
+@overload
+def brenth(
+    f: Any,
+    a: Any,
+    b: Any,
+    args: Any = ...,
+    xtol: Any = 2e-12,
+    rtol: Any = ...,
+    maxiter: Any = 100,
+    full_output: Literal[False] = False,
+    disp: bool = True,
+) -> float: ...
+@overload
+def brenth(
+    f: Any,
+    a: Any,
+    b: Any,
+    args: Any = ...,
+    xtol: Any = 2e-12,
+    rtol: Any = ...,
+    maxiter: Any = 100,
+    *,
+    full_output: Literal[True],
+    disp: bool = True,
+) -> tuple[float, Any]: ...
+@overload
 def brenth(
     f: Any,
     a: Any,
@@ -106,6 +159,32 @@ def brenth(
     full_output: bool = False,
     disp: bool = True,
 ) -> Any: ...
+@overload
+def brentq(
+    f: Any,
+    a: Any,
+    b: Any,
+    args: Any = ...,
+    xtol: Any = 2e-12,
+    rtol: Any = ...,
+    maxiter: Any = 100,
+    full_output: Literal[False] = False,
+    disp: bool = True,
+) -> float: ...
+@overload
+def brentq(
+    f: Any,
+    a: Any,
+    b: Any,
+    args: Any = ...,
+    xtol: Any = 2e-12,
+    rtol: Any = ...,
+    maxiter: Any = 100,
+    *,
+    full_output: Literal[True],
+    disp: bool = True,
+) -> tuple[float, Any]: ...
+@overload
 def brentq(
     f: Any,
     a: Any,
@@ -173,6 +252,41 @@ def check_grad(
     rng: Any = None,
     seed: Any = None,
 ) -> Any: ...
+@overload
+def curve_fit(
+    f: Any,
+    xdata: Any,
+    ydata: Any,
+    p0: Any = None,
+    sigma: Any = None,
+    absolute_sigma: bool = False,
+    check_finite: Any = None,
+    bounds: Any = ...,
+    method: Any = None,
+    jac: Any = None,
+    *,
+    full_output: Literal[False] = False,
+    nan_policy: Any = None,
+    **kwargs: Any,
+) -> tuple[Array, Array]: ...
+@overload
+def curve_fit(
+    f: Any,
+    xdata: Any,
+    ydata: Any,
+    p0: Any = None,
+    sigma: Any = None,
+    absolute_sigma: bool = False,
+    check_finite: Any = None,
+    bounds: Any = ...,
+    method: Any = None,
+    jac: Any = None,
+    *,
+    full_output: Literal[True],
+    nan_policy: Any = None,
+    **kwargs: Any,
+) -> tuple[Any, ...]: ...
+@overload
 def curve_fit(
     f: Any,
     xdata: Any,
@@ -229,7 +343,7 @@ def differential_evolution(
     integrality: Any = None,
     vectorized: bool = False,
     seed: Any = None,
-) -> Any: ...
+) -> OptimizeResult: ...
 def direct(
     func: Any,
     bounds: Any,
@@ -244,7 +358,7 @@ def direct(
     vol_tol: Any = 1e-16,
     len_tol: Any = 1e-06,
     callback: Any = None,
-) -> Any: ...
+) -> OptimizeResult: ...
 def dual_annealing(
     func: Any,
     bounds: Any,
@@ -262,7 +376,7 @@ def dual_annealing(
     x0: Any = None,
     *,
     seed: Any = None,
-) -> Any: ...
+) -> OptimizeResult: ...
 def excitingmixing(
     F: Any,
     xin: Any,
@@ -498,7 +612,7 @@ def least_squares(
     kwargs: Any = None,
     callback: Any = None,
     workers: Any = None,
-) -> Any: ...
+) -> OptimizeResult: ...
 def leastsq(
     func: Any,
     x0: Any,
@@ -572,7 +686,7 @@ def lsq_linear(
     verbose: Any = 0,
     *,
     lsmr_maxiter: Any = None,
-) -> Any: ...
+) -> OptimizeResult: ...
 def milp(
     c: Any,
     *,
@@ -594,7 +708,7 @@ def minimize(
     tol: Any = None,
     callback: Any = None,
     options: Any = None,
-) -> Any: ...
+) -> OptimizeResult: ...
 def minimize_scalar(
     fun: Any,
     bracket: Any = None,
@@ -603,7 +717,7 @@ def minimize_scalar(
     method: Any = None,
     tol: Any = None,
     options: Any = None,
-) -> Any: ...
+) -> OptimizeResult: ...
 def newton(
     func: Any,
     x0: Any,
@@ -637,8 +751,34 @@ def newton_krylov(
     callback: Any = None,
     **kw: Any,
 ) -> Any: ...
-def nnls(A: Any, b: Any, *, maxiter: Any = None, atol: Any = ...) -> Any: ...
+def nnls(A: Any, b: Any, *, maxiter: Any = None, atol: Any = ...) -> tuple[Array, float]: ...
 def quadratic_assignment(A: Any, B: Any, method: Any = 'faq', options: Any = None) -> Any: ...
+@overload
+def ridder(
+    f: Any,
+    a: Any,
+    b: Any,
+    args: Any = ...,
+    xtol: Any = 2e-12,
+    rtol: Any = ...,
+    maxiter: Any = 100,
+    full_output: Literal[False] = False,
+    disp: bool = True,
+) -> float: ...
+@overload
+def ridder(
+    f: Any,
+    a: Any,
+    b: Any,
+    args: Any = ...,
+    xtol: Any = 2e-12,
+    rtol: Any = ...,
+    maxiter: Any = 100,
+    *,
+    full_output: Literal[True],
+    disp: bool = True,
+) -> tuple[float, Any]: ...
+@overload
 def ridder(
     f: Any,
     a: Any,
@@ -659,7 +799,7 @@ def root(
     tol: Any = None,
     callback: Any = None,
     options: Any = None,
-) -> Any: ...
+) -> OptimizeResult: ...
 def root_scalar(
     f: Any,
     args: Any = ...,
@@ -673,7 +813,7 @@ def root_scalar(
     rtol: Any = None,
     maxiter: Any = None,
     options: Any = None,
-) -> Any: ...
+) -> RootResults: ...
 def rosen(x: Any) -> Any: ...
 def rosen_der(x: Any) -> Any: ...
 def rosen_hess(x: Any) -> Any: ...
@@ -691,8 +831,36 @@ def shgo(
     sampling_method: Any = 'simplicial',
     *,
     workers: Any = 1,
-) -> Any: ...
+) -> OptimizeResult: ...
 def show_options(solver: Any = None, method: Any = None, disp: bool = True) -> Any: ...
+@overload
+def toms748(
+    f: Any,
+    a: Any,
+    b: Any,
+    args: Any = ...,
+    k: Any = 1,
+    xtol: Any = 2e-12,
+    rtol: Any = ...,
+    maxiter: Any = 100,
+    full_output: Literal[False] = False,
+    disp: bool = True,
+) -> float: ...
+@overload
+def toms748(
+    f: Any,
+    a: Any,
+    b: Any,
+    args: Any = ...,
+    k: Any = 1,
+    xtol: Any = 2e-12,
+    rtol: Any = ...,
+    maxiter: Any = 100,
+    *,
+    full_output: Literal[True],
+    disp: bool = True,
+) -> tuple[float, Any]: ...
+@overload
 def toms748(
     f: Any,
     a: Any,

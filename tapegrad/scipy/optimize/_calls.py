@@ -182,10 +182,11 @@ def _replaced(found: Any, made: dict[Any, Any], path: tuple[Any, ...]) -> Any:
     if isinstance(found, tuple):
         parts = [_replaced(part, made, (*path, i)) for i, part in enumerate(found)]
         return _tuple_like(found, [None if part is _ABSENT else part for part in parts])
-    return _ABSENT if isinstance(found, np.ndarray | list) else found
+    return _ABSENT if isinstance(found, _ARRAYS) else found
 
 
 _ABSENT = object()
+_ARRAYS = (np.ndarray, list, scipy.optimize.LbfgsInvHessProduct)
 
 
 def _with(found: Any, parts: dict[str, Any]) -> Any:
@@ -235,6 +236,8 @@ def _rebuilt(found: Any, made: dict[Any, Any], x: Value, path: tuple[Any, ...] =
         )
     if isinstance(found, tuple) and not path:
         return _tuple_like(found, [_rebuilt(part, made, x, (i,)) for i, part in enumerate(found)])
+    if isinstance(found, list) and path[-1] != "allvecs":  # of which there may be many
+        return [_rebuilt(part, made, x, path) for part in found]
     if isinstance(found, scipy.optimize.LbfgsInvHessProduct):
         made_anew = copy.copy(found)
         made_anew.sk = opaque(found.sk, x, name=str(path[-1]))

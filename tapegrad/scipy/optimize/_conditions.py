@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.optimize
 
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import in_trace, lift, raw_value
@@ -115,6 +116,13 @@ def _sizes(value: Any) -> list[float]:
         return []
     known = np.abs(np.ravel(value))
     return known[np.isfinite(known)].tolist()
+
+
+class Bounds(scipy.optimize.Bounds):  # type: ignore[misc]  # SciPy has no types
+    """SciPy's Bounds, of traced values too."""
+
+    def __init__(self, lb: Any = -np.inf, ub: Any = np.inf, keep_feasible: Any = False) -> None:
+        super().__init__(lift(lb), lift(ub), keep_feasible)
 
 
 def limits_of(bounds: Any, x: Any) -> Any:
@@ -345,6 +353,7 @@ def _constraints(given: Arguments) -> list[Any]:
 
 __all__ = [
     "Arguments",
+    "Bounds",
     "Conditions",
     "Minimum",
     "Roots",

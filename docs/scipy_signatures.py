@@ -71,6 +71,14 @@ RESULTS: dict[str, dict[str, str]] = {
             uniform_filter1d watershed_ift white_tophat zoom
         """,
     },
+    "optimize": {
+        "OptimizeResult": """
+            basinhopping differential_evolution direct dual_annealing least_squares lsq_linear
+            minimize minimize_scalar root shgo
+        """,
+        "RootResults": "root_scalar",
+        "tuple[Array, float]": "nnls",
+    },
     "signal": {
         ARRAY: """
             chirp convolve convolve2d correlate correlate2d correlation_lags cspline1d
@@ -172,6 +180,11 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "linalg.pinv": ("return_rank", ARRAY, "tuple[Array, int]"),
     "linalg.pinvh": ("return_rank", ARRAY, "tuple[Array, int]"),
     "linalg.svd": ("compute_uv", THREE, ARRAY),
+    "optimize.curve_fit": ("full_output", PAIR, "tuple[Any, ...]"),
+    **{
+        f"optimize.{name}": ("full_output", "float", "tuple[float, Any]")
+        for name in "bisect brenth brentq ridder toms748".split()
+    },
     "signal.lfilter": ("zi", ARRAY, PAIR),
     "signal.resample": ("t", ARRAY, PAIR),
     "signal.sosfilt": ("zi", ARRAY, PAIR),

@@ -24,8 +24,8 @@ PLACE = Path(__file__).parents[1] / "tapegrad" / "scipy"
 WIDTH = 99
 VERSION = ".".join(scipy.__version__.split(".")[:2])
 MODULES = (
-    "cluster cluster.vq fft integrate interpolate linalg ndimage signal signal.windows sparse "
-    "sparse.linalg spatial spatial.distance spatial.transform special stats"
+    "cluster cluster.vq fft integrate interpolate linalg ndimage optimize signal signal.windows "
+    "sparse sparse.linalg spatial spatial.distance spatial.transform special stats"
 ).split()
 HEADER = '''\
 """`scipy.{name}` with derivatives, for type checkers and editors.

@@ -77,8 +77,8 @@ _INSTEAD = {
     "scipy": "tapegrad has no rule for it: compute with NumPy's functions or those of "
     "tapegrad.scipy, declare a derivative of the call with tapegrad.primitive, or pass "
     "tapegrad.stop_gradient(x) where none is wanted",
-    "scipy.optimize": "Use tapegrad.optimize, whose solutions have derivatives, or say with "
-    "tapegrad.implicit what the solution fulfils",
+    "scipy.optimize": "Use tapegrad.optimize, or the solvers of tapegrad.scipy.optimize, whose "
+    "solutions have derivatives, or say with tapegrad.implicit what the solution fulfils",
     "scipy.sparse": "Operators of sparse matrices take traced values: A @ x for A.dot(x), and "
     "A * x of a sparse array for A.multiply(x). For matrices of traced elements call csr_array "
     "and its kin of tapegrad.scipy.sparse",

@@ -8,6 +8,7 @@ of its own, takes what this finds for arguments.
 from __future__ import annotations
 
 import copy
+import enum
 import functools
 import types
 from collections.abc import Sequence
@@ -28,6 +29,10 @@ class Hoisted:
     this does not look (a generator, an array of objects, a C extension) is not found: whoever
     calls the function must look whether its result is in a trace.
 
+    `then()` is the same of functions that keep the variables that they close over now, and of
+    objects that hold some with their attributes: a loop binds these anew, and a derivative is
+    asked for after that.
+
     >>> import tapegrad
     >>> def slope(rate):
     ...     found = Hoisted(lambda t: rate * t)
@@ -47,7 +52,22 @@ class Hoisted:
 
     def filled(self, values: Sequence[Any]) -> Any:
         """The tree with other values in the places of those found."""
-        return _Filling(self, values).of(self.tree)
+        return _Filling(self, values, self._holders).of(self.tree)
+
+    def then(self) -> Hoisted:
+        """The same of functions that close over what they do now; the values are in this order."""
+        closures: set[int] = set()
+        _find_closures(self.tree, closures, {})
+        reached = closures | self._holders
+        if not reached:
+            return self
+        made = Hoisted(_Filling(self, self.values, reached, all_cells=True).of(self.tree))
+        order = {id(x): i for i, x in enumerate(self.values)}
+        if len(made.values) != len(self.values) or not all(id(x) in order for x in made.values):
+            return self
+        made.values = self.values
+        made._places = {key: order[key] for key in made._places}
+        return made
 
     def _look(self, x: Any, depth: int) -> None:
         """Keep what is in a trace inside, and who holds whom."""
@@ -76,6 +96,49 @@ class Hoisted:
         return found
 
 
+def _find_closures(x: Any, found: set[int], seen: dict[int, Any], depth: int = 0) -> bool:
+    """Add the ids of the user's closures, of what holds them, and of objects in them."""
+    if in_trace(x) or _is_plain(x) or depth > _DEEPEST or id(x) in seen:
+        return id(x) in found
+    seen[id(x)] = x
+    parts: Sequence[Any] = ()
+    if isinstance(x, types.FunctionType):
+        if _is_librarys(x):
+            return False
+        cells = [cell.cell_contents for cell in x.__closure__ or () if _is_full(cell)]
+        parts = [*cells, *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
+        if cells:
+            found.add(id(x))
+        found.update(id(part) for part in cells if _is_of_package(part, x))
+    elif isinstance(x, types.MethodType):
+        parts = [x.__func__]
+        if _is_of_package(x.__self__, x.__func__):
+            found.update((id(x.__self__), id(x)))
+    elif isinstance(x, functools.partial):
+        parts = [x.func, *x.args, *x.keywords.values()]
+    else:
+        leaves, structure = flatten(x)
+        parts = leaves if structure is not LEAF else ()
+    for part in parts:
+        if _find_closures(part, found, seen, depth + 1):
+            found.add(id(x))
+    return id(x) in found
+
+
+def _is_of_package(x: Any, f: Any) -> bool:
+    """Whether x is an object of a class of the same package as a function."""
+    scope = getattr(f, "__globals__", {})
+    if in_trace(x) or _is_plain(x) or isinstance(x, enum.Enum) or not _attributes(x):
+        return False
+    home = str(scope.get("__name__")).partition(".")[0]
+    return home == type(x).__module__.partition(".")[0] != "tapegrad"
+
+
+def _is_librarys(f: types.FunctionType) -> bool:
+    module = f.__globals__.get("__name__") or ""
+    return module.partition(".")[0] in ("numpy", "scipy", "tapegrad")
+
+
 class _Filling:
     """One replacement of all values, in which each holder is made anew once.
 
@@ -84,15 +147,25 @@ class _Filling:
     caller sees.
     """
 
-    def __init__(self, hoisted: Hoisted, values: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        hoisted: Hoisted,
+        values: Sequence[Any],
+        holders: set[int],
+        *,
+        all_cells: bool = False,
+    ) -> None:
+        """`holders`: the ids of what is made anew; `all_cells`: cells that hold none of it too."""
         self.hoisted, self.values = hoisted, values
+        self.holders, self.all_cells = holders, all_cells
         self.made: dict[int, Any] = {}
+        self.cells: dict[int, types.CellType] = {}  # which functions share
 
     def of(self, x: Any) -> Any:
         place = self.hoisted._places.get(id(x))
         if place is not None:
             return self.values[place]
-        if id(x) not in self.hoisted._holders:
+        if id(x) not in self.holders:
             return x
         if id(x) not in self.made:
             self.made[id(x)] = x  # a cycle of containers keeps the old one: see the class
@@ -119,16 +192,17 @@ class _Filling:
 
     def _function(self, f: types.FunctionType) -> Any:
         cells = f.__closure__
-        new: dict[int, types.CellType] = {}
+        new = []
         if cells is not None:
-            new = {i: types.CellType() for i, cell in enumerate(cells) if self._changes(cell)}
-            cells = tuple(new.get(i, cell) for i, cell in enumerate(cells))
+            new = [cell for cell in cells if self._changes(cell) and id(cell) not in self.cells]
+            self.cells.update({id(cell): types.CellType() for cell in new})
+            cells = tuple(self.cells.get(id(cell), cell) for cell in cells)
         names = [name for name, x in _globals_of(f).items() if self._holds(x)]
         scope = dict(f.__globals__) if names else f.__globals__
         made = types.FunctionType(f.__code__, scope, f.__name__, None, cells)
         self.made[id(f)] = made
-        for i, cell in new.items():
-            cell.cell_contents = self.of((f.__closure__ or ())[i].cell_contents)
+        for cell in new:
+            self.cells[id(cell)].cell_contents = self.of(cell.cell_contents)
         scope.update({name: self.of(f.__globals__[name]) for name in names})
         if f.__defaults__ is not None:
             made.__defaults__ = tuple(map(self.of, f.__defaults__))
@@ -139,10 +213,10 @@ class _Filling:
         return made
 
     def _holds(self, x: Any) -> bool:
-        return in_trace(x) or id(x) in self.hoisted._holders
+        return in_trace(x) or id(x) in self.holders
 
     def _changes(self, cell: Any) -> bool:
-        return _is_full(cell) and self._holds(cell.cell_contents)
+        return _is_full(cell) and (self.all_cells or self._holds(cell.cell_contents))
 
 
 _PLAIN = (str, bytes, int, float, complex, type(None), type, types.ModuleType, types.CodeType)
@@ -191,7 +265,7 @@ def _parts(x: Any) -> list[Any]:
 def _globals_of(f: types.FunctionType) -> dict[str, Any]:
     """The names of its module that a function uses, but for modules, classes and numbers."""
     scope = f.__globals__
-    if scope.get("__name__", "").partition(".")[0] in ("numpy", "scipy", "tapegrad"):
+    if _is_librarys(f):
         return {}
     return {
         name: scope[name]
@@ -214,10 +288,14 @@ def _blank(x: Any) -> Any:
         return copy.copy(x)
 
 
+_HOLDING = frozenset(("scipy.optimize._constraints",))  # bounds, and functions of the user's
+
+
 def _attributes(x: Any) -> dict[str, Any]:
     """The attributes of an instance of a class of the user's own."""
     kind = type(x)
-    if kind.__module__.partition(".")[0] in ("builtins", "numpy", "scipy", "functools"):
+    root = kind.__module__.partition(".")[0]
+    if root in ("builtins", "numpy", "scipy", "functools") and kind.__module__ not in _HOLDING:
         return {}
     found = dict(getattr(x, "__dict__", {}))
     for base in kind.__mro__:

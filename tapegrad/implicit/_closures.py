@@ -14,7 +14,7 @@ class Lifted:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self._hoisted = Hoisted(function)
+        self._hoisted = Hoisted(function).then()
         self.values: list[Any] = self._hoisted.values
 
     def with_values(self, values: Sequence[Any]) -> Function:

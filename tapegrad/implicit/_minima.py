@@ -281,8 +281,13 @@ def _scipys_minimum(
     return unknowns.tree(found.x.astype(unknowns.dtype))
 
 
-def _start_of_multipliers(functions: list[Any], bounds: Any, x: Any) -> tuple[Any, Any]:
-    """Multipliers at a plain x by least squares over the constraints that hold with equality."""
+def start_of_multipliers(
+    functions: list[Any], bounds: Any, x: Any, *, near: float = 1e-6
+) -> tuple[Any, Any]:
+    """Multipliers at a plain x by least squares over the constraints that hold with equality.
+
+    near: the slack, relative to sizes, up to which one holds so.
+    """
     unknowns = Unknowns("implicit.argmin", x)
     v = np.asarray(unknowns.vector(x))
     fun, equality, inequality = functions
@@ -290,8 +295,8 @@ def _start_of_multipliers(functions: list[Any], bounds: Any, x: Any) -> tuple[An
     free = np.ones(v.size, bool)
     if bounds is not None:
         lower, upper = (np.asarray(as_vector(bound)) for bound in bounds)
-        near = 1e-6 * (1 + np.abs(v))
-        free = (v > lower + near) & (v < upper - near)
+        margin = near * (1 + np.abs(v))
+        free = (v > lower + margin) & (v < upper - margin)
     rows, counts, active = [], [], []
     for function in (equality, inequality):
         if function is None:
@@ -303,7 +308,7 @@ def _start_of_multipliers(functions: list[Any], bounds: Any, x: Any) -> tuple[An
         counts.append(out.size)
         holds = np.ones(out.size, bool)
         if function is inequality:
-            holds = out <= 1e-6 * (1 + np.abs(out).max(initial=0.0))
+            holds = out <= near * (1 + np.abs(out).max(initial=0.0))
         active.append(holds)
         rows.append(matrix[holds])
     if not rows:
@@ -558,7 +563,7 @@ def minimum_of(
         x = find(functions, limits, x0, args) if with_args else find(functions, limits, x0)
         z = x
         if minimisation.constrained:
-            z = (x, *_start_of_multipliers(functions, limits, x))
+            z = (x, *start_of_multipliers(functions, limits, x))
         if not polish:
             return z
         exact = polished(problem, z, given, 20)
@@ -604,4 +609,12 @@ def _minimum(
     return _scipys_minimum(call, solver, functions, bounds, x0, bar)
 
 
-__all__ = ["Minimisation", "Multipliers", "argmin", "full_bounds", "minimum_of", "ordered"]
+__all__ = [
+    "Minimisation",
+    "Multipliers",
+    "argmin",
+    "full_bounds",
+    "minimum_of",
+    "ordered",
+    "start_of_multipliers",
+]

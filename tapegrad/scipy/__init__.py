@@ -26,6 +26,7 @@ _MODULES = (
     "interpolate",
     "linalg",
     "ndimage",
+    "optimize",
     "signal",
     "sparse",
     "spatial",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from tapegrad.scipy import interpolate as interpolate
     from tapegrad.scipy import linalg as linalg
     from tapegrad.scipy import ndimage as ndimage
+    from tapegrad.scipy import optimize as optimize
     from tapegrad.scipy import signal as signal
     from tapegrad.scipy import sparse as sparse
     from tapegrad.scipy import spatial as spatial

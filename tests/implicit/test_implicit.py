@@ -32,7 +32,7 @@ from tapegrad import (
     vmap,
 )
 from tapegrad.implicit import ConvergenceError
-from tapegrad.implicit._minima import _start_of_multipliers
+from tapegrad.implicit._minima import start_of_multipliers
 from tapegrad.implicit._solvers import anderson
 from tapegrad.testing import check_grads
 
@@ -367,7 +367,7 @@ def test_which_constraints_hold_is_told_up_to_a_tolerance():
         for far in (1.0, -1.0):
             inequality = lambda x, far=far: np.stack([x[0], far])  # noqa: E731
             functions = [lambda x: 3 * x[0] + 0 * x[1], None, inequality]
-            shadow, found = _start_of_multipliers(functions, None, np.array([slack, 0.0]))
+            shadow, found = start_of_multipliers(functions, None, np.array([slack, 0.0]))
             assert (shadow.size, found.tolist()) == (0, [push, 0.0])
 
 

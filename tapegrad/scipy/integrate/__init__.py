@@ -2,8 +2,8 @@
 
 By the limits, the first state, the times, `args`, and whatever traced values the functions close
 over. Of plain values all are SciPy's own. Names that have no derivative here are SciPy's objects:
-`ode`, `complex_ode` and the classes of solvers are told by the caller to take each step, and hold
-state of their own; take `solve_ivp`.
+`complex_ode` and the classes of solvers are told by the caller to take each step, and hold state
+of their own; take `solve_ivp`, or `ode`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from tapegrad.scipy._mirror import namespace
 from tapegrad.scipy.integrate._elements import nsum, tanhsinh
 from tapegrad.scipy.integrate._initial_value import odeint, solve_ivp
+from tapegrad.scipy.integrate._ode import ode
 from tapegrad.scipy.integrate._quadrature import (
     cubature,
     dblquad,
@@ -42,6 +43,7 @@ __all__ = [
     "newton_cotes",
     "nquad",
     "nsum",
+    "ode",
     "odeint",
     "qmc_quad",
     "quad",

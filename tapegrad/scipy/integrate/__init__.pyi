@@ -19,10 +19,10 @@ from scipy.integrate import Radau as Radau
 from scipy.integrate import complex_ode as complex_ode
 from scipy.integrate import dop as dop
 from scipy.integrate import lsoda as lsoda
-from scipy.integrate import ode as ode
 from scipy.integrate import odepack as odepack
 from scipy.integrate import quadpack as quadpack
 from scipy.integrate import vode as vode
+from tapegrad.scipy.integrate._ode import ode as ode
 
 def cubature(f: Any, a: Any, b: Any, *, args: Any = ..., **options: Any) -> Any: ...
 def cumulative_simpson(

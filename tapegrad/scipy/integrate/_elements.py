@@ -131,7 +131,7 @@ def _by_elements(name: str, f: Function, a: Any, b: Any, args: Any, options: Any
             f"{whole}: not under vmap. Pass arrays in args, with one element each."
         )
     moves = tuple(map(in_trace, given))
-    call = _Sum(name, lambda held: hoisted.filled(held), len(args), options, moves)
+    call = _Sum(name, hoisted.then().filled, len(args), options, moves)
     given = [as_float(x) for x in given]
     plain_a, plain_b, plain_args, held = call.parts([raw_value(x) for x in given])
     found = call.computed(hoisted.filled(held), plain_a, plain_b, plain_args)

@@ -157,7 +157,7 @@ class _Call:
     ) -> None:
         self.fun, self.t_span, self.y0, self.t_eval = fun, tuple(t_span), y0, t_eval
         self.events, self.args, self.options = events, args, options
-        self.functions = Hoisted((fun, events, args, options))
+        self.functions = Hoisted((fun, events, args, options)).then()
         self.hoisted = Hoisted((self.t_span, y0, t_eval, fun, events, args, options))
 
     def filled(self, values: Sequence[Value]) -> dict[str, Any]:
@@ -551,8 +551,10 @@ def odeint(
             message("scipy.integrate.odeint", f"gradient in {GRADIENTS[:2]}", repr(gradient), "")
         )
 
+    then = hoisted.then()
+
     def bind(parameters: Sequence[Value]) -> Function:
-        func, args = hoisted.filled(parameters)
+        func, args = then.filled(parameters)
         args = args if isinstance(args, tuple) else (args,)
 
         def f(t: Value, y: Value) -> Value:

@@ -233,9 +233,10 @@ def _traced_quad(
     sides: tuple[bool, bool] = (False, False),
 ) -> Any:
     """`sides`: the limits at which the integrand may jump."""
+    then = hoisted.then()
 
     def bind(parameters: Sequence[Value]) -> Function:
-        func, args = hoisted.filled(parameters)
+        func, args = then.filled(parameters)
         args = args if isinstance(args, tuple) else (args,)
         return lambda u: lift(func(u, *args))
 
@@ -428,8 +429,10 @@ def quad_vec(
 
         return _one_by_one(inner, one, a, b, hoisted)
 
+    then = hoisted.then()
+
     def bind(parameters: Sequence[Value]) -> Function:
-        f, args = hoisted.filled(parameters)
+        f, args = then.filled(parameters)
         args = args if isinstance(args, tuple) else (args,)
         return lambda u: as_float(lift(f(u, *args)))
 
@@ -715,8 +718,10 @@ def cubature(f: Function, a: Any, b: Any, *, args: Any = (), **options: Any) -> 
         raise BatchingError("scipy.integrate.cubature: not under vmap. Call it in a loop.")
     options = {**options, "workers": 1}
 
+    then = hoisted.then()
+
     def bind(parameters: Sequence[Value]) -> Function:
-        f, args = hoisted.filled(parameters)
+        f, args = then.filled(parameters)
         args = args if isinstance(args, tuple) else (args,)
         return lambda u: f(u[None], *args)[0]
 

@@ -9,17 +9,17 @@ import numpy as np
 from scipy.spatial import ConvexHull as ConvexHull
 from scipy.spatial import Delaunay as Delaunay
 from scipy.spatial import HalfspaceIntersection as HalfspaceIntersection
-from scipy.spatial import KDTree as KDTree
 from scipy.spatial import QhullError as QhullError
 from scipy.spatial import Rectangle as Rectangle
 from scipy.spatial import SphericalVoronoi as SphericalVoronoi
 from scipy.spatial import Voronoi as Voronoi
-from scipy.spatial import cKDTree as cKDTree
 from scipy.spatial import ckdtree as ckdtree
 from scipy.spatial import kdtree as kdtree
 from scipy.spatial import qhull as qhull
 from tapegrad.scipy.spatial import distance as distance
 from tapegrad.scipy.spatial import transform as transform
+from tapegrad.scipy.spatial._trees import KDTree as KDTree
+from tapegrad.scipy.spatial._trees import cKDTree as cKDTree
 
 def convex_hull_plot_2d(hull: Any, ax: Any = None) -> Any: ...
 def delaunay_plot_2d(tri: Any, ax: Any = None) -> Any: ...

@@ -20,6 +20,7 @@ import numpy as np
 import scipy.optimize
 
 from tapegrad._arrays.buffers import is_inside, value_of
+from tapegrad._block import setting
 from tapegrad._core.forms import constant, general
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function, Value
@@ -61,14 +62,9 @@ def solver(name: str, holds: Callable[[Arguments], Conditions]) -> Function:
     return call
 
 
-@contextlib.contextmanager
-def _outside() -> Iterator[None]:
+def _outside() -> contextlib.AbstractContextManager[None]:
     """As outside of any transform: new arrays are plain, solvers called within are SciPy's."""
-    token = CURRENT.set(None)
-    try:
-        yield
-    finally:
-        CURRENT.reset(token)
+    return setting(CURRENT, None)
 
 
 class _Call:

@@ -14,13 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._adopt.scalars import as_complex, as_float, of_statistics, type_of
+from tapegrad._adopt import caches
+from tapegrad._adopt.scalars import as_complex, as_float, as_type, of_statistics, type_of
+from tapegrad._adopt.triangles import TRIANGLES, Triangles
 from tapegrad._arrays.buffers import hold, value_of
 from tapegrad._arrays.conversion import UNCONVERTED
 from tapegrad._core.values import in_trace
 
 # Modules that mean others in adopted code, with all that is below them.
-ROOTS = frozenset(("numpy", "math", "cmath", "scipy", "statistics", "numba"))
+ROOTS = frozenset(("numpy", "math", "cmath", "scipy", "statistics", "numba", "functools"))
+
+# Modules whose `vars` programs take functions from, by name.
+_LOOKED_INTO = ("numpy", "math", "cmath")
 
 _made: dict[str, Any] = {}
 
@@ -61,20 +66,39 @@ def meaning(name: str) -> Any:
     if found is None:
         plain = importlib.import_module(name)
         root = name.partition(".")[0]
-        if name in ("numpy", "math", "cmath"):
+        if name in ("math", "cmath"):
             found = importlib.import_module(f"tapegrad.{name}")
-        elif root == "statistics":
-            found = Layered(plain, _Statistics())
         elif root == "numba":
             found = Layered(plain, _Numba) if name == root else plain
         else:
-            try:
-                ours = importlib.import_module(f"tapegrad.{name}")
-            except ImportError:
-                ours = None
-            found = Layered(plain, ours)
+            found = Layered(plain, _over(name, root))
+        if name in _LOOKED_INTO:
+            for part in vars(plain):
+                if not part.startswith("_"):
+                    getattr(found, part)
         _made[name] = found
     return found
+
+
+def _python(function: Any) -> Any:
+    """The Python function, as numba's `py_func` of it too."""
+    if isinstance(function, types.FunctionType):
+        function.py_func = function  # type: ignore[attr-defined]
+    return function
+
+
+def _over(name: str, root: str) -> Any:
+    """A module of ours that lies over one with this name."""
+    if root == "statistics":
+        return _Statistics()
+    if root == "functools":
+        return caches
+    try:
+        if name in TRIANGLES:
+            return Triangles(f"tapegrad.{name}", TRIANGLES[name])
+        return importlib.import_module(f"tapegrad.{name}")
+    except ImportError:
+        return None
 
 
 class _Numba:
@@ -82,7 +106,7 @@ class _Numba:
 
     @staticmethod
     def jit(*args: Any, **_: Any) -> Any:
-        return args[0] if args and callable(args[0]) else lambda function: function
+        return _python(args[0]) if args and callable(args[0]) else _python
 
     njit = generated_jit = jit
     prange = range
@@ -147,5 +171,6 @@ def names_of_builtins() -> dict[str, Any]:
         "__tapegrad_complex__": as_complex,
         "__tapegrad_copy__": _copy,
         "__tapegrad_float__": as_float,
+        "__tapegrad_as_type__": as_type,
         "__tapegrad_type__": type_of,
     }

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad._arrays.buffers import value_of
+from tapegrad._arrays.builtin import Builtin
+from tapegrad._arrays.conversion import gather
 from tapegrad._core.forms import elementwise
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import (
@@ -66,7 +68,7 @@ def _name_of(module: Any, name: str, ours: dict[str, Function]) -> Any:
                 plain(*known, **kwargs)  # its errors
         return function(*values, **kwargs)
 
-    return call
+    return call if module is statistics else Builtin(call)
 
 
 # --- math ---------------------------------------------------------------------------------------
@@ -267,6 +269,18 @@ def as_complex(*args: Any, **kwargs: Any) -> Any:
     }
     made = parts.get("real", 0.0) + 1j * parts.get("imag", 0.0)
     return made.reshape(())[()] if made.shape else made[()]
+
+
+def as_type(kind: Any, x: Any) -> Any:
+    """`dtype(x)` and `np.float64(x)` in adopted code, likewise; another call is as usual."""
+    if isinstance(kind, type):
+        if kind is float:
+            return as_float(x)
+        if kind is complex:
+            return as_complex(x)
+        if issubclass(kind, np.inexact) and holds_in_trace(value := value_of(x)):
+            return gather(value, kind.__name__).astype(kind)
+    return kind(x)
 
 
 def type_of(x: Any) -> type:

@@ -17,6 +17,11 @@ REPLACED = {
 }
 # Methods that give a new array, which the program may fill.
 METHOD_ARRAY = "__tapegrad_array__"
+AS_TYPE = "__tapegrad_as_type__"
+# Types of numbers, by which a program converts: np.float64(x).
+_TYPES = frozenset(
+    "complex64 complex128 double float16 float32 float64 longdouble single".split()
+)
 COPIES = {"astype": "__tapegrad_astype__", "copy": "__tapegrad_copy__"}
 
 
@@ -37,6 +42,9 @@ class _Calls(ast.NodeTransformer):
                     node.args[0] = ast.copy_location(
                         ast.Name(REPLACED["float"], ast.Load()), first
                     )
+        if node.func is function and _is_of_type(node):
+            node.args.insert(0, function)
+            node.func = ast.copy_location(ast.Name(AS_TYPE, ast.Load()), function)
         elif isinstance(function, ast.Attribute) and function.attr in COPIES:
             node.args.insert(0, function.value)
             node.func = ast.copy_location(
@@ -55,6 +63,18 @@ def _is_conversion(node: ast.Call) -> bool:
     """Whether a call of a builtin converts a value: type(name, bases, dict) makes a class."""
     named = isinstance(node.func, ast.Name) and node.func.id
     return len(node.args) == 1 and not node.keywords or named == "complex"
+
+
+def _is_of_type(node: ast.Call) -> bool:
+    """Whether a call may convert by a type: `np.float64(x)`, `dtype(x)`, `y.dtype.type(x)`."""
+    function = node.func
+    name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+    named = name in _TYPES or name.lower().endswith("type")
+    return named and len(node.args) == 1 and not node.keywords and _is_plain(node.args[0])
+
+
+def _is_plain(node: ast.expr) -> bool:
+    return not isinstance(node, ast.Starred)
 
 
 def rewritten(tree: Any) -> Any:

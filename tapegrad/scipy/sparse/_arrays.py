@@ -157,6 +157,12 @@ class SparseArray:
         """
         return self._merged()
 
+    def eliminate_zeros(self) -> None:
+        """Keep all elements: one that is 0 has a derivative."""
+
+    def sort_indices(self) -> None:
+        """Keep the order of the elements, which nothing depends on."""
+
     def asformat(self, format: str | None, copy: bool = False) -> SparseArray:
         """Return the same matrix under the name of another format.
 
@@ -354,9 +360,20 @@ class SparseArray:
         ):
             i, j = (int(i) % side for i, side in zip(index, self.shape, strict=True))
             return np.sum(self.data[np.flatnonzero((self.row == i) & (self.col == j))])
-        raise NotDifferentiableError(
-            "SparseArray[...]: expected two integers. Index the dense array, A.toarray()[...], or "
-            "multiply by a sparse matrix that selects rows: S @ A."
+        # The elements' numbers are indexed by SciPy, where none is 0, and two in one place are one.
+        whole = self._merged()
+        numbers = np.arange(1, whole.nnz + 1)
+        places = scipy.sparse.csr_array((numbers, (whole.row, whole.col)), shape=whole.shape)
+        picked = places[index]
+        if picked.ndim != 2:
+            raise NotDifferentiableError(
+                "SparseArray[...]: expected two integers, or what picks a matrix, as A[rows, :] "
+                "does. Index the dense array, A.toarray()[...]."
+            )
+        picked = picked.tocoo()
+        rows, columns = picked.coords
+        return SparseArray(
+            whole.data[picked.data - 1], rows, columns, picked.shape, self.format
         )
 
     # -- sums ------------------------------------------------------------------------------------

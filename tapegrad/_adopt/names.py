@@ -19,7 +19,7 @@ from tapegrad._adopt.scalars import as_complex, as_float, as_type, of_statistics
 from tapegrad._adopt.triangles import TRIANGLES, Triangles
 from tapegrad._arrays.buffers import hold, value_of
 from tapegrad._arrays.conversion import UNCONVERTED
-from tapegrad._core.values import in_trace
+from tapegrad._core.values import holds_in_trace, in_trace
 
 # Modules that mean others in adopted code, with all that is below them.
 ROOTS = frozenset(("numpy", "math", "cmath", "scipy", "statistics", "numba", "functools"))
@@ -47,12 +47,49 @@ class Layered(types.ModuleType):
         if isinstance(found, types.ModuleType) and found.__name__ == below:
             found = meaning(below)
         elif self._ours is not None:
-            found = getattr(self._ours, name, found)
+            plain, found = found, getattr(self._ours, name, found)
+            if isinstance(plain, type) and not isinstance(found, type):
+                found = _Class(plain, found)
         self.__dict__[name] = found
         return found
 
     def __dir__(self) -> list[str]:
         return dir(self._plain)
+
+
+class _Class:
+    """A class of the original, whose instances a function of ours makes."""
+
+    def __init__(self, plain: type, make: Any) -> None:
+        self._plain, self._make = plain, make
+        functools.update_wrapper(self, plain, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._make(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._plain, name)
+
+    def __instancecheck__(self, x: Any) -> bool:
+        return isinstance(x, self._plain)
+
+    def __subclasscheck__(self, kind: type) -> bool:
+        return issubclass(kind, self._plain)
+
+    def __mro_entries__(self, _bases: Any) -> tuple[type, ...]:
+        return (self._plain,)
+
+    def __eq__(self, other: object) -> bool:
+        return self._plain is (other._plain if isinstance(other, _Class) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._plain)
+
+    def __or__(self, other: Any) -> Any:
+        return self._plain | other
+
+    def __ror__(self, other: Any) -> Any:
+        return other | self._plain
 
 
 class _Statistics:
@@ -149,6 +186,13 @@ def _astype(x: Any, *args: Any, **kwargs: Any) -> Any:
     return made if made is x else hold(lambda: made, (), {})
 
 
+def _dot(x: Any, *args: Any, **kwargs: Any) -> Any:
+    """`x.dot(y)` in adopted code: the method of a plain array takes plain ones only."""
+    if type(x) is np.ndarray and (holds_in_trace(args) or kwargs):
+        return np.dot(x, *map(value_of, args), **kwargs)
+    return x.dot(*args, **kwargs)
+
+
 def _method_array(method: Any) -> Any:
     """A method `__array__` of adopted code, for NumPy; our own conversions ask the program's."""
 
@@ -170,6 +214,7 @@ def names_of_builtins() -> dict[str, Any]:
         "__tapegrad_astype__": _astype,
         "__tapegrad_complex__": as_complex,
         "__tapegrad_copy__": _copy,
+        "__tapegrad_dot__": _dot,
         "__tapegrad_float__": as_float,
         "__tapegrad_as_type__": as_type,
         "__tapegrad_type__": type_of,

@@ -11,6 +11,7 @@ import cmath
 import functools
 import math
 import statistics
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -249,7 +250,10 @@ _STATISTICS: dict[str, Any] = {
 
 def as_float(x: Any = 0.0) -> Any:
     """`float(x)` in adopted code: a value in a trace stays one, as a number."""
-    if is_plain_number(x) or not in_trace(x := value_of(x)):
+    if is_plain_number(x):
+        return float(x)
+    x = _by_method(value_of(x), "__float__")
+    if not in_trace(x):
         return float(x)
     if x.size != 1:
         raise TypeError("only length-1 arrays can be converted to Python scalars")
@@ -258,15 +262,22 @@ def as_float(x: Any = 0.0) -> Any:
     return x.reshape(())[()] if x.shape else x[()]
 
 
+def _by_method(x: Any, name: str) -> Any:
+    """An object of adopted code as the value in a trace that its `__float__` gives, if it does."""
+    method = getattr(type(x), name, None)
+    if not isinstance(method, types.FunctionType) or in_trace(x):
+        return x
+    made = value_of(method(x))
+    return made if in_trace(made) else x
+
+
 def as_complex(*args: Any, **kwargs: Any) -> Any:
     """`complex(x)` and `complex(re, im)` in adopted code, likewise."""
-    values = [value_of(x) for x in (*args, *kwargs.values())]
-    if not any(map(in_trace, values)):
+    args = tuple([_by_method(value_of(x), "__complex__") for x in args])
+    kwargs = {name: _by_method(value_of(x), "__complex__") for name, x in kwargs.items()}
+    if not any(map(in_trace, (*args, *kwargs.values()))):
         return complex(*args, **kwargs)
-    names = ("real", "imag")
-    parts = dict(zip(names, map(value_of, args), strict=False)) | {
-        name: value_of(x) for name, x in kwargs.items()
-    }
+    parts = dict(zip(("real", "imag"), args, strict=False)) | kwargs
     made = parts.get("real", 0.0) + 1j * parts.get("imag", 0.0)
     return made.reshape(())[()] if made.shape else made[()]
 

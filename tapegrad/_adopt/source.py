@@ -15,14 +15,18 @@ REPLACED = {
     "float": "__tapegrad_float__",
     "type": "__tapegrad_type__",
 }
-# Methods that give a new array, which the program may fill.
 METHOD_ARRAY = "__tapegrad_array__"
 AS_TYPE = "__tapegrad_as_type__"
 # Types of numbers, by which a program converts: np.float64(x).
 _TYPES = frozenset(
     "complex64 complex128 double float16 float32 float64 longdouble single".split()
 )
-COPIES = {"astype": "__tapegrad_astype__", "copy": "__tapegrad_copy__"}
+# Methods that give a new array, which the program may fill, or ask no protocol.
+METHODS = {
+    "astype": "__tapegrad_astype__",
+    "copy": "__tapegrad_copy__",
+    "dot": "__tapegrad_dot__",
+}
 
 
 class _Calls(ast.NodeTransformer):
@@ -45,10 +49,10 @@ class _Calls(ast.NodeTransformer):
         if node.func is function and _is_of_type(node):
             node.args.insert(0, function)
             node.func = ast.copy_location(ast.Name(AS_TYPE, ast.Load()), function)
-        elif isinstance(function, ast.Attribute) and function.attr in COPIES:
+        elif isinstance(function, ast.Attribute) and function.attr in METHODS:
             node.args.insert(0, function.value)
             node.func = ast.copy_location(
-                ast.Name(COPIES[function.attr], ast.Load()), function
+                ast.Name(METHODS[function.attr], ast.Load()), function
             )
         return node
 
@@ -83,14 +87,19 @@ def rewritten(tree: Any) -> Any:
 
 
 def _defined(tree: Any) -> set[str]:
-    found = set()
-    for node in ast.walk(tree):
+    """The names that a module defines in any scope, but for those of methods."""
+    found: set[str] = set()
+    methods: set[Any] = set()
+    for node in ast.walk(tree):  # a class comes before what is in it
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             found.add(node.id)
         elif isinstance(node, ast.arg):
             found.add(node.arg)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            found.add(node.name)
+            if node not in methods:
+                found.add(node.name)
+            if isinstance(node, ast.ClassDef):
+                methods.update(node.body)
         elif isinstance(node, ast.alias):
             found.add(node.asname or node.name)
     return found

@@ -192,18 +192,6 @@ def _():
     return f, numpy.array([1.2, 0.1, 0.7, 0.6])
 
 
-@case("nolds")
-def _():
-    """sample entropy with a smooth tolerance is none; Hurst exponent of a series"""
-    import nolds
-
-    steps = numpy.random.default_rng(0).normal(size=200)
-    return (
-        lambda p: nolds.hurst_rs(steps + p[0] * np.sin(np.arange(200) * p[1])),
-        numpy.array([0.5, 0.3]),
-    )
-
-
 @case("antropy")
 def _():
     """Hjorth mobility and complexity of a signal"""
@@ -1017,4 +1005,5 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    sys.path.remove(str(Path(__file__).resolve().parent))  # packages would find coverage.py there
     main([name for name in sys.argv[1:] if name != "-v"])

@@ -197,8 +197,7 @@ def _of(function: Function) -> Callable[..., Any]:
 
 
 _CMATH: dict[str, Any] = {
-    name: _of(getattr(np, name))
-    for name in "sin cos tan sinh cosh tanh exp log10 sqrt".split()
+    name: _of(getattr(np, name)) for name in "sin cos tan sinh cosh tanh exp log10 sqrt".split()
 } | {
     "acos": _of(np.arccos),
     "acosh": _of(np.arccosh),
@@ -296,5 +295,7 @@ def as_type(kind: Any, x: Any) -> Any:
 
 def type_of(x: Any) -> type:
     """`type(x)` in adopted code: of a value in a trace the type that it stands for."""
-    shown: type = x.__class__ if in_trace(value_of(x)) or type(x) is not type(value_of(x)) else type(x)
+    shown: type = (
+        x.__class__ if in_trace(value_of(x)) or type(x) is not type(value_of(x)) else type(x)
+    )
     return shown

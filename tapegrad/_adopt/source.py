@@ -18,9 +18,7 @@ REPLACED = {
 METHOD_ARRAY = "__tapegrad_array__"
 AS_TYPE = "__tapegrad_as_type__"
 # Types of numbers, by which a program converts: np.float64(x).
-_TYPES = frozenset(
-    "complex64 complex128 double float16 float32 float64 longdouble single".split()
-)
+_TYPES = frozenset("complex64 complex128 double float16 float32 float64 longdouble single".split())
 # Methods that give a new array, which the program may fill, or ask no protocol.
 METHODS = {
     "astype": "__tapegrad_astype__",
@@ -51,9 +49,7 @@ class _Calls(ast.NodeTransformer):
             node.func = ast.copy_location(ast.Name(AS_TYPE, ast.Load()), function)
         elif isinstance(function, ast.Attribute) and function.attr in METHODS:
             node.args.insert(0, function.value)
-            node.func = ast.copy_location(
-                ast.Name(METHODS[function.attr], ast.Load()), function
-            )
+            node.func = ast.copy_location(ast.Name(METHODS[function.attr], ast.Load()), function)
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:

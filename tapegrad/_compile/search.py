@@ -332,10 +332,10 @@ class Search:
                 found = sys.modules.get(name)
                 if isinstance(found, types.ModuleType) and id(found) not in self.known:
                     self._hold(functools.partial(_module_named, name))
-        found = [value for name, value in self.doubtful if name in self.used]
-        if found:  # once: with them waiting, the search goes on
+        used = [value for name, value in self.doubtful if name in self.used]
+        if used:  # once: with them waiting, the search goes on
             self.doubtful = [pair for pair in self.doubtful if pair[0] not in self.used]
-            self.waiting += found
+            self.waiting += used
 
     def _of_decimals(self, module: str) -> None:
         """What the arithmetic of decimal numbers depends on."""

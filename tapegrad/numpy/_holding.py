@@ -10,8 +10,8 @@ import functools
 import types
 from typing import Any
 
-from tapegrad._arrays.builtin import Builtin
 from tapegrad._arrays.buffers import hold
+from tapegrad._arrays.builtin import Builtin
 from tapegrad._core.types import Function
 
 # Functions that make an array, beside those of arrays, which `_lists` offers.

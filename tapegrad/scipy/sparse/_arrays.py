@@ -360,7 +360,7 @@ class SparseArray:
         ):
             i, j = (int(i) % side for i, side in zip(index, self.shape, strict=True))
             return np.sum(self.data[np.flatnonzero((self.row == i) & (self.col == j))])
-        # The elements' numbers are indexed by SciPy, where none is 0, and two in one place are one.
+        # SciPy indexes the elements' numbers; none is 0, and no two are in one place.
         whole = self._merged()
         numbers = np.arange(1, whole.nnz + 1)
         places = scipy.sparse.csr_array((numbers, (whole.row, whole.col)), shape=whole.shape)
@@ -372,9 +372,7 @@ class SparseArray:
             )
         picked = picked.tocoo()
         rows, columns = picked.coords
-        return SparseArray(
-            whole.data[picked.data - 1], rows, columns, picked.shape, self.format
-        )
+        return SparseArray(whole.data[picked.data - 1], rows, columns, picked.shape, self.format)
 
     # -- sums ------------------------------------------------------------------------------------
 

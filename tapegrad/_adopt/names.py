@@ -110,8 +110,8 @@ def meaning(name: str) -> Any:
         else:
             found = Layered(plain, _over(name, root))
         if name in _LOOKED_INTO:
-            for part in vars(plain):
-                if not part.startswith("_"):
+            for part, value in list(vars(plain).items()):
+                if callable(value):
                     getattr(found, part)
         _made[name] = found
     return found

@@ -9,6 +9,7 @@ differences of the plain package.
 from __future__ import annotations
 
 import importlib.metadata
+import subprocess
 import sys
 import time
 import traceback
@@ -878,12 +879,13 @@ def differences(f: F, x: Any) -> Any:
 
 
 class Result(NamedTuple):
-    """What a trial found: "right", or what is not, and seconds of the run and its gradient."""
+    """What a trial found; seconds of the run, of its gradient, and of that as a program."""
 
-    text: str
+    text: str  # "right", or why not
+    vmap: str = ""
     plain: float = 0.0
     eager: float = 0.0
-    compiled: float | None = None
+    compiled: float = 0.0
 
 
 def agree(one: Any, other: Any) -> bool:
@@ -898,30 +900,19 @@ def try_case(case: Case) -> Result:
     value, reference = float(plain(x)), differences(lambda x: float(plain(x)), x)
     with tapegrad.adopt(*case.adopted):
         f, _ = case.make()
-        same = float(f(x)) == value
+        adopted = float(f(x))
         seconds, _ = timed(lambda: f(x))
         try:
             eager, gradient = timed(lambda: tapegrad.grad(f)(x))
         except Exception as error:
-            if "-v" in sys.argv:
-                traceback.print_exc()
-            return Result(f"refused: {reason(error)}", seconds)
+            return Result(refused(error, REASONS.get(case.package)), plain=seconds)
         if not agree(gradient, reference):
-            return Result(f"WRONG: {gradient}, differences {reference}", seconds, eager)
-        if not same:
-            return Result(f"WRONG value: {float(f(x))!r}, plain {value!r}", seconds, eager)
-        notes = [note for note in (forward(f, x, gradient), mapped(f, x, gradient)) if note]
-        compiled = None
-        try:
-            program = tapegrad.compile(tapegrad.grad(f))
-            for _ in range(3):  # what changes from call to call is known then
-                program(x)
-            compiled, made = timed(lambda: program(x))
-            if not agree(made, gradient):
-                notes.append(f"WRONG: compiled {made}")
-        except Exception as error:
-            notes.append(f"compile refused: {reason(error)}")
-        return Result("; ".join(["right", *notes]), seconds, eager, compiled)
+            return Result(f"WRONG gradient: {gradient}, not {reference}")
+        if adopted != value:
+            return Result(f"WRONG value: {adopted!r}, not {value!r}")
+        compiled, text = program_of(f, x, gradient)
+        notes = [note for note in ("right", forward(f, x, gradient), text) if note]
+        return Result("; ".join(notes), mapped(f, x, gradient), seconds, eager, compiled)
 
 
 def forward(f: F, x: Any, gradient: Any) -> str:
@@ -929,9 +920,20 @@ def forward(f: F, x: Any, gradient: Any) -> str:
     try:
         _, made = tapegrad.jvp(f, (x,), (tangent,))
     except Exception as error:
-        return f"jvp refused: {reason(error)}"
+        return f"jvp {refused(error)}"
     expected = gradient @ tangent
-    return "" if agree(made, expected) else f"WRONG: jvp {made}, not {expected}"
+    return "" if agree(made, expected) else f"WRONG jvp: {made}, not {expected}"
+
+
+def program_of(f: F, x: Any, gradient: Any) -> tuple[float, str]:
+    try:
+        program = tapegrad.compile(tapegrad.grad(f))
+        for _ in range(3):  # what changes from call to call is known then
+            program(x)
+        seconds, made = timed(lambda: program(x))
+    except Exception as error:
+        return 0.0, f"compile {refused(error)}"
+    return seconds, "" if agree(made, gradient) else f"WRONG compiled: {made}, not {gradient}"
 
 
 def mapped(f: F, x: Any, gradient: Any) -> str:
@@ -939,13 +941,18 @@ def mapped(f: F, x: Any, gradient: Any) -> str:
     try:
         made = tapegrad.vmap(tapegrad.grad(f))(both)
     except Exception as error:
-        return f"vmap refused: {reason(error)}"
+        return refused(error)
     expected = numpy.stack([gradient, tapegrad.grad(f)(both[1])])
-    return "" if agree(made, expected) else f"WRONG: vmap {made}, not {expected}"
+    return "right" if agree(made, expected) else f"WRONG: {made}, not {expected}"
 
 
-def reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+def refused(error: Exception, known: str | None = None) -> str:
+    """The first words of an error."""
+    if "-v" in sys.argv:
+        traceback.print_exception(error)
+    words = " ".join(str(error).split()).partition(";")[0]
+    words = words.removeprefix("vmap(f): ").removeprefix("vmap(<lambda>): ")
+    return f"refused: {known or f'{type(error).__name__}, {words[:140]}'}"
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
@@ -959,52 +966,76 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
             return best, made
 
 
+# What stands behind a refusal whose error does not say so.
+REASONS = {
+    "anastruct": "the moments of elements are computed in Cython",
+    "astropy": "a Quantity is a subclass of ndarray",
+    "gsw": "its functions are ufuncs in C",
+    "impedance": "it writes the parameters into a text that it evaluates",
+    "pykalman": "masked arrays meet traced ones",
+    "skyfield": "it assigns to the shape of an array",
+}
+
 INTRODUCTION = """\
 # Packages that were adopted
 
 <!-- Written by docs/adopted_packages.py: change that, not this. -->
 
-Public packages, installed and unchanged, whose functions are differentiated by `tapegrad.adopt`:
-the value is that of the plain package to the last bit, the gradient agrees with differences of the
-plain package. `python docs/adopted_packages.py` tries those that are installed. The last two
-columns say how much longer the gradient takes than a run of the function.
+Public packages, installed and unchanged, whose functions are differentiated by `tapegrad.adopt`.
+In each the first function that takes real parameters was tried. Right means: the value is that of
+the plain package to the last bit; `grad`, `jvp` and a compiled gradient agree with differences of
+the plain package. `python docs/adopted_packages.py` tries those that are installed.
 
+The column vmap says whether `vmap(grad(f))` agrees with a loop; most packages branch on their
+values, which a vmap refuses. The last two columns say how many runs of the function its gradient
+costs, as it is and compiled.
+
+"""
+HEAD = """\
+| Package | Version | Differentiated | Result | vmap | grad | compiled |
+|---|---|---|---|---|---:|---:|
 """
 
 
+def row(case: Case) -> str:
+    try:
+        result = try_case(case)
+    except Exception as error:
+        result = Result(refused(error).replace("refused", "FAILS"))
+    ratios = [
+        f"{seconds / result.plain:.2g}" if seconds else ""
+        for seconds in (result.eager, result.compiled)
+    ]
+    version = importlib.metadata.version(case.package)
+    cells = (case.package, version, case.about, result.text, result.vmap, *ratios)
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
 def main(names: list[str]) -> None:
-    warnings.simplefilter("ignore")
+    """Print the rows of these packages, or write the page of all, each in a process of its own."""
+    if names:
+        warnings.simplefilter("ignore")
+        for case in CASES:
+            if case.package in names:
+                print(row(case), flush=True)
+        return
     rows = []
     for case in CASES:
-        if names and case.package not in names:
-            continue
         try:
-            version = importlib.metadata.version(case.package)
+            importlib.metadata.version(case.package)
         except importlib.metadata.PackageNotFoundError:
             print(f"{case.package}: not installed", file=sys.stderr)
             continue
-        try:
-            result = try_case(case)
-        except Exception as error:
-            if "-v" in sys.argv:
-                traceback.print_exc()
-            result = Result(f"FAILS: {reason(error)}")
-        ratios = [
-            f"{seconds / result.plain:.0f}" if seconds else ""
-            for seconds in (result.eager, result.compiled)
+        command = [sys.executable, __file__, case.package]
+        made = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+        rows += [line for line in made.stdout.splitlines() if line.startswith("| ")] or [
+            f"| {case.package} | | {case.about} | FAILS | | | |"
         ]
-        cells = (case.package, version, case.about, result.text.replace("|", "\\|"), *ratios)
-        rows.append(f"| {' | '.join(cells)} |\n")
-        print(rows[-1], end="", flush=True)
-    if not names:
-        right = sum("| right" in row for row in rows)
-        head = (
-            "| Package | Version | Differentiated | Result | Gradient | compiled |\n"
-            "|---|---|---|---|---:|---:|\n"
-        )
-        count = f"{right} of {len(rows)} are right.\n\n"
-        page = Path(__file__).with_name("adopted-packages.md")
-        page.write_text(INTRODUCTION + count + head + "".join(rows), encoding="utf-8")
+        print(rows[-1], flush=True)
+    right = sum("| right" in line and "WRONG" not in line for line in rows)
+    page = Path(__file__).with_name("adopted-packages.md")
+    text = f"{INTRODUCTION}{right} of {len(rows)} are right.\n\n{HEAD}" + "\n".join(rows) + "\n"
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,15 @@ from typing import Any
 import numpy as np
 
 from tapegrad._adopt import caches
-from tapegrad._adopt.scalars import as_complex, as_float, as_type, of_statistics, type_of
+from tapegrad._adopt.scalars import (
+    as_complex,
+    as_float,
+    as_type,
+    by_format,
+    by_percent,
+    of_statistics,
+    type_of,
+)
 from tapegrad._adopt.triangles import TRIANGLES, Triangles
 from tapegrad._arrays.buffers import hold, value_of
 from tapegrad._arrays.conversion import UNCONVERTED
@@ -217,5 +225,7 @@ def names_of_builtins() -> dict[str, Any]:
         "__tapegrad_dot__": _dot,
         "__tapegrad_float__": as_float,
         "__tapegrad_as_type__": as_type,
+        "__tapegrad_format__": by_format,
+        "__tapegrad_percent__": by_percent,
         "__tapegrad_type__": type_of,
     }

@@ -24,7 +24,9 @@ METHODS = {
     "astype": "__tapegrad_astype__",
     "copy": "__tapegrad_copy__",
     "dot": "__tapegrad_dot__",
+    "format": "__tapegrad_format__",
 }
+PERCENT = "__tapegrad_percent__"
 
 
 class _Calls(ast.NodeTransformer):
@@ -51,6 +53,16 @@ class _Calls(ast.NodeTransformer):
             node.args.insert(0, function.value)
             node.func = ast.copy_location(ast.Name(METHODS[function.attr], ast.Load()), function)
         return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        self.generic_visit(node)
+        left = node.left
+        if not (isinstance(node.op, ast.Mod) and isinstance(left, ast.Constant)):
+            return node
+        if not isinstance(left.value, str):
+            return node
+        helper = ast.copy_location(ast.Name(PERCENT, ast.Load()), node)
+        return ast.copy_location(ast.Call(helper, [left, node.right], []), node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         self.generic_visit(node)

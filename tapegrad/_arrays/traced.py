@@ -18,6 +18,7 @@ from tapegrad._arrays.interface import Container, NdarrayInterface, NumberInterf
 from tapegrad._arrays.masked import MaskedElements, holds_condition, write
 from tapegrad._arrays.provenance import described
 from tapegrad._arrays.refusal import refuse, refuse_conversion
+from tapegrad._arrays.shown import ShownNumber
 from tapegrad._arrays.writes import add_to_part, frozen_index, write_part
 from tapegrad._core.entry import stand_for
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
@@ -216,10 +217,10 @@ class Array(Traced, NdarrayInterface):
         return described("Array", self)
 
     def __str__(self) -> str:
-        return str(untraced(self))
+        return ShownNumber(untraced(self))
 
     def __format__(self, spec: str) -> str:
-        return format(untraced(self), spec)
+        return ShownNumber(format(untraced(self), spec))
 
 
 class Elements(Container, Array):

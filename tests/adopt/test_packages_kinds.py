@@ -263,3 +263,29 @@ def test_numbas_decorators_keep_py_func(load):  # psychrolib
         """),
         0.3, 0.7,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'f"{x:.6f}"',
+        '"%.6g" % x',
+        '"%s %g" % (1, x)',
+        '"%(x)g" % {"x": x}',
+        '"{:.6f}".format(x)',
+        "str(x)",
+        'format(x, "g")',
+    ],
+)
+@pytest.mark.parametrize("kind", ["float", "complex", "np.float64"])
+def test_a_number_that_is_read_from_a_text_is_refused(load, text, kind):
+    f = load(f"""
+        import numpy as np
+        def f(p):
+            x = p[0] * 2
+            shown = {text}
+            assert shown.endswith(("0.6", "0.600000")), shown
+            return abs({kind}(shown)) * p[1]
+        """)
+    with pytest.raises(tapegrad.ConversionError, match="the text of a traced one"):
+        tapegrad.grad(f)(np.array([0.3, 0.7]))

@@ -26,7 +26,7 @@ from tapegrad._adopt.scalars import (
 )
 from tapegrad._adopt.triangles import TRIANGLES, Triangles
 from tapegrad._arrays.buffers import hold, value_of
-from tapegrad._arrays.conversion import UNCONVERTED
+from tapegrad._arrays.conversion import UNCONVERTED, gather
 from tapegrad._core.values import holds_in_trace, in_trace
 
 # Modules that mean others in adopted code, with all that is below them.
@@ -201,6 +201,11 @@ def _dot(x: Any, *args: Any, **kwargs: Any) -> Any:
     return x.dot(*args, **kwargs)
 
 
+def _array_of(parts: Any) -> Any:
+    """A list that a ufunc gets in adopted code: with parts in a trace one array."""
+    return gather(value_of(parts), "np.array") if holds_in_trace(parts) else parts
+
+
 def _method_array(method: Any) -> Any:
     """A method `__array__` of adopted code, for NumPy; our own conversions ask the program's."""
 
@@ -226,6 +231,7 @@ def names_of_builtins() -> dict[str, Any]:
         "__tapegrad_float__": as_float,
         "__tapegrad_as_type__": as_type,
         "__tapegrad_format__": by_format,
+        "__tapegrad_list__": _array_of,
         "__tapegrad_percent__": by_percent,
         "__tapegrad_type__": type_of,
     }

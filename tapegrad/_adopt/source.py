@@ -1,6 +1,6 @@
 """The source of adopted code, with calls of converting builtins replaced: `float(x)`, `type(x)`.
 
-Knows Python's syntax alone. The names stay what they are: `dtype=float` and `isinstance(x, float)`
+Knows Python's syntax, and the names of ufuncs. The names stay what they are: `dtype=float` and `isinstance(x, float)`
 mean the types. Lines and columns stay where they are.
 """
 
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 from typing import Any
+
+import numpy as np
 
 # Calls of these builtins keep a value in a trace: the helper that each becomes is in `builtins`.
 REPLACED = {
@@ -27,15 +29,20 @@ METHODS = {
     "format": "__tapegrad_format__",
 }
 PERCENT = "__tapegrad_percent__"
+LIST = "__tapegrad_list__"
+_UFUNCS = frozenset(name for name, value in vars(np).items() if isinstance(value, np.ufunc))
 
 
 class _Calls(ast.NodeTransformer):
-    def __init__(self, own: set[str]) -> None:
+    def __init__(self, own: set[str], numpy: set[str], ufuncs: set[str]) -> None:
         self.own = own  # names that the module defines itself
+        self.numpy, self.ufuncs = numpy, ufuncs  # those of NumPy, and of ufuncs taken from it
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
         function = node.func
+        if self._is_ufunc(function):  # which makes a plain array of a list
+            node.args = [self._array(part) for part in node.args]
         if isinstance(function, ast.Name):
             helper = REPLACED.get(function.id)
             if helper and function.id not in self.own and _is_conversion(node):
@@ -53,6 +60,24 @@ class _Calls(ast.NodeTransformer):
             node.args.insert(0, function.value)
             node.func = ast.copy_location(ast.Name(METHODS[function.attr], ast.Load()), function)
         return node
+
+    def _is_ufunc(self, function: ast.expr) -> bool:
+        """Whether a function is `np.sqrt`, `np.add.reduce`, or `sqrt` taken from NumPy."""
+        if isinstance(function, ast.Name):
+            return function.id in self.ufuncs
+        if not isinstance(function, ast.Attribute):
+            return False
+        if function.attr == "reduce" or function.attr == "accumulate":
+            return self._is_ufunc(function.value)
+        holder = function.value
+        named = isinstance(holder, ast.Name) and holder.id in self.numpy
+        return named and function.attr in _UFUNCS
+
+    def _array(self, part: ast.expr) -> ast.expr:
+        if not isinstance(part, (ast.List, ast.Tuple, ast.ListComp)):
+            return part
+        helper = ast.copy_location(ast.Name(LIST, ast.Load()), part)
+        return ast.copy_location(ast.Call(helper, [part], []), part)
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
         self.generic_visit(node)
@@ -91,7 +116,18 @@ def _is_plain(node: ast.expr) -> bool:
 
 def rewritten(tree: Any) -> Any:
     """A syntax tree with the calls replaced."""
-    return ast.fix_missing_locations(_Calls(_defined(tree)).visit(tree))
+    return ast.fix_missing_locations(_Calls(_defined(tree), *_of_numpy(tree)).visit(tree))
+
+
+def _of_numpy(tree: Any) -> tuple[set[str], set[str]]:
+    """The names of NumPy in a module, and of ufuncs that it takes from there."""
+    names, ufuncs = {"np", "numpy"}, set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {part.asname for part in node.names if part.name == "numpy" and part.asname}
+        elif isinstance(node, ast.ImportFrom) and node.module == "numpy":
+            ufuncs |= {part.asname or part.name for part in node.names if part.name in _UFUNCS}
+    return names, ufuncs
 
 
 def _defined(tree: Any) -> set[str]:

@@ -289,3 +289,25 @@ def test_a_number_that_is_read_from_a_text_is_refused(load, text, kind):
         """)
     with pytest.raises(tapegrad.ConversionError, match="the text of a traced one"):
         tapegrad.grad(f)(np.array([0.3, 0.7]))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "np.sqrt([p[0], p[1]])",
+        "num.power([x for x in p], 2)",
+        "np.hypot((p[0], 1.0), [[p[1]], [2.0]])",
+        "np.maximum.reduce([p[0], p[1]])",
+        "num.add.accumulate([p[0], p[1]])",
+        "root([p[0], p[1]])",
+    ],
+)
+def test_a_ufunc_of_a_list(load, call):
+    f = load(f"""
+        import numpy as np
+        import numpy as num
+        from numpy import sqrt as root
+        def f(p):
+            return np.sum({call}) + np.sum(p**2)
+        """)
+    check(f, 0.3, 0.7)

@@ -1,7 +1,7 @@
 """The source of adopted code, with calls of converting builtins replaced: `float(x)`, `type(x)`.
 
-Knows Python's syntax, and the names of ufuncs. The names stay what they are: `dtype=float` and `isinstance(x, float)`
-mean the types. Lines and columns stay where they are.
+Knows Python's syntax, and the names of ufuncs. The names stay what they are: `dtype=float` and
+`isinstance(x, float)` mean the types. Lines and columns stay where they are.
 """
 
 from __future__ import annotations

@@ -15,15 +15,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad._adopt import caches
-from tapegrad._adopt.scalars import (
-    as_complex,
-    as_float,
-    as_type,
-    by_format,
-    by_percent,
-    of_statistics,
-    type_of,
-)
+from tapegrad._adopt.scalars import as_complex, as_float, as_type, of_statistics, type_of
+from tapegrad._adopt.texts import as_text, by_format, by_percent, by_spec
 from tapegrad._adopt.triangles import TRIANGLES, Triangles
 from tapegrad._arrays.buffers import hold, value_of
 from tapegrad._arrays.conversion import UNCONVERTED, gather
@@ -233,5 +226,7 @@ def names_of_builtins() -> dict[str, Any]:
         "__tapegrad_format__": by_format,
         "__tapegrad_list__": _array_of,
         "__tapegrad_percent__": by_percent,
+        "__tapegrad_spec__": by_spec,
+        "__tapegrad_str__": as_text,
         "__tapegrad_type__": type_of,
     }

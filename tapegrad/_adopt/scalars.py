@@ -13,14 +13,14 @@ import math
 import statistics
 import types
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
+from tapegrad._adopt.texts import ShownNumber, refuse_text
 from tapegrad._arrays.buffers import value_of
 from tapegrad._arrays.builtin import Builtin
 from tapegrad._arrays.conversion import gather
-from tapegrad._arrays.shown import ShownNumber
 from tapegrad._core.forms import elementwise
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import (
@@ -31,7 +31,6 @@ from tapegrad._core.values import (
     recorded_in,
     untraced,
 )
-from tapegrad._errors import ConversionError, message
 
 
 def mathematics(name: str) -> Any:
@@ -300,39 +299,6 @@ def as_type(kind: Any, x: Any) -> Any:
         if issubclass(kind, np.inexact) and holds_in_trace(value := value_of(x)):
             return gather(value, kind.__name__).astype(kind)
     return kind(x)
-
-
-def refuse_text(name: str, text: str) -> NoReturn:
-    """Raise the error of a number that is read from the text of a value in a trace."""
-    raise ConversionError(
-        message(
-            f"{name}({str(text)!r})",
-            "a number",
-            "the text of a traced one, which has no derivative",
-            "Use the value itself, or tapegrad.stop_gradient(x) where no derivative is wanted",
-        )
-    )
-
-
-def by_percent(text: str, value: Any) -> str:
-    """`"%..." % value` in adopted code: a text that shows a value in a trace says so."""
-    if type(value) is tuple:
-        plain: Any = tuple([untraced(value_of(part)) for part in value])
-    elif type(value) is dict:
-        plain = {name: untraced(value_of(part)) for name, part in value.items()}
-    else:
-        plain = untraced(value_of(value))
-    made = text % plain
-    several = list(value.values()) if type(value) is dict else value
-    return ShownNumber(made) if holds_in_trace(several) else made
-
-
-def by_format(text: Any, *args: Any, **kwargs: Any) -> Any:
-    """`"...".format(value)` in adopted code, likewise."""
-    made = text.format(*args, **kwargs)
-    if type(text) is str and holds_in_trace((args, list(kwargs.values()))):
-        return ShownNumber(made)
-    return made
 
 
 def type_of(x: Any) -> type:

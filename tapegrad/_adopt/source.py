@@ -15,6 +15,8 @@ import numpy as np
 REPLACED = {
     "complex": "__tapegrad_complex__",
     "float": "__tapegrad_float__",
+    "format": "__tapegrad_spec__",
+    "str": "__tapegrad_str__",
     "type": "__tapegrad_type__",
 }
 METHOD_ARRAY = "__tapegrad_array__"
@@ -89,6 +91,20 @@ class _Calls(ast.NodeTransformer):
         helper = ast.copy_location(ast.Name(PERCENT, ast.Load()), node)
         return ast.copy_location(ast.Call(helper, [left, node.right], []), node)
 
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
+        node.value = self.visit(node.value)  # a format in it stays as it is
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
+        """`f"{x:.3f}"` as a call, if there is nothing else in it."""
+        self.generic_visit(node)
+        (part, *more) = node.values or [None]
+        if more or not isinstance(part, ast.FormattedValue) or part.conversion != -1:
+            return node
+        helper = ast.copy_location(ast.Name(REPLACED["format"], ast.Load()), node)
+        spec = [part.format_spec] if part.format_spec else []
+        return ast.copy_location(ast.Call(helper, [part.value, *spec], []), node)
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         self.generic_visit(node)
         if node.name == "__array__":  # from which NumPy takes an ndarray alone
@@ -99,7 +115,7 @@ class _Calls(ast.NodeTransformer):
 def _is_conversion(node: ast.Call) -> bool:
     """Whether a call of a builtin converts a value: type(name, bases, dict) makes a class."""
     named = isinstance(node.func, ast.Name) and node.func.id
-    return len(node.args) == 1 and not node.keywords or named == "complex"
+    return len(node.args) == 1 and not node.keywords or named in ("complex", "format")
 
 
 def _is_of_type(node: ast.Call) -> bool:

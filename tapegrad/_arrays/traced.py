@@ -18,7 +18,6 @@ from tapegrad._arrays.interface import Container, NdarrayInterface, NumberInterf
 from tapegrad._arrays.masked import MaskedElements, holds_condition, write
 from tapegrad._arrays.provenance import described
 from tapegrad._arrays.refusal import refuse, refuse_conversion
-from tapegrad._arrays.shown import ShownNumber
 from tapegrad._arrays.writes import add_to_part, frozen_index, write_part
 from tapegrad._core.entry import stand_for
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
@@ -217,10 +216,10 @@ class Array(Traced, NdarrayInterface):
         return described("Array", self)
 
     def __str__(self) -> str:
-        return ShownNumber(untraced(self))
+        return str(untraced(self))
 
     def __format__(self, spec: str) -> str:
-        return ShownNumber(format(untraced(self), spec))
+        return format(untraced(self), spec)
 
 
 class Elements(Container, Array):

@@ -98,8 +98,8 @@ class _Calls(ast.NodeTransformer):
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
         """`f"{x:.3f}"` as a call, if there is nothing else in it."""
         self.generic_visit(node)
-        (part, *more) = node.values or [None]
-        if more or not isinstance(part, ast.FormattedValue) or part.conversion != -1:
+        part = node.values[0] if len(node.values) == 1 else None
+        if not isinstance(part, ast.FormattedValue) or part.conversion != -1:
             return node
         helper = ast.copy_location(ast.Name(REPLACED["format"], ast.Load()), node)
         spec = [part.format_spec] if part.format_spec else []

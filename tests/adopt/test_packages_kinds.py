@@ -100,6 +100,39 @@ def test_a_cached_function(load, decorator):  # anastruct
     assert f.power.cache_info().hits == 0
 
 
+def test_recursion_through_a_cache(load):
+    """Without the cache it takes 2**50 steps."""
+    f = load("""
+        import functools
+        @functools.lru_cache(maxsize=None)
+        def legendre(n, x, *, scale):
+            if n < 2:
+                return scale * x**n
+            one, two = legendre(n - 1, x, scale=scale), legendre(n - 2, x, scale=scale)
+            return ((2 * n - 1) * x * one - (n - 1) * two) / n
+        def f(p):
+            return legendre(50, p[0], scale=1.5) * p[1] + legendre(3, p[1], scale=p[0])
+        """)
+    check(f, 0.3, 0.7)
+    check(f, 0.4, 0.7)
+
+
+def test_a_cached_function_of_an_array_in_a_list(load):
+    check(
+        load("""
+        import functools, numpy as np
+        class Key(tuple):
+            pass
+        @functools.cache
+        def total(parts, n=1):
+            return sum(parts) ** n if n < 3 else total(parts, n - 1) + total(parts, n=n - 1)
+        def f(p):
+            return total((p[0], p[1]), n=2) + total((1.0, 2.0)) + total(Key(p), 4)
+        """),
+        0.3, 0.7,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "call", ["dtype(x)", "np.float64(x)", "p.dtype.type(x)", "dtype([x, 1.0])[0]"]
 )

@@ -135,7 +135,7 @@ def undo(*packages: str) -> None:
 def _taken(package: str) -> dict[str, types.ModuleType]:
     """The modules of a package, removed from `sys.modules`."""
     start = f"{package}."
-    names = [name for name in sys.modules if name == package or name.startswith(start)]
+    names = [name for name in list(sys.modules) if name == package or name.startswith(start)]
     return {name: sys.modules.pop(name) for name in names}
 
 

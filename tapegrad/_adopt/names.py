@@ -14,13 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._adopt.scalars import as_complex, as_float, of_statistics, type_of
+from tapegrad._adopt import caches
+from tapegrad._adopt.scalars import as_complex, as_float, as_type, of_statistics, type_of
+from tapegrad._adopt.texts import as_text, by_format, by_percent, by_spec
+from tapegrad._adopt.triangles import TRIANGLES, Triangles
 from tapegrad._arrays.buffers import hold, value_of
-from tapegrad._arrays.conversion import UNCONVERTED
-from tapegrad._core.values import in_trace
+from tapegrad._arrays.conversion import UNCONVERTED, gather
+from tapegrad._core.values import holds_in_trace, in_trace
 
 # Modules that mean others in adopted code, with all that is below them.
-ROOTS = frozenset(("numpy", "math", "cmath", "scipy", "statistics", "numba"))
+ROOTS = frozenset(("numpy", "math", "cmath", "scipy", "statistics", "numba", "functools"))
+
+# Modules whose `vars` programs take functions from, by name.
+_LOOKED_INTO = ("numpy", "math", "cmath")
 
 _made: dict[str, Any] = {}
 
@@ -42,12 +48,49 @@ class Layered(types.ModuleType):
         if isinstance(found, types.ModuleType) and found.__name__ == below:
             found = meaning(below)
         elif self._ours is not None:
-            found = getattr(self._ours, name, found)
+            plain, found = found, getattr(self._ours, name, found)
+            if isinstance(plain, type) and not isinstance(found, type):
+                found = _Class(plain, found)
         self.__dict__[name] = found
         return found
 
     def __dir__(self) -> list[str]:
         return dir(self._plain)
+
+
+class _Class:
+    """A class of the original, whose instances a function of ours makes."""
+
+    def __init__(self, plain: type, make: Any) -> None:
+        self._plain, self._make = plain, make
+        functools.update_wrapper(self, plain, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._make(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._plain, name)
+
+    def __instancecheck__(self, x: Any) -> bool:
+        return isinstance(x, self._plain)
+
+    def __subclasscheck__(self, kind: type) -> bool:
+        return issubclass(kind, self._plain)
+
+    def __mro_entries__(self, _bases: Any) -> tuple[type, ...]:
+        return (self._plain,)
+
+    def __eq__(self, other: object) -> bool:
+        return self._plain is (other._plain if isinstance(other, _Class) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._plain)
+
+    def __or__(self, other: Any) -> Any:
+        return self._plain | other
+
+    def __ror__(self, other: Any) -> Any:
+        return other | self._plain
 
 
 class _Statistics:
@@ -61,20 +104,39 @@ def meaning(name: str) -> Any:
     if found is None:
         plain = importlib.import_module(name)
         root = name.partition(".")[0]
-        if name in ("numpy", "math", "cmath"):
+        if name in ("math", "cmath"):
             found = importlib.import_module(f"tapegrad.{name}")
-        elif root == "statistics":
-            found = Layered(plain, _Statistics())
         elif root == "numba":
             found = Layered(plain, _Numba) if name == root else plain
         else:
-            try:
-                ours = importlib.import_module(f"tapegrad.{name}")
-            except ImportError:
-                ours = None
-            found = Layered(plain, ours)
+            found = Layered(plain, _over(name, root))
+        if name in _LOOKED_INTO:
+            for part, value in list(vars(plain).items()):
+                if callable(value):
+                    getattr(found, part)
         _made[name] = found
     return found
+
+
+def _python(function: Any) -> Any:
+    """The Python function, as numba's `py_func` of it too."""
+    if isinstance(function, types.FunctionType):
+        function.py_func = function  # type: ignore[attr-defined]
+    return function
+
+
+def _over(name: str, root: str) -> Any:
+    """A module of ours that lies over one with this name."""
+    if root == "statistics":
+        return _Statistics()
+    if root == "functools":
+        return caches
+    try:
+        if name in TRIANGLES:
+            return Triangles(f"tapegrad.{name}", TRIANGLES[name])
+        return importlib.import_module(f"tapegrad.{name}")
+    except ImportError:
+        return None
 
 
 class _Numba:
@@ -82,7 +144,7 @@ class _Numba:
 
     @staticmethod
     def jit(*args: Any, **_: Any) -> Any:
-        return args[0] if args and callable(args[0]) else lambda function: function
+        return _python(args[0]) if args and callable(args[0]) else _python
 
     njit = generated_jit = jit
     prange = range
@@ -124,6 +186,18 @@ def _astype(x: Any, *args: Any, **kwargs: Any) -> Any:
     return made if made is x else hold(lambda: made, (), {})
 
 
+def _dot(x: Any, *args: Any, **kwargs: Any) -> Any:
+    """`x.dot(y)` in adopted code: the method of a plain array takes plain ones only."""
+    if type(x) is np.ndarray and (holds_in_trace(args) or kwargs):
+        return np.dot(x, *map(value_of, args), **kwargs)
+    return x.dot(*args, **kwargs)
+
+
+def _array_of(parts: Any) -> Any:
+    """A list that a ufunc gets in adopted code: with parts in a trace one array."""
+    return gather(value_of(parts), "np.array") if holds_in_trace(parts) else parts
+
+
 def _method_array(method: Any) -> Any:
     """A method `__array__` of adopted code, for NumPy; our own conversions ask the program's."""
 
@@ -145,6 +219,13 @@ def names_of_builtins() -> dict[str, Any]:
         "__tapegrad_astype__": _astype,
         "__tapegrad_complex__": as_complex,
         "__tapegrad_copy__": _copy,
+        "__tapegrad_dot__": _dot,
         "__tapegrad_float__": as_float,
+        "__tapegrad_as_type__": as_type,
+        "__tapegrad_format__": by_format,
+        "__tapegrad_list__": _array_of,
+        "__tapegrad_percent__": by_percent,
+        "__tapegrad_spec__": by_spec,
+        "__tapegrad_str__": as_text,
         "__tapegrad_type__": type_of,
     }

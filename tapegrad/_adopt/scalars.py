@@ -12,12 +12,16 @@ import functools
 import importlib
 import math
 import statistics
+import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tapegrad._adopt.texts import ShownNumber, refuse_text
 from tapegrad._arrays.buffers import value_of
+from tapegrad._arrays.builtin import Builtin
+from tapegrad._arrays.conversion import gather
 from tapegrad._core.forms import elementwise
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import (
@@ -67,7 +71,7 @@ def _name_of(module: Any, name: str, ours: dict[str, Function]) -> Any:
                 plain(*known, **kwargs)  # its errors
         return function(*values, **kwargs)
 
-    return call
+    return call if module is statistics else Builtin(call)
 
 
 # --- math ---------------------------------------------------------------------------------------
@@ -245,7 +249,12 @@ _STATISTICS: dict[str, Any] = {
 
 def as_float(x: Any = 0.0) -> Any:
     """`float(x)` in adopted code: a value in a trace stays one, as a number."""
-    if is_plain_number(x) or not in_trace(x := value_of(x)):
+    if is_plain_number(x):
+        return float(x)
+    if type(x) is ShownNumber:
+        refuse_text("float", x)
+    x = _by_method(value_of(x), "__float__")
+    if not in_trace(x):
         return float(x)
     if x.shape:
         float(np.ones(x.shape))  # NumPy's error, or its warning
@@ -254,17 +263,41 @@ def as_float(x: Any = 0.0) -> Any:
     return x.reshape(())[()] if x.shape else x[()]
 
 
+def _by_method(x: Any, name: str) -> Any:
+    """An object of adopted code as the value in a trace that its `__float__` gives, if it does."""
+    method = getattr(type(x), name, None)
+    if not isinstance(method, types.FunctionType) or in_trace(x):
+        return x
+    made = value_of(method(x))
+    return made if in_trace(made) else x
+
+
 def as_complex(*args: Any, **kwargs: Any) -> Any:
     """`complex(x)` and `complex(re, im)` in adopted code, likewise."""
-    values = [value_of(x) for x in (*args, *kwargs.values())]
-    if not any(map(in_trace, values)):
+    for x in args:
+        if type(x) is ShownNumber:
+            refuse_text("complex", x)
+    args = tuple([_by_method(value_of(x), "__complex__") for x in args])
+    kwargs = {name: _by_method(value_of(x), "__complex__") for name, x in kwargs.items()}
+    if not any(map(in_trace, (*args, *kwargs.values()))):
         return complex(*args, **kwargs)
-    names = ("real", "imag")
-    parts = dict(zip(names, map(value_of, args), strict=False)) | {
-        name: value_of(x) for name, x in kwargs.items()
-    }
+    parts = dict(zip(("real", "imag"), args, strict=False)) | kwargs
     made = parts.get("real", 0.0) + 1j * parts.get("imag", 0.0)
     return made.reshape(())[()] if made.shape else made[()]
+
+
+def as_type(kind: Any, x: Any) -> Any:
+    """`dtype(x)` and `np.float64(x)` in adopted code, likewise; another call is as usual."""
+    if isinstance(kind, type):
+        if kind is float:
+            return as_float(x)
+        if kind is complex:
+            return as_complex(x)
+        if type(x) is ShownNumber:
+            refuse_text(kind.__name__, x)
+        if issubclass(kind, np.inexact) and holds_in_trace(value := value_of(x)):
+            return gather(value, kind.__name__).astype(kind)
+    return kind(x)
 
 
 def type_of(x: Any) -> type:

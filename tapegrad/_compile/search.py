@@ -64,6 +64,9 @@ class Search:
         self.known: dict[int, Any] = {}
         self.asked: set[tuple[int, str]] = set()  # names that these are looked at for
         self.modules: list[Any] = []  # that code may read attributes of
+        self.looked_for: set[str] = set()  # names, in as many modules as follows
+        self.looked_at = 0
+        self.by_text = False  # whether own modules were looked at for all names
         self.stores = False  # whether some code sets attributes
         self.bare: list[Any] = []  # functions without attributes, which they may get
         self.classes: set[int] = set()  # by id, those that are looked at
@@ -294,16 +297,26 @@ class Search:
 
     def _of_modules(self) -> None:
         """What modules hold under names that some code asks for."""
-        for module in list(self.modules):
+        fresh = self.names - self.looked_for  # the others were looked for in all earlier modules
+        self.looked_for |= fresh
+        earlier, self.looked_at = self.looked_at, len(self.modules)
+        by_text = not self.names.isdisjoint(_BY_TEXT)
+        if by_text and not self.by_text:
+            earlier, self.by_text = 0, True
+        if not fresh and earlier == len(self.modules):
+            return
+        for at, module in enumerate(list(self.modules)):
             held = vars(module)
-            own = not self._is_installed(module.__name__)
-            by_text = own and not self.names.isdisjoint(_BY_TEXT)
-            names = [
-                x
-                for x in held
-                if (x in self.names or x == "__getattr__" or by_text and not x.startswith("__"))
-                and (id(module), x) not in self.asked
-            ]
+            if at < earlier:
+                names = sorted(fresh & held.keys())
+            else:
+                every = by_text and not self._is_installed(module.__name__)
+                names = [
+                    x
+                    for x in held
+                    if x in self.names or x == "__getattr__" or every and not x.startswith("__")
+                ]
+            names = [x for x in names if (id(module), x) not in self.asked]
             if names:
                 self.asked.update((id(module), x) for x in names)
                 self._names(held, names)
@@ -319,7 +332,10 @@ class Search:
                 found = sys.modules.get(name)
                 if isinstance(found, types.ModuleType) and id(found) not in self.known:
                     self._hold(functools.partial(_module_named, name))
-        self.waiting += [value for name, value in self.doubtful if name in self.used]
+        used = [value for name, value in self.doubtful if name in self.used]
+        if used:  # once: with them waiting, the search goes on
+            self.doubtful = [pair for pair in self.doubtful if pair[0] not in self.used]
+            self.waiting += used
 
     def _of_decimals(self, module: str) -> None:
         """What the arithmetic of decimal numbers depends on."""

@@ -34,7 +34,7 @@ else:
 
 from tapegrad._arrays import conversion, creation
 from tapegrad.numpy import _iteration, _lists
-from tapegrad.numpy._holding import MAKING, holding
+from tapegrad.numpy._holding import MAKING, making
 
 __all__ = list(np.__all__)
 
@@ -57,7 +57,7 @@ def __getattr__(name: str) -> Any:
         found = _iteration.by_values(getattr(np, name))
     elif name in MAKING:
         ours = getattr(conversion, name, None) or getattr(creation, name, None)
-        found = holding(ours or getattr(np, name))
+        found = making(getattr(np, name), ours)
     else:
         found = _lists.look_up(np, name)
     globals()[name] = found  # the next access finds it without this call

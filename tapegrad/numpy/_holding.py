@@ -7,9 +7,11 @@ transform is open.
 from __future__ import annotations
 
 import functools
+import types
 from typing import Any
 
 from tapegrad._arrays.buffers import hold
+from tapegrad._arrays.builtin import Builtin
 from tapegrad._core.types import Function
 
 # Functions that make an array, beside those of arrays, which `_lists` offers.
@@ -31,3 +33,9 @@ def holding(function: Function, module: str = "tapegrad.numpy") -> Function:
 
     call.__module__ = module
     return call
+
+
+def making(plain: Function, ours: Function | None) -> Any:
+    """A function of NumPy's that makes arrays, or ours in its place."""
+    call = holding(ours or plain)
+    return Builtin(call) if type(plain) is types.BuiltinFunctionType else call

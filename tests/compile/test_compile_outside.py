@@ -145,3 +145,19 @@ def test_memory_that_is_handed_out_is_that_of_the_value():
     for f in (windows, written):
         with pytest.warns(tapegrad.EagerWarning, match="memory"):
             np.testing.assert_array_equal(tapegrad.compile(f)(x), f(x))
+
+
+def test_a_class_with_a_dict_is_looked_at_once():
+    """A dict has a method `get`, as a queue has: it is followed where its name is used."""
+
+    class Part:
+        factors = {"a": 2.0}  # noqa: RUF012
+
+        def value(self, x):
+            return x**2 * self.factors["a"]
+
+    compiled = tapegrad.compile(tapegrad.grad(lambda x: np.sum(Part().value(x))))
+    assert np.all(compiled(X) == 4 * X)
+    assert np.all(compiled(X) == 4 * X)
+    Part.factors["a"] = 3.0
+    assert np.all(compiled(X) == 6 * X)

@@ -18,17 +18,6 @@ from tapegrad._tree import register as register_pytree
 from tapegrad.scipy.sparse._products import placed, product, summed, times
 
 
-def _is_block(parts: tuple[Any, ...]) -> bool:
-    """Whether an index takes whole rows and columns: slices, vectors, or what np.ix_ makes."""
-    if len(parts) != 2 or any(map(in_trace, parts)):
-        return False
-    ndims = [0 if isinstance(part, slice) else np.ndim(part) for part in parts]
-    if ndims == [2, 2]:
-        return np.shape(parts[0])[1] == 1 == np.shape(parts[1])[0]
-    vectors = [part for part in parts if not isinstance(part, slice)]
-    return len(vectors) <= 1 and all(np.ndim(part) == 1 for part in vectors)
-
-
 class SparseArray:
     """A sparse matrix whose stored elements may be traced; their positions are constants.
 
@@ -169,10 +158,10 @@ class SparseArray:
         return self._merged()
 
     def eliminate_zeros(self) -> None:
-        """Do nothing: an element that is 0 now may have a derivative."""
+        """Keep all elements: one that is 0 has a derivative."""
 
     def sort_indices(self) -> None:
-        """Do nothing: the order of the elements has no meaning."""
+        """Keep the order of the elements, which nothing depends on."""
 
     def asformat(self, format: str | None, copy: bool = False) -> SparseArray:
         """Return the same matrix under the name of another format.
@@ -369,27 +358,19 @@ class SparseArray:
         if len(parts) == 2 and all(isinstance(i, (int, np.integer)) for i in parts):
             i, j = (int(i) % side for i, side in zip(parts, self.shape, strict=True))
             return np.sum(self.data[np.flatnonzero((self.row == i) & (self.col == j))])
-        if not _is_block(parts):
+        # SciPy indexes the elements' numbers; none is 0, and no two are in one place.
+        whole = self._merged()
+        numbers = np.arange(1, whole.nnz + 1)
+        places = scipy.sparse.csr_array((numbers, (whole.row, whole.col)), shape=whole.shape)
+        picked = places[index]
+        if picked.ndim != 2:
             raise NotDifferentiableError(
-                "SparseArray[...]: expected two integers, or a block of rows and columns by "
-                "slices, vectors or np.ix_. Index the dense array, A.toarray()[...]."
+                "SparseArray[...]: expected two integers, or what picks a matrix, as A[rows, :] "
+                "does. Index the dense array, A.toarray()[...]."
             )
-        return self._block(*parts)
-
-    def _block(self, rows: Any, columns: Any) -> SparseArray:
-        """The rows and columns at slices, or vectors of integers or truth values."""
-        chosen = [
-            np.arange(side)[np.ravel(part) if isinstance(part, (list, np.ndarray)) else part]
-            for part, side in zip((rows, columns), self.shape, strict=True)
-        ]
-        found: Any = self
-        for axis, places in enumerate(chosen):
-            ones, at = np.ones(len(places)), np.arange(len(places))
-            where = (at, places) if axis == 0 else (places, at)
-            shape = (len(places), self.shape[0]) if axis == 0 else (self.shape[1], len(places))
-            select = scipy.sparse.csr_array((ones, where), shape=shape)
-            found = select @ found if axis == 0 else found @ select
-        return found.asformat(self.format)
+        picked = picked.tocoo()
+        rows, columns = picked.coords
+        return SparseArray(whole.data[picked.data - 1], rows, columns, picked.shape, self.format)
 
     # -- sums ------------------------------------------------------------------------------------
 

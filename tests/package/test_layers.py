@@ -168,8 +168,9 @@ SOCKETS = {
 # the mirror of a library that an error names; and what names mean in adopted code.
 BY_NAME = {
     "_adopt.adoption": "name",
-    "_adopt.names": "f'tapegrad.{name}'",
+    "_adopt.names": "'tapegrad.numpy'",
     "_adopt.scalars": "'tapegrad.scipy.special'",
+    "_adopt.triangles": "ours",
     "_arrays.interface": "'tapegrad.numpy'",
     "_arrays.refusal": "home",
     "_core.operands": "SPARSE",

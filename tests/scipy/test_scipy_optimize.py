@@ -834,3 +834,14 @@ def test_ode_of_examples_is_refused():
     assert np.isclose(grad(program)(0.7), (1 - 0.7) * np.exp(-0.7), atol=1e-4)
     with pytest.raises(tapegrad.BatchingError, match=r"Take scipy\.integrate\.solve_ivp"):
         vmap(program)(np.array([0.7, 0.8]))
+
+
+def test_newton_takes_its_arguments_in_a_list():
+    def f(a):
+        return optimize.newton(lambda x, b, c: x**2 - b * c, 1.0, args=[a, 2.0])
+
+    np.testing.assert_allclose(tapegrad.grad(f)(2.0), 0.5)
+    np.testing.assert_allclose(
+        tapegrad.grad(lambda a: optimize.brentq(lambda x, b: x - b[0], 0.0, 5.0, args=[a]))(2.0),
+        1.0,
+    )

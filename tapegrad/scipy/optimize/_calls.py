@@ -89,7 +89,10 @@ class _Call:
     def _conditions(self, args: Any, kwargs: Any) -> Conditions:
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        return self.holds(bound.arguments)
+        given = bound.arguments
+        if self.theirs is scipy.optimize.newton and isinstance(given["args"], list):
+            given["args"] = tuple(given["args"])  # to the others a list is one argument
+        return self.holds(given)
 
     def run(self, values: Sequence[Any]) -> Any:
         """SciPy's result of plain values in one vector, which vmap and compile can take."""

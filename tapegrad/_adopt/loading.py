@@ -14,7 +14,8 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad._adopt.names import names_of_builtins
+from tapegrad._adopt import cache
+from tapegrad._adopt.names import FUNCTIONS, names_of_builtins
 from tapegrad._adopt.source import rewritten
 
 
@@ -66,10 +67,15 @@ class Loader(importlib.abc.Loader):
 
     def get_code(self, name: str) -> Any:
         """The code of a module, with the calls of converting builtins replaced."""
+        found = cache.read(self.plain, name)
+        if found is not None:
+            return found
         source = self.plain.get_source(name)
         if source is None:
             return self.plain.get_code(name)
-        return compiled(source, self.plain.get_filename(name))
+        code = compiled(source, self.plain.get_filename(name))
+        cache.write(self.plain, name, code)
+        return code
 
     def exec_module(self, module: types.ModuleType) -> None:
         code = self.get_code(module.__name__)
@@ -80,10 +86,19 @@ class Loader(importlib.abc.Loader):
 
 def compiled(source: str, file: str) -> Any:
     """The code of adopted source."""
-    return compile(rewritten(ast.parse(source, file)), file, "exec", dont_inherit=True)
+    try:
+        tree = rewritten(ast.parse(source, file), FUNCTIONS)
+    except RecursionError:  # a sum of some hundred terms; Python's own compiler takes it
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit + 20_000)
+        try:
+            tree = rewritten(ast.parse(source, file), FUNCTIONS)
+        finally:
+            sys.setrecursionlimit(limit)
+    return compile(tree, file, "exec", dont_inherit=True)
 
 
 def execute(code: Any, names: dict[str, Any]) -> None:
     """Run a module's code as adopted code."""
     names["__builtins__"] = names_of_builtins()
-    exec(code, names)
+    exec(code, names)  # noqa: S102 - as Python's import does

@@ -14,10 +14,18 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._adopt import scalars
 from tapegrad._adopt.scalars import as_complex, as_float, of_statistics, type_of
+from tapegrad._adopt.source import PLAIN, RUNNING
 from tapegrad._arrays.buffers import hold, value_of
 from tapegrad._arrays.conversion import UNCONVERTED
+from tapegrad._core import tape
 from tapegrad._core.values import in_trace
+from tapegrad.numpy._holding import MAKING, PLAIN_FUNCTIONS
+from tapegrad.numpy._lists import JOINING, LIFTED
+
+# Functions that give numbers and arrays alone: where no transform is open they are NumPy's own.
+FUNCTIONS = frozenset(MAKING | JOINING | scalars.NAMES).union(*LIFTED.values())
 
 # Modules that mean others in adopted code, with all that is below them.
 ROOTS = frozenset(("numpy", "math", "cmath", "scipy", "statistics", "numba"))
@@ -129,12 +137,29 @@ def _method_array(method: Any) -> Any:
     """A method `__array__` of adopted code, for NumPy; our own conversions ask the program's."""
 
     @functools.wraps(method)
-    def __array__(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def __array__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
         made = value_of(method(self, *args, **kwargs))
         return np.asarray(made) if in_trace(made) else made  # which is refused by name
 
     setattr(__array__, UNCONVERTED, method)
     return __array__
+
+
+_PLAIN_MODULES = {
+    f"tapegrad.{name}": name for name in ("numpy", "numpy.linalg", "numpy.fft", "math", "cmath")
+}
+
+
+def plain_of(found: Any) -> Any:
+    """What stands for a module or a function of ours where no transform is open."""
+    if isinstance(found, Layered):
+        return found._plain
+    if isinstance(found, types.ModuleType):
+        plain = _PLAIN_MODULES.get(found.__name__)
+        return importlib.import_module(plain) if plain else found
+    if isinstance(found, types.FunctionType):
+        return PLAIN_FUNCTIONS.get(found) or scalars.PLAIN_FUNCTIONS.get(found, found)
+    return found
 
 
 def names_of_builtins() -> dict[str, Any]:
@@ -148,4 +173,6 @@ def names_of_builtins() -> dict[str, Any]:
         "__tapegrad_copy__": _copy,
         "__tapegrad_float__": as_float,
         "__tapegrad_type__": type_of,
+        PLAIN: plain_of,
+        RUNNING: tape.RUNNING,
     }

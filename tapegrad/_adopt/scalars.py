@@ -28,6 +28,9 @@ from tapegrad._core.values import (
     untraced,
 )
 
+# Python's own function for each of ours.
+PLAIN_FUNCTIONS: dict[Any, Any] = {}
+
 
 def mathematics(name: str) -> Any:
     """A name of `math`, for values in a trace too."""
@@ -66,6 +69,7 @@ def _name_of(module: Any, name: str, ours: dict[str, Function]) -> Any:
                 plain(*known, **kwargs)  # its errors
         return function(*values, **kwargs)
 
+    PLAIN_FUNCTIONS[call] = plain
     return call
 
 
@@ -194,8 +198,7 @@ def _of(function: Function) -> Callable[..., Any]:
 
 
 _CMATH: dict[str, Any] = {
-    name: _of(getattr(np, name))
-    for name in "sin cos tan sinh cosh tanh exp log10 sqrt".split()
+    name: _of(getattr(np, name)) for name in "sin cos tan sinh cosh tanh exp log10 sqrt".split()
 } | {
     "acos": _of(np.arccos),
     "acosh": _of(np.arccosh),
@@ -242,6 +245,8 @@ _STATISTICS: dict[str, Any] = {
 }
 
 
+NAMES = frozenset((*_MATH, *_CMATH, *_STATISTICS))
+
 # --- builtins -----------------------------------------------------------------------------------
 
 
@@ -271,5 +276,6 @@ def as_complex(*args: Any, **kwargs: Any) -> Any:
 
 def type_of(x: Any) -> type:
     """`type(x)` in adopted code: of a value in a trace the type that it stands for."""
-    shown: type = x.__class__ if in_trace(value_of(x)) or type(x) is not type(value_of(x)) else type(x)
+    held = value_of(x)
+    shown: type = x.__class__ if in_trace(held) or held is not x else type(x)
     return shown

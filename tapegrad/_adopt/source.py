@@ -1,13 +1,28 @@
-"""The source of adopted code, with calls of converting builtins replaced: `float(x)`, `type(x)`.
+"""The source of adopted code, rewritten: what its calls mean inside a transform, and outside.
 
-Knows Python's syntax alone. The names stay what they are: `dtype=float` and `isinstance(x, float)`
-mean the types. Lines and columns stay where they are.
+Knows Python's syntax alone. Lines and columns stay where they are.
+
+Calls of converting builtins, such as `float(x)`, become calls of helpers that keep a value in a
+trace. The names stay what they are: `dtype=float` and `isinstance(x, float)` mean the types.
+
+A function has its body twice. The first is for a transform, with these helpers and with the names
+of tapegrad. The second runs where no transform is open, at the speed of the plain package:
+builtins are Python's own there, and the functions that it calls NumPy's and math's own.
+
+    def area(r):
+        if __tapegrad_running__:
+            return float(math.pi * np.square(r))  # by helpers, and tapegrad's functions
+        return float(math.pi * __tapegrad_np__.square(r))
+
+Only calls differ. A function or a class that is handed on, or kept in an object, is tapegrad's in
+both bodies, because it may be called inside a transform later.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 # Calls of these builtins keep a value in a trace: the helper that each becomes is in `builtins`.
 REPLACED = {
@@ -18,53 +33,345 @@ REPLACED = {
 # Methods that give a new array, which the program may fill.
 METHOD_ARRAY = "__tapegrad_array__"
 COPIES = {"astype": "__tapegrad_astype__", "copy": "__tapegrad_copy__"}
+# Whether a transform is open in any thread, and what a name means where none is.
+RUNNING, PLAIN = "__tapegrad_running__", "__tapegrad_plain__"
+
+ROOTS = frozenset(("numpy", "math", "cmath", "scipy"))
+_MODULES = frozenset(("numpy", "np", "math", "cmath", "linalg", "fft"))
+_APPLYING = frozenset(("map", "filter", "reduce"))  # which call their first argument
+_DEEPEST = 2  # functions inside so many others have one body: each more doubles the code
 
 
-class _Calls(ast.NodeTransformer):
-    def __init__(self, own: set[str]) -> None:
+def rewritten(tree: Any, functions: frozenset[str] = frozenset()) -> Any:
+    """A syntax tree with the calls replaced.
+
+    functions: the names of those that are NumPy's and math's own outside of transforms. Without
+    them functions have one body.
+    """
+    names = _plain_names(tree, functions) if functions else frozenset()
+    rewriter = _Rewriter(_defined(tree), functions, names)
+    tree = rewriter.visit(tree)
+    if rewriter.used:
+        _bind(tree.body, rewriter.used)
+    return tree
+
+
+_SHARED = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
+_LEAVES = frozenset(
+    (ast.Constant, ast.Name, *(kind for each in _SHARED for kind in each.__subclasses__()))
+)
+
+
+def _nodes(tree: Any) -> Iterator[Any]:
+    """All nodes of a tree, in any order: in half the time of ast.walk, and without recursion."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for held in node.__dict__.values():
+            if type(held) is list:
+                waiting += [part for part in held if isinstance(part, ast.AST)]
+            elif isinstance(held, ast.AST) and not isinstance(held, _SHARED):
+                waiting.append(held)
+
+
+class _Rewriter:
+    def __init__(
+        self, own: frozenset[str], functions: frozenset[str], names: frozenset[str]
+    ) -> None:
         self.own = own  # names that the module defines itself
+        self.functions, self.names = functions, names
+        self.outermost: Any = None  # the function that this code is in
+        self.local: frozenset[str] | None = None  # the names bound in it, once asked for
+        self.is_plain = False  # whether the body is that for outside of transforms
+        self.depth = 0
+        self.changes = 0  # in this function so far
+        self.used: set[str] = set()
+
+    def visit(self, node: Any) -> Any:
+        kind = type(node)
+        if kind in _LEAVES:
+            return node
+        method = self.methods.get(kind)
+        if method is not None:
+            return method(self, node)
+        self.visit_parts(node)
+        return node
+
+    def visit_parts(self, node: Any) -> None:
+        for name in node._fields:
+            held = getattr(node, name, None)
+            if type(held) is list:
+                for at, part in enumerate(held):
+                    if isinstance(part, ast.AST):
+                        held[at] = self.visit(part)
+            elif isinstance(held, ast.AST):
+                setattr(node, name, self.visit(held))
+
+    # -- calls -----------------------------------------------------------------------------------
 
     def visit_Call(self, node: ast.Call) -> Any:
-        self.generic_visit(node)
+        self.visit_parts(node)
+        if self.is_plain:
+            self._plain_call(node)
+        else:
+            self._traced_call(node)
+        return node
+
+    def _traced_call(self, node: ast.Call) -> None:
         function = node.func
         if isinstance(function, ast.Name):
             helper = REPLACED.get(function.id)
             if helper and function.id not in self.own and _is_conversion(node):
                 node.func = ast.copy_location(ast.Name(helper, ast.Load()), function)
+                self.changes += 1
             elif function.id == "map" and node.args and "map" not in self.own:
                 first = node.args[0]
                 if isinstance(first, ast.Name) and first.id == "float" and "float" not in self.own:
-                    node.args[0] = ast.copy_location(
-                        ast.Name(REPLACED["float"], ast.Load()), first
-                    )
+                    held = ast.Name(REPLACED["float"], ast.Load())
+                    node.args[0] = ast.copy_location(held, first)
+                    self.changes += 1
         elif isinstance(function, ast.Attribute) and function.attr in COPIES:
             node.args.insert(0, function.value)
-            node.func = ast.copy_location(
-                ast.Name(COPIES[function.attr], ast.Load()), function
-            )
-        return node
+            node.func = ast.copy_location(ast.Name(COPIES[function.attr], ast.Load()), function)
+            self.changes += 1
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        self.generic_visit(node)
+    def _plain_call(self, node: ast.Call) -> None:
+        self._make_plain(node.func)
+        if isinstance(node.func, ast.Name) and node.func.id in _APPLYING and node.args:
+            self._make_plain(node.args[0])
+
+    def _make_plain(self, called: Any) -> None:
+        """Give a function that is called its name for outside of transforms."""
+        named = getattr(called, "attr", None)
+        found = called
+        while isinstance(found, ast.Attribute):
+            found = found.value
+        if (
+            isinstance(found, ast.Name)
+            and found.id in self.names
+            and (found.id not in _MODULES if named is None else named in self.functions)
+            and not self._is_local(found.id)
+        ):
+            self.used.add(found.id)
+            found.id = plain_name(found.id)
+            self.changes += 1
+
+    def _is_local(self, name: str) -> bool:
+        if self.local is None:
+            self.local = _bound_in(self.outermost)
+        return name in self.local
+
+    # -- functions -------------------------------------------------------------------------------
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        body, node.body = node.body, []
+        self.visit_parts(node)  # what is computed where the function is made
+        node.body = self._two_bodies(node, body, _joined)
         if node.name == "__array__":  # from which NumPy takes an ndarray alone
             node.decorator_list.append(ast.copy_location(ast.Name(METHOD_ARRAY, ast.Load()), node))
         return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        node.args = self.visit(node.args)
+        node.body = self._two_bodies(node, [node.body], _conditional)
+        return node
+
+    def _two_bodies(self, node: Any, body: list[Any], join: Any) -> Any:
+        before = self.is_plain, self.depth, self.changes
+        if not self.depth:
+            self.outermost, self.local = node, None
+        self.depth += 1
+        self.changes = 0
+        plain = _copied(body) if self.functions and self.depth <= _DEEPEST else None
+        self.is_plain = False
+        traced = [self.visit(part) for part in body]
+        if plain is not None:
+            self.is_plain = True
+            plain = [self.visit(part) for part in plain]
+        changes = self.changes
+        self.is_plain, self.depth, self.changes = before
+        return join(traced, plain if changes else None)
+
+    methods: ClassVar[dict[Any, Any]] = {
+        ast.Call: visit_Call,
+        ast.FunctionDef: visit_FunctionDef,
+        ast.AsyncFunctionDef: visit_FunctionDef,
+        ast.Lambda: visit_Lambda,
+    }
+
+
+def _copied(body: list[Any]) -> list[Any]:
+    """The statements again. Without recursion, because long sums are deep trees."""
+    made = ast.Module(list(body), [])
+    waiting: list[Any] = [made]
+    while waiting:
+        held = waiting.pop().__dict__
+        for name, value in held.items():
+            if type(value) is list:
+                parts = [_shallow(part) if isinstance(part, ast.AST) else part for part in value]
+                held[name] = parts
+                waiting += [part for part in parts if isinstance(part, ast.AST)]
+            elif isinstance(value, ast.AST) and not isinstance(value, _SHARED):
+                held[name] = again = _shallow(value)
+                waiting.append(again)
+    return made.body
+
+
+def _shallow(node: Any) -> Any:
+    made = type(node)()
+    made.__dict__.update(node.__dict__)
+    return made
+
+
+def plain_name(name: str) -> str:
+    """The global name of what a name means outside of transforms."""
+    return f"__tapegrad_{name}__"
+
+
+def _conditional(traced: list[Any], plain: list[Any] | None) -> Any:
+    if plain is None:
+        return traced[0]
+    test = ast.copy_location(ast.Name(RUNNING, ast.Load()), traced[0])
+    return ast.copy_location(ast.IfExp(test, traced[0], plain[0]), traced[0])
+
+
+def _joined(traced: list[Any], plain: list[Any] | None) -> list[Any]:
+    """The statements of a function that runs the one body or the other."""
+    if plain is None:
+        return traced
+    first = traced[0]
+    start = []
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        start, traced, plain = [first], traced[1:], plain[1:]  # the docstring
+    scopes = _taken_out(traced)
+    _taken_out(plain)
+    if not traced:
+        return start
+    if not isinstance(traced[-1], (ast.Return, ast.Raise)):
+        traced.append(ast.copy_location(ast.Return(None), traced[-1]))
+    test = ast.copy_location(ast.Name(RUNNING, ast.Load()), traced[0])
+    branch = ast.copy_location(ast.If(test, traced, []), traced[0])
+    return [*start, *scopes, branch, *plain]
+
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def _taken_out(body: list[Any]) -> list[Any]:
+    """The statements that say where a function's names are: they must come before all others."""
+    found = []
+    waiting = [body]
+    while waiting:
+        statements = waiting.pop()
+        for at, node in enumerate(statements):
+            if isinstance(node, (ast.Global, ast.Nonlocal)):
+                found.append(node)
+                statements[at] = ast.copy_location(ast.Pass(), node)
+            elif not isinstance(node, _SCOPES):
+                waiting += _blocks(node)
+    return found
+
+
+def _blocks(node: Any) -> Iterator[list[Any]]:
+    """The lists of statements inside a statement."""
+    for name in ("body", "orelse", "finalbody"):
+        held = getattr(node, name, None)
+        if type(held) is list:
+            yield held
+    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield part.body
+
+
+# --- names --------------------------------------------------------------------------------------
+
+
+def _bind(body: list[Any], names: set[str]) -> None:
+    """After each statement of a module that binds one of these names, bind the plain one."""
+    for node in list(body):
+        for block in () if isinstance(node, _SCOPES) else _blocks(node):
+            _bind(block, names)
+        for name in sorted(names.intersection(name for name, _ in _bindings(node))):
+            value = ast.Call(ast.Name(PLAIN, ast.Load()), [ast.Name(name, ast.Load())], [])
+            target = ast.Name(plain_name(name), ast.Store())
+            bound = ast.copy_location(ast.Assign([target], value), node)
+            body.insert(body.index(node) + 1, ast.fix_missing_locations(bound))
+
+
+def _bindings(node: Any) -> Iterator[tuple[str, str]]:
+    """The names that a statement binds as a module's names are bound, with what they name."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            root = alias.name.partition(".")[0]
+            yield alias.asname or root, root
+    elif isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            yield alias.asname or alias.name, alias.name
+    elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target, value = node.targets[0], node.value
+        if isinstance(target, ast.Name):
+            named = isinstance(value, (ast.Name, ast.Attribute))
+            yield target.id, getattr(value, "id", getattr(value, "attr", "")) if named else ""
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        yield node.name, ""
+
+
+def _plain_names(tree: Any, functions: frozenset[str]) -> frozenset[str]:
+    """The names of a module that may have another meaning outside of transforms."""
+    wanted, found, others = functions | _MODULES, set(), set()
+    for node in _at_top(tree):
+        names = list(_bindings(node))
+        for name, named in names:
+            if named in wanted or isinstance(node, ast.Import) and named in ROOTS:
+                found.add(name)
+        if not names:
+            others |= _stored(node)
+    for node in _nodes(tree):
+        if isinstance(node, ast.Global):
+            others.update(node.names)
+    return frozenset(found - others)
+
+
+def _at_top(node: Any) -> Iterator[Any]:
+    """The nodes of a module's own scope."""
+    for part in ast.iter_child_nodes(node):
+        yield part
+        if not isinstance(part, _SCOPES) and not (
+            isinstance(part, ast.Assign) and list(_bindings(part))
+        ):
+            yield from _at_top(part)
+
+
+def _stored(node: Any) -> set[str]:
+    if isinstance(node, ast.Name):
+        return set() if isinstance(node.ctx, ast.Load) else {node.id}
+    name = getattr(node, "name", None)
+    return {name} if isinstance(name, str) and not isinstance(node, ast.alias) else set()
+
+
+def _bound_in(tree: Any) -> frozenset[str]:
+    """All names that are bound in a function, or in one inside it."""
+    found = set()
+    for node in _nodes(tree):
+        if isinstance(node, ast.alias):
+            found.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif node is not tree:
+            found |= _stored(node)
+            found.update(filter(None, (getattr(node, "rest", None),)))
+    return frozenset(found)
 
 
 def _is_conversion(node: ast.Call) -> bool:
     """Whether a call of a builtin converts a value: type(name, bases, dict) makes a class."""
     named = isinstance(node.func, ast.Name) and node.func.id
-    return len(node.args) == 1 and not node.keywords or named == "complex"
+    return (len(node.args) == 1 and not node.keywords) or named == "complex"
 
 
-def rewritten(tree: Any) -> Any:
-    """A syntax tree with the calls replaced."""
-    return ast.fix_missing_locations(_Calls(_defined(tree)).visit(tree))
-
-
-def _defined(tree: Any) -> set[str]:
+def _defined(tree: Any) -> frozenset[str]:
     found = set()
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             found.add(node.id)
         elif isinstance(node, ast.arg):
@@ -73,4 +380,4 @@ def _defined(tree: Any) -> set[str]:
             found.add(node.name)
         elif isinstance(node, ast.alias):
             found.add(node.asname or node.name)
-    return found
+    return frozenset(found)

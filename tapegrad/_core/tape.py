@@ -57,6 +57,9 @@ from tapegrad._errors import (
 
 # The innermost transform that is open in this thread or task: a tape, or a call of vmap.
 CURRENT: ContextVar[Any] = ContextVar("tapegrad_current", default=None)
+# An item for each transform or recording that is open, in any thread. Where there is none, which
+# is cheap to see, no value is in a trace.
+RUNNING: list[None] = []
 next_level = itertools.count(1).__next__  # the level of a transform; inner ones start later
 
 # A constant that a derivative needs must not change when the program reuses its buffer. An array
@@ -276,9 +279,11 @@ class Tape:
         For a program's own backward rule, in which it looks at what it kept of the forward pass.
         """
         self.log = _forget
+        RUNNING.append(None)
         try:
             yield
         finally:
+            RUNNING.pop()
             self.close()
 
     def record(

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from tapegrad._core.recorded import OPEN, RECORDING
+from tapegrad._core.tape import RUNNING
 from tapegrad._program import operators, own_functions, protocols
 from tapegrad._program.calls import called
 from tapegrad._program.program import own_copy
@@ -52,12 +53,14 @@ class Recording:
 
     def __enter__(self) -> Self:
         OPEN.add(self)
+        RUNNING.append(None)
         self._token = RECORDING.set(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         RECORDING.reset(self._token)
         OPEN.discard(self)
+        RUNNING.pop()
         self.recorder.open = False
 
     def hold(self, value: Recorded) -> Recorded:

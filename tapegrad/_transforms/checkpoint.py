@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._batched.level import VmapLevel
-from tapegrad._core.tape import CURRENT, Tape, hand_over
+from tapegrad._core.tape import CURRENT, RUNNING, Tape, hand_over
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value, Wanted
 from tapegrad._core.values import (
     Traced,
@@ -161,6 +161,7 @@ class _OfWholeArrays:
     def __call__(self, *args: Tree, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         vmap_level = VmapLevel(self.vmap_level.name, self.vmap_level.size)
+        RUNNING.append(None)
         token = CURRENT.set(vmap_level)
         try:
             args, kwargs = unflatten(
@@ -175,6 +176,7 @@ class _OfWholeArrays:
             out = [x._value if vmap_level.owns(x) else x for x in out]
             return unflatten(out_structure, out)
         finally:
+            RUNNING.pop()
             CURRENT.reset(token)
             vmap_level.open = False
             if vmap_level.refused is not None:

@@ -28,7 +28,7 @@ from tapegrad._core.recorded import (
     recorded_entry,
     recorded_too,
 )
-from tapegrad._core.tape import CURRENT, Tape, hand_over
+from tapegrad._core.tape import CURRENT, RUNNING, Tape, hand_over
 from tapegrad._core.types import Function, Tangent, Tree, Value
 from tapegrad._core.values import (
     Traced,
@@ -162,6 +162,7 @@ def _run(
     name: str, f: Function, inputs: Inputs, dots: list[Any], tape: ForwardTape, has_aux: bool
 ) -> tuple[list[tuple[Any, Any]], Structure, Any]:
     """The leaves of f's result with their tangents, their structure, and the auxiliary result."""
+    RUNNING.append(None)
     token = CURRENT.set(tape)
     try:
         traced = []
@@ -183,6 +184,7 @@ def _run(
             raise
         raise refusal from refusal.__cause__
     finally:
+        RUNNING.pop()
         CURRENT.reset(token)
         tape.close()
         if tape.root.refused is not None:

@@ -27,7 +27,7 @@ from tapegrad._core.recorded import (
     recorded_too,
     replay_of,
 )
-from tapegrad._core.tape import CURRENT, WRITEABLE, Tape, hand_over
+from tapegrad._core.tape import CURRENT, RUNNING, WRITEABLE, Tape, hand_over
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import (
     Traced,
@@ -95,12 +95,14 @@ class Recording:
             self.start, self.first = tape.fresh(), len(tape.entries)
 
     def __enter__(self) -> Self:
+        RUNNING.append(None)
         self.token = CURRENT.set(self.tape)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: object
     ) -> None:
+        RUNNING.pop()
         CURRENT.reset(self.token)
         tape = self.tape
         if error is not None and tape.root.locked:

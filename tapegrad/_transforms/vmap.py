@@ -15,7 +15,7 @@ import numpy as np
 from tapegrad._arrays.refusal import explained
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.recorded import recorded_too
-from tapegrad._core.tape import CURRENT, hand_over
+from tapegrad._core.tape import CURRENT, RUNNING, hand_over
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import Traced, is_array
 from tapegrad._errors import (
@@ -186,6 +186,7 @@ class _Call:
     def _made(self, vmap_level: VmapLevel, start: int, stop: int) -> tuple[list[Any], Any]:
         draws = None if self.may_draw else RandomnessCheck(self.f, self.leaves)
         # A transform inside starts a tape of its own, whose entries hold batched values.
+        RUNNING.append(None)
         token = CURRENT.set(vmap_level)
         try:
             given = [
@@ -207,6 +208,7 @@ class _Call:
                 raise
             raise known from known.__cause__
         finally:
+            RUNNING.pop()
             CURRENT.reset(token)
             vmap_level.open = False
             if vmap_level.refused is not None:

@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
         return import_module("tapegrad.scipy.special")
     if name in MAKING:
         ours = getattr(conversion, name, None) or getattr(creation, name, None)
-        found = holding(ours or getattr(np, name))
+        found = holding(ours or getattr(np, name), getattr(np, name))
     else:
         found = _lists.look_up(np, name)
     globals()[name] = found  # the next access finds it without this call

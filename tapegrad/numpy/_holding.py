@@ -19,9 +19,9 @@ from tapegrad._core.values import PYTHON_NUMBERS
 # Functions that make an array, beside those of arrays, which `_lists` offers.
 MAKING = frozenset(
     """
-    array asanyarray asarray ascontiguousarray asfortranarray empty eye fromfunction fromiter full
-    geomspace identity linspace logspace ones require tri zeros arange hamming hanning blackman
-    bartlett kaiser loadtxt genfromtxt fromstring
+    array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray empty eye
+    fromfunction fromiter full geomspace identity linspace logspace ones require tri zeros arange
+    hamming hanning blackman bartlett kaiser loadtxt genfromtxt fromstring
     """.split()
 )
 

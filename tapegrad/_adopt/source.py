@@ -81,7 +81,7 @@ class _Rewriter:
     ) -> None:
         self.own = own  # names that the module defines itself
         self.functions, self.names = functions, names
-        self.outermost: Any = None  # the function that this code is in
+        self.outermost: Any = None  # the function that this code is in, and its statements
         self.local: frozenset[str] | None = None  # the names bound in it, once asked for
         self.is_plain = False  # whether the body is that for outside of transforms
         self.depth = 0
@@ -159,7 +159,7 @@ class _Rewriter:
 
     def _is_local(self, name: str) -> bool:
         if self.local is None:
-            self.local = _bound_in(self.outermost)
+            self.local = _bound_in(*self.outermost)
         return name in self.local
 
     # -- functions -------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ class _Rewriter:
     def _two_bodies(self, node: Any, body: list[Any], join: Any) -> Any:
         before = self.is_plain, self.depth, self.changes
         if not self.depth:
-            self.outermost, self.local = node, None
+            self.outermost, self.local = (node, body), None
         self.depth += 1
         self.changes = 0
         plain = _copied(body) if self.functions and self.depth <= _DEEPEST else None
@@ -291,11 +291,26 @@ def _bind(body: list[Any], names: set[str]) -> None:
     for node in list(body):
         for block in () if isinstance(node, _SCOPES) else _blocks(node):
             _bind(block, names)
-        for name in sorted(names.intersection(name for name, _ in _bindings(node))):
-            value = ast.Call(ast.Name(PLAIN, ast.Load()), [ast.Name(name, ast.Load())], [])
-            target = ast.Name(plain_name(name), ast.Store())
-            bound = ast.copy_location(ast.Assign([target], value), node)
-            body.insert(body.index(node) + 1, ast.fix_missing_locations(bound))
+        bound = {name for name, _ in _bindings(node)}
+        text = "; ".join(map(_binding, sorted(names & bound)))
+        if "*" in bound:  # it may bind any
+            text = "\n".join(
+                f"if {name!r} in globals(): {_binding(name)}" for name in sorted(names)
+            )
+        at = body.index(node) + 1
+        body[at:at] = [_placed(made, node) for made in ast.parse(text).body]
+
+
+def _binding(name: str) -> str:
+    return f"{plain_name(name)} = {PLAIN}({name})"
+
+
+def _placed(made: Any, node: Any) -> Any:
+    """A statement that was made, at the place of another."""
+    for part in ast.walk(made):
+        if hasattr(part, "lineno"):
+            ast.copy_location(part, node)
+    return made
 
 
 def _bindings(node: Any) -> Iterator[tuple[str, str]]:
@@ -349,17 +364,18 @@ def _stored(node: Any) -> set[str]:
     return {name} if isinstance(name, str) and not isinstance(node, ast.alias) else set()
 
 
-def _bound_in(tree: Any) -> frozenset[str]:
+def _bound_in(function: Any, body: list[Any]) -> frozenset[str]:
     """All names that are bound in a function, or in one inside it."""
     found = set()
-    for node in _nodes(tree):
+    for node in (*_nodes(function.args), *(part for each in body for part in _nodes(each))):
         if isinstance(node, ast.alias):
             found.add(node.asname or node.name.partition(".")[0])
         elif isinstance(node, ast.arg):
             found.add(node.arg)
-        elif node is not tree:
+        else:
             found |= _stored(node)
-            found.update(filter(None, (getattr(node, "rest", None),)))
+            if isinstance(node, ast.MatchMapping) and node.rest:
+                found.add(node.rest)
     return frozenset(found)
 
 

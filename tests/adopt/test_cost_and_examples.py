@@ -125,13 +125,36 @@ def test_names_bound_in_several_ways(adopted):
         "cos = lambda x: 5.0 * x\n"
         "def f(x, sin=lambda x: 2 * x):\n"
         "    return sin(x) + cbrt(x) + np.array(cos(x))\n"
+        "from math import exp, log, sqrt, tan\n"
         "def g(x):\n"
-        "    exp = math.exp\n"
+        "    exp = lambda y: math.exp(2 * y)\n"
         "    return exp(x) + [sin(sin) for sin in ()].count(0)\n"
+        "def log(x):\n"
+        "    from math import log\n"
+        "    return log(x)\n"
+        "def h(x):\n"
+        "    def sqrt(y):\n"
+        "        return 3 * y\n"
+        "    for tan in (sqrt,):\n"
+        "        return (lambda log: log(x) + sqrt(x) + tan(x))(sqrt)\n"
     )
     np.testing.assert_allclose(module.f(8.0), 58.0)
     np.testing.assert_allclose(tapegrad.grad(module.f)(8.0), 7 + 1 / 12)
-    np.testing.assert_allclose(tapegrad.grad(module.g)(1.0), math.e)
+    for call, value, slope in (
+        (module.g, math.exp(2), 2 * math.exp(2)),
+        (module.log, 0.0, 1.0),
+        (module.h, 9.0, 9.0),
+    ):
+        np.testing.assert_allclose(call(1.0), value)
+        np.testing.assert_allclose(tapegrad.grad(call)(1.0), slope)
+
+
+def test_a_star_may_bind_any_name_anew(adopted):
+    module = adopted(
+        "from math import sqrt, log10\nfrom numpy import *\ndef f(x):\n    return sum(sqrt(x))\n"
+    )
+    assert module.f(np.array([1.0, 4.0])) == 3.0
+    np.testing.assert_array_equal(tapegrad.grad(module.f)(np.array([1.0, 4.0])), [0.5, 0.25])
 
 
 def test_functions_of_every_kind_have_two_bodies(adopted):

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad._adopt import cache
-from tapegrad._adopt.names import FUNCTIONS, names_of_builtins
-from tapegrad._adopt.source import rewritten
+from tapegrad._adopt.names import FUNCTIONS, names_of_builtins, plain_of
+from tapegrad._adopt.source import is_plain_name, plain_name, rewritten
 
 
 class Finder(importlib.abc.MetaPathFinder):
@@ -82,6 +82,21 @@ class Loader(importlib.abc.Loader):
         if code is None:
             raise ImportError(f"cannot load the code of {module.__name__}", name=module.__name__)
         execute(code, vars(module))
+        if type(module) is types.ModuleType and any(map(is_plain_name, vars(module))):
+            module.__class__ = AdoptedModule
+
+
+class AdoptedModule(types.ModuleType):
+    """A module some names of which have another meaning outside of transforms.
+
+    A name that is set from outside, as tests do to put another function in its place, is set in
+    both meanings.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if plain_name(name) in self.__dict__:
+            self.__dict__[plain_name(name)] = plain_of(value)
 
 
 def compiled(source: str, file: str) -> Any:

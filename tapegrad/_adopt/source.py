@@ -162,6 +162,15 @@ class _Rewriter:
             self.local = _bound_in(*self.outermost)
         return name in self.local
 
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        self.visit_parts(node)
+        for target in list(node.targets):
+            name = _key_of_globals(target)
+            if name in self.names:
+                another = ast.parse(f"globals()[{plain_name(name)!r}] = 0").body[0]
+                node.targets += _placed(another, target).targets
+        return node
+
     # -- functions -------------------------------------------------------------------------------
 
     def visit_FunctionDef(self, node: Any) -> Any:
@@ -194,6 +203,7 @@ class _Rewriter:
         return join(traced, plain if changes else None)
 
     methods: ClassVar[dict[Any, Any]] = {
+        ast.Assign: visit_Assign,
         ast.Call: visit_Call,
         ast.FunctionDef: visit_FunctionDef,
         ast.AsyncFunctionDef: visit_FunctionDef,
@@ -227,6 +237,11 @@ def _shallow(node: Any) -> Any:
 def plain_name(name: str) -> str:
     """The global name of what a name means outside of transforms."""
     return f"__tapegrad_{name}__"
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a name of a module is one that `plain_name` made."""
+    return name.startswith("__tapegrad_")
 
 
 def _conditional(traced: list[Any], plain: list[Any] | None) -> Any:
@@ -344,7 +359,32 @@ def _plain_names(tree: Any, functions: frozenset[str]) -> frozenset[str]:
     for node in _nodes(tree):
         if isinstance(node, ast.Global):
             others.update(node.names)
+        elif _key_of_globals(node) is None or (
+            isinstance(node, ast.Attribute) and _is_globals(node.value) and node.attr in _FILLING
+        ):
+            return frozenset()  # any may be bound anew
     return frozenset(found - others)
+
+
+_FILLING = frozenset(("update", "setdefault", "pop", "clear", "__setitem__"))
+
+
+def _key_of_globals(node: Any) -> str | None:
+    """The name that is bound by `globals()[name] = ...`; None if it is computed, "" elsewhere."""
+    if isinstance(node, ast.Subscript) and _is_globals(node.value):
+        if isinstance(node.ctx, ast.Load):
+            return ""
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        return key if isinstance(key, str) else None
+    return ""
+
+
+def _is_globals(node: Any) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "globals"
+    )
 
 
 def _at_top(node: Any) -> Iterator[Any]:

@@ -149,6 +149,28 @@ def test_names_bound_in_several_ways(adopted):
         np.testing.assert_allclose(tapegrad.grad(call)(1.0), slope)
 
 
+def test_a_name_set_from_outside_is_another_in_both_bodies(adopted, monkeypatch):
+    module = adopted(
+        "import numpy as np\nfrom math import exp\ndef f(x):\n    return exp(x) + np.sum(x)\n"
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "exp", lambda x: 3 * x)
+        assert module.f(1.0) == 4.0
+        assert tapegrad.grad(module.f)(1.0) == 4.0
+    assert math.isclose(module.f(1.0), math.e + 1)
+    assert _calls_of_ours(module.f, 1.0) == []
+
+
+def test_a_name_set_by_globals_is_another_in_both_bodies(adopted):
+    start = "from math import exp\ndef f(x):\n    return exp(x)\ndef change(to, name='exp'):\n"
+    for change in ("globals()['exp'] = to", "globals()[name] = to", "globals().update(exp=to)"):
+        module = adopted(f"{start}    {change}\n")
+        assert module.f(0.0) == 1.0
+        module.change(lambda x: 3 * x)
+        assert module.f(1.0) == 3.0
+        assert tapegrad.grad(module.f)(1.0) == 3.0
+
+
 def test_a_star_may_bind_any_name_anew(adopted):
     module = adopted(
         "from math import sqrt, log10\nfrom numpy import *\ndef f(x):\n    return sum(sqrt(x))\n"

@@ -262,6 +262,21 @@ def test_vectorize_of_plain_values_keeps_subclasses(adopted):
         assert type(module.f(np.matrix([[1.0]]))) is np.matrix
 
 
+def test_nodes_and_weights_of_an_interpolator_are_set(adopted):
+    module = adopted(
+        "import numpy as np\n"
+        "from scipy.interpolate import BarycentricInterpolator\n"
+        "def f(x, t=0.2):\n"
+        "    p = BarycentricInterpolator([0.0, 1.0])\n"
+        "    p.wi = np.array([0.5, -1.0, 0.5])\n"
+        "    p.xi = np.array([1.0, 0.0, -1.0])\n"
+        "    p.set_yi(np.array([x, x * x, 1.0]))\n"
+        "    return p(t)\n"
+    )
+    np.testing.assert_allclose(module.f(2.0), 0.12 * 2 + 0.96 * 4 - 0.08)
+    np.testing.assert_allclose(tapegrad.grad(module.f)(2.0), 0.12 + 0.96 * 4)
+
+
 # --- the cache ----------------------------------------------------------------------------------
 
 

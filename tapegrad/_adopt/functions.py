@@ -29,12 +29,22 @@ class Names(dict[str, Any]):
     """
 
     def __init__(self, plain: dict[str, Any]) -> None:
+        builtins = names_of_builtins()
         super().__init__(
-            __builtins__=names_of_builtins(), __name__=plain.get("__name__"), **{_GLOBALS: plain}
+            __builtins__=builtins, __name__=plain.get("__name__"), **{_GLOBALS: plain}
         )
+        self.plain, self.builtins = plain, builtins
+        self.seen: dict[str, tuple[Any, Any]] = {}  # by name, a value and what it means
 
     def __missing__(self, name: str) -> Any:
-        return _as_seen(self[_GLOBALS][name], self)
+        plain = self.plain
+        if name not in plain and name in self.builtins:
+            return self.builtins[name]  # at once: an error that is caught costs more
+        value = plain[name]
+        seen = self.seen.get(name)
+        if seen is None or seen[0] is not value:
+            self.seen[name] = seen = (value, _as_seen(value, self))
+        return seen[1]
 
 
 _NAMES: dict[int, Names] = {}  # by the id of a module's names, which these keep
@@ -64,7 +74,9 @@ def adopted(target: Any) -> Any:
         return types.MethodType(_function(target.__func__), target.__self__)
     raise InputError(
         message(
-            "adopt", "a function, a class, or names of packages", type(target).__name__,
+            "adopt",
+            "a function, a class, or names of packages",
+            type(target).__name__,
             'Write @tapegrad.adopt over a function, or tapegrad.adopt("package")',
         )
     )
@@ -94,11 +106,15 @@ def _made(plain: Any) -> Any:
     code = _rewritten_code(plain)
     if code is None:
         code = plain.__code__
-        if any(step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") for step in dis.get_instructions(code)):
+        if any(
+            step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") for step in dis.get_instructions(code)
+        ):
             raise InputError(
                 message(
-                    f"adopt({plain.__name__})", "a function whose source can be read",
-                    "one with a global statement and no source", "Put it into a file",
+                    f"adopt({plain.__name__})",
+                    "a function whose source can be read",
+                    "one with a global statement and no source",
+                    "Put it into a file",
                 )
             )
     cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
@@ -136,10 +152,15 @@ def _rewritten_code(plain: Any) -> types.CodeType | None:
     except (OSError, TypeError, SyntaxError, IndentationError):
         return None
     node = tree.body[0]
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name != plain.__code__.co_name:
+    if (
+        not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        or node.name != plain.__code__.co_name
+    ):
         return None  # a lambda, in the middle of a line
     node.decorator_list = []
-    stored = {name for part in ast.walk(node) if isinstance(part, ast.Global) for name in part.names}
+    stored = {
+        name for part in ast.walk(node) if isinstance(part, ast.Global) for name in part.names
+    }
     body: Any = rewritten(node)
     if stored:
         body = _Stores(stored).visit(body)

@@ -7,6 +7,7 @@ no files, or a folder that cannot be written to, goes without.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import marshal
 import sys
@@ -19,9 +20,10 @@ from tapegrad._adopt import names, source
 _TAG = "tapegrad"
 
 
+@functools.cache
 def _version() -> bytes:
     """What the rewriting is made of: code that another one made is not taken."""
-    found = zlib.crc32(repr(sorted(names.FUNCTIONS)).encode())
+    found = zlib.crc32(repr(sorted(names.plain_functions())).encode())
     try:
         with open(source.__file__, "rb") as file:
             found = zlib.crc32(file.read(), found)
@@ -30,9 +32,6 @@ def _version() -> bytes:
 
         found = zlib.crc32(__version__.encode(), found)
     return found.to_bytes(4, "little")
-
-
-_VERSION = _version()
 
 
 def read(loader: Any, name: str) -> types.CodeType | None:
@@ -74,4 +73,4 @@ def _header(loader: Any, name: str) -> bytes:
     known = loader.path_stats(loader.get_filename(name))
     numbers = (int(known["mtime"]), known["size"])
     stamp = b"".join((number & 0xFFFFFFFF).to_bytes(4, "little") for number in numbers)
-    return importlib.util.MAGIC_NUMBER + _VERSION + stamp
+    return importlib.util.MAGIC_NUMBER + _version() + stamp

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad._adopt import cache
-from tapegrad._adopt.names import FUNCTIONS, names_of_builtins, plain_of
+from tapegrad._adopt.names import names_of_builtins, plain_functions, plain_of
 from tapegrad._adopt.source import is_plain_name, plain_name, rewritten
 
 
@@ -102,12 +102,12 @@ class AdoptedModule(types.ModuleType):
 def compiled(source: str, file: str) -> Any:
     """The code of adopted source."""
     try:
-        tree = rewritten(ast.parse(source, file), FUNCTIONS)
+        tree = rewritten(ast.parse(source, file), plain_functions())
     except RecursionError:  # a sum of some hundred terms; Python's own compiler takes it
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(limit + 20_000)
         try:
-            tree = rewritten(ast.parse(source, file), FUNCTIONS)
+            tree = rewritten(ast.parse(source, file), plain_functions())
         finally:
             sys.setrecursionlimit(limit)
     return compile(tree, file, "exec", dont_inherit=True)

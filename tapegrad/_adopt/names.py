@@ -21,11 +21,6 @@ from tapegrad._arrays.buffers import hold, value_of
 from tapegrad._arrays.conversion import UNCONVERTED
 from tapegrad._core import tape
 from tapegrad._core.values import in_trace
-from tapegrad.numpy._holding import MAKING, PLAIN_FUNCTIONS
-from tapegrad.numpy._lists import JOINING, LIFTED
-
-# Functions that give numbers and arrays alone: where no transform is open they are NumPy's own.
-FUNCTIONS = frozenset(MAKING | JOINING | scalars.NAMES).union(*LIFTED.values())
 
 # Modules that mean others in adopted code, with all that is below them.
 ROOTS = frozenset(("numpy", "math", "cmath", "scipy", "statistics", "numba"))
@@ -145,6 +140,15 @@ def _method_array(method: Any) -> Any:
     return __array__
 
 
+@functools.cache
+def plain_functions() -> frozenset[str]:
+    """Functions of numbers and arrays alone: where no transform is open they are NumPy's own."""
+    from tapegrad.numpy._holding import MAKING
+    from tapegrad.numpy._lists import JOINING, LIFTED
+
+    return frozenset(MAKING | JOINING | scalars.NAMES).union(*LIFTED.values())
+
+
 _PLAIN_MODULES = {
     f"tapegrad.{name}": name for name in ("numpy", "numpy.linalg", "numpy.fft", "math", "cmath")
 }
@@ -158,6 +162,8 @@ def plain_of(found: Any) -> Any:
         plain = _PLAIN_MODULES.get(found.__name__)
         return importlib.import_module(plain) if plain else found
     if isinstance(found, types.FunctionType):
+        from tapegrad.numpy._holding import PLAIN_FUNCTIONS
+
         return PLAIN_FUNCTIONS.get(found) or scalars.PLAIN_FUNCTIONS.get(found, found)
     return found
 

@@ -31,11 +31,20 @@ class Names(dict[str, Any]):
     """
 
     def __init__(self, plain: dict[str, Any]) -> None:
-        super().__init__(__builtins__=names_of_builtins(), **{_GLOBALS: plain})
+        builtins = names_of_builtins()
+        super().__init__(__builtins__=builtins, **{_GLOBALS: plain})
+        self.plain, self.builtins = plain, builtins
+        self.seen: dict[str, tuple[Any, Any]] = {}  # by name, a value and what it means
 
     def __missing__(self, name: str) -> Any:
-        plain = super().__getitem__(_GLOBALS)
-        return _as_seen(plain[name], plain)
+        plain = self.plain
+        if name not in plain and name in self.builtins:
+            return self.builtins[name]  # at once: an error that is caught costs more
+        value = plain[name]
+        seen = self.seen.get(name)
+        if seen is None or seen[0] is not value:
+            self.seen[name] = seen = (value, _as_seen(value, plain))
+        return seen[1]
 
     def __setitem__(self, name: str, value: Any) -> None:
         self[_GLOBALS][name] = value
@@ -57,10 +66,7 @@ class Names(dict[str, Any]):
         return KeysView(self)
 
     def get(self, name: str, default: Any = None) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            return default
+        return self[name] if name in self else default  # noqa: SIM401 - it is what `get` is
 
     def pop(self, name: str, *default: Any) -> Any:
         return self[_GLOBALS].pop(name, *default)

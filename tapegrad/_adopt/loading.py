@@ -14,8 +14,9 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad._adopt.names import names_of_builtins
-from tapegrad._adopt.source import rewritten
+from tapegrad._adopt import cache
+from tapegrad._adopt.names import names_of_builtins, plain_functions, plain_of
+from tapegrad._adopt.source import is_plain_name, plain_name, rewritten
 
 
 class Finder(importlib.abc.MetaPathFinder):
@@ -66,21 +67,50 @@ class Loader(importlib.abc.Loader):
 
     def get_code(self, name: str) -> Any:
         """The code of a module, with the calls of converting builtins replaced."""
+        found = cache.read(self.plain, name)
+        if found is not None:
+            return found
         source = self.plain.get_source(name)
         if source is None:
             return self.plain.get_code(name)
-        return compiled(source, self.plain.get_filename(name))
+        code = compiled(source, self.plain.get_filename(name))
+        cache.write(self.plain, name, code)
+        return code
 
     def exec_module(self, module: types.ModuleType) -> None:
         code = self.get_code(module.__name__)
         if code is None:
             raise ImportError(f"cannot load the code of {module.__name__}", name=module.__name__)
         execute(code, vars(module))
+        if type(module) is types.ModuleType and any(map(is_plain_name, vars(module))):
+            module.__class__ = AdoptedModule
+
+
+class AdoptedModule(types.ModuleType):
+    """A module some names of which have another meaning outside of transforms.
+
+    A name that is set from outside, as tests do to put another function in its place, is set in
+    both meanings.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if plain_name(name) in self.__dict__:
+            self.__dict__[plain_name(name)] = plain_of(value)
 
 
 def compiled(source: str | bytes, file: str) -> Any:
     """The code of adopted source."""
-    return compile(rewritten(ast.parse(source, file)), file, "exec", dont_inherit=True)
+    try:
+        tree = rewritten(ast.parse(source, file), plain_functions())
+    except RecursionError:  # a sum of some hundred terms; Python's own compiler takes it
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit + 20_000)
+        try:
+            tree = rewritten(ast.parse(source, file), plain_functions())
+        finally:
+            sys.setrecursionlimit(limit)
+    return compile(tree, file, "exec", dont_inherit=True)
 
 
 def execute(code: Any, names: dict[str, Any]) -> None:

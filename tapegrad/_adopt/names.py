@@ -14,12 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._adopt import caches
+from tapegrad._adopt import caches, scalars
 from tapegrad._adopt.scalars import as_complex, as_float, as_type, of_statistics, type_of
+from tapegrad._adopt.source import PLAIN, RUNNING
 from tapegrad._adopt.texts import as_text, by_format, by_percent, by_spec
 from tapegrad._adopt.triangles import TRIANGLES, Triangles
 from tapegrad._arrays.buffers import hold, value_of
+from tapegrad._arrays.builtin import Builtin
 from tapegrad._arrays.conversion import UNCONVERTED, gather
+from tapegrad._core import tape
 from tapegrad._core.values import holds_in_trace, in_trace
 
 # Modules that mean others in adopted code, with all that is below them.
@@ -39,8 +42,8 @@ class Layered(types.ModuleType):
         held = self.__dict__
         held["_plain"], held["_ours"] = plain, ours
         for name in ("__path__", "__file__", "__version__", "__all__", "__spec__"):
-            if hasattr(plain, name):
-                held[name] = getattr(plain, name)
+            if name in vars(plain):  # one that is looked up may warn
+                held[name] = vars(plain)[name]
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._plain, name)
@@ -210,6 +213,32 @@ def _method_array(method: Any) -> Any:
     return array
 
 
+@functools.cache
+def plain_functions() -> frozenset[str]:
+    """Functions of numbers and arrays alone: where no transform is open they are NumPy's own."""
+    lists = importlib.import_module("tapegrad.numpy._lists")
+    making = importlib.import_module("tapegrad.numpy._holding").MAKING
+    return frozenset(making | lists.JOINING | scalars.NAMES).union(*lists.LIFTED.values())
+
+
+_PLAIN_MODULES = {
+    f"tapegrad.{name}": name for name in ("numpy", "numpy.linalg", "numpy.fft", "math", "cmath")
+}
+
+
+def plain_of(found: Any) -> Any:
+    """What stands for a module or a function of ours where no transform is open."""
+    if isinstance(found, Layered):
+        return found._plain
+    if isinstance(found, types.ModuleType):
+        plain = _PLAIN_MODULES.get(found.__name__)
+        return importlib.import_module(plain) if plain else found
+    if isinstance(found, (types.FunctionType, Builtin)):
+        known = importlib.import_module("tapegrad.numpy._holding").PLAIN_FUNCTIONS
+        return known.get(found) or scalars.PLAIN_FUNCTIONS.get(found, found)
+    return found
+
+
 def names_of_builtins() -> dict[str, Any]:
     """The builtins of adopted code."""
     return {
@@ -228,4 +257,6 @@ def names_of_builtins() -> dict[str, Any]:
         "__tapegrad_spec__": by_spec,
         "__tapegrad_str__": as_text,
         "__tapegrad_type__": type_of,
+        PLAIN: plain_of,
+        RUNNING: tape.RUNNING,
     }

@@ -33,6 +33,9 @@ from tapegrad._core.values import (
     untraced,
 )
 
+# Python's own function for each of ours.
+PLAIN_FUNCTIONS: dict[Any, Any] = {}
+
 
 def mathematics(name: str) -> Any:
     """A name of `math`, for values in a trace too."""
@@ -71,7 +74,9 @@ def _name_of(module: Any, name: str, ours: dict[str, Function]) -> Any:
                 plain(*known, **kwargs)  # its errors
         return function(*values, **kwargs)
 
-    return call if module is statistics else Builtin(call)
+    made: Any = call if module is statistics else Builtin(call)
+    PLAIN_FUNCTIONS[made] = plain
+    return made
 
 
 # --- math ---------------------------------------------------------------------------------------
@@ -244,6 +249,8 @@ _STATISTICS: dict[str, Any] = {
 }
 
 
+NAMES = frozenset((*_MATH, *_CMATH, *_STATISTICS))
+
 # --- builtins -----------------------------------------------------------------------------------
 
 
@@ -302,7 +309,6 @@ def as_type(kind: Any, x: Any) -> Any:
 
 def type_of(x: Any) -> type:
     """`type(x)` in adopted code: of a value in a trace the type that it stands for."""
-    shown: type = (
-        x.__class__ if in_trace(value_of(x)) or type(x) is not type(value_of(x)) else type(x)
-    )
+    held = value_of(x)
+    shown: type = x.__class__ if in_trace(held) or held is not x else type(x)
     return shown

@@ -58,6 +58,9 @@ from tapegrad._errors import (
 
 # The innermost transform that is open in this thread or task: a tape, or a call of vmap.
 CURRENT: ContextVar[Any] = ContextVar("tapegrad_current", default=None)
+# An item for each transform or recording that is open, in any thread. Where there is none, which
+# is cheap to see, no value is in a trace.
+RUNNING: list[None] = []
 next_level = itertools.count(1).__next__  # the level of a transform; inner ones start later
 
 # A constant that a derivative needs must not change when the program reuses its buffer. An array
@@ -293,9 +296,13 @@ class Tape:
 
         For a program's own backward rule, in which it looks at what it kept of the forward pass.
         """
-        with undoing(self.close):
-            self.log = _forget
-            yield
+        RUNNING.append(None)
+        try:
+            with undoing(self.close):
+                self.log = _forget
+                yield
+        finally:
+            RUNNING.pop()
 
     def record(
         self,

@@ -14,6 +14,7 @@ import numpy as np
 
 from tapegrad._block import Block, setting
 from tapegrad._core.recorded import OPEN, RECORDING
+from tapegrad._core.tape import RUNNING
 from tapegrad._program import operators, own_functions, protocols
 from tapegrad._program.calls import called
 from tapegrad._program.program import own_copy
@@ -52,6 +53,7 @@ class Recording(Block[Any]):
         self.written: list[Any] = []  # references to objects whose plain arrays were written to
 
     def _opened(self) -> Generator[Self]:
+        RUNNING.append(None)
         try:
             OPEN.add(self)
             with setting(RECORDING, self):
@@ -59,6 +61,7 @@ class Recording(Block[Any]):
         finally:
             self.recorder.open = False
             OPEN.discard(self)
+            RUNNING.pop()
 
     def hold(self, value: Recorded) -> Recorded:
         """A value as an object holds it: an array, which can be written to."""

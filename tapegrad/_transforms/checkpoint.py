@@ -15,7 +15,7 @@ import numpy as np
 
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.quiet import silence
-from tapegrad._core.tape import CURRENT, Tape, hand_over
+from tapegrad._core.tape import CURRENT, RUNNING, Tape, hand_over
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value, Wanted
 from tapegrad._core.values import (
     Traced,
@@ -163,6 +163,7 @@ class _OfWholeArrays:
         leaves, structure = flatten((args, kwargs))
         vmap_level = VmapLevel(self.vmap_level.name, self.vmap_level.size)
         before = CURRENT.get()
+        RUNNING.append(None)
         try:
             CURRENT.set(vmap_level)
             args, kwargs = unflatten(
@@ -179,6 +180,7 @@ class _OfWholeArrays:
         finally:
             vmap_level.open = False
             CURRENT.set(before)
+            RUNNING.pop()
             if vmap_level.refused is not None:
                 hand_over(vmap_level)
 

@@ -28,7 +28,7 @@ from tapegrad._core.recorded import (
     recorded_entry,
     recorded_too,
 )
-from tapegrad._core.tape import CURRENT, Tape, hand_over
+from tapegrad._core.tape import CURRENT, RUNNING, Tape, hand_over
 from tapegrad._core.types import Function, Tangent, Tree, Value
 from tapegrad._core.values import (
     Traced,
@@ -164,6 +164,7 @@ def _run(
 ) -> tuple[list[tuple[Any, Any]], Structure, Any]:
     """The leaves of f's result with their tangents, their structure, and the auxiliary result."""
     outer, warns = CURRENT.get(), VARIABLE.get()
+    RUNNING.append(None)
     try:
         try:
             CURRENT.set(tape)
@@ -196,6 +197,7 @@ def _run(
         except BaseException:
             tape.close()
             raise
+        RUNNING.pop()
         if tape.root.refused is not None:
             hand_over(tape.root)
     return pairs, structure, aux

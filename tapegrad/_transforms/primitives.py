@@ -10,11 +10,15 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tapegrad._batched.batching_rules import call_one_by_one, refuse_param
 from tapegrad._core.forms import Composite, Constant, General, Unsupported
 from tapegrad._core.rule import Rule
+from tapegrad._core.tape import RUNNING
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value, Wanted
 from tapegrad._core.values import (
+    PYTHON_NUMBERS,
     Mapped,
     Traced,
     holds_in_trace,
@@ -27,6 +31,9 @@ from tapegrad._core.values import (
 from tapegrad._errors import InputError, MissingRuleError, RuleError, message, name_of
 from tapegrad._transforms.wrapper import found_by_name
 from tapegrad._tree import LEAF, Structure, flatten, flatten_like, unflatten
+
+# What holds nothing traced, by its type.
+_are_plain = frozenset((*PYTHON_NUMBERS, np.ndarray, np.float64, str, type(None))).issuperset
 
 
 class primitive:
@@ -100,6 +107,8 @@ class primitive:
         self.rule = None
 
     def __call__(self, *args: Tree, **kwargs: Any) -> Any:
+        if not RUNNING and _are_plain(map(type, args)) and _are_plain(map(type, kwargs.values())):
+            return self.function(*args, **kwargs)
         leaves, structure = flatten((args, kwargs))
         inner = innermost(leaves)
         rule = self.rule

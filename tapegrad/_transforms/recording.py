@@ -26,7 +26,7 @@ from tapegrad._core.recorded import (
     recorded_too,
     replay_of,
 )
-from tapegrad._core.tape import CURRENT, WRITEABLE, Tape, hand_over
+from tapegrad._core.tape import CURRENT, RUNNING, WRITEABLE, Tape, hand_over
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import (
     Traced,
@@ -98,12 +98,14 @@ class Recording:
     def run(self, body: Callable[..., _T], *args: Any) -> _T:
         """`body(self, *args)`, within which what is computed is logged here."""
         outer, warns = CURRENT.get(), VARIABLE.get()
+        RUNNING.append(None)
         try:
             try:
                 CURRENT.set(self.tape)
                 made = body(self, *args)
             finally:
                 CURRENT.set(outer)
+                RUNNING.pop()
         except BaseException as error:
             if not isinstance(error, Exception):
                 VARIABLE.set(warns)  # np.errstate, of np.linalg or f, is left by some interrupts

@@ -16,7 +16,7 @@ from tapegrad._arrays.refusal import explained
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.quiet import VARIABLE
 from tapegrad._core.recorded import recorded_too
-from tapegrad._core.tape import CURRENT, hand_over
+from tapegrad._core.tape import CURRENT, RUNNING, hand_over
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import Traced, is_array
 from tapegrad._errors import (
@@ -188,6 +188,7 @@ class _Call:
         draws = None if self.may_draw else RandomnessCheck(self.f, self.leaves)
         # A transform inside starts a tape of its own, whose entries hold batched values.
         outer, warns = CURRENT.get(), VARIABLE.get()
+        RUNNING.append(None)
         try:
             CURRENT.set(vmap_level)
             given = [
@@ -214,6 +215,7 @@ class _Call:
         finally:
             vmap_level.open = False
             CURRENT.set(outer)
+            RUNNING.pop()
             if vmap_level.refused is not None:
                 hand_over(vmap_level)
 

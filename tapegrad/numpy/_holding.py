@@ -10,9 +10,13 @@ import functools
 import types
 from typing import Any
 
+import numpy as np
+
 from tapegrad._arrays.buffers import hold
 from tapegrad._arrays.builtin import Builtin
+from tapegrad._core.tape import RUNNING
 from tapegrad._core.types import Function
+from tapegrad._core.values import PYTHON_NUMBERS
 
 # Functions that make an array, beside those of arrays, which `_lists` offers.
 MAKING = frozenset(
@@ -23,19 +27,47 @@ MAKING = frozenset(
     """.split()
 )
 
+# What is no list, and holds nothing traced, by its type.
+PLAIN_TYPES = frozenset((*PYTHON_NUMBERS, np.ndarray, np.float64, str, type(None), type))
 
-def holding(function: Function, module: str = "tapegrad.numpy") -> Function:
-    """A function whose new array is a buffer inside a transform; pickle finds it in `module`."""
+# NumPy's own function for each of ours.
+PLAIN_FUNCTIONS: dict[Any, Any] = {}
+
+
+def holding(function: Function, plain: Function, module: str = "tapegrad.numpy") -> Function:
+    """A function whose new array is a buffer inside a transform; pickle finds it in `module`.
+
+    plain: NumPy's own, which is called at once where no transform is open and no argument could
+    hold a value in a trace.
+    """
+    is_plain = PLAIN_TYPES.issuperset
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if (
+            not RUNNING
+            and (is_plain(map(type, args)) or all(map(_is_plain, args)))
+            and (not kwargs or all(map(_is_plain, kwargs.values())))
+        ):
+            return plain(*args, **kwargs)
         return hold(function, args, kwargs)
 
     call.__module__ = module
+    PLAIN_FUNCTIONS[call] = plain
     return call
+
+
+def _is_plain(value: Any) -> bool:
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return PLAIN_TYPES.issuperset(map(type, value))
+    return kind in PLAIN_TYPES or issubclass(kind, np.dtype)
 
 
 def making(plain: Function, ours: Function | None) -> Any:
     """A function of NumPy's that makes arrays, or ours in its place."""
-    call = holding(ours or plain)
-    return Builtin(call) if type(plain) is types.BuiltinFunctionType else call
+    call: Any = holding(ours or plain, plain)
+    if type(plain) is types.BuiltinFunctionType:
+        call = Builtin(call)
+        PLAIN_FUNCTIONS[call] = plain
+    return call

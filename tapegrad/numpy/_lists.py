@@ -17,8 +17,8 @@ import numpy as np
 from tapegrad._arrays.conversion import gather, listed
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Function, Tree
-from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Traced, holds_in_trace
-from tapegrad.numpy._holding import holding
+from tapegrad._core.values import Mapped, Traced, holds_in_trace
+from tapegrad.numpy._holding import PLAIN_TYPES, holding
 
 # By module, the functions that take lists for arrays here.
 LIFTED: dict[str, frozenset[str]] = {
@@ -79,7 +79,7 @@ def _joining(function: Function) -> Function:
             return function(_list_of_arrays(args[0], name), *args[1:], **kwargs)
         return function(**{key: _list_of_arrays(value, name) for key, value in kwargs.items()})
 
-    return holding(call, "tapegrad.numpy")
+    return holding(call, function)
 
 
 def _list_of_arrays(value: Tree, name: str) -> Tree:
@@ -90,7 +90,7 @@ def _list_of_arrays(value: Tree, name: str) -> Tree:
     value = listed(value)
     if type(value) is not list and (type(value) is not tuple or name == "block"):
         return value
-    parts = [part if type(part) in _PLAIN else listed(part) for part in value]
+    parts = [part if type(part) in PLAIN_TYPES else listed(part) for part in value]
     return parts if name == "block" else [_lift(part, name) for part in parts]
 
 
@@ -104,9 +104,6 @@ OF_SEVERAL = frozenset(
 )
 OF_ELEMENTS = frozenset(("poly", "roots"))
 
-# What is no list, and holds nothing traced, by its type.
-_PLAIN = frozenset((*PYTHON_NUMBERS, np.ndarray, np.float64, str, type(None), type))
-
 
 @functools.cache
 def _lifting(function: Function, module: str) -> Function:
@@ -118,17 +115,17 @@ def _lifting(function: Function, module: str) -> Function:
         seen = False  # whether the protocols see a traced argument, and so the whole call
         for value in args:
             kind = type(value)
-            if kind in _PLAIN:
+            if kind in PLAIN_TYPES:
                 continue
             if issubclass(kind, (Traced, Mapped)):
                 if not (seen or sees_all or value is args[0]) or sees_none:
                     return lifted(args, kwargs)
                 seen = True
-            elif kind is not tuple or not _PLAIN.issuperset(map(type, value)):
+            elif kind is not tuple or not PLAIN_TYPES.issuperset(map(type, value)):
                 return lifted(args, kwargs)  # a list, perhaps of traced values
         for value in kwargs.values():
             kind = type(value)
-            if kind not in _PLAIN and not (seen and issubclass(kind, (Traced, Mapped))):
+            if kind not in PLAIN_TYPES and not (seen and issubclass(kind, (Traced, Mapped))):
                 return lifted(args, kwargs)
         return function(*args, **kwargs)
 
@@ -140,7 +137,7 @@ def _lifting(function: Function, module: str) -> Function:
             return function(*args, **kwargs)
         return rule.apply(*args, **kwargs)  # the protocols see some arguments only
 
-    return holding(call, "tapegrad." + module)
+    return holding(call, function, "tapegrad." + module)
 
 
 def _lift(value: Tree, name: str) -> Tree:

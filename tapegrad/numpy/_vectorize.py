@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._arrays.conversion import array, asarray
+from tapegrad._core.tape import RUNNING
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import holds_in_trace, is_ndarray
 
@@ -52,6 +53,8 @@ class vectorize(np.vectorize):
         if self.pyfunc is np._NoValue:  # a decorator with options: this call brings the function
             super().__call__(*args, **kwargs)
             return self
+        if not RUNNING and not holds_in_trace([*args, *kwargs.values()]):
+            return super().__call__(*args, **kwargs)  # which keeps subclasses of ndarray
         kept = self.excluded
         positions = [i for i in range(len(args)) if i not in kept]
         names = [name for name in kwargs if name not in kept]

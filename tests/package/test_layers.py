@@ -168,7 +168,7 @@ SOCKETS = {
 # the mirror of a library that an error names; and what names mean in adopted code.
 BY_NAME = {
     "_adopt.adoption": "name",
-    "_adopt.names": "'tapegrad.numpy'",
+    "_adopt.names": "'tapegrad.numpy._holding'",
     "_adopt.scalars": "'tapegrad.scipy.special'",
     "_adopt.triangles": "ours",
     "_arrays.interface": "'tapegrad.numpy'",

@@ -280,6 +280,16 @@ class BarycentricInterpolator(_OnAxis):
         if plain is not None and self._plain is None:
             self._theirs(*plain, axis)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Nodes and weights may be set by a program that knows better ones, as in SciPy."""
+        if name in ("xi", "wi") and "_axis" in self.__dict__:
+            if self._is_plain(value):
+                setattr(self._plain, name, value)
+            else:
+                self._plain = None
+            name, value = {"xi": "xi", "wi": "_wi"}[name], as_float(value)
+        super().__setattr__(name, value)
+
     def _set(self, yi: Any, axis: Any) -> None:
         yi = as_float(yi)
         self._axis = (0 if axis is None else axis) % yi.ndim

@@ -182,6 +182,18 @@ _LEAF_TYPES: set[type] = set()  # types known not to be containers, which stay
 # Classes of the program, which may go: what they are. No value refers to its class.
 _SEEN: weakref.WeakKeyDictionary[type, Container | None] = weakref.WeakKeyDictionary()
 _HEAP = 1 << 9  # the flag of classes that can go
+# Classes whose values stand for a leaf, and what gives it.
+_STAND_INS: dict[type, Callable[[Any], Any]] = {}
+
+
+def stand_for(kind: type, leaf: Callable[[Any], Any]) -> None:
+    """Take values of a class for the leaf that a function gives, where a tree comes apart."""
+    _STAND_INS[kind] = leaf
+
+
+def _leaf(x: Any) -> Any:
+    found = _STAND_INS.get(type(x))
+    return x if found is None else found(x)
 
 
 def _container_of(kind: type) -> Container | None:
@@ -200,7 +212,8 @@ def _container_of(kind: type) -> Container | None:
     elif dataclasses.is_dataclass(kind):
         found = _dataclass_container(kind)
     elif not kind.__flags__ & _HEAP or str(kind.__module__).startswith("tapegrad."):
-        _LEAF_TYPES.add(kind)
+        if kind not in _STAND_INS:
+            _LEAF_TYPES.add(kind)
         return None
     _SEEN[kind] = found
     return found
@@ -263,7 +276,7 @@ def _flatten_low(tree: Any, leaves: list[Any], levels: int) -> Structure | None:
     kind = type(tree)
     container = _CONTAINERS.get(kind) or _container_of(kind)
     if container is None:
-        leaves.append(tree)
+        leaves.append(_leaf(tree))
         return LEAF
     if not levels:
         return None
@@ -285,7 +298,7 @@ def _flatten_any(tree: Any, leaves: list[Any], is_leaf: IsLeaf | None) -> Struct
     """The same for trees of any height."""
     container = _CONTAINERS.get(type(tree)) or _container_of(type(tree))
     if container is None or (is_leaf is not None and is_leaf(tree)):
-        leaves.append(tree)
+        leaves.append(_leaf(tree))
         return LEAF
     children, aux = container.flatten(tree)
     parts: list[Structure] = []
@@ -301,7 +314,7 @@ def _flatten_any(tree: Any, leaves: list[Any], is_leaf: IsLeaf | None) -> Struct
                 continue
             container = _CONTAINERS.get(kind) or _container_of(kind)
             if container is None or (is_leaf is not None and is_leaf(child)):
-                leaves.append(child)
+                leaves.append(_leaf(child))
                 parts.append(LEAF)
                 continue
             around.append((tree, aux, parts, height, remaining))
@@ -386,7 +399,7 @@ def flatten_like(structure: Structure, tree: Any, call: str) -> list[Any]:
     while rest:
         structure, tree, place = rest.pop()
         if structure.kind is None:
-            leaves.append(tree)
+            leaves.append(_leaf(tree) if _STAND_INS else tree)
             continue
         children, aux = _children(structure, tree)
         if type(tree) is not structure.kind or aux != structure.aux:
@@ -403,7 +416,7 @@ def flatten_like(structure: Structure, tree: Any, call: str) -> list[Any]:
             if part is not LEAF:
                 break
         else:
-            leaves += children
+            leaves += map(_leaf, children) if _STAND_INS else children
             continue
         rest += [
             (structure.children[i], child, (place, tree, i, structure))

@@ -100,14 +100,20 @@ class AdoptedModule(types.ModuleType):
 
 
 def compiled(source: str | bytes, file: str) -> Any:
-    """The code of adopted source."""
+    """The code of adopted source.
+
+    Functions of a module that speaks of numba have one body: numba may compile them all the same,
+    and knows none of the names of the second.
+    """
+    text = source if isinstance(source, str) else source.decode("utf-8", "replace")
+    functions = frozenset[str]() if "numba" in text else plain_functions()
     try:
-        tree = rewritten(ast.parse(source, file), plain_functions())
+        tree = rewritten(ast.parse(source, file), functions)
     except RecursionError:  # a sum of some hundred terms; Python's own compiler takes it
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(limit + 20_000)
         try:
-            tree = rewritten(ast.parse(source, file), plain_functions())
+            tree = rewritten(ast.parse(source, file), functions)
         finally:
             sys.setrecursionlimit(limit)
     return compile(tree, file, "exec", dont_inherit=True)

@@ -42,7 +42,7 @@ from tapegrad._core.values import (
     lift_to_level_of,
 )
 from tapegrad._errors import ConversionError
-from tapegrad._tree import register
+from tapegrad._tree import stand_for
 
 _HANDED_OUT = (
     "z[...] = x: z was made inside the transform, and code that knows no traced values holds its "
@@ -186,12 +186,13 @@ class NumpyBuffer(Buffer):
     Programs meet it as what `np.zeros` returns in adopted code, and by `tapegrad.numpy`.
     """
 
-    __slots__ = ("__weakref__", "_derive", "_handed_out", "_of", "_own", "_parent")
+    __slots__ = ("__weakref__", "_derive", "_handed_out", "_of", "_own", "_parent", "_shape")
 
     _own: Any  # the value; of a view, what was last made of the parent's
     _parent: NumpyBuffer | None
     _derive: Callable[[Any], Any]  # of a view: its value by that of its parent
     _of: Any  # of a view: the parent's value in a trace that its own was made of
+    _shape: tuple[int, ...]  # of a view: the shape that its parent had when it was made
     _handed_out: bool  # whether other code than NumPy's functions got the memory
 
     def __init__(
@@ -204,7 +205,7 @@ class NumpyBuffer(Buffer):
         if parent is None or derive is None:
             self._own = value
         else:
-            self._derive, self._of = derive, None
+            self._derive, self._of, self._shape = derive, None, parent.shape
 
     @property
     def value(self) -> Any:
@@ -213,11 +214,13 @@ class NumpyBuffer(Buffer):
         if parent is None:
             return self._own
         whole = parent.value
-        if type(whole) is np.ndarray:
-            return self._derive(whole)  # nothing keeps the memory but its owner: see `become`
-        if whole is not self._of:
-            self._own, self._of = self._derive(whole), whole
-        return self._own
+        if type(whole) is not np.ndarray and whole is self._of:
+            return self._own
+        shaped = whole if whole.shape == self._shape else whole.reshape(self._shape)
+        found = self._derive(shaped)
+        if type(whole) is not np.ndarray:  # nothing keeps plain memory but its owner: see `become`
+            self._own, self._of = found, whole
+        return found
 
     def _root(self) -> NumpyBuffer:
         root = self
@@ -321,12 +324,14 @@ class NumpyBuffer(Buffer):
     @shape.setter
     def shape(self, wanted: Any) -> None:
         made = self.value.reshape(wanted)
-        if self._parent is None:
-            before = NumpyBuffer(self._own)
-            before._handed_out, self._parent, self._derive = self._handed_out, before, _itself
-        derive = self._derive
-        self._derive = lambda whole: derive(whole).reshape(made.shape)
-        self._own = self._of = None
+        if self._parent is not None:
+            derive, shape = self._derive, made.shape
+            self._derive = lambda whole: derive(whole).reshape(shape)
+            self._own = self._of = None
+        elif type(self._own) is np.ndarray:
+            self._own.shape = wanted
+        else:
+            self._own = made
 
     @property
     def dtype(self) -> Any:
@@ -475,9 +480,7 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     _comparison(_name)
 # What a transform takes, or a function returns: what the buffer holds.
-register(
-    NumpyBuffer, lambda buffer: ((buffer.hand_out(),), None), lambda _, parts: next(iter(parts))
-)
+stand_for(NumpyBuffer, NumpyBuffer.hand_out)
 
 
 __all__ = ["NumpyBuffer", "hold", "is_inside", "value_of"]

@@ -18,6 +18,7 @@ from tapegrad._core.operands import elements_of, follows_numpy, name_of_kind
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import (
+    Buffer,
     Traced,
     is_array,
     is_inexact,
@@ -528,6 +529,8 @@ def as_tangent(dot: Tangent, like: Value, call: str, what: str) -> Tangent:
     if kind is np.ndarray or kind is np.float64:  # the frequent cases
         if dot.dtype is like.dtype and dot.shape == like.shape:
             return dot
+    elif issubclass(kind, Buffer):
+        dot = dot.value
     elif is_recorded(dot):
         dot = dot.strong()
     elif is_plain_number(dot) and not isinstance(dot, (bool, np.generic)):

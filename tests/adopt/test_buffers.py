@@ -45,6 +45,20 @@ def by_views(p):
     return np.sum(x @ x)
 
 
+def by_shapes(p):
+    x = np.zeros(4)
+    x[0] = p
+    before = x[1:]
+    x.shape = (2, 2)
+    before[0] = 3.0 * p
+    part = x.T[1]
+    part.shape = (2, 1)
+    part[1] = p * p
+    y = p * plain.arange(6.0)
+    y.shape = (2, 3)
+    return np.sum(x * np.array([[1.0, 2.0], [3.0, 4.0]])) + y[1, 0] * y[1, 2]
+
+
 def in_place(p):
     z = np.ones(3)
     z += 1.0
@@ -98,6 +112,7 @@ PROGRAMS = [
     filled,
     recurrence,
     by_views,
+    by_shapes,
     in_place,
     derived,
     by_functions,

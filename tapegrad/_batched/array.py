@@ -91,6 +91,10 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         shape: tuple[int, ...] = self._value.shape
         return shape[1:]
 
+    @shape.setter
+    def shape(self, wanted: Any) -> None:
+        self._value = self.reshape(wanted)._value  # which shares memory
+
     @property
     def dtype(self) -> np.dtype[Any]:
         dtype: np.dtype[Any] = self._value.dtype

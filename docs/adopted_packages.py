@@ -977,7 +977,7 @@ REASONS = {
 }
 # And behind a wrong derivative.
 MISTAKES = {
-    "skyfield": "it finds a root by bisection, whose steps have the derivatives of the first bounds",
+    "skyfield": "it finds a root by bisection, whose steps have the derivatives of its bounds",
 }
 
 INTRODUCTION = """\

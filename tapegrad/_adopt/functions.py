@@ -205,6 +205,9 @@ def _rewritten_code(plain: Any) -> types.CodeType | None:
     body: Any = rewritten(node, own=frozenset((*free, *REPLACED.keys() & plain.__globals__.keys())))
     if stored:
         body = _Stores(stored).visit(body)
+    owner = _class_of(plain.__code__.co_qualname)
+    if owner:  # so that private names, as `self.__x`, are those of the class
+        body = ast.ClassDef(owner, [], [], [body], [])
     if free:  # so that they are free in the function
         arguments = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
         body = ast.FunctionDef("__outer__", arguments, [body], [], None)
@@ -214,6 +217,13 @@ def _rewritten_code(plain: Any) -> types.CodeType | None:
     flags = plain.__code__.co_flags & _FUTURE
     code = compile(module, plain.__code__.co_filename, "exec", flags, dont_inherit=True)
     return _find(code, plain.__code__)
+
+
+def _class_of(qualname: str) -> str:
+    """The name of the innermost class around a function, or ""."""
+    parts = qualname.split(".")
+    pairs = list(zip(parts, parts[1:], strict=False))
+    return next((a for a, b in reversed(pairs) if "<locals>" not in (a, b)), "")
 
 
 _FUTURE = 0x1000000  # from __future__ import annotations

@@ -27,6 +27,7 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import (
     holds_in_trace,
     in_trace,
+    is_mapped,
     is_plain_number,
     is_scalar,
     lift,
@@ -74,13 +75,28 @@ def _name_of(module: Any, name: str, ours: dict[str, Function]) -> Any:
         values = tuple(map(value_of, args))
         if checks:
             known = [untraced(value) for value in values]
-            if not holds_in_trace(known) and not any(map(recorded_in, values)):
+            if any(recorded_in(value) is not None for value in values):
+                found = function(*values, **kwargs)
+                # The program's answer: where it is another one, Python's function has its say.
+                if name in _RAISING and not _has_examples(found) and not np.isfinite(found):
+                    plain(*map(float, values), **kwargs)
+                return found
+            if not holds_in_trace(known):
                 plain(*known, **kwargs)  # its errors
         return function(*values, **kwargs)
 
     made: Any = call if module is statistics else Builtin(call)
     PLAIN_FUNCTIONS[made] = plain
     return made
+
+
+def _has_examples(value: Any) -> bool:
+    """Whether a value is one example of a vmap, at any depth."""
+    while in_trace(value):
+        if is_mapped(value):
+            return True
+        value = value._value
+    return False
 
 
 # --- math ---------------------------------------------------------------------------------------
@@ -149,7 +165,7 @@ def _fsum(values: Any) -> Any:
     x = lift(list(values))
     total = np.sum(x)
     known, rounded = untraced(x), untraced(total)
-    if in_trace(known) or recorded_in(x) or not math.isfinite(rounded):
+    if in_trace(known) or recorded_in(x) is not None or not math.isfinite(rounded):
         return total
     return total + (math.fsum(known) - rounded)  # as if it were not rounded on the way
 
@@ -167,6 +183,13 @@ def _nextafter(x: Value, y: Value, **named: Any) -> Any:
     return x + (math.nextafter(before, untraced(y), **named) - before)
 
 
+# Functions of `math` that raise where NumPy's give NaN or infinity.
+_RAISING = frozenset(
+    """
+    acos acosh asin atanh cosh exp exp2 expm1 fmod gamma ldexp lgamma log log10 log1p log2 pow
+    sinh sqrt
+    """.split()
+)
 _OF_ITERABLES = frozenset(("dist", "fsum", "prod", "sumprod"))
 _SAME = """
     sin cos tan sinh cosh tanh exp exp2 expm1 log1p log2 log10 sqrt cbrt degrees radians copysign

@@ -9,6 +9,7 @@ import ast
 import dis
 import functools
 import inspect
+import itertools
 import sys
 import textwrap
 import types
@@ -202,7 +203,9 @@ def _rewritten_code(plain: Any) -> types.CodeType | None:
         name for part in ast.walk(node) if isinstance(part, ast.Global) for name in part.names
     }
     free = plain.__code__.co_freevars
-    body: Any = rewritten(node, own=frozenset((*free, *REPLACED.keys() & plain.__globals__.keys())))
+    body: Any = rewritten(
+        node, own=frozenset((*free, *REPLACED.keys() & plain.__globals__.keys()))
+    )
     if stored:
         body = _Stores(stored).visit(body)
     owner = _class_of(plain.__code__.co_qualname)
@@ -222,7 +225,7 @@ def _rewritten_code(plain: Any) -> types.CodeType | None:
 def _class_of(qualname: str) -> str:
     """The name of the innermost class around a function, or ""."""
     parts = qualname.split(".")
-    pairs = list(zip(parts, parts[1:], strict=False))
+    pairs = list(itertools.pairwise(parts))
     return next((a for a, b in reversed(pairs) if "<locals>" not in (a, b)), "")
 
 

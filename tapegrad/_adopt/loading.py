@@ -77,7 +77,7 @@ class Loader(importlib.abc.Loader):
         cache.write(self.plain, name, code)
         return code
 
-    def exec_module(self, module: types.ModuleType) -> None:
+    def exec_module(self, module: Any) -> None:
         code = self.get_code(module.__name__)
         if code is None:
             raise ImportError(f"cannot load the code of {module.__name__}", name=module.__name__)

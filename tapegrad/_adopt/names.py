@@ -209,6 +209,11 @@ def _dot(x: Any, /, *args: Any, **kwargs: Any) -> Any:
     return x.dot(*args, **kwargs)
 
 
+def _meant(found: Any, helper: Any) -> Any:
+    """What a name of a builtin means where a star import may have bound it anew."""
+    return helper if getattr(builtins, getattr(found, "__name__", ""), None) is found else found
+
+
 def _array_of(parts: Any) -> Any:
     """A list that a ufunc gets in adopted code: with parts in a trace one array."""
     return gather(value_of(parts), "np.array") if holds_in_trace(parts) else parts
@@ -267,6 +272,7 @@ def names_of_builtins() -> dict[str, Any]:
         "__tapegrad_format__": by_format,
         "__tapegrad_hasattr__": has_attribute,
         "__tapegrad_list__": _array_of,
+        "__tapegrad_meant__": _meant,
         "__tapegrad_percent__": by_percent,
         "__tapegrad_spec__": by_spec,
         "__tapegrad_str__": as_text,

@@ -35,6 +35,7 @@ REPLACED = {
     "str": "__tapegrad_str__",
     "type": "__tapegrad_type__",
 }
+MEANT = "__tapegrad_meant__"
 METHOD_ARRAY = "__tapegrad_array__"
 AS_TYPE = "__tapegrad_as_type__"
 # Types of numbers, by which a program converts: np.float64(x).
@@ -109,6 +110,7 @@ class _Rewriter:
         self.own_anywhere = own_anywhere  # and for parts of it, such as the body of a class
         self.numpy, self.ufuncs = numpy, ufuncs  # those of NumPy, and of ufuncs taken from it
         self.functions, self.names = functions, names
+        self.has_star = "*" in own
         self.outermost: Any = None  # the function that this code is in, and its statements
         self.local: frozenset[str] | None = None  # the names bound in it, once asked for
         self.is_plain = False  # whether the body is that for outside of transforms
@@ -153,10 +155,14 @@ class _Rewriter:
         if isinstance(function, ast.Name):
             helper = REPLACED.get(function.id)
             if helper and not self._is_own(function.id) and _is_conversion(node):
-                node.func = self._named(helper, function)
+                node.func = self._meant(function, helper)
             elif function.id == "map" and node.args and not self._is_own("map"):
                 first = node.args[0]
-                if isinstance(first, ast.Name) and first.id == "float" and not self._is_own("float"):
+                if (
+                    isinstance(first, ast.Name)
+                    and first.id == "float"
+                    and not self._is_own("float")
+                ):
                     node.args[0] = self._named(REPLACED["float"], first)
         if node.func is function and _is_of_type(node):
             node.args.insert(0, function)
@@ -164,6 +170,13 @@ class _Rewriter:
         elif isinstance(function, ast.Attribute) and function.attr in METHODS:
             node.args.insert(0, function.value)
             node.func = self._named(METHODS[function.attr], function)
+
+    def _meant(self, name: ast.Name, helper: str) -> ast.expr:
+        """The helper of a builtin; after a star import, if the name still means that one."""
+        if not self.has_star:
+            return self._named(helper, name)
+        parts = [name, self._named(helper, name)]
+        return ast.copy_location(ast.Call(self._named(MEANT, name), parts, []), name)
 
     def _named(self, helper: str, place: Any) -> ast.expr:
         """The name of a helper, at the place of what it stands for."""
@@ -548,7 +561,7 @@ def _defined_for_all(tree: Any) -> frozenset[str]:
     for node in _nodes(tree):
         if isinstance(node, ast.Global):
             found.update(node.names)
-    waiting = list(tree.body) if isinstance(tree, ast.Module) else []
+    waiting: list[Any] = list(tree.body) if isinstance(tree, ast.Module) else []
     while waiting:
         node = waiting.pop()
         found |= {node.asname or node.name} if isinstance(node, ast.alias) else _stored(node)

@@ -43,10 +43,10 @@ from tapegrad._core.values import (
     class_shown,
     innermost,
     is_mapped,
-    memory_of,
     is_recorded,
     level_of,
     lift_to_level_of,
+    memory_of,
 )
 from tapegrad._errors import BatchingError
 

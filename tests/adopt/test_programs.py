@@ -254,5 +254,3 @@ def test_a_function_is_found_by_the_one_that_it_stands_for():
     assert {math.sin: 1}[ours.sin] == {ours.sin: 1}[math.sin] == 1
     assert ours.sin != math.cos
     assert ours.sin != ours.cos
-
-

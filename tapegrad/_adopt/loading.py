@@ -81,12 +81,11 @@ class Loader(importlib.abc.Loader):
         code = self.get_code(module.__name__)
         if code is None:
             raise ImportError(f"cannot load the code of {module.__name__}", name=module.__name__)
-        usual = type(module) is types.ModuleType
-        if usual:
+        if type(module) is types.ModuleType:
             module.__class__ = AdoptedModule  # at once: the module may set its own names
         execute(code, vars(module))
-        if usual and type(module) is AdoptedModule and not any(map(is_plain_name, vars(module))):
-            module.__class__ = types.ModuleType
+        if type(module) is AdoptedModule and not any(map(is_plain_name, vars(module))):
+            module.__class__ = types.ModuleType  # type: ignore[assignment]
 
 
 class AdoptedModule(types.ModuleType):

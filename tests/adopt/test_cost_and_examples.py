@@ -188,7 +188,8 @@ def test_a_star_may_bind_the_name_of_a_builtin(adopted, tmp_path):
 
 def test_a_name_that_the_module_sets_by_itself(adopted):
     module = adopted(
-        "from math import log\nimport sys\nsetattr(sys.modules[__name__], 'log', lambda v: 42 * v)\n"
+        "from math import log\nimport sys\n"
+        "setattr(sys.modules[__name__], 'log', lambda v: 42 * v)\n"
         "def f(x):\n    return log(x)\n"
     )
     assert module.f(2.0) == 84.0

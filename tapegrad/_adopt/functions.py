@@ -54,7 +54,8 @@ class Names(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         plain = self.plain
         if name not in plain and name in self.builtins:
-            return dict.__getitem__(self.builtins, name)  # at once: an error that is caught costs more
+            # At once: an error that is caught costs more.
+            return dict.__getitem__(self.builtins, name)
         value = plain[name]
         seen = self.seen.get(name)
         if seen is None or seen[0] is not value:

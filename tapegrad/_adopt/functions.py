@@ -9,6 +9,7 @@ import ast
 import dis
 import functools
 import inspect
+import itertools
 import sys
 import textwrap
 import types
@@ -17,11 +18,24 @@ from collections.abc import Iterator, KeysView
 from typing import Any
 
 from tapegrad._adopt.names import ROOTS, meaning, names_of_builtins
-from tapegrad._adopt.source import rewritten
+from tapegrad._adopt.source import REPLACED, rewritten
 from tapegrad._errors import InputError, message
 
 _GLOBALS = "__tapegrad_globals__"  # the module's own names, which `global` statements write to
 _NAMES = "__tapegrad_names__"  # where the module holds them as adopted functions see them
+
+
+class Builtins(dict[str, Any]):
+    """The builtins of adopted functions.
+
+    The body of a class, and `eval`, look for a global name in what `Names` itself holds alone, and
+    then here: names of the module come first.
+    """
+
+    names: Names
+
+    def __getitem__(self, name: str) -> Any:
+        return self.names[name] if name in self.names.plain else super().__getitem__(name)
 
 
 class Names(dict[str, Any]):
@@ -31,7 +45,8 @@ class Names(dict[str, Any]):
     """
 
     def __init__(self, plain: dict[str, Any]) -> None:
-        builtins = names_of_builtins()
+        builtins = Builtins(names_of_builtins())
+        builtins.names = self
         super().__init__(__builtins__=builtins, **{_GLOBALS: plain})
         self.plain, self.builtins = plain, builtins
         self.seen: dict[str, tuple[Any, Any]] = {}  # by name, a value and what it means
@@ -39,7 +54,8 @@ class Names(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         plain = self.plain
         if name not in plain and name in self.builtins:
-            return self.builtins[name]  # at once: an error that is caught costs more
+            # At once: an error that is caught costs more.
+            return dict.__getitem__(self.builtins, name)
         value = plain[name]
         seen = self.seen.get(name)
         if seen is None or seen[0] is not value:
@@ -187,10 +203,15 @@ def _rewritten_code(plain: Any) -> types.CodeType | None:
     stored = {
         name for part in ast.walk(node) if isinstance(part, ast.Global) for name in part.names
     }
-    body: Any = rewritten(node)
+    free = plain.__code__.co_freevars
+    body: Any = rewritten(
+        node, own=frozenset((*free, *REPLACED.keys() & plain.__globals__.keys()))
+    )
     if stored:
         body = _Stores(stored).visit(body)
-    free = plain.__code__.co_freevars
+    owner = _class_of(plain.__code__.co_qualname)
+    if owner:  # so that private names, as `self.__x`, are those of the class
+        body = ast.ClassDef(owner, [], [], [body], [])
     if free:  # so that they are free in the function
         arguments = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
         body = ast.FunctionDef("__outer__", arguments, [body], [], None)
@@ -200,6 +221,13 @@ def _rewritten_code(plain: Any) -> types.CodeType | None:
     flags = plain.__code__.co_flags & _FUTURE
     code = compile(module, plain.__code__.co_filename, "exec", flags, dont_inherit=True)
     return _find(code, plain.__code__)
+
+
+def _class_of(qualname: str) -> str:
+    """The name of the innermost class around a function, or ""."""
+    parts = qualname.split(".")
+    pairs = list(itertools.pairwise(parts))
+    return next((a for a, b in reversed(pairs) if "<locals>" not in (a, b)), "")
 
 
 _FUTURE = 0x1000000  # from __future__ import annotations

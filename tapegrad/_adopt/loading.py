@@ -77,13 +77,15 @@ class Loader(importlib.abc.Loader):
         cache.write(self.plain, name, code)
         return code
 
-    def exec_module(self, module: types.ModuleType) -> None:
+    def exec_module(self, module: Any) -> None:
         code = self.get_code(module.__name__)
         if code is None:
             raise ImportError(f"cannot load the code of {module.__name__}", name=module.__name__)
+        if type(module) is types.ModuleType:
+            module.__class__ = AdoptedModule  # at once: the module may set its own names
         execute(code, vars(module))
-        if type(module) is types.ModuleType and any(map(is_plain_name, vars(module))):
-            module.__class__ = AdoptedModule
+        if type(module) is AdoptedModule and not any(map(is_plain_name, vars(module))):
+            module.__class__ = types.ModuleType  # type: ignore[assignment]
 
 
 class AdoptedModule(types.ModuleType):

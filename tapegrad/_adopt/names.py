@@ -7,6 +7,7 @@ not know how modules are found or executed.
 from __future__ import annotations
 
 import builtins
+import copy
 import functools
 import importlib
 import types
@@ -15,7 +16,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad._adopt import caches, scalars
-from tapegrad._adopt.scalars import as_complex, as_float, as_type, of_statistics, type_of
+from tapegrad._adopt.scalars import (
+    as_complex,
+    as_float,
+    as_type,
+    has_attribute,
+    of_statistics,
+    type_of,
+)
 from tapegrad._adopt.source import PLAIN, RUNNING
 from tapegrad._adopt.texts import as_text, by_format, by_percent, by_spec
 from tapegrad._adopt.triangles import TRIANGLES, Triangles
@@ -178,22 +186,32 @@ def adopted_import(
     return builtins.__import__(name, globals, locals, fromlist, level)
 
 
-def _copy(x: Any, *args: Any, **kwargs: Any) -> Any:
+def _copy(x: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`x.copy()` in adopted code: a new array can be filled."""
-    return hold(x.copy, args, kwargs)
+    return _new(x.copy(*args, **kwargs), x, args)
 
 
-def _astype(x: Any, *args: Any, **kwargs: Any) -> Any:
+def _astype(x: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`x.astype(dtype)` likewise; it may be x itself."""
-    made = x.astype(*args, **kwargs)
-    return made if made is x else hold(lambda: made, (), {})
+    return _new(x.astype(*args, **kwargs), x, args)
 
 
-def _dot(x: Any, *args: Any, **kwargs: Any) -> Any:
+def _new(made: Any, x: Any, args: tuple[Any, ...]) -> Any:
+    """What a method of x made. Only NumPy's own is known to make a new array."""
+    whole = args[0] if args and x is copy else x  # copy.copy(x)
+    return hold(lambda: made, (), {}) if type(whole) is np.ndarray and made is not whole else made
+
+
+def _dot(x: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`x.dot(y)` in adopted code: the method of a plain array takes plain ones only."""
     if type(x) is np.ndarray and (holds_in_trace(args) or kwargs):
         return np.dot(x, *map(value_of, args), **kwargs)
     return x.dot(*args, **kwargs)
+
+
+def _meant(found: Any, helper: Any) -> Any:
+    """What a name of a builtin means where a star import may have bound it anew."""
+    return helper if getattr(builtins, getattr(found, "__name__", ""), None) is found else found
 
 
 def _array_of(parts: Any) -> Any:
@@ -252,7 +270,9 @@ def names_of_builtins() -> dict[str, Any]:
         "__tapegrad_float__": as_float,
         "__tapegrad_as_type__": as_type,
         "__tapegrad_format__": by_format,
+        "__tapegrad_hasattr__": has_attribute,
         "__tapegrad_list__": _array_of,
+        "__tapegrad_meant__": _meant,
         "__tapegrad_percent__": by_percent,
         "__tapegrad_spec__": by_spec,
         "__tapegrad_str__": as_text,

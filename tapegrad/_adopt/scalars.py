@@ -27,7 +27,9 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import (
     holds_in_trace,
     in_trace,
+    is_mapped,
     is_plain_number,
+    is_scalar,
     lift,
     recorded_in,
     untraced,
@@ -58,9 +60,12 @@ def _name_of(module: Any, name: str, ours: dict[str, Function]) -> Any:
     if function is None:
         return plain
     checks = module is not statistics
+    of_iterables = name in _OF_ITERABLES or module is statistics
 
     @functools.wraps(plain)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if of_iterables:  # a generator can be read once
+            args = tuple([list(arg) if hasattr(arg, "__next__") else arg for arg in args])
         for value in args:
             kind = type(value)
             if kind is not float and kind is not int and holds_in_trace(value):
@@ -70,13 +75,28 @@ def _name_of(module: Any, name: str, ours: dict[str, Function]) -> Any:
         values = tuple(map(value_of, args))
         if checks:
             known = [untraced(value) for value in values]
-            if not holds_in_trace(known) and not any(map(recorded_in, values)):
+            if any(recorded_in(value) is not None for value in values):
+                found = function(*values, **kwargs)
+                # The program's answer: where it is another one, Python's function has its say.
+                if name in _RAISING and not _has_examples(found) and not np.isfinite(found):
+                    plain(*map(float, values), **kwargs)
+                return found
+            if not holds_in_trace(known):
                 plain(*known, **kwargs)  # its errors
         return function(*values, **kwargs)
 
     made: Any = call if module is statistics else Builtin(call)
     PLAIN_FUNCTIONS[made] = plain
     return made
+
+
+def _has_examples(value: Any) -> bool:
+    """Whether a value is one example of a vmap, at any depth."""
+    while in_trace(value):
+        if is_mapped(value):
+            return True
+        value = value._value
+    return False
 
 
 # --- math ---------------------------------------------------------------------------------------
@@ -141,6 +161,15 @@ def _of_list(function: Function) -> Callable[..., Any]:
     return lambda values, *rest, **named: function(lift(list(values)), *rest, **named)
 
 
+def _fsum(values: Any) -> Any:
+    x = lift(list(values))
+    total = np.sum(x)
+    known, rounded = untraced(x), untraced(total)
+    if in_trace(known) or recorded_in(x) is not None or not math.isfinite(rounded):
+        return total
+    return total + (math.fsum(known) - rounded)  # as if it were not rounded on the way
+
+
 def _answer(function: Function) -> Callable[..., bool]:
     return lambda x: bool(function(x))
 
@@ -154,6 +183,14 @@ def _nextafter(x: Value, y: Value, **named: Any) -> Any:
     return x + (math.nextafter(before, untraced(y), **named) - before)
 
 
+# Functions of `math` that raise where NumPy's give NaN or infinity.
+_RAISING = frozenset(
+    """
+    acos acosh asin atanh cosh exp exp2 expm1 fmod gamma ldexp lgamma log log10 log1p log2 pow
+    sinh sqrt
+    """.split()
+)
+_OF_ITERABLES = frozenset(("dist", "fsum", "prod", "sumprod"))
 _SAME = """
     sin cos tan sinh cosh tanh exp exp2 expm1 log1p log2 log10 sqrt cbrt degrees radians copysign
     fmod fabs
@@ -173,7 +210,7 @@ _MATH: dict[str, Any] = {name: getattr(np, name) for name in _SAME} | {
     "floor": lambda x: math.floor(np.floor(x)),
     "fma": lambda x, y, z: x * y + z,
     "frexp": _frexp,
-    "fsum": _of_list(np.sum),
+    "fsum": _fsum,
     "gamma": _special("gamma"),
     "hypot": lambda *xs: functools.reduce(np.hypot, xs, 0.0) if len(xs) != 2 else np.hypot(*xs),
     "isclose": _isclose,
@@ -196,9 +233,14 @@ _MATH: dict[str, Any] = {name: getattr(np, name) for name in _SAME} | {
 # --- cmath --------------------------------------------------------------------------------------
 
 
+def _complex(z: Value) -> Any:
+    """A number as a complex one; a part of one that is -0.0 stays: it decides the branch."""
+    return z if np.iscomplexobj(z) else z + 0j
+
+
 def _of(function: Function) -> Callable[..., Any]:
     """NumPy's function of a complex number."""
-    return lambda z: function(z + 0j)
+    return lambda z: function(_complex(z))
 
 
 _CMATH: dict[str, Any] = {
@@ -214,7 +256,7 @@ _CMATH: dict[str, Any] = {
     "isfinite": _answer(np.isfinite),
     "isinf": _answer(np.isinf),
     "isnan": _answer(np.isnan),
-    "log": lambda z, base=None: _log(z + 0j, None if base is None else base + 0j),
+    "log": lambda z, base=None: _log(_complex(z), None if base is None else _complex(base)),
     "phase": lambda z: np.angle(z),
     "polar": lambda z: (np.absolute(z), np.angle(z)),
     "rect": lambda r, phi: r * (np.cos(phi) + 1j * np.sin(phi)),
@@ -223,9 +265,12 @@ _CMATH: dict[str, Any] = {
 # --- statistics ---------------------------------------------------------------------------------
 
 
-def _spread(function: Function, ddof: int) -> Callable[..., Any]:
-    def call(data: Any, center: Value = None) -> Any:
+def _spread(function: Function, ddof: int, name: str) -> Callable[..., Any]:
+    def call(data: Any, center: Value = None, **named: Value) -> Any:
         x = lift(list(data))
+        center = named.pop(name, center)
+        if named:
+            raise TypeError(f"got an unexpected keyword argument {next(iter(named))!r}")
         middle = np.mean(x) if center is None else center
         return function(np.sum((x - middle) ** 2) / (len(x) - ddof))
 
@@ -242,10 +287,10 @@ _STATISTICS: dict[str, Any] = {
     "harmonic_mean": _of_list(lambda x: len(x) / np.sum(1 / x)),
     "mean": _of_list(np.mean),
     "median": _of_list(np.median),
-    "pstdev": _spread(np.sqrt, 0),
-    "pvariance": _spread(lambda x: x, 0),
-    "stdev": _spread(np.sqrt, 1),
-    "variance": _spread(lambda x: x, 1),
+    "pstdev": _spread(np.sqrt, 0, "mu"),
+    "pvariance": _spread(lambda x: x, 0, "mu"),
+    "stdev": _spread(np.sqrt, 1, "xbar"),
+    "variance": _spread(lambda x: x, 1, "xbar"),
 }
 
 
@@ -289,7 +334,11 @@ def as_complex(*args: Any, **kwargs: Any) -> Any:
     if not any(map(in_trace, (*args, *kwargs.values()))):
         return complex(*args, **kwargs)
     parts = dict(zip(("real", "imag"), args, strict=False)) | kwargs
-    made = parts.get("real", 0.0) + 1j * parts.get("imag", 0.0)
+    real, imag = parts.get("real", 0.0), parts.get("imag", 0.0)
+    if not in_trace(imag) and imag == 0 and math.copysign(1.0, imag.real) < 0:
+        made = np.conj(real + 0j)  # 1j * -0.0 is 0j, on the other side of a branch cut
+    else:
+        made = real + 1j * imag
     return made.reshape(())[()] if made.shape else made[()]
 
 
@@ -305,6 +354,13 @@ def as_type(kind: Any, x: Any) -> Any:
         if issubclass(kind, np.inexact) and holds_in_trace(value := value_of(x)):
             return gather(value, kind.__name__).astype(kind)
     return kind(x)
+
+
+def has_attribute(x: Any, name: str) -> bool:
+    """`hasattr(x, name)` in adopted code: a number has no length."""
+    if in_trace(x) and is_scalar(x) and not hasattr(x.__class__, name):
+        return False
+    return hasattr(x, name)
 
 
 def type_of(x: Any) -> type:

@@ -12,7 +12,7 @@ builtins are Python's own there, and the functions that it calls NumPy's and mat
     def area(r):
         if __tapegrad_running__:
             return float(math.pi * np.square(r))  # by helpers, and tapegrad's functions
-        return float(math.pi * __tapegrad_np__.square(r))
+        return float(math.pi * __tapegrad_plain_np__.square(r))
 
 Only calls differ. A function or a class that is handed on, or kept in an object, is tapegrad's in
 both bodies, because it may be called inside a transform later.
@@ -31,9 +31,11 @@ REPLACED = {
     "complex": "__tapegrad_complex__",
     "float": "__tapegrad_float__",
     "format": "__tapegrad_spec__",
+    "hasattr": "__tapegrad_hasattr__",
     "str": "__tapegrad_str__",
     "type": "__tapegrad_type__",
 }
+MEANT = "__tapegrad_meant__"
 METHOD_ARRAY = "__tapegrad_array__"
 AS_TYPE = "__tapegrad_as_type__"
 # Types of numbers, by which a program converts: np.float64(x).
@@ -50,6 +52,7 @@ LIST = "__tapegrad_list__"
 _UFUNCS = frozenset(name for name, value in vars(np).items() if isinstance(value, np.ufunc))
 # Whether a transform is open in any thread, and what a name means where none is.
 RUNNING, PLAIN = "__tapegrad_running__", "__tapegrad_plain__"
+_START = "__tapegrad_plain_"
 
 ROOTS = frozenset(("numpy", "math", "cmath", "scipy"))
 _MODULES = frozenset(("numpy", "np", "math", "cmath", "linalg", "fft"))
@@ -57,14 +60,17 @@ _APPLYING = frozenset(("map", "filter", "reduce"))  # which call their first arg
 _DEEPEST = 2  # functions inside so many others have one body: each more doubles the code
 
 
-def rewritten(tree: Any, functions: frozenset[str] = frozenset()) -> Any:
+def rewritten(
+    tree: Any, functions: frozenset[str] = frozenset(), own: frozenset[str] = frozenset()
+) -> Any:
     """A syntax tree with the calls replaced.
 
     functions: the names of those that are NumPy's and math's own outside of transforms. Without
-    them functions have one body.
+    them functions have one body. own: names that a program has bound around the tree.
     """
     names = _plain_names(tree, functions) if functions else frozenset()
-    rewriter = _Rewriter(_defined(tree), functions, names, *_of_numpy(tree))
+    own |= _defined_for_all(tree)
+    rewriter = _Rewriter(own, _defined(tree), functions, names, *_of_numpy(tree))
     tree = rewriter.visit(tree)
     if rewriter.used:
         _bind(tree.body, rewriter.used)
@@ -94,14 +100,17 @@ class _Rewriter:
     def __init__(
         self,
         own: frozenset[str],
+        own_anywhere: frozenset[str],
         functions: frozenset[str],
         names: frozenset[str],
         numpy: set[str],
         ufuncs: set[str],
     ) -> None:
-        self.own = own  # names that the module defines itself
+        self.own = own  # names that the module defines itself, for all that is in it
+        self.own_anywhere = own_anywhere  # and for parts of it, such as the body of a class
         self.numpy, self.ufuncs = numpy, ufuncs  # those of NumPy, and of ufuncs taken from it
         self.functions, self.names = functions, names
+        self.has_star = "*" in own
         self.outermost: Any = None  # the function that this code is in, and its statements
         self.local: frozenset[str] | None = None  # the names bound in it, once asked for
         self.is_plain = False  # whether the body is that for outside of transforms
@@ -145,11 +154,15 @@ class _Rewriter:
             node.args = [self._array(part) for part in node.args]
         if isinstance(function, ast.Name):
             helper = REPLACED.get(function.id)
-            if helper and function.id not in self.own and _is_conversion(node):
-                node.func = self._named(helper, function)
-            elif function.id == "map" and node.args and "map" not in self.own:
+            if helper and not self._is_own(function.id) and _is_conversion(node):
+                node.func = self._meant(function, helper)
+            elif function.id == "map" and node.args and not self._is_own("map"):
                 first = node.args[0]
-                if isinstance(first, ast.Name) and first.id == "float" and "float" not in self.own:
+                if (
+                    isinstance(first, ast.Name)
+                    and first.id == "float"
+                    and not self._is_own("float")
+                ):
                     node.args[0] = self._named(REPLACED["float"], first)
         if node.func is function and _is_of_type(node):
             node.args.insert(0, function)
@@ -157,6 +170,13 @@ class _Rewriter:
         elif isinstance(function, ast.Attribute) and function.attr in METHODS:
             node.args.insert(0, function.value)
             node.func = self._named(METHODS[function.attr], function)
+
+    def _meant(self, name: ast.Name, helper: str) -> ast.expr:
+        """The helper of a builtin; after a star import, if the name still means that one."""
+        if not self.has_star:
+            return self._named(helper, name)
+        parts = [name, self._named(helper, name)]
+        return ast.copy_location(ast.Call(self._named(MEANT, name), parts, []), name)
 
     def _named(self, helper: str, place: Any) -> ast.expr:
         """The name of a helper, at the place of what it stands for."""
@@ -224,6 +244,12 @@ class _Rewriter:
             self.used.add(found.id)
             found.id = plain_name(found.id)
             self.changes += 1
+
+    def _is_own(self, name: str) -> bool:
+        """Whether a name may mean here what the program has bound it to."""
+        if not self.depth:
+            return name in self.own or name in self.own_anywhere
+        return name in self.own or self._is_local(name)
 
     def _is_local(self, name: str) -> bool:
         if self.local is None:
@@ -306,13 +332,13 @@ def _shallow(node: Any) -> Any:
 
 
 def plain_name(name: str) -> str:
-    """The global name of what a name means outside of transforms."""
-    return f"__tapegrad_{name}__"
+    """The global name of what a name means outside of transforms: no name of a helper."""
+    return f"{_START}{name}__"
 
 
 def is_plain_name(name: str) -> bool:
     """Whether a name of a module is one that `plain_name` made."""
-    return name.startswith("__tapegrad_")
+    return name.startswith(_START)
 
 
 def _conditional(traced: list[Any], plain: list[Any] | None) -> Any:
@@ -434,9 +460,19 @@ def _plain_names(tree: Any, functions: frozenset[str]) -> frozenset[str]:
             isinstance(node, ast.Attribute) and _is_globals(node.value) and node.attr in _FILLING
         ):
             return frozenset()  # any may be bound anew
+        elif isinstance(node, (ast.Assign, ast.Call)) and any(
+            map(_is_globals, node.args if isinstance(node, ast.Call) else [node.value])
+        ):
+            return frozenset()  # names = globals(); exec(text, globals())
+    if any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SCOPED
+        for node in _at_top(tree)
+    ):
+        return frozenset()
     return frozenset(found - others)
 
 
+_SCOPED = frozenset(("exec", "locals", "vars"))  # which in a module's scope may bind its names
 _FILLING = frozenset(("update", "setdefault", "pop", "clear", "__setitem__"))
 
 
@@ -493,7 +529,7 @@ def _bound_in(function: Any, body: list[Any]) -> frozenset[str]:
 def _is_conversion(node: ast.Call) -> bool:
     """Whether a call of a builtin converts a value: type(name, bases, dict) makes a class."""
     named = isinstance(node.func, ast.Name) and node.func.id
-    return len(node.args) == 1 and not node.keywords or named in ("complex", "format")
+    return len(node.args) == 1 and not node.keywords or named in ("complex", "format", "hasattr")
 
 
 def _is_of_type(node: ast.Call) -> bool:
@@ -517,6 +553,21 @@ def _of_numpy(tree: Any) -> tuple[set[str], set[str]]:
         elif isinstance(node, ast.ImportFrom) and node.module == "numpy":
             ufuncs |= {part.asname or part.name for part in node.names if part.name in _UFUNCS}
     return names, ufuncs
+
+
+def _defined_for_all(tree: Any) -> frozenset[str]:
+    """The names that a module defines in its own scope, and by `global` statements."""
+    found: set[str] = set()
+    for node in _nodes(tree):
+        if isinstance(node, ast.Global):
+            found.update(node.names)
+    waiting: list[Any] = list(tree.body) if isinstance(tree, ast.Module) else []
+    while waiting:
+        node = waiting.pop()
+        found |= {node.asname or node.name} if isinstance(node, ast.alias) else _stored(node)
+        if not isinstance(node, _SCOPES):
+            waiting += ast.iter_child_nodes(node)
+    return frozenset(found)
 
 
 def _defined(tree: Any) -> frozenset[str]:

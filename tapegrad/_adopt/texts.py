@@ -45,7 +45,7 @@ def by_spec(x: Any, spec: str = "") -> str:
     return _marked(format(x, spec), x)
 
 
-def by_format(text: Any, *args: Any, **kwargs: Any) -> Any:
+def by_format(text: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`"...".format(x)` in adopted code."""
     made = text.format(*args, **kwargs)
     return _marked(made, (args, list(kwargs.values()))) if type(text) is str else made

@@ -102,10 +102,17 @@ def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     if issubclass(type(target), Buffer):
         return target
 
+    values, named = tuple(map(_kept, values)), {name: _kept(v) for name, v in named.items()}
+
     def again(whole: Any, at: int, pick: Callable[[Any], Any]) -> Any:
         return pick(function(*values[:at], whole, *values[at + 1 :], **named))
 
     return _result(made, again, args)
+
+
+def _kept(x: Any) -> Any:
+    """An argument for a view that is made again: the program may change its list, of a shape."""
+    return list(x) if type(x) is list else x
 
 
 def _is_kept(root: NumpyBuffer) -> bool:
@@ -334,6 +341,22 @@ class NumpyBuffer(Buffer):
             self._own = made
 
     @property
+    def real(self) -> Any:
+        return self.__getattr__("real")
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> Any:
+        return self.__getattr__("imag")
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag[...] = value
+
+    @property
     def dtype(self) -> Any:
         return self.value.dtype
 
@@ -408,6 +431,9 @@ class _Method:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         buffer, name = self.buffer, self.name
+        target = kwargs.get("out")
+        if target is not None:
+            _prepare(target, [buffer, *args, *kwargs.values()])
         args = tuple(map(value_of, args))
         kwargs = {key: value_of(value) for key, value in kwargs.items()}
         write = _WRITING_METHODS.get(name)
@@ -415,10 +441,15 @@ class _Method:
             write(buffer, *args, **kwargs)
             return None
 
+        made = getattr(buffer.value, name)(*args, **kwargs)
+        if issubclass(type(target), Buffer):
+            return target
+        args, kwargs = tuple(map(_kept, args)), {key: _kept(v) for key, v in kwargs.items()}
+
         def call(whole: Any) -> Any:
             return getattr(whole, name)(*args, **kwargs)
 
-        return _result(call(buffer.value), lambda whole, _at, pick: pick(call(whole)), (buffer,))
+        return _result(made, lambda whole, _at, pick: pick(call(whole)), (buffer,))
 
 
 def value_of(x: Any) -> Any:

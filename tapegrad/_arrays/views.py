@@ -414,7 +414,9 @@ def _replaced(part: str, keep: Callable[[Any], Any], take: Callable[[Any], Any])
     def replace(z: Value, value: Value) -> Any:
         if in_trace(z) or in_trace(value):
             return rule.apply_bound([z, value], {})
-        made = np.array(z)
+        # Only one of them may have examples.
+        shape = np.broadcast_shapes(np.shape(z), np.shape(value))
+        made = np.array(z if np.shape(z) == shape else np.broadcast_to(z, shape))
         setattr(made, part, value)
         return made if is_ndarray(z) else made[()]
 

@@ -46,6 +46,7 @@ from tapegrad._core.values import (
     is_recorded,
     level_of,
     lift_to_level_of,
+    memory_of,
 )
 from tapegrad._errors import BatchingError
 
@@ -145,7 +146,15 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
 
     def adopt(self, buffer: Value) -> Any:
         """A copy of a buffer for each example, into which batched values can be written."""
-        made = self.vmap_level.front(buffer).copy()
+        made = self.vmap_level.front(buffer)
+        memory = memory_of(buffer)
+        known = type(memory) is np.ndarray and memory.ndim == made.ndim - 1
+        if not known or memory.flags.c_contiguous:
+            made = made.copy()
+        else:  # the layout decides which reshapes are views
+            order = sorted(range(memory.ndim), key=lambda i: -abs(memory.strides[i]))
+            axes = (0, *(i + 1 for i in order))
+            made = np.transpose(np.transpose(made, axes).copy(), np.argsort(axes))
         return (BatchedArray if len(made.shape) > 1 else ZeroDimensional)(made, self.vmap_level)
 
     def add_part(self, index: Index, value: Value) -> None:

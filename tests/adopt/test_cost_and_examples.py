@@ -179,6 +179,23 @@ def test_a_star_may_bind_any_name_anew(adopted):
     np.testing.assert_array_equal(tapegrad.grad(module.f)(np.array([1.0, 4.0])), [0.5, 0.25])
 
 
+def test_a_star_may_bind_the_name_of_a_builtin(adopted, tmp_path):
+    (tmp_path / "with_format.py").write_text("def format(v):\n    return v * 3\n")
+    module = adopted("from with_format import *\ndef f(x):\n    return format(x) + float(x)\n")
+    assert module.f(2.0) == 8.0
+    assert tapegrad.grad(module.f)(2.0) == 4.0
+
+
+def test_a_name_that_the_module_sets_by_itself(adopted):
+    module = adopted(
+        "from math import log\nimport sys\n"
+        "setattr(sys.modules[__name__], 'log', lambda v: 42 * v)\n"
+        "def f(x):\n    return log(x)\n"
+    )
+    assert module.f(2.0) == 84.0
+    assert tapegrad.grad(module.f)(2.0) == 42.0
+
+
 def test_functions_of_every_kind_have_two_bodies(adopted):
     module = adopted(
         '"""A module."""\n'

@@ -142,6 +142,12 @@ class Picked(BatchedArray):
     def shape(self) -> tuple[int, ...]:
         return self.spec.shape
 
+    @shape.setter
+    def shape(self, wanted: Any) -> None:
+        raise BatchingError(
+            f"x[i].shape = {wanted}: each example has another part of x. Write x[i].reshape(shape)."
+        )
+
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.spec.dtype

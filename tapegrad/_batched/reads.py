@@ -35,6 +35,7 @@ from tapegrad._core.values import (
     is_mapped,
     is_recorded,
 )
+from tapegrad._errors import BatchingError
 
 
 def read_part(self: Batched, index: Index) -> Any:
@@ -145,7 +146,8 @@ class Picked(BatchedArray):
     @shape.setter
     def shape(self, wanted: Any) -> None:
         raise BatchingError(
-            f"x[i].shape = {wanted}: each example has another part of x. Write x[i].reshape(shape)."
+            f"x[i].shape = {wanted}: each example has another part of x. Write "
+            "x[i].reshape(shape)."
         )
 
     @property

@@ -60,7 +60,7 @@ def test_a_call_with_rarer_arguments_is_right_or_raises(name, tmp_path, monkeypa
 
 
 # Objects, whose elements the expressions below read.
-ITERATORS = {"np.nditer"}
+ITERATORS = {"np.ndenumerate", "np.nditer"}
 REPLACED = [name for name, function in CALLABLES.items() if by_name(name) is not function]
 REPLACED = [name for name in REPLACED if name not in ITERATORS]
 

@@ -109,7 +109,8 @@ weight_norm.from_older BasePruningMethod.__call__ Identity.compute_mask
 CustomFromMask.compute_mask SpectralNorm.__call__ SpectralNormStateDictHook.__call__
 SpectralNormLoadStateDictPreHook.__call__ WeightNorm.__call__ Adafactor._begin average
 Muon._begin Rprop._move SGD._begin get_ema_avg_fn.ema_update _tensor_of_dtype
-wrap_intdtype.make
+wrap_intdtype.make opaque _unknown Conditions.weakness_at Conditions.outputs Minimum.functions
+Squares.of_slopes _Leastsq.of_slopes
 """.split()
 
 

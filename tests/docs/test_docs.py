@@ -161,8 +161,10 @@ def run_examples(name: str) -> None:
 
 def is_theirs(found) -> bool:
     """Whether a module of ours took a function over, with its docstring and its examples."""
-    origin = getattr(getattr(found, "__wrapped__", None), "__module__", None)
-    return origin is not None and origin.startswith(("numpy", "scipy"))
+    origin = inspect.unwrap(found) if callable(found) else None
+    if origin is found:
+        return False
+    return str(getattr(origin, "__module__", "")).startswith(("numpy", "scipy"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)

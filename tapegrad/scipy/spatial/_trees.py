@@ -81,8 +81,8 @@ class KDTree(_Tree, spatial.KDTree):  # type: ignore[misc]  # SciPy has no types
     >>> points = np.array([[0.0, 0.0], [3.0, 4.0]])
     >>> def nearest(x):
     ...     return KDTree(points).query(x)[0]
-    >>> tapegrad.grad(nearest)(np.array([3.0, 3.0]))
-    array([ 0., -1.])
+    >>> tapegrad.grad(nearest)(np.array([6.0, 8.0]))
+    array([0.6, 0.8])
     """
 
 

@@ -15,6 +15,7 @@ from oldest_packages import oldest, oldest_packages
 from samples import SAMPLES
 
 import tapegrad
+import tapegrad._adopt.scalars  # which declares the rules of tapegrad.math
 from tapegrad._arrays.creation import CREATION
 from tapegrad._core.forms import UNSUPPORTED_MODULES, Composite, Constant, Unsupported
 from tapegrad._core.rule import BATCH_WORDS, MIRRORS, REGISTRY, Rule

@@ -335,8 +335,6 @@ class NumpyBuffer(Buffer):
             derive, shape = self._derive, made.shape
             self._derive = lambda whole: derive(whole).reshape(shape)
             self._own = self._of = None
-        elif type(self._own) is np.ndarray:
-            self._own.shape = wanted
         else:
             self._own = made
 

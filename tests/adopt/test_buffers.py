@@ -125,6 +125,7 @@ def slope(f, p=P, h=1e-5):
     return (8 * (f(p + h) - f(p - h)) - (f(p + 2 * h) - f(p - 2 * h))) / (12 * h)
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape")  # which NumPy 2.5 advises against
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_programs_that_fill_arrays(f):
     known = slope(f)

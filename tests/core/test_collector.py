@@ -153,23 +153,30 @@ def test_young_garbage_is_found_while_a_tape_grows():
     assert most < 1000
 
 
+def made_until_old_garbage_is_found():
+    """How many objects are made until a cycle in the oldest generation goes."""
+    old = Cyclic()
+    gone = weakref.ref(old)
+    gc.collect(1)
+    gc.collect(1)
+    del old
+    kept = []
+    while gone() is not None and len(kept) < 40 * LONG:
+        kept.append([])
+    return len(kept)
+
+
 def test_old_garbage_is_found_while_a_tape_lives():
     """Full searches still come, when about four times as much as the tape holds was made."""
+    if made_until_old_garbage_is_found() == 40 * LONG:
+        pytest.skip("this Python does not find it without a tape either, as 3.13.0")
     found = []
 
     def f(x):
         y = x
         for _ in range(LONG):
             y = y * 0.99999
-        old = Cyclic()
-        gone = weakref.ref(old)
-        gc.collect(1)
-        gc.collect(1)
-        del old
-        kept = []
-        while gone() is not None and len(kept) < 40 * LONG:
-            kept.append([])
-        found.append(len(kept))
+        found.append(made_until_old_garbage_is_found())
         return np.sum(y)
 
     tapegrad.grad(f)(np.ones(3))

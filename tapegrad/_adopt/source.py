@@ -326,7 +326,7 @@ def _copied(body: list[Any]) -> list[Any]:
 
 
 def _shallow(node: Any) -> Any:
-    kind = type(node)
+    kind: Any = type(node)
     made = kind.__new__(kind)  # without __init__, which asks for all fields
     made.__dict__.update(node.__dict__)
     return made

@@ -280,6 +280,7 @@ def test_vectorize_of_plain_values_keeps_subclasses(adopted):
 
 
 def test_nodes_and_weights_of_an_interpolator_are_set(adopted):
+    pytest.importorskip("scipy")
     module = adopted(
         "import numpy as np\n"
         "from scipy.interpolate import BarycentricInterpolator\n"

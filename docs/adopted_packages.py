@@ -1,8 +1,8 @@
 """Writes docs/adopted-packages.md: `python docs/adopted_packages.py`; with names it tries those.
 
 Each function below uses one public package as its documentation does, and gives a function of
-real parameters with the point to try. What is not installed is left out. A row is right where the
-adopted package gives the plain one's value to the last bit, and its gradient agrees with
+real parameters with the point to try. A package that is not installed is left out. A row is right
+where the adopted package gives the plain one's value to the last bit, and its gradient agrees with
 differences of the plain package.
 """
 
@@ -879,7 +879,7 @@ def differences(f: F, x: Any) -> Any:
 
 
 class Result(NamedTuple):
-    """What a trial found; seconds of the run, of its gradient, and of that as a program."""
+    """The result of a trial; seconds of the run, of its gradient, and of that as a program."""
 
     text: str  # "right", or why not
     vmap: str = ""
@@ -967,7 +967,7 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
             return best, made
 
 
-# What stands behind a refusal whose error does not say so.
+# Reasons of refusals whose errors do not say them.
 REASONS = {
     "anastruct": "the moments of elements are computed in Cython",
     "astropy": "a Quantity is a subclass of ndarray",

@@ -13,7 +13,7 @@ the last of an `__enter__`, may not be reached. Nothing is lost where
   the generator, and Python closes it, which runs its `finally`, before anything else runs.
 
 `contextmanager` makes such managers of generator functions, in place of contextlib's; a class that
-has more to offer derives from `Block`. What takes several steps to undo is undone by `undoing`.
+has more to offer derives from `Block`. Several steps are undone by `undoing`.
 """
 
 from __future__ import annotations

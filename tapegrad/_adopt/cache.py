@@ -23,7 +23,7 @@ _TAG = "tapegrad"
 
 @functools.cache
 def _version() -> bytes:
-    """What the rewriting is made of: code that another one made is not taken."""
+    """A sum over the rewriting: code that another one made is not taken."""
     found = zlib.crc32(repr(sorted(names.plain_functions())).encode())
     for part in (source.__file__, __file__.replace("cache", "loading")):
         with contextlib.suppress(OSError), open(part, "rb") as file:  # no archive

@@ -110,7 +110,7 @@ class _Statistics:
 
 
 def meaning(name: str) -> Any:
-    """What a module of one of the `ROOTS` means in adopted code; ImportError as usual."""
+    """The meaning of a module of one of the `ROOTS` in adopted code; ImportError as usual."""
     found = _made.get(name)
     if found is None:
         plain = importlib.import_module(name)
@@ -197,7 +197,7 @@ def _astype(x: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _new(made: Any, x: Any, args: tuple[Any, ...]) -> Any:
-    """What a method of x made. Only NumPy's own is known to make a new array."""
+    """The result of a method of x. Only NumPy's own is known to make a new array."""
     whole = args[0] if args and x is copy else x  # copy.copy(x)
     return hold(lambda: made, (), {}) if type(whole) is np.ndarray and made is not whole else made
 
@@ -210,7 +210,7 @@ def _dot(x: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _meant(found: Any, helper: Any) -> Any:
-    """What a name of a builtin means where a star import may have bound it anew."""
+    """The meaning of a name of a builtin where a star import may have bound it anew."""
     return helper if getattr(builtins, getattr(found, "__name__", ""), None) is found else found
 
 
@@ -245,7 +245,7 @@ _PLAIN_MODULES = {
 
 
 def plain_of(found: Any) -> Any:
-    """What stands for a module or a function of ours where no transform is open."""
+    """The plain module or function in the place of ours where no transform is open."""
     if isinstance(found, Layered):
         return found._plain
     if isinstance(found, types.ModuleType):

@@ -451,7 +451,7 @@ class _Method:
 
 
 def value_of(x: Any) -> Any:
-    """What a buffer holds, also in lists, tuples and dicts; any other value unchanged."""
+    """The value of a buffer, also in lists, tuples and dicts; any other value unchanged."""
     kind = type(x)
     if issubclass(kind, Buffer):
         return x.value
@@ -508,7 +508,7 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"
     _operator(_name)
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     _comparison(_name)
-# What a transform takes, or a function returns: what the buffer holds.
+# To a transform, as an argument or a result, a buffer is the value that it holds.
 stand_for(NumpyBuffer, NumpyBuffer.hand_out)
 
 

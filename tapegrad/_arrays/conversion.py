@@ -36,8 +36,8 @@ _NO_COPY = "Unable to avoid copy while creating an array as requested."
 def listed(value: Value) -> Any:
     """The items of an iterator or of a dict's view as a list; any other value unchanged.
 
-    NumPy makes an array of such an object itself, which nobody wants. What an object of a program
-    says to be its array may be in a trace: then it is taken in the object's place.
+    NumPy makes an array of such an object itself, which nobody wants. The array that an object of
+    a program gives by `__array__` may be in a trace: then it is taken in the object's place.
     """
     kind = type(value)
     if kind in _PLAIN:

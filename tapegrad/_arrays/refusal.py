@@ -267,7 +267,7 @@ def _words(found: Asker, conversion: str) -> tuple[str, str]:
 
 
 def _of_package(found: Asker) -> str:
-    """What to do about a package that asks, for somebody who cannot edit it."""
+    """Advice about a package that asks, for somebody who cannot edit it."""
     if found.adopted:
         return (
             f"{found.line}, asks. The package is adopted, but this name is plain: it comes from a "

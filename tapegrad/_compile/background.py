@@ -57,7 +57,7 @@ def require_llvm() -> None:
 def runner_of(
     backend: str, root: Segment, inputs: Sequence[Any], threads: int, before: Any = None
 ) -> Any:
-    """What runs a program, by the name of the back end.
+    """The runner of a program, by the name of the back end.
 
     before: what ran it until a further path was recorded, whose machine code stays.
     """

@@ -192,7 +192,7 @@ def _lifted(value: Value) -> Any:
 
 
 def _held(value: Value) -> Any:
-    """What a buffer of the program holds."""
+    """The value that a buffer of the program holds."""
     return value.value
 
 

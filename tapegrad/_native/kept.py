@@ -53,7 +53,7 @@ def folder() -> Path | None:
 
 
 def read(home: Path, name: str) -> bytes | None:
-    """What is kept under a name, if it is whole and nobody else may have written it."""
+    """The data kept under a name, if it is whole and nobody else may have written it."""
     with contextlib.suppress(OSError), open_regular(home / f"{name}.o", links=False) as file:
         if is_private(os.fstat(file.fileno())):
             kept = file.read(MOST_BYTES)
@@ -78,7 +78,7 @@ def keep(home: Path, name: str, made: bytes) -> None:
 
 
 def _sum_of(name: str, made: bytes) -> bytes:
-    """What is kept before an object file: no code runs of which a bit or the name is another."""
+    """The header before an object file: no code runs of which a bit or the name is another."""
     return hashlib.sha256(name.encode() + made).digest()
 
 

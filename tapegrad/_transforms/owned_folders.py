@@ -84,7 +84,7 @@ def _end(path: str, process: int, handle: int | None) -> None:
 
 
 def _words() -> bytes:
-    """What is in the file: the name of this machine."""
+    """The content of the file: the name of this machine."""
     return f"tapegrad {platform.node()}\n".encode()
 
 

@@ -32,7 +32,7 @@ from tapegrad._errors import InputError, MissingRuleError, RuleError, message, n
 from tapegrad._transforms.wrapper import found_by_name
 from tapegrad._tree import LEAF, Structure, flatten, flatten_like, unflatten
 
-# What holds nothing traced, by its type.
+# Types of values that hold nothing traced.
 _are_plain = frozenset((*PYTHON_NUMBERS, np.ndarray, np.float64, str, type(None))).issuperset
 
 

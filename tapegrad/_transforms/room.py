@@ -1,8 +1,8 @@
 """Whether a matrix of derivatives fits into memory, asked before its first row is computed.
 
 Without that a Jacobian of 10^6 by 10^6 elements fails after hours, or takes the machine with it.
-What is refused cannot fit: more bytes than the system could hand out now, swap included, or than
-the limits of the process and of its container allow. What fits hardly is tried.
+A refused matrix cannot fit: more bytes than the system could hand out now, swap included, or than
+the limits of the process and of its container allow. One that hardly fits is tried.
 
 Knows sizes, and what the system says of memory. Must not know how a matrix is computed.
 """

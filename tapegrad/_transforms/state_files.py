@@ -238,7 +238,7 @@ class StateFiles:
 
 
 def _mapped(path: Path, layout: _Layout) -> Any:
-    """What a file holds of its arrays; OSError for what is not the file that was written."""
+    """The arrays of a file; OSError for another file than was written."""
     with open_regular(path, links=False) as file:
         # A map of what is not there would end the process.
         if os.fstat(file.fileno()).st_size != layout.offset + layout.size:

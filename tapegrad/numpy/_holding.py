@@ -27,7 +27,7 @@ MAKING = frozenset(
     """.split()
 )
 
-# What is no list, and holds nothing traced, by its type.
+# Types of values that are no lists and hold nothing traced.
 PLAIN_TYPES = frozenset((*PYTHON_NUMBERS, np.ndarray, np.float64, str, type(None), type))
 
 # NumPy's own function for each of ours.

@@ -63,7 +63,7 @@ def is_held(lock):
 
 
 class State:
-    """What a program must leave as it was; made once the program has imported its modules."""
+    """The state to be left as it was; made once the program has imported its modules."""
 
     def __init__(self, arrays):
         self.arrays = arrays
@@ -177,7 +177,7 @@ def same(found, expected):
 
 
 def failure(program, state, before, expected):
-    """What a strike has left, or changed in another run; None if nothing."""
+    """The state that a strike has left, or changed in another run; None if nothing."""
     now = state.now()
     if now != before:
         left = {key: (before[key], now[key]) for key in now if now[key] != before[key]}

@@ -244,7 +244,7 @@ def check(program, p, exact, slopes, near):
 
 
 def with_slope(program, p):
-    """What a program computes inside a transform, and its Jacobian."""
+    """The value of a program inside a transform, and its Jacobian."""
     seen = []
 
     def watched(p):

@@ -32,7 +32,7 @@ from tapegrad.scipy.optimize._conditions import Bounds, Roots, fixed_points, min
 
 __getattr__, __dir__ = namespace(__name__, "scipy.optimize")
 
-# What holds at the solution of each. at: where a tuple of results has the value there.
+# The conditions at the solution of each. at: where a tuple of results has the value there.
 anderson = solver("anderson", Roots)
 bisect = solver("bisect", Roots)
 brenth = solver("brenth", Roots)

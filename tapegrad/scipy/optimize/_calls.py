@@ -82,7 +82,7 @@ class _Call:
         self.last: Any = None  # SciPy's result
 
     def conditions(self, values: Sequence[Any]) -> Conditions:
-        """What holds at the solution, where the call depends on these values."""
+        """The conditions at the solution, where the call depends on these values."""
         args, kwargs = self.then.filled(values)
         return self._conditions(args, kwargs)
 
@@ -247,7 +247,7 @@ def _rebuilt(found: Any, made: dict[Any, Any], x: Value, path: tuple[Any, ...] =
 
 
 def _shown(exact: Any, found: Any) -> Any:
-    """What is known exactly, with the number that SciPy has for it."""
+    """The part that is known exactly, with the number that SciPy has for it."""
     inside = exact
     while is_mapped(inside):
         inside = inside._value

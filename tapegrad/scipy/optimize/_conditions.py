@@ -1,4 +1,4 @@
-"""What holds at the solutions of SciPy's solvers, read from their arguments.
+"""Conditions at the solutions of SciPy's solvers, read from their arguments.
 
 Knows SciPy's names of arguments, its bounds and constraints. Must not know results or transforms.
 """
@@ -47,7 +47,7 @@ class Conditions:
         return z
 
     def equations(self, z: Any) -> Any:
-        """What is zero."""
+        """The residual, which is zero at the solution."""
         raise NotImplementedError
 
     def weakness_at(self, z: Any) -> str:
@@ -248,7 +248,7 @@ class Minimum(Minimisation, Conditions):
 
 
 def _conditions(constraints: Sequence[Any]) -> tuple[Function | None, Function | None]:
-    """What is zero, and what is not negative, as functions of x."""
+    """The equations and the inequalities, as functions of x."""
     if not constraints:
         return None, None
     rows = [_row(one) for one in constraints]
@@ -312,7 +312,7 @@ def _row(one: Any) -> tuple[Function, Any, Any]:
 
 
 def minima(*names: str, at: int | None = None, lenient: bool = False) -> Any:
-    """What reads the conditions of a minimum; names: the two arguments that are bounds of x."""
+    """A reader of the conditions of a minimum; names: the two arguments that are bounds of x."""
 
     def read(given: Arguments) -> Minimum:
         inner = given.get("minimizer_kwargs") or {}

@@ -66,7 +66,7 @@ class Squares(Minimum):
         return made
 
     def of_slopes(self, slopes: Any, left: Any) -> dict[Any, Any]:
-        """What the result has of the Jacobian, as that of least_squares, and of the residuals."""
+        """The parts of the result that come of the Jacobian and the residuals."""
         return {"jac": slopes}
 
 
@@ -95,7 +95,7 @@ def _box(bounds: Any) -> Function | None:
 
 
 def least_squares(given: Arguments) -> Squares:
-    """What holds at the result of least_squares, and of leastsq."""
+    """The conditions at the result of least_squares, and of leastsq."""
     function, of = function_of(given)
     if "bounds" not in given:
         return _Leastsq(function, of, size_of(given))
@@ -124,7 +124,7 @@ class _Fit(Squares):
 
 
 def curve_fit(given: Arguments) -> Squares:
-    """What holds at the result of curve_fit."""
+    """The conditions at the result of curve_fit."""
     if given["nan_policy"] == "omit":
         raise NotDifferentiableError(
             "scipy.optimize.curve_fit: with nan_policy='omit' there is no derivative. Leave the "
@@ -167,7 +167,7 @@ class _Linear(Squares):
 
 
 def linear(given: Arguments) -> Squares:
-    """What holds at the result of nnls, whose bounds are 0 and infinity, and of lsq_linear."""
+    """The conditions at the result of nnls, whose bounds are 0 and infinity, and of lsq_linear."""
     A, b = given["A"], as_array(given["b"])
     A = A if hasattr(A, "shape") else as_array(A)
     bounds = given.get("bounds", (0.0, np.inf))

@@ -49,7 +49,7 @@ _HANDED_OUT = (
     "memory, by np.asarray(z), say: it would not see x. Give it a copy, or adopt its package."
 )
 _OF_MEMORY = ("base", "ctypes", "data")
-# Functions that write into their first argument, and the position or name of what they write.
+# Functions that write into their first argument.
 _WRITERS = frozenset(
     (np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal)
 )
@@ -190,7 +190,7 @@ def is_inside() -> bool:
 class NumpyBuffer(Buffer):
     """An array of NumPy's made inside a transform; see the module.
 
-    Programs meet it as what `np.zeros` returns in adopted code, and by `tapegrad.numpy`.
+    `np.zeros` of adopted code and of `tapegrad.numpy` returns one.
     """
 
     __slots__ = ("__weakref__", "_derive", "_handed_out", "_of", "_own", "_parent", "_shape")
@@ -275,7 +275,12 @@ class NumpyBuffer(Buffer):
             _prepare(each, [*others, *kwargs.values()])
         kwargs["out"] = tuple(map(value_of, targets))
         made = getattr(ufunc, method)(*others, **kwargs)
-        return made if type(made) is tuple and len(targets) > 1 else _first(targets, made)
+        made = made if type(made) is tuple else (made,)
+        given = [
+            _result(part) if each is None else each
+            for each, part in zip(targets, made, strict=True)
+        ]
+        return tuple(given) if len(given) > 1 else given[0]
 
     def __array_function__(
         self, function: Callable[..., Any], _types: Any, args: Any, kwargs: dict[str, Any]
@@ -285,7 +290,7 @@ class NumpyBuffer(Buffer):
     # -- reads and writes ------------------------------------------------------------------------
 
     def __getitem__(self, index: Index) -> Any:
-        index = index_of(index)
+        index = value_of(index)
         value = self.value
         part = getitem(value, index)
         kind = type(part)
@@ -296,7 +301,7 @@ class NumpyBuffer(Buffer):
         return NumpyBuffer(part, self, lambda whole: whole[index])
 
     def __setitem__(self, index: Index, value: Value) -> None:
-        index, value = index_of(index), value_of(listed(value))
+        index, value = value_of(index), value_of(listed(value))
         if holds_in_trace(value):
             value = lift(value)
             self.become(value)
@@ -467,13 +472,6 @@ def _holds_buffer(x: Any) -> bool:
     if kind is list or kind is tuple:
         return any(map(_holds_buffer, x))
     return issubclass(kind, Buffer)
-
-
-index_of = value_of  # an index may be, or have, a buffer; NumPy then says what is wrong
-
-
-def _first(targets: Any, made: Any) -> Any:
-    return targets[0] if len(targets) == 1 else made
 
 
 def _operator(name: str) -> None:

@@ -69,6 +69,16 @@ def in_place(p):
     return np.sum(z**2)
 
 
+def out_of_several(p):
+    whole, part = np.zeros(2), np.zeros(2)
+    first, second = np.divmod(np.array([p, 3.3]), 2.0, out=(whole, part))
+    first[0] = p * p
+    second *= p
+    also, _ = np.modf(np.array([4.1 * p, 1.0]), out=(None, whole))
+    also[1] = p
+    return np.sum(whole * part) + np.sum(also**2) + first[1] * p
+
+
 def derived(p):
     a = np.arange(4.0) * 2.0
     b = np.concatenate([a, np.full(2, 1.0)])
@@ -114,6 +124,7 @@ PROGRAMS = [
     by_views,
     by_shapes,
     in_place,
+    out_of_several,
     derived,
     by_functions,
     beside_traced,

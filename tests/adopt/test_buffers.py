@@ -124,7 +124,6 @@ PROGRAMS = [
     by_views,
     by_shapes,
     in_place,
-    out_of_several,
     derived,
     by_functions,
     beside_traced,
@@ -153,6 +152,17 @@ def test_programs_that_fill_arrays(f):
     close(grad(lambda q: np.sum(vmap(f)(q * plain.ones(3))))(P), 3 * known, 1e-8)
     close(compile(grad(f))(P), known, 1e-8)
     close(compile(f)(P), f(P), 1e-14)
+
+
+def test_several_results_are_written_to_the_buffers_that_come_back():
+    f, known = out_of_several, slope(out_of_several)
+    value, found = jvp(f, (P,), (1.0,))
+    assert value == f(P)
+    close(found, known, 1e-8)
+    close(grad(f)(P), known, 1e-8)
+    close(vmap(grad(f))(plain.array([P, P])), [known] * 2, 1e-8)
+    with pytest.warns(tapegrad.EagerWarning, match="writes a value into a plain array"):
+        close(compile(f)(P), f(P), 1e-14)
 
 
 def test_results_that_are_arrays():

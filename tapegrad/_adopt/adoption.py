@@ -12,6 +12,7 @@ from typing import Any
 
 from tapegrad._adopt.functions import adopted
 from tapegrad._adopt.loading import Finder
+from tapegrad._adopt.names import ROOTS
 from tapegrad._errors import InputError, message
 from tapegrad._warning import warn
 
@@ -65,11 +66,9 @@ class Adoption:
 def adopt_packages(packages: tuple[str, ...]) -> Adoption:
     """Adopt packages by their names."""
     for name in packages:
-        root = name.partition(".")[0]
-        if root in _REFUSED:
-            raise InputError(
-                message(f"adopt({name!r})", "a package of NumPy code", name, _REFUSED[root])
-            )
+        advice = _why_not(name.partition(".")[0])
+        if advice:
+            raise InputError(message(f"adopt({name!r})", "a package of NumPy code", name, advice))
         if not name or not all(part.isidentifier() for part in name.split(".")):
             raise InputError(
                 message(f"adopt({name!r})", "the name of a package", name, 'Pass "filterpy"')
@@ -92,12 +91,15 @@ def adopt_packages(packages: tuple[str, ...]) -> Adoption:
     return Adoption(packages)
 
 
-_REFUSED = {
-    "numpy": "Its functions have rules: import tapegrad.numpy as np",
-    "scipy": "Import tapegrad.scipy",
-    "math": "Import tapegrad.math",
-    "tapegrad": "It is tapegrad itself",
-}
+def _why_not(root: str) -> str:
+    """The reason why a package is not adopted, as advice; "" for others."""
+    if root in ("cmath", "math", "numpy", "scipy"):
+        return f"It has derivatives without it: import tapegrad.{root}"
+    if root in ROOTS:
+        return "In adopted code it has the meaning that it needs"
+    if root == "tapegrad":
+        return "It is tapegrad itself"
+    return "It is code in C" if root in sys.builtin_module_names else ""
 
 
 def undo(*packages: str) -> None:
@@ -127,7 +129,9 @@ def undo(*packages: str) -> None:
             continue
         del _FINDER.packages[name]
         _taken(name)
-        sys.modules.update(_BEFORE.pop(name))
+        before = _BEFORE.pop(name)
+        sys.modules.update(before)
+        _bind_in_parent(name, before.get(name))
     if not _FINDER.packages and _FINDER in sys.meta_path:
         sys.meta_path.remove(_FINDER)
 
@@ -137,6 +141,16 @@ def _taken(package: str) -> dict[str, types.ModuleType]:
     start = f"{package}."
     names = [name for name in list(sys.modules) if name == package or name.startswith(start)]
     return {name: sys.modules.pop(name) for name in names}
+
+
+def _bind_in_parent(name: str, module: types.ModuleType | None) -> None:
+    """Make a module the attribute of its parent again, from which `import a.b as b` takes it."""
+    parent, _, last = name.rpartition(".")
+    holder = sys.modules.get(parent)
+    if module is not None and holder is not None:
+        setattr(holder, last, module)
+    elif holder is not None:
+        vars(holder).pop(last, None)  # the next import sets it
 
 
 class Adopt:

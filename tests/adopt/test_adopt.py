@@ -205,11 +205,28 @@ def test_a_part_of_a_package_is_adopted_alone(package):
         assert "__tapegrad_float__" not in vars(whole)["__builtins__"]
 
 
+def test_the_plain_part_of_a_package_comes_back(package):
+    plain = importlib.import_module(f"{package}.model")
+    with pytest.warns(AdoptWarning), adopt(f"{package}.model") as model:
+        assert sys.modules[package].model is model is not plain
+    names = {}
+    exec(f"import {package}.model as found", names)
+    assert names["found"] is plain
+    del sys.modules[f"{package}.deep.inner"]
+    with adopt(f"{package}.deep.inner"):
+        pass
+    names = {}
+    exec(f"import {package}.deep.inner as found", names)
+    assert "__tapegrad_float__" not in vars(names["found"])["__builtins__"]
+
+
 def test_what_cannot_be_adopted():
     for name, advice in (
         ("numpy", "import tapegrad.numpy"),
         ("scipy.linalg", "tapegrad.scipy"),
         ("tapegrad", "itself"),
+        ("functools", "the meaning that it needs"),
+        ("sys", "code in C"),
         ("no name", "Pass"),
     ):
         with pytest.raises(tapegrad.InputError, match=advice):

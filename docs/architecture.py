@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "package"))
 
 from test_layers import MODULES, TOWER, own_imports, room_of
 
-# What a box says below the name of its room.
+# The words of a box below the name of its room.
 WORDS = {
     "_allocator": "freed memory is kept",
     "_block": "what Ctrl-C undoes",

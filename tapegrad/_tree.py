@@ -3,8 +3,8 @@
 Knows only containers; anything that is not a registered container is a leaf. A field of a
 dataclass declared with `field(metadata={"static": True})` is carried along, and is no leaf.
 
-Trees may be deeper than Python's stack, so nothing here calls itself: what is left to do stands on
-a list.
+Trees may be deeper than Python's stack, so above `TALL` levels nothing here calls itself: what is
+left to do stands on a list.
 """
 
 from __future__ import annotations

@@ -113,8 +113,8 @@ def compiled(source: str | bytes, file: str) -> Any:
         tree = rewritten(ast.parse(source, file), functions)
     except RecursionError:  # a sum of some hundred terms; Python's own compiler takes it
         limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(limit + 20_000)
         try:
+            sys.setrecursionlimit(limit + 20_000)
             tree = rewritten(ast.parse(source, file), functions)
         finally:
             sys.setrecursionlimit(limit)

@@ -18,6 +18,7 @@ import linecache
 import os
 import sys
 from functools import lru_cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
@@ -42,7 +43,8 @@ class Asker(NamedTuple):
     operation: str = ""  # or what the program does: "write", "format", "index"
     mirrored: bool = False  # whether the program called tapegrad's function of that name
     package: str = ""  # of Python code that asks and could be adopted: its name
-    line: str = ""  # and where: `filter.py:12, math.log(x)`
+    line: str = ""  # and where: `filter.py:12`
+    called: str = ""  # and what it calls there: `math.log`
     adopted: bool = False  # whether it is
 
 
@@ -125,8 +127,12 @@ def is_library(frame: FrameType) -> bool:
 
 def is_library_code(code: CodeType) -> bool:
     """Whether code belongs to Python's library or to an installed package."""
-    file = code.co_filename
-    return file.startswith(LIBRARY) or any(part in file for part in PACKAGES)
+    return code.co_filename.startswith(LIBRARY) or is_installed(code.co_filename)
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file belongs to an installed package."""
+    return any(part in file for part in PACKAGES)
 
 
 def line_of(place: Place) -> int:
@@ -156,27 +162,41 @@ def _called_library(frame: FrameType | None) -> str:
     return next(filter(None, reversed(names)), package)
 
 
-def _asking_package(frame: FrameType | None) -> tuple[str, str, bool]:
-    """The innermost package that could be adopted, its line that asks, and whether it is."""
+def _asking_package(frame: FrameType | None) -> tuple[str, str, str, bool]:
+    """The innermost package that could be adopted, its line, what it calls, and whether it is."""
     while frame is not None and is_library(frame) and not _is_ours(frame):
         package = _package(frame)
-        installed = any(part in frame.f_code.co_filename for part in PACKAGES)
-        if installed and package and package not in NOT_ADOPTED:
+        if is_installed(frame.f_code.co_filename) and package and package not in NOT_ADOPTED:
             place = frame.f_code, frame.f_lasti
             line = f"{frame.f_code.co_filename}:{line_of(place)}"
             instruction = _instruction(place)
             called = _called(frame, instruction) if instruction else ""
             held = frame.f_globals.get("__builtins__")
             adopted = isinstance(held, dict) and "__tapegrad_float__" in held
-            return package, f"{line}, {called}(x)" if called else line, adopted
+            return package, line, called, adopted
         frame = frame.f_back
-    return "", "", False
+    return "", "", "", False
 
 
 # Packages whose functions tapegrad has, or that compute in C, or show what they get.
 NOT_ADOPTED = frozenset(
     "numpy scipy dask jax jaxlib matplotlib numba pandas pytest tapegrad torch xarray".split()
 )
+
+
+def extension_of(name: str) -> str:
+    """The file of the extension module of a package that a function belongs to, or ""."""
+    parts = name.split(".")
+    homes = (".".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
+    home = next((home for home in homes if home in sys.modules), "")
+    found: Any = sys.modules.get(home)
+    for part in parts[home.count(".") + 1 :]:
+        found = getattr(found, part, None)
+    found = getattr(found, "__objclass__", found)  # of a method
+    module = sys.modules.get(getattr(found, "__module__", None) or home)
+    file = getattr(module, "__file__", None) or ""
+    known = parts[0] in NOT_ADOPTED or file.startswith(LIBRARY) and not is_installed(file)
+    return "" if known or not file.endswith(tuple(EXTENSION_SUFFIXES)) else file
 
 
 def _is_mirrored(frame: FrameType | None) -> bool:
@@ -321,6 +341,7 @@ __all__ = [
     "asker",
     "asker_at",
     "asking_place",
+    "extension_of",
     "innermost",
     "is_by_name",
     "is_formatting",

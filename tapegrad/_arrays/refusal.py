@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -23,6 +24,7 @@ from tapegrad._arrays.asker import (
     asker,
     asker_at,
     asking_place,
+    extension_of,
     innermost,
     is_library,
     is_library_code,
@@ -52,6 +54,10 @@ _MIRRORED = (
     "over: pass tapegrad.stop_gradient(x) where none is wanted"
 )
 _BYTES = "Use np.asarray(tapegrad.stop_gradient(x)), whose memory is plain"
+_LIST = (
+    "A ufunc is NumPy's own, which takes no list of traced values: make an array of it, "
+    "np.array([x, y]), or put @tapegrad.adopt over the function"
+)
 _LAW = "Take the distribution from tapegrad.scipy.stats, free or frozen"
 _INTEGER = "Sizes and indices are integers, which have no derivative: use int(x)"
 
@@ -121,6 +127,8 @@ def advice_for(name: str) -> str:
     if module in ("math", "cmath") and hasattr(np, last):
         return f"Use np.{last}(x), or put @tapegrad.adopt over the function"
     parts = name.split(".")
+    if name.startswith("tapegrad.numpy.") and isinstance(getattr(np, parts[2], None), np.ufunc):
+        return _LIST
     if parts[0] == "scipy":
         for count in range(len(parts) - 1, 1, -1):  # a function, or a method of an object
             home = ".".join(parts[:count])
@@ -138,7 +146,17 @@ def advice_for(name: str) -> str:
         found = _INSTEAD.get(".".join(parts[:count]))
         if found is not None:
             return found
-    return _ELSEWHERE
+    return of_extension(name) or _ELSEWHERE
+
+
+def of_extension(name: str) -> str:
+    """Advice about a function of a package's extension module, "" for any other."""
+    file = extension_of(name)
+    return file and (
+        f"It is written in C, in {os.path.basename(file)}, where no derivative is seen: declare "
+        "one of the call with tapegrad.primitive, or call a function of Python that computes the "
+        "same; pass tapegrad.stop_gradient(x) where none is wanted"
+    )
 
 
 def has_mirror(module: str, name: str) -> bool:
@@ -268,15 +286,19 @@ def _words(found: Asker, conversion: str) -> tuple[str, str]:
 
 def _of_package(found: Asker) -> str:
     """Advice about a package that asks, for somebody who cannot edit it."""
+    line = f"{found.line}, {found.called}(x)" if found.called else found.line
+    compiled = of_extension(found.called)
+    if compiled:
+        return f"{line}, asks. {compiled}"
     if found.adopted:
         return (
-            f"{found.line}, asks. The package is adopted, but this name is plain: it comes from a "
+            f"{line}, asks. The package is adopted, but this name is plain: it comes from a "
             "package that is not adopted (adopt that too), or from code in C. Or declare a "
             "derivative of the call with tapegrad.primitive, or pass tapegrad.stop_gradient(x) "
             "where none is wanted"
         )
     return (
-        f'{found.line}, asks. Call tapegrad.adopt("{found.package}") before the package is '
+        f'{line}, asks. Call tapegrad.adopt("{found.package}") before the package is '
         "imported: its numpy and math then mean tapegrad's. Or declare a derivative of the call "
         "with tapegrad.primitive, or pass tapegrad.stop_gradient(x) where none is wanted"
     )
@@ -358,6 +380,7 @@ __all__ = [
     "explained",
     "holder_of",
     "keep_refusal",
+    "of_extension",
     "refuse",
     "refuse_conversion",
     "refuse_unsupported",

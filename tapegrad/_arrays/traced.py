@@ -18,7 +18,7 @@ import numpy as np
 from tapegrad._arrays.interface import Container, NdarrayInterface, NumberInterface
 from tapegrad._arrays.masked import MaskedElements, holds_condition, write
 from tapegrad._arrays.provenance import described
-from tapegrad._arrays.refusal import refuse, refuse_conversion
+from tapegrad._arrays.refusal import of_extension, refuse, refuse_conversion
 from tapegrad._arrays.writes import add_to_part, frozen_index, write_part
 from tapegrad._core.entry import stand_for
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
@@ -304,7 +304,11 @@ def no_rule(function: Any) -> NotDifferentiableError:
     reason = UNSUPPORTED_MODULES.get(getattr(function, "__module__", None) or "")
     if reason is not None:
         return NotDifferentiableError(f"{name}: not differentiable ({reason}).")
+    compiled = of_extension(name)
     return NotDifferentiableError(
-        f"{name}: no derivative rule for it yet. Write it in terms of functions that have one, "
-        "declare one with tapegrad.primitive, or pass tapegrad.stop_gradient(x) for a constant."
+        f"{name}: no derivative rule for it. {compiled}."
+        if compiled
+        else f"{name}: no derivative rule for it yet. Write it in terms of functions that have "
+        "one, declare one with tapegrad.primitive, or pass tapegrad.stop_gradient(x) for a "
+        "constant."
     )

@@ -433,17 +433,23 @@ class Rule:
 def _qualified_name(function: Function) -> str:
     module = getattr(function, "__module__", None) or ""
     if isinstance(function, np.ufunc):
-        name = function.__name__  # ufuncs know no module
-        if any(
-            getattr(sys.modules.get(home), name, None) is function
-            for home in ("scipy.special", "scipy.special._ufuncs")
-        ):
-            return f"scipy.special.{name}"
-        module = "numpy" if name.isidentifier() else ""  # np.frompyfunc makes other names
+        module = _home_of(function)
+        if module.partition(".")[0] not in ("numpy", "tapegrad", ""):
+            module = module.replace("special._ufuncs", "special")
+            return f"{module}.{function.__name__}"
     if module.startswith(MIRRORS):
         return f"{module.removeprefix('tapegrad.')}.{name_of(function)}"
     prefix = "np" + module.removeprefix("numpy") + "." if module.startswith("numpy") else ""
     return prefix + name_of(function)
+
+
+def _home_of(ufunc: np.ufunc) -> str:
+    """The module that holds a ufunc, which knows none; "" for one that np.frompyfunc has made."""
+    name = ufunc.__name__
+    for home in ("numpy", "scipy.special", *list(sys.modules)):
+        if getattr(sys.modules.get(home), "__dict__", {}).get(name) is ufunc:
+            return home
+    return "numpy" if name.isidentifier() else ""
 
 
 def _as_part(part: Value) -> Any:

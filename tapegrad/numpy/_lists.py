@@ -3,7 +3,8 @@
 NumPy's own `np.mean([x, y])` converts the list before the protocols are asked. Here a list with
 traced parts becomes a traced array first. Functions whose lists the protocols do look into
 (np.concatenate, np.stack, np.block) take here what NumPy refuses: generators, and the values of a
-dict. Ufuncs stay NumPy's own; a ufunc refuses a list of traced values.
+dict. Ufuncs stay NumPy's own, and refuse a list of traced values: a function of Python around each
+would cost a gradient of short arrays 8 %. In adopted code their lists are seen in the source.
 """
 
 from __future__ import annotations

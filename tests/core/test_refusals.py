@@ -16,6 +16,7 @@ import statistics
 import struct
 import subprocess
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from math import sqrt
 from types import ModuleType
 
@@ -28,6 +29,7 @@ from tapegrad import (
     BatchingError,
     ConversionError,
     ConversionWarning,
+    NotDifferentiableError,
     OutputError,
     checkpoint,
     elementwise_grad,
@@ -172,6 +174,8 @@ ASKERS = {
     "math": (lambda x: math.sin(x[0]), "math.sin(x)", "Use np.sin(x), or put @tapegrad.adopt"),
     "from math": (lambda x: sqrt(x[0]), "math.sqrt(x)", "Use np.sqrt(x), or put @tapegrad.adopt"),
     "cmath": (lambda x: cmath.exp(x[0]), "cmath.exp(x)", "Use np.exp(x), or put @tapegrad.adopt"),
+    "ufunc of a list": (lambda x: tnp.sin([x[0]]), "tapegrad.numpy.sin(x)", "np.array([x, y])"),
+    "method of it": (lambda x: tnp.add.reduce([x[0]]), "tapegrad.numpy.add.reduce(x)", "np.array"),
     "fsum": (lambda x: math.fsum(x), "math.fsum(x)", "It takes plain values only"),
     "list index": (lambda x: [1, 2][x[0]], "a[x]", "use int(x)."),
     "list slice": (lambda x: [1, 2][: x[0]], "a[x]", "use int(x)."),
@@ -204,6 +208,20 @@ def test_the_asker_is_named(name):
     assert isinstance(error, ConversionError)
     assert str(error).startswith(call)
     assert advice in str(error)
+
+
+def test_an_extension_module_is_named(monkeypatch):
+    module = ModuleType("waves.fast")
+    file = f"fast{EXTENSION_SUFFIXES[0]}"
+    module.__file__ = f"/site-packages/waves/{file}"
+    sine = np.frompyfunc(math.sin, 1, 1)
+    vars(module)[sine.__name__] = sine
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    error = in_grad(sine)
+    assert isinstance(error, NotDifferentiableError)
+    assert str(error).startswith(f"waves.fast.{sine.__name__}: no derivative rule for it. ")
+    assert f"It is written in C, in {file}" in str(error)
+    assert "tapegrad.primitive, or call a function of Python" in str(error)
 
 
 def test_keys_of_dicts_and_elements_of_sets():

@@ -4,8 +4,8 @@ A strike raises KeyboardInterrupt once, at one of two kinds of places in files o
 
 - "signals": where Python looks for signals, and so where Ctrl-C strikes: at the start of a
   function, and when a function of C has returned. `sys.setprofile` tells of both;
-- "lines": at the start of each line, but for those on which a block is left (`finally`, `with`):
-  there Python looks for no signal before it has been left.
+- "lines": at the start of each line, but for those on which a block is left (`finally`, `with`),
+  and those that do nothing (`try`): there Python looks for no signal.
 
 After each strike, what is set for the process, the thread or the context is as before, and the
 program runs again with its results and warnings. By default a few places of each program are
@@ -148,7 +148,12 @@ class Strike:
         return self.line if frame.f_code.co_filename.startswith(ROOT) else None
 
     def line(self, frame, event, _):
-        if event == "line" and frame.f_lineno not in leaving_lines(frame.f_code.co_filename):
+        code = frame.f_code
+        if (
+            event == "line"
+            and code.co_code[frame.f_lasti] != dis.opmap["NOP"]
+            and frame.f_lineno not in leaving_lines(code.co_filename)
+        ):
             self.place(frame)
         return self.line
 

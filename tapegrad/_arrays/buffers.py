@@ -24,6 +24,7 @@ from tapegrad._arrays.conversion import listed
 from tapegrad._arrays.interface import Flat
 from tapegrad._arrays.refusal import holder_of, keep_refusal
 from tapegrad._core.alone import ALONE, references
+from tapegrad._core.locks import LOCKS
 from tapegrad._core.recorded import is_recording
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Index, Value
@@ -248,7 +249,10 @@ class NumpyBuffer(Buffer):
             if is_recorded(other):
                 raise error()
             keep_refusal(holder_of(other), asking_place(), error)
-        root._own = _lifted(root._own, other)
+        own = root._own
+        if type(own) is np.ndarray and not own.flags.writeable and id(own) not in LOCKS:
+            raise ValueError("assignment destination is read-only")  # by the program, as NumPy
+        root._own = _lifted(own, other)
         return self.value
 
     @property  # type: ignore[misc]  # object's has a setter, ours needs none

@@ -230,7 +230,7 @@ def _conversion_error(call: str, advice: str) -> ConversionError:
 def refuse_conversion(x: Any, conversion: str) -> NoReturn:
     """Raise the error of a conversion of a traced x, and keep it.
 
-    It is one of "float", "complex", "index", "array", "dlpack".
+    conversion: one of "float", "complex", "index", "ratio", "array", "dlpack".
     """
     found = asker()
     call, advice = _words(found, conversion)

@@ -395,3 +395,14 @@ def test_drawn_programs_of_views_and_writes(program):
     close(found, slope(f), 1e-6)
     close(jacobian(f)(P), found, 1e-12)
     close(vmap(f)(plain.array([P, 0.2]))[1], f(0.2), 1e-14)
+
+
+def test_a_buffer_that_the_program_has_locked():
+    def f(x):
+        a = np.zeros(3)
+        a.flags.writeable = False
+        a[0] = x
+        return np.sum(a)
+
+    with pytest.raises(ValueError, match="read-only"):
+        grad(f)(1.0)

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 
 from tapegrad._arrays.creation import CREATION
-from tapegrad._arrays.memory import copy_like, shares
+from tapegrad._arrays.memory import copy_like
 from tapegrad._arrays.refusal import refuse_unsupported
 from tapegrad._arrays.traced import Array, no_rule
 from tapegrad._arrays.views import PLAIN_TYPES, Part, Rearrangement, as_view, copies
 from tapegrad._core.entry import new, traced
 from tapegrad._core.operands import as_arguments, has_own_functions
 from tapegrad._core.quiet import silence
-from tapegrad._core.recorded import OPEN, as_recorded, is_recording, run_recorded
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.settled import (
     ABSENT,
@@ -32,7 +31,7 @@ from tapegrad._core.settled import (
     learn_all,
 )
 from tapegrad._core.types import Slot
-from tapegrad._core.values import Mapped, Traced, innermost, is_inexact, is_recorded_array
+from tapegrad._core.values import Mapped, Traced, innermost, is_inexact
 
 
 def array_function(
@@ -63,13 +62,12 @@ def array_function(
         if settled is not NEW and settled is not None:
             slot = self.slot
             x = self._value
-            plain = type(x) is np.ndarray or is_recorded_array(x)
-            if plain and slot != -1 and is_given(settled, args[1:], kwargs):
+            if type(x) is np.ndarray and slot != -1 and is_given(settled, args[1:], kwargs):
                 return _settled(self, settled, x, slot)
         result = _by_rule(self, function, rule, types, args, kwargs)
         if settled is NEW and isinstance(result, Array):
             x = self._value
-            if type(x) is np.ndarray or is_recorded_array(x):
+            if type(x) is np.ndarray:
                 settled = learn(rule, key, self.spec, result._value, args, kwargs)
                 if settled is not None and self.slot != -1:
                     with silence():  # so that all calls give the same bits
@@ -89,8 +87,6 @@ def _of_several(
     """The result of a call of several arrays, which is settled if it came before."""
     tape = self.tape
     call = gather(rule, tape, PLAIN_TYPES, args, kwargs)
-    if call is None and is_recording():
-        call = as_recorded(gather)(rule, tape, PLAIN_TYPES, args, kwargs)
     if call is None:
         return _by_rule(self, function, rule, types, args, kwargs)
     arrays, raws, slots, rest, named = call
@@ -116,7 +112,7 @@ def _of_several(
         raws, slots = list(settled.takes(raws)), settled.takes(slots)
     if settled.fixed:
         slots = [*[ABSENT] * settled.fixed, *slots[settled.fixed :]]
-    out = run_recorded(settled, raws) if OPEN else settled.run(*raws)
+    out = settled.run(*raws)
     return tape.log_settled(settled, settled.rule, out, raws, tuple(slots))
 
 
@@ -149,7 +145,7 @@ def _by_rule(
 
 def _settled(self: Array, settled: Settled, x: Any, slot: Slot) -> Any:
     """The result of a call that is settled."""
-    out = run_recorded(settled, [x]) if OPEN else settled.run(x)
+    out = settled.run(x)
     tape = self.tape
     at = tape.fresh()
     rule = settled.rule
@@ -167,11 +163,7 @@ def _settled(self: Array, settled: Settled, x: Any, slot: Slot) -> Any:
             None,
         )
     )
-    if settled.view and (
-        out.base is x
-        or (out.base is not None and out.base is x.base)
-        or (is_recorded_array(out) and shares(out, x))
-    ):
+    if settled.view and (out.base is x or (out.base is not None and out.base is x.base)):
         view = new(Part if settled.view == "part" else Rearrangement)
         view._taken = copy_like(out) if slot in tape.buffers and copies(out, self) else out
         view.taken_slot = at

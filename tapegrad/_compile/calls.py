@@ -16,7 +16,6 @@ from tapegrad._block import Turn
 from tapegrad._compile.arguments import copies, note_writes
 from tapegrad._compile.background import runner_of
 from tapegrad._compile.comparison import gives_the_same
-from tapegrad._compile.equality import has_bits_of
 from tapegrad._compile.recorded_run import KEPT, Outcome, RecordedRun, are_apart
 from tapegrad._compile.signatures import short_key, signature_of
 from tapegrad._compile.specializations import Specialization
@@ -41,8 +40,6 @@ MOST_RESTARTS = 3  # of a program, where a run did not do the same
 MOST_CALLS = 10  # that are made to show a program
 MOST_RAISED = 3  # calls in which one of NumPy's raises, before there is a program
 MOST_CHANGES = 8  # of what a function reads from outside
-
-_NOTICING = "the last bits of derivatives near infinities, or NaNs, depend on what NumPy noticed"
 
 
 class Calls:
@@ -219,8 +216,6 @@ class Calls:
                 program.begin_anew(len(inputs))
                 self.eager = run.refused is KEPT  # whatever the arguments
                 self._give_up(program, run.refused)
-            elif run.leaves and not all(map(has_bits_of, run.leaves, flatten(out)[0])):
-                self._give_up(program, _NOTICING)
             return out
 
     def _recorded(
@@ -248,9 +243,6 @@ class Calls:
                 return
         if recorder.unfit is not None:
             program.restarts += 1
-            if recorder.differs and program.careful and program.restarts > 1:
-                program.restarts += program.suspicious * MOST_RESTARTS
-                program.suspicious = True
             if recorder.differs and program.restarts <= MOST_RESTARTS:
                 # Libraries, ours among them, learn in a first call. Begin again.
                 program.begin_anew(len(inputs))

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._program.program import alike
-
 
 def are_equal(found: list[Any], expected: list[Any], *, exact: bool, scale: float = 0.0) -> bool:
     """Whether leaves of one structure are the same."""
@@ -39,17 +37,4 @@ def equal(a: Any, b: Any, *, exact: bool, scale: float) -> bool:
     return np.allclose(a, b, rtol=small, atol=small * scale, equal_nan=True)
 
 
-def has_bits_of(a: Any, b: Any) -> bool:
-    """Whether two leaves are the same to the signs of their zeros; NaNs need only be NaNs."""
-    if alike(a, b):
-        return True
-    x, y = np.asarray(a), np.asarray(b)
-    if type(a) is not type(b) or x.dtype != y.dtype or x.dtype.kind not in "fc":
-        return False
-    known = ~np.isnan(y)
-    return np.array_equal(x, y, equal_nan=True) and alike(
-        np.copysign(1, x.real[known]), np.copysign(1, y.real[known])
-    )
-
-
-__all__ = ["are_equal", "has_bits_of", "largest"]
+__all__ = ["are_equal", "largest"]

@@ -47,7 +47,6 @@ class Outcome(NamedTuple):
 
     out: tuple[Any] | None  # the result of the call
     refused: str | None = None  # why there can be no program
-    leaves: list[Any] | None = None  # what the function must give with these bits
 
 
 class RecordedRun:
@@ -71,7 +70,6 @@ class RecordedRun:
             MOST_BRANCHES,
             program.opaque,
             careful=program.careful,
-            suspicious=program.suspicious,
         )
         self.given, self.recorded = with_recorded(leaves, self.recorder)
         self.values = list(self.recorded.values())
@@ -104,7 +102,7 @@ class RecordedRun:
                     self.recorder.give_up(
                         "it draws random numbers. Draw them outside, and pass them"
                     )
-                again = not self.is_program or self.recorder.unsound or self.program.suspicious
+                again = not self.is_program or self.recorder.unsound
                 self.recording.put_back(results, again=again)
                 if self.before.holds(is_or_holds_recorded):
                     self.refused = KEPT
@@ -154,9 +152,6 @@ class RecordedRun:
             return Outcome(None, self.refused)
         taken: set[int] = set()
         leaves = [own_array(x, taken) for x in self.out_leaves]
-        if self.program.suspicious and not self.written:
-            self.before.restore()
-            return Outcome(None, None, leaves)
         for i in self.written:
             np.copyto(self.inputs[i], self.values[i].memory.owner)
         note_writes(self.program.held or (), self.leaves)

@@ -29,14 +29,12 @@ class Specialization:
         "restarts",
         "root",
         "runner",
-        "suspicious",
         "why",
         "written",
     )
 
     def __init__(self, count: int) -> None:
         self.careful = False  # whether it also goes the ways of calls with infinities and NaNs
-        self.suspicious = False  # whether nothing depends on which of them NumPy has noticed
         self.begin_anew(count)
         self.eager = False  # whether its calls are the function's own
         self.why: str | None = None  # and the reason

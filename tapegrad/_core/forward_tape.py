@@ -15,7 +15,6 @@ from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry
 from tapegrad._core.fit import Over
 from tapegrad._core.forward import push
 from tapegrad._core.quiet import SILENT, VARIABLE
-from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Slot, Tangent, Value
@@ -105,7 +104,7 @@ class ForwardTape(Tape):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.fresh = Cell
-        self.log = _push_recorded if is_recording() else _push
+        self.log = _push
         self.buffers = _WrittenCells()
 
     def keep(self, constant: Value) -> Value:
@@ -284,16 +283,6 @@ def _push_settled(entry: Entry, dots: list[Any]) -> Tangent:
         return entry[4].push(dots, entry[2], *entry[3])
     finally:
         leave(token)
-
-
-def _push_recorded(entry: Entry) -> None:
-    """`_push` in a recorded run."""
-    if entry[6] is not None:
-        _push(entry)
-    elif entry[1] is READ:
-        _push_other(entry)  # that asks no class
-    else:
-        as_recorded(_push_general)(recorded_entry(entry))
 
 
 def _push_other(entry: Entry) -> None:

@@ -17,7 +17,6 @@ from tapegrad._core.backward import emptying, replay_backward
 from tapegrad._core.entry import Outputs
 from tapegrad._core.fit import apart, fit_cotangent, zeros_of
 from tapegrad._core.reads import either, positional_count, reads_of, require_parameters
-from tapegrad._core.recorded import replay_of
 from tapegrad._core.rule import Rule
 from tapegrad._core.scatter import add_at, zeros_at_level_of
 from tapegrad._core.tape import Tape
@@ -259,8 +258,7 @@ def transpose_at(
             if bar is not None and isinstance(out, Traced) and out.tape is tape and out.slot >= 0:
                 before = table[out.slot]
                 table[out.slot] = bar if before is None else before + bar
-        replay, entries = replay_of(replay_backward, tape.entries)
-        replay(emptying(entries), table)
+        replay_backward(emptying(tape.entries), table)
         return [table[slot] for slot in slots]
     finally:
         tape.close()

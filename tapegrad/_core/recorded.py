@@ -1,22 +1,16 @@
-"""The engine's functions as they run for values whose calls are recorded: see `_compile`.
+"""Calls that are recorded while a program is made: see `_compile`.
 
-Knows that such a value stands for one of NumPy's, and tells what it stands for. Must not know the
-class of these values, nor how a call is recorded.
+Knows that a recorded value stands for one of NumPy's, and by which of its methods the engine asks
+it. Must not know the class of these values, nor how a call is logged.
 
-The engine does with NumPy's own arrays what it does with no others: it adds in place, it settles
-calls. A program must do the same, or its last bits differ. So where a replay meets recorded
-values, the same code runs with another `type`, which answers with the class of the value that was
-recorded, and with a NumPy whose new arrays are recorded. No path is written twice for that, and
-an ordinary run asks for none of it.
+A recorded run is the definition: the engine does with recorded values what it does with any that
+are not NumPy's own arrays. What it does there with the fast ways of a call the program does, too:
+a recorded value finds them (`Recorded.pull_rule`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import math
-import threading
-import types
 import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -25,10 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import Outputs
-from tapegrad._core.quiet import NOTICED, Asked
-from tapegrad._core.scatter import selects_once
-from tapegrad._core.settled import Settled, SettledAll
-from tapegrad._core.values import PLAIN_PARTS, Mapped, decide, in_trace, is_recorded, recorded_in
+from tapegrad._core.values import Mapped, in_trace, is_recorded, recorded_in
 
 Function = Callable[..., Any]
 
@@ -47,12 +38,6 @@ def is_careful() -> bool:
     """Whether calls are recorded here that may meet infinities and NaNs."""
     recording = RECORDING.get() if OPEN else None
     return recording is not None and recording.careful
-
-
-def is_suspicious() -> bool:
-    """Whether they are recorded as if an infinity or NaN had been noticed at any time."""
-    recording = RECORDING.get() if OPEN else None
-    return recording is not None and recording.suspicious
 
 
 def leave_program() -> None:
@@ -87,102 +72,26 @@ def note_write(holder: Any) -> None:
         recording.written.append(weakref.ref(holder))
 
 
-# -- The same code -------------------------------------------------------------------------------
-
-
-def class_of(value: Any) -> type:
-    """The class of a value, or that of the value that a recorded one stands for."""
-    return type(value._value) if is_recorded(value) else type(value)
-
-
-class _Names(dict[str, Any]):
-    """The names that a function sees, where `type` is `class_of`: filled as it looks them up."""
-
-    def __init__(self, names: dict[str, Any]) -> None:
-        super().__init__(
-            type=class_of, __builtins__=names["__builtins__"], __name__=names["__name__"]
-        )
-        self.names = names
-
-    def __missing__(self, name: str) -> Any:
-        self[name] = found = _seen(self.names[name])
-        return found
-
-
-# Where values are looked at: these know recorded ones, and record the question.
-_ASKING = frozenset(
-    (
-        "tapegrad._core.alone",
-        "tapegrad._core.fit",
-        "tapegrad._core.quiet",
-        "tapegrad._core.values",
-        __name__,
-    )
-)
-_NAMES: dict[int, _Names] = {}  # by the names of the module
-# A copy is an attribute of its function: it holds the function, and no table is to hold both.
-_COPY = "as_recorded"
-_UNFINISHED: dict[Any, Any] = {}  # copies by their functions, of those that are being made
-_LOCK = threading.RLock()
-
-
-def _selects_once(index: Any) -> bool:
-    """`selects_once`, which looks at the values of an array in the index."""
-    if type(index) is tuple:
-        arrays = [part for part in index if class_of(part) is np.ndarray]
-        others = {class_of(part) for part in index} - {np.ndarray}
-        if len(arrays) == 1 and PLAIN_PARTS.issuperset(others):
-            (index,) = arrays
-    return bool(decide(selects_once, index))
+# -- Calls of rules -------------------------------------------------------------------------------
 
 
 def pulled(rule: Any, *call: Any) -> Any:
-    """`rule.pull(g, out, args, params, wanted)`."""
-    return rule.pull(*call)
+    """`rule.pull(g, out, args, params, wanted)`; of recorded values what a program does for it."""
+    found = _recorded_in_call(rule, call) if OPEN else None
+    return rule.pull(*call) if found is None else found.pull_rule(rule, *call)
 
 
 def pushed(rule: Any, *call: Any) -> Any:
-    """`rule.push(dots, out, args, params)`."""
-    return rule.push(*call)
+    """`rule.push(dots, out, args, params)` likewise."""
+    found = _recorded_in_call(rule, call) if OPEN else None
+    return rule.push(*call) if found is None else found.push_rule(rule, *call)
 
 
-def _pulled(rule: Any, *call: Any) -> Any:
-    """`pulled` for recorded values, with the bits that a rule gives for plain ones."""
-    return _by_rule(rule, "pull", call)
-
-
-def _pushed(rule: Any, *call: Any) -> Any:
-    """`pushed` likewise."""
-    return _by_rule(rule, "push", call)
-
-
-def _by_rule(rule: Any, name: str, call: tuple[Any, ...]) -> Any:
-    found = None
-    if rule.form != "custom" and type(call[1]) is not Outputs and _is_flat(call[:3]):
-        found = recorded_among(call[:3])
-    if found is None:
-        return getattr(rule, name)(*call)
-    kept = call[3].get("kept")
-    by = found.by_one if _asks_for_classes(rule) else found.by
-    if kept is None:
-        return by(_way_of(rule, name), *call)
-    state, values = spread(state_of(kept), [call[0], call[1], *call[2]])
-    rest = (*call[:3], {**call[3], "kept": type(kept)}, *call[4:])
-    return by(_way_of_kept(rule, name), state, tuple(values), *rest)
-
-
-@functools.cache
-def _asks_for_classes(rule: Any) -> bool:
-    """Whether a rule may compute with plain arrays otherwise than with others.
-
-    Then the calls that it makes with others may round otherwise, though not in the run at hand.
-    Those of writes (`torch._tensor`) only move elements.
-    """
-    modules = (type(rule).__module__, getattr(rule.function, "__module__", None) or "")
-    return any(
-        module.startswith("tapegrad.torch.") and not module.startswith("tapegrad.torch._tensor.")
-        for module in modules
-    )
+def _recorded_in_call(rule: Any, call: tuple[Any, ...]) -> Any:
+    """A recorded value in a call of a rule's derivative; None where a transform inside has one."""
+    if rule.form == "custom" or type(call[1]) is Outputs or not _is_flat(call[:3]):
+        return None
+    return recorded_among(call[:3])
 
 
 def _is_flat(values: Any) -> bool:
@@ -195,28 +104,17 @@ def _is_flat(values: Any) -> bool:
     )
 
 
-@functools.cache
-def _way_of(rule: Any, name: str) -> Function:
-    """A method of a rule as one object, by which it is known when it is called again."""
-
-    def way(*call: Any) -> Any:
-        return getattr(rule, name)(*call)
-
-    way.__qualname__ = f"{rule.name}.{name}"
-    return way
-
-
-@functools.cache
-def _way_of_kept(rule: Any, name: str) -> Function:
-    """`_way_of`, where what a call has kept is among the arguments."""
-
-    def way(state: Any, values: Any, g: Any, out: Any, args: Any, params: Any, *rest: Any) -> Any:
-        kept = params["kept"]()
-        fill(kept, state, values, [g, out, *args])
-        return getattr(rule, name)(g, out, args, {**params, "kept": kept}, *rest)
-
-    way.__qualname__ = f"{rule.name}.{name}"
-    return way
+def recorded_among(values: Any) -> Any:
+    """A recorded value among some, and among those of lists in them; None if there is none."""
+    for value in values:
+        if isinstance(value, Mapped):
+            if value.records:
+                return value
+        elif type(value) is list or type(value) is tuple:
+            found = recorded_among(value)
+            if found is not None:
+                return found
+    return None
 
 
 # -- What a call keeps ---------------------------------------------------------------------------
@@ -306,211 +204,21 @@ def call_keeping(recorded: Any, rule: Any, arrays: list[Any], params: dict[str, 
     return gathered(out, values, arrays)
 
 
-_INSTEAD: dict[Any, Any] = {selects_once: _selects_once, pulled: _pulled, pushed: _pushed}
-
-
-def _seen(value: Any) -> Any:
-    """What a function for recorded values sees in place of a value."""
-    if type(value) is types.FunctionType:
-        if value in _INSTEAD:
-            return _INSTEAD[value]
-        module = value.__module__ or ""
-        ours = module.startswith("tapegrad.") and module not in _ASKING
-        return as_recorded(value) if ours else value
-    if value is np:
-        return _NUMPY
-    if value is math:
-        return _MATH
-    if value is NOTICED:
-        return _NOTICED
-    method = type(value) is types.BuiltinMethodType and type(value.__self__) is np.ndarray
-    if method and value.__name__ == "dot":
-        return functools.partial(np.dot, value.__self__)  # which asks the other array
-    return value
-
-
-def as_recorded(function: Any) -> Any:
-    """A function of the engine as it runs for recorded values."""
-    if type(function) is not types.FunctionType:
-        return function
-    made = vars(function).get(_COPY)
-    if made is None or made.__wrapped__ is not function:  # `functools.wraps` copies attributes
-        with _LOCK:
-            outermost = not _UNFINISHED
-            made = _UNFINISHED.get(function) or _remade(function)
-            if outermost:  # no thread gets a function before those in its closure are made
-                for each, copy in _UNFINISHED.items():
-                    vars(each)[_COPY] = copy
-                _UNFINISHED.clear()
-    return made
-
-
-def _remade(function: Any) -> Any:
-    """A copy of a function that sees other names."""
-    names = function.__globals__
-    if id(names) not in _NAMES:
-        _NAMES[id(names)] = _Names(names)
-    cells = [types.CellType() for _ in function.__closure__ or ()]
-    made = types.FunctionType(
-        function.__code__.replace(),  # a copy: the interpreter adapts code to what it meets
-        _NAMES[id(names)],
-        function.__name__,
-        function.__defaults__,
-        tuple(cells),
-    )
-    made.__kwdefaults__ = function.__kwdefaults__
-    made.__wrapped__ = function  # type: ignore[attr-defined]
-    _UNFINISHED[function] = made  # it may call itself
-    for cell, of in zip(cells, function.__closure__ or (), strict=True):
-        with contextlib.suppress(ValueError):  # a cell that is empty yet
-            cell.cell_contents = _seen(of.cell_contents)
-    return made
-
-
-# NumPy's functions that make arrays without asking their arguments.
-_MAKING = frozenset(
-    ("array", "asarray", "ascontiguousarray", "empty", "frombuffer", "full", "ones", "zeros")
-)
-
-
-class _NumPy:
-    """NumPy, whose new arrays are recorded."""
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(np, name)
-        if name in _MAKING:
-            found = functools.partial(_made, found)
-        setattr(self, name, found)  # nobody asks here again
-        return found
-
-
-class _Math:
-    """`math`, whose questions about a recorded number have two answers, not a number's value."""
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(math, name)
-        found = functools.partial(decide, found) if name in ("isfinite", "isnan") else found
-        setattr(self, name, found)
-        return found
-
-
-class _Noticed(Asked):
-    """What NumPy has noticed: in other calls of the same program it may be something else."""
-
-    def __bool__(self) -> bool:
-        return bool(NOTICED) or is_careful()
-
-
-_NOTICED = _Noticed()
-_NUMPY = _NumPy()
-_MATH = _Math()
-
-
-def _made(function: Function, *args: Any, **kwargs: Any) -> Any:
-    return RECORDING.get().made(function, *args, **kwargs)
-
-
-# -- Settled calls -------------------------------------------------------------------------------
-
-
-def recorded_ways(settled: Any) -> Any:
-    """A settled call whose ways take recorded values: see `by`."""
-    made = getattr(settled, "recorded", None)
-    if made is None:
-        made = type(settled)(settled)
-        for name in _SLOTS[type(settled)]:
-            value = getattr(settled, name, None)
-            setattr(made, name, _through(value) if name in _WAYS and value is not None else value)
-        if getattr(settled, "add", None) is not None:
-            made.add = _adding(settled.add)
-        made.recorded = made
-        settled.recorded = made
-    return made
-
-
-def recorded_entry(entry: Any) -> Any:
-    """An entry whose settled call takes recorded values, too."""
-    params = entry[4]
-    return (*entry[:4], recorded_ways(params), *entry[5:]) if type(params) in _SLOTS else entry
-
-
-def replay_of(replay: Any, entries: list[Any]) -> tuple[Any, list[Any]]:
-    """A replay of entries, and these: as they are, or for recorded values."""
-    if not is_recording():
-        return replay, entries
-    return as_recorded(replay), list(map(recorded_entry, entries))
-
-
-def run_recorded(settled: Any, arrays: list[Any]) -> Any:
-    """The result of a settled call of arrays, some of which may be recorded."""
-    found = recorded_among(arrays)
-    return settled.run(*arrays) if found is None else found.by(settled.run, *arrays)
-
-
-_SLOTS: dict[Any, tuple[str, ...]] = {
-    Settled: Settled.__slots__,
-    SettledAll: SettledAll.__slots__,
-}
-_WAYS = frozenset(("keep", "pull", "push", "run", "strong"))
-
-
-def _through(function: Function) -> Function:
-    def call(*args: Any) -> Any:
-        found = recorded_among(args)
-        return function(*args) if found is None else found.by(function, *args)
-
-    return call
-
-
-def recorded_among(values: Any) -> Any:
-    """A recorded value among some, and among those of lists in them; None if there is none."""
-    for value in values:
-        if isinstance(value, Mapped):
-            if value.records:
-                return value
-        elif type(value) is list or type(value) is tuple:
-            found = recorded_among(value)
-            if found is not None:
-                return found
-    return None
-
-
-def _adding(add: Function) -> Function:
-    """`add` of a settled call, which writes into its first argument, by one that returns it."""
-
-    def added(before: Any, g: Any) -> Any:
-        before = np.copy(before)
-        add(before, g)
-        return before
-
-    def call(before: Any, g: Any) -> None:
-        if is_recorded(before):
-            before[...] = before.by(added, before, g)
-        else:
-            add(before, g)
-
-    return call
-
-
 __all__ = [
     "OPEN",
     "RECORDING",
-    "as_recorded",
     "call_keeping",
-    "class_of",
     "entering",
+    "fill",
     "held",
     "is_careful",
     "is_recording",
-    "is_suspicious",
     "leave_program",
     "note_write",
     "pulled",
     "pushed",
     "recorded_among",
-    "recorded_entry",
     "recorded_too",
-    "recorded_ways",
-    "replay_of",
-    "run_recorded",
+    "spread",
+    "state_of",
 ]

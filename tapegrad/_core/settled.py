@@ -23,7 +23,6 @@ import numpy as np
 from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.scatter import put_at, selects_once
 from tapegrad._core.types import Cotangent, Index, Tangent, Value
-from tapegrad._core.values import is_recorded
 
 
 class Ways(NamedTuple):
@@ -48,7 +47,6 @@ class Settled(dict[str, Any]):
         "keeps_x",
         "pull",
         "push",
-        "recorded",
         "rule",
         "run",
         "spec",
@@ -66,7 +64,6 @@ class Settled(dict[str, Any]):
     pull: Callable[[Cotangent, Value, Value], Cotangent]
     push: Callable[[Tangent, Value, Value], Tangent] | None
     add: Callable[[Cotangent, Cotangent], None] | None
-    recorded: Settled  # the same, with ways that take recorded values: see `_core/recorded.py`
 
 
 class AllWays(NamedTuple):
@@ -97,7 +94,6 @@ class SettledAll(dict[str, Any]):
         "keeps_out",
         "pull",
         "push",
-        "recorded",
         "rule",
         "run",
         "spec",
@@ -123,7 +119,6 @@ class SettledAll(dict[str, Any]):
     push: Callable[..., Any] | None
     strong: Callable[..., Any] | None
     takes: Callable[[Any], tuple[Any, ...]] | None  # the arrays of the arguments; None: all
-    recorded: SettledAll  # the same, with ways that take recorded values
 
 
 # In place of the spec of an argument that is a Python number: its value decides nothing, and it
@@ -140,7 +135,7 @@ def settled_spec(arg: Value) -> Spec | None:
         return spec_of(arg)
     if kind in _NUMBERS:
         return NUMBER
-    return settled_spec(arg._value) if is_recorded(arg) else None
+    return None
 
 
 # Arguments of these classes have a meaning of their own alone, and are told apart by `==`.
@@ -156,18 +151,18 @@ def learn(
     others, named = args[1:], kwargs
     args = (args[0], *map(_frozen, others))
     kwargs = {name: _frozen(value) for name, value in named.items()}
-    if not _are_plain((*args[1:], *kwargs.values())):
+    if not are_plain((*args[1:], *kwargs.values())):
         return None
     if len(rule.calls) >= _MOST:
         rule.calls.clear()
     made = _settled(rule, x, spec_of(out), args, kwargs) if is_plain(out) else None
     if made is not None:
-        made.given = _as_given(others, named)
+        made.given = as_given(others, named)
     rule.calls[key] = made
     return made
 
 
-def _as_given(others: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes | None:
+def as_given(others: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes | None:
     """The parameters of a call with their types, which keys do not tell: 1.0 equals 1 and True."""
     return marshal.dumps((others, kwargs), 2) if others or kwargs else None
 
@@ -185,16 +180,12 @@ def is_given(settled: Any, others: tuple[Any, ...], kwargs: dict[str, Any]) -> b
 
 
 def is_plain(out: Value) -> bool:
-    """Whether a result settles its call: an array or float64 number of NumPy's, or recorded one.
-
-    A recorded number of another dtype settles none either: its program must do what an ordinary
-    run does.
-    """
-    kind = type(out._value if is_recorded(out) else out)
+    """Whether a result settles its call: an array or float64 number of NumPy's."""
+    kind = type(out)
     return kind is np.ndarray or kind is np.float64
 
 
-def _are_plain(others: tuple[Any, ...]) -> bool:
+def are_plain(others: tuple[Any, ...]) -> bool:
     """Whether parameters mean the same whenever they are equal."""
     return all(type(value) in _PLAIN or _is_plain_tuple(value) for value in others)
 
@@ -310,7 +301,7 @@ def learn_all(rule: Any, key: Any, call: Gathered, out: Value) -> SettledAll | N
     wanted = tuple([slot != -1 for slot in slots])
     rest = tuple(map(_frozen, others))
     kwargs = {name: _frozen(value) for name, value in named.items()}
-    if not _are_plain((*rest, *kwargs.values())) or True not in wanted:
+    if not are_plain((*rest, *kwargs.values())) or True not in wanted:
         return None
     if not is_plain(out):
         rule.calls_of_all[key] = None  # it is not asked for again
@@ -321,7 +312,7 @@ def learn_all(rule: Any, key: Any, call: Gathered, out: Value) -> SettledAll | N
     _, params = rule.bind((*arrays, *rest), kwargs)
     made = settle_all(rule, key, tuple(map(spec_of, raws)), wanted, spec_of(out), params)
     if made is not None:
-        made.given = _as_given(others, named)
+        made.given = as_given(others, named)
     return made
 
 
@@ -459,6 +450,8 @@ __all__ = [
     "SettledAll",
     "Spec",
     "Ways",
+    "are_plain",
+    "as_given",
     "gather",
     "is_given",
     "is_plain",

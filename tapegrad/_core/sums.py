@@ -84,13 +84,19 @@ def summing(
     return lambda g: np.add.reduce(g, axes, keepdims=True).reshape(to)
 
 
+def _product_with(ones: Any) -> Callable[[Any], Any]:
+    """`ones.dot`, which converts a value whose calls are recorded; `np.dot` leaves it as it is."""
+    dot = ones.dot
+    return lambda g: dot(g) if type(g) is np.ndarray else np.dot(ones, g)
+
+
 def _by_ones_before(
     shape: tuple[int, ...], to: tuple[int, ...], count: int, dtype: np.dtype[Any]
 ) -> Callable[[Any], Any]:
     """Sums along the first axes."""
     if count > _ROW:
         return lambda g: np.ones(count, dtype).dot(g.reshape(count, -1)).reshape(to)
-    summed = np.ones(count, dtype).dot
+    summed = _product_with(np.ones(count, dtype))
     if len(shape) == 2 and len(to) == 1:
         return summed
     return lambda g: summed(g.reshape(count, -1)).reshape(to)
@@ -102,7 +108,7 @@ def _by_ones_behind(
     """Sums along the last axes, or all."""
     ones = np.ones(count, dtype)
     if not to:
-        return ones.dot if len(shape) == 1 else lambda g: g.reshape(-1).dot(ones)
+        return _product_with(ones) if len(shape) == 1 else lambda g: g.reshape(-1).dot(ones)
     if len(shape) == 2 and count == shape[1]:
         return lambda g: g.dot(ones).reshape(to)
     return lambda g: g.reshape(-1, count).dot(ones).reshape(to)

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.composite import Composite
-from tapegrad._core.recorded import as_recorded, recorded_too
+from tapegrad._core.recorded import recorded_too
 from tapegrad._core.rule import REGISTRY
 from tapegrad._program.functions import function_of, kinds_of
-from tapegrad._program.program import OWN, Node, Ref, Segment, Step
+from tapegrad._program.program import OWN, Node, Ref, Segment, Step, are_close
 from tapegrad._program.recorded import Recorded
 from tapegrad._program.recorder import Recorder
 from tapegrad._program.recording import Recording
@@ -49,12 +49,8 @@ def definition_of(
     positions: of the values among its arguments. careful: whether what is right for each answer
     about infinities and NaNs is taken.
     """
-    function = _definition(node.function)
-    for attempt in (_with_buffers(function), as_recorded(function)):
-        found = _recorded(attempt, node, positions, values, expected, careful=careful)
-        if found is not None:
-            return found
-    return None
+    function = _with_buffers(_definition(node.function))
+    return _recorded(function, node, positions, values, expected, careful=careful)
 
 
 class _Keeping(Recorder):
@@ -185,26 +181,9 @@ def _with(template: Any, given: dict[int, Any]) -> Any:
 
 def _are_alike(found: list[Any], expected: list[Any]) -> bool:
     """Whether recorded results are those that were expected, but for rounding."""
-    if len(found) != len(expected):
-        return False
-    for x, y in zip(found, expected, strict=True):
-        if x is None or y is None:
-            if x is not y:
-                return False
-            continue
-        value = x._value
-        if type(value) is not type(y):
-            return False
-        a, b = np.asarray(value), np.asarray(y)
-        if a.shape != b.shape or a.dtype != b.dtype:
-            return False
-        if b.dtype.kind in "fc":
-            scale = float(np.max(np.abs(b), initial=0, where=np.isfinite(b)))
-            if not np.allclose(a, b, rtol=1e-4, atol=1e-4 * scale, equal_nan=True):
-                return False
-        elif not np.array_equal(a, b):
-            return False
-    return True
+    return len(found) == len(expected) and all(
+        are_close(None if x is None else x._value, y) for x, y in zip(found, expected, strict=True)
+    )
 
 
 __all__ = ["COMPOSED", "definition_of"]

@@ -1,70 +1,63 @@
 """Functions of our own that are called with recorded values: call by call, or as one call.
 
-Knows that such a function may do with plain arrays what it does with no others. Must not know how
-a call is logged.
+Knows rules, and how their calls are settled. Must not know how a call is logged.
+
+A call of a rule, or of its derivative, is made in the way in which a call that comes again is made
+with NumPy's own arrays (`_core/settled.py`): its calls of NumPy's are the program. A way that does
+what only NumPy's own arrays allow gives way to the rule's own function. One that asks for values
+is one call of the program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._core.recorded import as_recorded, call_keeping
+from tapegrad._core.entry import Spec, spec_of
+from tapegrad._core.fit import are_absorbing, fit_cotangent, fit_tangent, is_finite
+from tapegrad._core.recorded import call_keeping, fill, spread, state_of
+from tapegrad._core.settled import NUMBER, are_plain, as_given, is_plain, settled_spec
 from tapegrad._program.calls import called, called_plainly, raw
 from tapegrad._program.functions import bound_call, definition_of
-from tapegrad._program.program import alike
+from tapegrad._program.program import are_close
 from tapegrad._program.recorded import Recorded
 from tapegrad._program.recorder import NotRecordableError, Recorder
 
+Function = Callable[..., Any]
 
-def call_rule(self: Recorded, rule: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
-    """Call a rule's function on bound arguments, some of which are recorded."""
-    if rule.sequence:
-        return rule.call(arrays, params)
-    if params.get("kept") is not None:
-        return call_keeping(self, rule, arrays, params)
-    definition = definition_of(rule)
-    if definition is not None:
-        return by(self.recorder, definition, (tuple(arrays), params), exact=True)
-    return called(self.recorder, bound_call(rule), tuple(arrays), params)
+# --- Functions ----------------------------------------------------------------------------------
 
 
-def by_value(self: Recorded, function: Callable[..., Any], *args: Any) -> Any:
+def by_value(self: Recorded, function: Function, *args: Any) -> Any:
     """What a function of plain arrays gives: see `by`."""
-    return by(self.recorder, function, args)
+    return by(self.recorder, args, function)
 
 
-def by_one(self: Recorded, function: Callable[..., Any], *args: Any) -> Any:
+def by_one(self: Recorded, function: Function, *args: Any) -> Any:
     """What a function of plain arrays gives, as one call of the program."""
     if self.recorder.unfit is None and not _is_recordable(function(*raw(args))):
         return function(*args)
     return called(self.recorder, function, args, {})
 
 
-def by(
-    recorder: Recorder,
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    *,
-    exact: bool = False,
-) -> Any:
-    """What a function of plain arrays gives, bit by bit.
+def by(recorder: Recorder, args: tuple[Any, ...], *functions: Function) -> Any:
+    """What functions of our own give for plain arrays, all the same but for rounding.
 
-    It is a function of our own, as of a settled call, and may do with plain arrays what it does
-    with no others. So it runs with the plain arrays, and then with the recorded ones: if that
-    gives the same, and asks for no value, the calls that it made are the program; or else those of
-    the same code as it runs for recorded values. Else it is one call of the program itself.
-    `exact`: it may give the same by chance, and the first of these do not count.
+    One after the other runs with the recorded arrays. The calls that the first makes that asks for
+    no value are the program. Where all do, the first of all is one call of the program itself.
     """
+    function = functions[0]
     if recorder.unfit is None and function not in recorder.opaque:
         expected = called_plainly(function, raw(args), {})
         if not _is_recordable(expected):
             return function(*args)
-        again = False  # whether it only did something else than in the run before
-        same = as_recorded(function)
-        for attempt in (same,) if exact or function in recorder.asking else (function, same):
+        again = False  # whether one only did something else than in the run before
+        for attempt in functions:
+            if attempt in recorder.asking:
+                continue
             before, within = recorder.mark(), recorder.trial  # perhaps of another such function
             recorder.trial = True
             try:
@@ -78,7 +71,7 @@ def by(
             if _are_same(found, expected):
                 return found
             recorder.roll_back(before)
-            recorder.asking.add(function)
+            recorder.asking.add(attempt)
         if not again:
             recorder.opaque.add(function)
     return called(recorder, function, args, {})
@@ -92,18 +85,203 @@ def _is_recordable(value: Any) -> bool:
 
 
 def _are_same(found: Any, expected: Any) -> bool:
-    """Whether recorded results are those that were expected, in class and bits."""
+    """Whether recorded results are those that were expected, in class, and but for rounding."""
     if isinstance(expected, (tuple, list)):
         return (
             isinstance(found, (tuple, list))
             and len(found) == len(expected)
             and all(map(_are_same, found, expected))
         )
-    return alike(found._value if issubclass(type(found), Recorded) else found, expected)
+    return are_close(found._value if issubclass(type(found), Recorded) else found, expected)
+
+
+# --- Rules --------------------------------------------------------------------------------------
+
+
+class _Ways(NamedTuple):
+    """The ways of a rule's calls with arrays of some shapes, each with what defines it."""
+
+    run: tuple[Function, ...]
+    pull: tuple[Function, ...]
+    push: tuple[Function, ...]
+    strong: bool  # whether the pull must be asked by strong products where it is not finite
+
+
+def call_rule(self: Recorded, rule: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
+    """Call a rule's function on bound arguments, some of which are recorded."""
+    if rule.sequence:
+        return rule.call(arrays, params)
+    if params.get("kept") is not None:
+        return call_keeping(self, rule, arrays, params)
+    definition = definition_of(rule)
+    if definition is not None:
+        return by(self.recorder, (tuple(arrays), params), definition)
+    found = run_rule(self, rule, arrays, params)
+    if found is not NotImplemented:
+        return found
+    return called(self.recorder, bound_call(rule), tuple(arrays), params)
+
+
+def run_rule(self: Recorded, rule: Any, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
+    """The result of a rule's call as it is settled, or NotImplemented."""
+    if rule.settle is None or len(arrays) != 1:
+        return NotImplemented
+    ways = _ways_of(rule, arrays, None, (True,), params)
+    if ways is None or ways.run[0] in self.recorder.opaque:
+        return NotImplemented
+    return by(self.recorder, tuple(arrays), *ways.run)
+
+
+def pull_rule(
+    self: Recorded,
+    rule: Any,
+    g: Any,
+    out: Any,
+    args: Sequence[Any],
+    params: dict[str, Any],
+    wanted: Sequence[bool],
+) -> Any:
+    """The cotangents of a rule's arguments."""
+    kept = params.get("kept")
+    if kept is not None:
+        state, values = spread(state_of(kept), [g, out, *args])
+        call = (state, tuple(values), g, out, args, {**params, "kept": type(kept)}, wanted)
+        return by(self.recorder, call, _method_with_kept(rule, "pull"))
+    ways = _ways_of(rule, args, out, tuple(wanted), params) if _is_one(g) else None
+    if ways is not None and (g.shape, g.dtype) == (out.shape, out.dtype):
+        found = by(self.recorder, (g, out, *args), *ways.pull)
+        bars = [found] if rule.settle is not None and len(args) == 1 else found
+        if not (ways.strong and are_absorbing()) or all(
+            bar is None or is_finite(bar) for bar in bars
+        ):
+            return bars
+    return by(self.recorder, (g, out, args, params, wanted), _method(rule, "pull"))
+
+
+def push_rule(
+    self: Recorded,
+    rule: Any,
+    dots: Sequence[Any],
+    out: Any,
+    args: Sequence[Any],
+    params: dict[str, Any],
+) -> Any:
+    """The tangent of a rule's result."""
+    kept = params.get("kept")
+    if kept is not None:
+        state, values = spread(state_of(kept), [dots, out, *args])
+        call = (state, tuple(values), dots, out, args, {**params, "kept": type(kept)})
+        return by(self.recorder, call, _method_with_kept(rule, "push"))
+    given = all(
+        dot is None or (dot.shape, dot.dtype) == (arg.shape, arg.dtype)
+        for dot, arg in zip(dots, args, strict=True)
+        if _is_one(arg)
+    )
+    wanted = tuple([dot is not None for dot in dots])
+    ways = _ways_of(rule, args, out, wanted, params) if given else None
+    if ways is None or not ways.push:
+        return by(self.recorder, (dots, out, args, params), _method(rule, "push"))
+    one = rule.settle is not None and len(args) == 1
+    return by(self.recorder, (dots[0] if one else dots, out, *args), *ways.push)
+
+
+def _is_one(value: Any) -> bool:
+    return not isinstance(value, (list, tuple, int, float)) and value is not None
+
+
+@functools.cache
+def _method(rule: Any, name: str) -> Function:
+    """A method of a rule as one object, by which it is known when it is called again."""
+
+    def method(*call: Any) -> Any:
+        return getattr(rule, name)(*call)
+
+    method.__qualname__ = f"{rule.name}.{name}"
+    return method
+
+
+@functools.cache
+def _method_with_kept(rule: Any, name: str) -> Function:
+    """`_method`, where what a call has kept is among the arguments."""
+
+    def method(
+        state: Any, values: Any, g: Any, out: Any, args: Any, params: Any, *rest: Any
+    ) -> Any:
+        kept = params["kept"]()
+        fill(kept, state, values, [g, out, *args])
+        return getattr(rule, name)(g, out, args, {**params, "kept": kept}, *rest)
+
+    method.__qualname__ = f"{rule.name}.{name}"
+    return method
+
+
+def _spec(value: Any) -> Spec | None:
+    return value if type(value) is Spec else settled_spec(raw(value))
+
+
+def _ways_of(
+    rule: Any, args: Sequence[Any], out: Any, wanted: tuple[bool, ...], params: dict[str, Any]
+) -> _Ways | None:
+    """The ways of a call, made once for its shapes; `out`: its result, None if not known."""
+    if rule.settle is None and rule.settle_all is None or not are_plain(tuple(params.values())):
+        return None
+    specs = tuple(map(_spec, args))
+    if None in specs or NUMBER in specs and not rule.numbers:
+        return None
+    of_out = None if out is None else _spec(out)
+    if out is not None and of_out is None:
+        return None
+    key = (specs, of_out, wanted, as_given((), dict(params)))
+    known = vars(rule).setdefault("_recorded_ways", {})
+    if key not in known:
+        if out is None:
+            made = called_plainly(rule.call, (raw(list(args)), params), {})
+            of_out = spec_of(made) if is_plain(made) else None
+        known[key] = None if of_out is None else _settle(rule, specs, of_out, wanted, params)
+    found: _Ways | None = known[key]
+    return found
+
+
+def _settle(
+    rule: Any, specs: Any, out: Spec, wanted: tuple[bool, ...], params: dict[str, Any]
+) -> _Ways | None:
+    one = rule.settle is not None and len(specs) == 1
+    if one:
+        found = rule.settle(specs[0], out, **params)
+    else:
+        found = rule.settle_all and rule.settle_all(specs, out, wanted, **params)
+    if not found or not one and found.keep is not None:
+        return None
+
+    def run(*args: Any) -> Any:
+        return rule.call(list(args), params)
+
+    def pull(g: Any, out: Any, *args: Any) -> Any:
+        bars = rule.pull(g, out, list(args), params, list(wanted))
+        fitted = [
+            None if bar is None else fit_cotangent(bar, like, rule)
+            for bar, like in zip(bars, args, strict=True)
+        ]
+        return fitted[0] if one else fitted
+
+    def push(dots: Any, out: Any, *args: Any) -> Any:
+        dot = rule.push([dots] if one else dots, out, list(args), params)
+        return fit_tangent(dot, out, rule)
+
+    for function in (run, pull, push):
+        function.__qualname__ = f"{rule.name}.{function.__name__}"
+    return _Ways(
+        (found.run or run, run),
+        (found.pull, pull),
+        () if found.push is None else (found.push, push),
+        not one and (found.strong is not None or bool(rule.strong)),
+    )
 
 
 Recorded.call_rule = call_rule
+Recorded.pull_rule = pull_rule
+Recorded.push_rule = push_rule
 Recorded.by = by_value
 Recorded.by_one = by_one
 
-__all__ = ["by", "by_one", "call_rule"]
+__all__ = ["by", "call_rule", "run_rule"]

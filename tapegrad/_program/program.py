@@ -146,6 +146,21 @@ def INPUT() -> None:
     """The function of the node that describes an input; it is not called."""
 
 
+def are_close(a: Any, b: Any) -> bool:
+    """Whether two results are the same but for rounding, at the scale of the largest element."""
+    if type(a) is not type(b):
+        return False
+    if a is b:
+        return True
+    a, b = np.asarray(a), np.asarray(b)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if b.dtype.kind not in "fc":
+        return np.array_equal(a, b)
+    scale = float(np.max(np.abs(b), initial=0, where=np.isfinite(b)))
+    return np.allclose(a, b, rtol=1e-4, atol=1e-4 * scale, equal_nan=True)
+
+
 def alike(a: Any, b: Any) -> bool:
     """Whether two arguments are the same: equal, of one type, and arrays bit by bit."""
     kind = type(a)
@@ -470,6 +485,7 @@ __all__ = [
     "alike",
     "answer_key",
     "apart",
+    "are_close",
     "copied",
     "filled",
     "interpret",

@@ -21,6 +21,7 @@ from tapegrad._program.functions import (
     method_of_ufunc,
     without_writing,
 )
+from tapegrad._program.own_functions import run_rule
 from tapegrad._program.program import alike
 from tapegrad._program.recorded import Recorded, RecordedArray, RecordedNumber, settled_index
 from tapegrad._program.recorder import Recorder
@@ -70,6 +71,11 @@ def array_function(
         return with_out(self.recorder, function, args, rest, targets)
     if function in CALLING:
         return cast(Composite, REGISTRY[function]).definition(*args, **kwargs)
+    rule = REGISTRY.get(function)
+    if rule is not None and rule.settle is not None:
+        found = run_rule(self, rule, *rule.bind(args, kwargs))
+        if found is not NotImplemented:
+            return found
     return called(self.recorder, function, args, kwargs)
 
 

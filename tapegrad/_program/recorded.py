@@ -56,6 +56,8 @@ class Recorded(Mapped):
     called: ClassVar[Callable[..., Any]]  # `calls`: the result of a call
     mutated: ClassVar[Callable[..., Any]]  # `calls`: a call that writes
     call_rule: ClassVar[Callable[..., Any]]  # `own_functions`
+    pull_rule: ClassVar[Callable[..., Any]]  # `own_functions`
+    push_rule: ClassVar[Callable[..., Any]]  # `own_functions`
     by: ClassVar[Callable[..., Any]]  # `own_functions`
     by_one: ClassVar[Callable[..., Any]]  # `own_functions`
     __array_ufunc__: ClassVar[Callable[..., Any]]  # `protocols`
@@ -223,6 +225,9 @@ class Recorded(Mapped):
 
     def add_part(self, index: Any, value: Any) -> None:
         """`self[index] += value` in a replay that made this array."""
+        if not isinstance(self._value[index], np.ndarray):
+            self[index] = self[index] + value  # of a number NumPy adds Python's faster
+            return
         Recorded.mutated(self, add_part, (index, value), {})
 
     # -- reads and writes ------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.quiet import SILENT, VARIABLE, WATCHING
+from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._program.functions import TYPED_BY_VALUES, expectation, shape_is_known
 from tapegrad._program.program import (
     OWN,
@@ -51,7 +51,6 @@ class Recorder:
         opaque: set[Function] | None = None,
         *,
         careful: bool = False,
-        suspicious: bool = False,
         assumes_worst: bool = False,
     ) -> None:
         self.segment = root
@@ -60,7 +59,6 @@ class Recorder:
         self.open = True
         self.differs = False
         self.careful = careful  # whether an answer that is expected is a branch as any other
-        self.suspicious = suspicious  # and whatever NumPy can have noticed counts as noticed
         self.assumes_worst = assumes_worst  # or is not looked at, and taken for the other one
         self.raised = False  # whether a call raised, which something caught
         self.unsound = False  # whether an answer was not that which was expected
@@ -161,12 +159,12 @@ class Recorder:
         state = VARIABLE.get()
         if state is self.usual:
             return False
-        if state is SILENT or state is WATCHING:  # a replay's
+        if state is SILENT:  # a replay's
             return True
         state = np.geterr()
         if state == self.errstate:
             return False
-        if not set(state.values()) <= {"ignore", "call"}:  # the engine's own
+        if set(state.values()) != {"ignore"}:
             self.give_up("it changes NumPy's error state to other than np.errstate(all='ignore')")
         return True
 

@@ -7,7 +7,7 @@ Must not know how a call is logged.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Any, Self
 
 import numpy as np
@@ -47,7 +47,7 @@ class Recording(Block[Any]):
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
-        self.careful, self.suspicious = recorder.careful, recorder.suspicious
+        self.careful = recorder.careful
         self.objects = False  # whether there are objects that hold recorded arrays
         self.entered: list[tuple[Any, str, Any]] = []  # see `enter`
         self.written: list[Any] = []  # references to objects whose plain arrays were written to
@@ -95,11 +95,6 @@ class Recording(Block[Any]):
     def adopt(self, value: Any) -> Any:
         """A plain array, or number of NumPy's, as one whose calls are recorded: a copy."""
         return adopted(value, self.recorder)
-
-    def made(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """What one of NumPy's functions makes of arguments."""
-        kwargs.pop("like", None)
-        return called(self.recorder, function, args, kwargs)
 
 
 __all__ = ["Recording", "adopted"]

@@ -21,11 +21,9 @@ from tapegrad._core.forward_tape import Cell, ForwardTape, tangent_at
 from tapegrad._core.limits import resolved_ahead
 from tapegrad._core.quiet import SILENT, VARIABLE, silence
 from tapegrad._core.recorded import (
-    as_recorded,
     is_careful,
     is_recording,
     leave_program,
-    recorded_entry,
     recorded_too,
 )
 from tapegrad._core.tape import CURRENT, RUNNING, Tape, hand_over
@@ -352,11 +350,7 @@ class Pushforward(LinearMap):
         if self.steps is None:
             self.steps = live_steps(recording.entries, self.slots, self.out_slots)
         dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
-        steps, replay = self.steps, replay_forward
-        if is_recording():
-            steps = [(recorded_entry(step[0]), *step[1:]) for step in steps]
-            replay = as_recorded(replay)
-        replay(steps, dots, recording.surroundings, self.slots)
+        replay_forward(self.steps, dots, recording.surroundings, self.slots)
         return dots
 
     def _resolved(self, leaves: list[Value], dots: dict[Any, Any]) -> dict[Any, Any]:

@@ -17,14 +17,13 @@ from tapegrad._core.careful import reach_of, replay_carefully, settled_kinks
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import any_nan, has_nan, holds_infinity, is_finite, is_foreign
 from tapegrad._core.limits import resolved
-from tapegrad._core.quiet import SILENT, VARIABLE, WATCHING
+from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.recorded import (
     OPEN,
     is_careful,
     is_recording,
     leave_program,
     recorded_too,
-    replay_of,
 )
 from tapegrad._core.tape import CURRENT, RUNNING, WRITEABLE, Tape, hand_over
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
@@ -249,7 +248,7 @@ class Recording:
         told = COUNT[0]
         kept = VARIABLE.get()
         try:
-            VARIABLE.set(WATCHING)
+            VARIABLE.set(SILENT)
             if isinstance(value, Traced):
                 value = value._value
             if type(value) is np.float64:  # the frequent case, written out
@@ -257,7 +256,6 @@ class Recording:
             else:
                 value = untraced(value)
                 if is_foreign(value):  # whether there is a NaN is known later, so none may be made
-                    VARIABLE.set(SILENT)
                     return self._pulled_carefully(slots, bars)
                 is_nan = expect(has_nan, value, False) if recording else has_nan(value)
             if is_nan:
@@ -274,7 +272,6 @@ class Recording:
             if consume and not self.singular:
                 return None
             # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
-            VARIABLE.set(SILENT)
             sound = self._pulled_carefully(slots, bars)
             if not (is_nan or decide(holds_infinity, value)):
                 sound = self._resolved(sound, slots, bars)
@@ -296,10 +293,8 @@ class Recording:
             before = table[slot]
             table[slot] = bar if before is None else before + bar
         if raw:
-            replay, entries = replay_backward, self.entries
-            if OPEN:
-                replay, entries = replay_of(replay, entries)
-            replay(emptying(entries) if consume else reversed(entries), table, large=self.large)
+            entries = emptying(self.entries) if consume else reversed(self.entries)
+            replay_backward(entries, table, large=self.large)
             return [table[slot] for slot in self.slots]
         # A transform inside a rule shares the tape on which this replay logs, if there is one.
         outer = CURRENT.get()
@@ -308,8 +303,7 @@ class Recording:
             if self.singular and not self.dependent:
                 self._pull_singular(table)
             else:
-                nested, entries = replay_of(replay_nested, self.entries)
-                nested(entries, table, self.surroundings)
+                replay_nested(self.entries, table, self.surroundings)
         finally:
             CURRENT.set(outer)
         return [table[slot] for slot in self.slots]

@@ -20,7 +20,6 @@ from tapegrad._block import setting
 from tapegrad._core.backward import emptying, replay_backward
 from tapegrad._core.entry import PROJECT, READ, WRITE, Entry, parents_of
 from tapegrad._core.quiet import SILENT, VARIABLE, silence
-from tapegrad._core.recorded import as_recorded, is_recording, recorded_entry
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Cotangent
@@ -267,10 +266,7 @@ class BackwardPass:
             large = large or bar.size > LARGE
             taken.add(id(bar))
         self.taken = SEEN if self.hooked else taken
-        replay = replay_backward
-        if is_recording():
-            replay, entries = as_recorded(replay), map(recorded_entry, entries)
-        replay(entries, bars, large=large, absorbing=True)
+        replay_backward(entries, bars, large=large, absorbing=True)
         if self.custom:
             self.taken = SEEN
             if not self.keep:

@@ -13,8 +13,9 @@ import functools
 import inspect
 import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -265,6 +266,10 @@ def function_of(function: Any) -> Any:
     return function if rule is None else rule.function
 
 
+# The ways of settled calls, with what their rules do instead.
+DEFINED: MutableMapping[Function, Function] = WeakKeyDictionary()
+
+
 def definition_of(rule: Any) -> Function | None:
     """The function of a rule of the object layer, of its arrays and parameters; else None."""
     if "_definition" not in vars(rule):
@@ -311,6 +316,7 @@ def in_place_of(name: str) -> Function:
 __all__ = [
     "ATTRIBUTES",
     "CALLING",
+    "DEFINED",
     "EXPECTATIONS",
     "IN_ARGUMENT",
     "METHODS",

@@ -21,7 +21,7 @@ from tapegrad._core.fit import are_absorbing, fit_cotangent, fit_tangent, is_fin
 from tapegrad._core.recorded import call_keeping, fill, spread, state_of
 from tapegrad._core.settled import NUMBER, are_plain, as_given, is_plain, settled_spec
 from tapegrad._program.calls import called, called_plainly, raw
-from tapegrad._program.functions import bound_call, definition_of
+from tapegrad._program.functions import DEFINED, bound_call, definition_of
 from tapegrad._program.program import are_close
 from tapegrad._program.recorded import Recorded
 from tapegrad._program.recorder import NotRecordableError, Recorder
@@ -33,7 +33,7 @@ Function = Callable[..., Any]
 
 def by_value(self: Recorded, function: Function, *args: Any) -> Any:
     """What a function of plain arrays gives: see `by`."""
-    return by(self.recorder, args, function)
+    return by(self.recorder, function, args)
 
 
 def by_one(self: Recorded, function: Function, *args: Any) -> Any:
@@ -43,35 +43,30 @@ def by_one(self: Recorded, function: Function, *args: Any) -> Any:
     return called(self.recorder, function, args, {})
 
 
-def by(recorder: Recorder, args: tuple[Any, ...], *functions: Function) -> Any:
-    """What functions of our own give for plain arrays, all the same but for rounding.
+def by(recorder: Recorder, function: Function, args: tuple[Any, ...]) -> Any:
+    """What a function of our own gives for plain arrays, but for rounding.
 
-    One after the other runs with the recorded arrays. The calls that the first makes that asks for
-    no value are the program. Where all do, the first of all is one call of the program itself.
+    It runs with the recorded arrays. If it asks for no value, the calls that it makes are the
+    program. Else it is one call of the program itself.
     """
-    function = functions[0]
     if recorder.unfit is None and function not in recorder.opaque:
         expected = called_plainly(function, raw(args), {})
         if not _is_recordable(expected):
             return function(*args)
-        again = False  # whether one only did something else than in the run before
-        for attempt in functions:
-            if attempt in recorder.asking:
-                continue
-            before, within = recorder.mark(), recorder.trial  # perhaps of another such function
-            recorder.trial = True
-            try:
-                found = attempt(*args)
-            except NotRecordableError as error:
-                found, again = NotImplemented, again or error.args[-1] is True
-            except Exception:  # noqa: BLE001 - it is not made for such arrays
-                found = NotImplemented
-            finally:
-                recorder.trial = within
-            if _are_same(found, expected):
-                return found
-            recorder.roll_back(before)
-            recorder.asking.add(attempt)
+        again = False  # whether it only did something else than in the run before
+        before, within = recorder.mark(), recorder.trial  # perhaps of another such function
+        recorder.trial = True
+        try:
+            found = function(*args)
+        except NotRecordableError as error:
+            found, again = NotImplemented, error.args[-1] is True
+        except Exception:  # noqa: BLE001 - it is not made for such arrays
+            found = NotImplemented
+        finally:
+            recorder.trial = within
+        if _are_same(found, expected):
+            return found
+        recorder.roll_back(before)
         if not again:
             recorder.opaque.add(function)
     return called(recorder, function, args, {})
@@ -99,11 +94,11 @@ def _are_same(found: Any, expected: Any) -> bool:
 
 
 class _Ways(NamedTuple):
-    """The ways of a rule's calls with arrays of some shapes, each with what defines it."""
+    """The ways of a rule's calls with arrays of some shapes."""
 
-    run: tuple[Function, ...]
-    pull: tuple[Function, ...]
-    push: tuple[Function, ...]
+    run: Function
+    pull: Function
+    push: Function | None
     strong: bool  # whether the pull must be asked by strong products where it is not finite
 
 
@@ -115,7 +110,7 @@ def call_rule(self: Recorded, rule: Any, arrays: list[Any], params: dict[str, An
         return call_keeping(self, rule, arrays, params)
     definition = definition_of(rule)
     if definition is not None:
-        return by(self.recorder, (tuple(arrays), params), definition)
+        return by(self.recorder, definition, (tuple(arrays), params))
     found = run_rule(self, rule, arrays, params)
     if found is not NotImplemented:
         return found
@@ -127,9 +122,7 @@ def run_rule(self: Recorded, rule: Any, arrays: Sequence[Any], params: dict[str,
     if rule.settle is None or len(arrays) != 1:
         return NotImplemented
     ways = _ways_of(rule, arrays, None, (True,), params)
-    if ways is None or ways.run[0] in self.recorder.opaque:
-        return NotImplemented
-    return by(self.recorder, tuple(arrays), *ways.run)
+    return NotImplemented if ways is None else by(self.recorder, ways.run, tuple(arrays))
 
 
 def pull_rule(
@@ -146,16 +139,16 @@ def pull_rule(
     if kept is not None:
         state, values = spread(state_of(kept), [g, out, *args])
         call = (state, tuple(values), g, out, args, {**params, "kept": type(kept)}, wanted)
-        return by(self.recorder, call, _method_with_kept(rule, "pull"))
+        return by(self.recorder, _method_with_kept(rule, "pull"), call)
     ways = _ways_of(rule, args, out, tuple(wanted), params) if _is_one(g) else None
     if ways is not None and (g.shape, g.dtype) == (out.shape, out.dtype):
-        found = by(self.recorder, (g, out, *args), *ways.pull)
+        found = by(self.recorder, ways.pull, (g, out, *args))
         bars = [found] if rule.settle is not None and len(args) == 1 else found
         if not (ways.strong and are_absorbing()) or all(
             bar is None or is_finite(bar) for bar in bars
         ):
             return bars
-    return by(self.recorder, (g, out, args, params, wanted), _method(rule, "pull"))
+    return by(self.recorder, _method(rule, "pull"), (g, out, args, params, wanted))
 
 
 def push_rule(
@@ -171,7 +164,7 @@ def push_rule(
     if kept is not None:
         state, values = spread(state_of(kept), [dots, out, *args])
         call = (state, tuple(values), dots, out, args, {**params, "kept": type(kept)})
-        return by(self.recorder, call, _method_with_kept(rule, "push"))
+        return by(self.recorder, _method_with_kept(rule, "push"), call)
     given = all(
         dot is None or (dot.shape, dot.dtype) == (arg.shape, arg.dtype)
         for dot, arg in zip(dots, args, strict=True)
@@ -179,10 +172,10 @@ def push_rule(
     )
     wanted = tuple([dot is not None for dot in dots])
     ways = _ways_of(rule, args, out, wanted, params) if given else None
-    if ways is None or not ways.push:
-        return by(self.recorder, (dots, out, args, params), _method(rule, "push"))
+    if ways is None or ways.push is None:
+        return by(self.recorder, _method(rule, "push"), (dots, out, args, params))
     one = rule.settle is not None and len(args) == 1
-    return by(self.recorder, (dots[0] if one else dots, out, *args), *ways.push)
+    return by(self.recorder, ways.push, (dots[0] if one else dots, out, *args))
 
 
 def _is_one(value: Any) -> bool:
@@ -268,12 +261,13 @@ def _settle(
         dot = rule.push([dots] if one else dots, out, list(args), params)
         return fit_tangent(dot, out, rule)
 
-    for function in (run, pull, push):
-        function.__qualname__ = f"{rule.name}.{function.__name__}"
+    for function, definition in ((found.run, run), (found.pull, pull), (found.push, push)):
+        if function is not None:
+            DEFINED[function] = definition
     return _Ways(
-        (found.run or run, run),
-        (found.pull, pull),
-        () if found.push is None else (found.push, push),
+        found.run or run,
+        found.pull,
+        found.push,
         not one and (found.strong is not None or bool(rule.strong)),
     )
 

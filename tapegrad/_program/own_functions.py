@@ -11,6 +11,7 @@ is one call of the program.
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -262,7 +263,7 @@ def _settle(
         return fit_tangent(dot, out, rule)
 
     for function, definition in ((found.run, run), (found.pull, pull), (found.push, push)):
-        if function is not None:
+        if type(function) in (types.FunctionType, functools.partial):
             DEFINED[function] = definition
     return _Ways(
         found.run or run,

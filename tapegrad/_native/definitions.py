@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad._core.composite import Composite
 from tapegrad._core.recorded import recorded_too
 from tapegrad._core.rule import REGISTRY
-from tapegrad._program.functions import DEFINED, function_of, kinds_of
+from tapegrad._program.functions import defined, function_of, kinds_of
 from tapegrad._program.program import OWN, Node, Ref, Segment, Step, are_close
 from tapegrad._program.recorded import Recorded
 from tapegrad._program.recorder import Recorder
@@ -135,7 +135,7 @@ _NAMESPACE = _Namespace()
 
 def _definition(function: Any) -> Any:
     """What a function is to be taken apart as: the definition that our rule has, or itself."""
-    function = DEFINED.get(function, function)
+    function = defined(function)
     known = function_of(function)
     rule = REGISTRY.get(known) if known in COMPOSED else None
     return rule.definition if isinstance(rule, Composite) else function

@@ -267,7 +267,19 @@ def function_of(function: Any) -> Any:
 
 
 # The ways of settled calls, with what their rules do instead.
-DEFINED: MutableMapping[Function, Function] = WeakKeyDictionary()
+_DEFINED: MutableMapping[Function, Function] = WeakKeyDictionary()
+
+
+def define(function: Function | None, definition: Function) -> None:
+    """Say what a function of our own may be taken apart as."""
+    if type(function) in (types.FunctionType, functools.partial):
+        _DEFINED[function] = definition
+
+
+def defined(function: Function) -> Function:
+    """What a function is to be taken apart as: its definition, or itself."""
+    ours = type(function) in (types.FunctionType, functools.partial)
+    return _DEFINED.get(function, function) if ours else function
 
 
 def definition_of(rule: Any) -> Function | None:
@@ -316,7 +328,6 @@ def in_place_of(name: str) -> Function:
 __all__ = [
     "ATTRIBUTES",
     "CALLING",
-    "DEFINED",
     "EXPECTATIONS",
     "IN_ARGUMENT",
     "METHODS",
@@ -327,6 +338,8 @@ __all__ = [
     "add_part",
     "attribute",
     "bound_call",
+    "define",
+    "defined",
     "definition_of",
     "expectation",
     "function_of",

@@ -11,7 +11,6 @@ is one call of the program.
 from __future__ import annotations
 
 import functools
-import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -22,7 +21,7 @@ from tapegrad._core.fit import are_absorbing, fit_cotangent, fit_tangent, is_fin
 from tapegrad._core.recorded import call_keeping, fill, spread, state_of
 from tapegrad._core.settled import NUMBER, are_plain, as_given, is_plain, settled_spec
 from tapegrad._program.calls import called, called_plainly, raw
-from tapegrad._program.functions import DEFINED, bound_call, definition_of
+from tapegrad._program.functions import bound_call, define, definition_of
 from tapegrad._program.program import are_close
 from tapegrad._program.recorded import Recorded
 from tapegrad._program.recorder import NotRecordableError, Recorder
@@ -57,6 +56,7 @@ def by(recorder: Recorder, function: Function, args: tuple[Any, ...]) -> Any:
         again = False  # whether it only did something else than in the run before
         before, within = recorder.mark(), recorder.trial  # perhaps of another such function
         recorder.trial = True
+        recorder.running.append(function)
         try:
             found = function(*args)
         except NotRecordableError as error:
@@ -64,6 +64,7 @@ def by(recorder: Recorder, function: Function, args: tuple[Any, ...]) -> Any:
         except Exception:  # noqa: BLE001 - it is not made for such arrays
             found = NotImplemented
         finally:
+            recorder.running.pop()
             recorder.trial = within
         if _are_same(found, expected):
             return found
@@ -123,7 +124,9 @@ def run_rule(self: Recorded, rule: Any, arrays: Sequence[Any], params: dict[str,
     if rule.settle is None or len(arrays) != 1:
         return NotImplemented
     ways = _ways_of(rule, arrays, None, (True,), params)
-    return NotImplemented if ways is None else by(self.recorder, ways.run, tuple(arrays))
+    if ways is None or ways.run in self.recorder.running:  # which calls the function itself
+        return NotImplemented
+    return by(self.recorder, ways.run, tuple(arrays))
 
 
 def pull_rule(
@@ -263,8 +266,7 @@ def _settle(
         return fit_tangent(dot, out, rule)
 
     for function, definition in ((found.run, run), (found.pull, pull), (found.push, push)):
-        if type(function) in (types.FunctionType, functools.partial):
-            DEFINED[function] = definition
+        define(function, definition)
     return _Ways(
         found.run or run,
         found.pull,

@@ -64,7 +64,7 @@ class Recorder:
         self.unsound = False  # whether an answer was not that which was expected
         self.sound: int | None = None  # the position of: whether all were until now
         self.opaque = set() if opaque is None else opaque  # functions that are calls of their own
-        self.asking: set[Function] = set()  # functions that ask for values, unless made for such
+        self.running: list[Function] = []  # functions of our own that are on trial
         self.trial = False  # whether calls are logged that may be taken back
         self.unfit: str | None = None  # why this run cannot be a program
         self.refused: str | None = None  # and why its result is not that of the call

@@ -27,6 +27,7 @@ from scipy_samples import SAMPLES
 import tapegrad.scipy
 from tapegrad._core.forms import Constant, Unsupported
 from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad.scipy._copies import BY_COPY
 
 # Fewer than of NumPy's functions: some of SciPy's search or integrate for each value.
 coverage.DRAWS = settings(coverage.DRAWS, max_examples=2)
@@ -39,9 +40,10 @@ INTRODUCTION = """\
 The functions of SciPy that have a rule, or a mirror in `tapegrad.scipy`. The ufuncs of
 `scipy.special` are differentiable as they are; all others are called by the name in the table
 after `from tapegrad.scipy import {modules}`. Words and ticks are those of [Coverage](coverage.md);
-a *function* computes with others of these tables, a *class* has the methods of SciPy's. Some
-ufuncs solve an equation by a search, to too few digits for differences: *untested* here, they are
-compared with mpmath or their implicit function in the tests.
+a *function* computes with others of these tables, what is *adopted* is SciPy's own code over them,
+and a *class* has the methods of SciPy's. Some ufuncs solve an equation by a search, to too few
+digits for differences: *untested* here, they are compared with mpmath or their implicit function
+in the tests.
 """
 
 
@@ -71,6 +73,8 @@ def form_of(value: Any) -> str:
     rule = REGISTRY.get(value)
     if rule is not None:
         return rule.form
+    if hasattr(value, BY_COPY):
+        return "adopted"
     return "class" if isinstance(value, type) else "function"
 
 

@@ -24,8 +24,9 @@ PLACE = Path(__file__).parents[1] / "tapegrad" / "scipy"
 WIDTH = 99
 VERSION = ".".join(scipy.__version__.split(".")[:2])
 MODULES = (
-    "cluster cluster.vq fft integrate interpolate linalg ndimage optimize signal signal.windows "
-    "sparse sparse.linalg spatial spatial.distance spatial.transform special stats"
+    "cluster cluster.vq constants differentiate fft integrate interpolate linalg ndimage optimize "
+    "signal signal.windows sparse sparse.csgraph sparse.linalg spatial spatial.distance "
+    "spatial.transform special stats stats.contingency stats.qmc"
 ).split()
 HEADER = '''\
 """`scipy.{name}` with derivatives, for type checkers and editors.

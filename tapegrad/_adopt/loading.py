@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad._adopt import cache
-from tapegrad._adopt.names import names_of_builtins, plain_functions, plain_of
+from tapegrad._adopt.names import adopted_import, names_of_builtins, plain_functions, plain_of
 from tapegrad._adopt.source import is_plain_name, plain_name, rewritten
 
 
@@ -121,7 +121,7 @@ def compiled(source: str | bytes, file: str) -> Any:
     return compile(tree, file, "exec", dont_inherit=True)
 
 
-def execute(code: Any, names: dict[str, Any]) -> None:
-    """Run a module's code as adopted code."""
-    names["__builtins__"] = names_of_builtins()
+def execute(code: Any, names: dict[str, Any], importing: Any = adopted_import) -> None:
+    """Run a module's code as adopted code, with this `__import__`."""
+    names["__builtins__"] = {**names_of_builtins(), "__import__": importing}
     exec(code, names)  # noqa: S102 - as the import system does

@@ -171,11 +171,15 @@ def _asking_package(frame: FrameType | None) -> tuple[str, str, str, bool]:
             line = f"{frame.f_code.co_filename}:{line_of(place)}"
             instruction = _instruction(place)
             called = _called(frame, instruction) if instruction else ""
-            held = frame.f_globals.get("__builtins__")
-            adopted = isinstance(held, dict) and "__tapegrad_float__" in held
-            return package, line, called, adopted
+            return package, line, called, is_adopted(frame)
         frame = frame.f_back
     return "", "", "", False
+
+
+def is_adopted(frame: FrameType) -> bool:
+    """Whether a frame is one of adopted code."""
+    held = frame.f_globals.get("__builtins__")
+    return isinstance(held, dict) and "__tapegrad_float__" in held
 
 
 # Packages whose functions tapegrad has, or that compute in C, or show what they get.
@@ -343,6 +347,7 @@ __all__ = [
     "asking_place",
     "extension_of",
     "innermost",
+    "is_adopted",
     "is_by_name",
     "is_formatting",
     "is_library",

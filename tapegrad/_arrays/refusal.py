@@ -26,6 +26,7 @@ from tapegrad._arrays.asker import (
     asking_place,
     extension_of,
     innermost,
+    is_adopted,
     is_library,
     is_library_code,
     line_of,
@@ -354,6 +355,8 @@ def _cause_of(error: BaseException) -> TapegradError | None:
 
 def _note(error: Exception, trace: TracebackType) -> None:
     """Say which call got a value in a trace, if a library failed on one."""
+    if is_adopted(trace.tb_frame):
+        return  # it computes with values in a trace, and raises errors of its own
     if is_library(trace.tb_frame):
         met = any(map(in_trace, trace.tb_frame.f_locals.values()))
     else:

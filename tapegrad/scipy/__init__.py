@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 # Modules of ours, named as SciPy's, loaded when asked for.
 _MODULES = (
     "cluster",
+    "constants",
+    "differentiate",
     "fft",
     "integrate",
     "interpolate",
@@ -38,6 +40,8 @@ __all__ = list(_MODULES)
 
 if TYPE_CHECKING:
     from tapegrad.scipy import cluster as cluster
+    from tapegrad.scipy import constants as constants
+    from tapegrad.scipy import differentiate as differentiate
     from tapegrad.scipy import fft as fft
     from tapegrad.scipy import integrate as integrate
     from tapegrad.scipy import interpolate as interpolate

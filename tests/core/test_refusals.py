@@ -353,7 +353,8 @@ def test_what_tapegrads_own_functions_of_scipy_cannot_take_is_not_to_be_imported
     plain = scipy.interpolate.CubicSpline(line, line)
     for f, words in (
         (lambda x: signal.savgol_coeffs(5, 2, pos=x[0]), "It has no derivative by this argument"),
-        (lambda x: scipy.signal.butter(2, x[0] / 9), "no derivative: a filter is designed"),
+        (lambda x: scipy.signal.unique_roots(x), "no derivative: roots are grouped"),
+        (lambda x: scipy.signal.butter(2, x[0] / 9), "from tapegrad.scipy import signal, and"),
         (lambda x: plain(x), "from tapegrad.scipy import interpolate, and call interpolate.Cubic"),
         (
             lambda x: scipy.stats.norm(x).pdf(0.0),

@@ -172,8 +172,6 @@ def test_minkowski_distances_by_their_order(p):
 
 def test_metrics_of_truth_values():
     u, v = normal(4), normal(4)
-    with pytest.raises(NotDifferentiableError, match="truth values"):
-        grad(lambda u: sd.yule(u, v))(u)
     with pytest.raises(NotDifferentiableError, match="weights"):
         grad(lambda w: sd.jaccard(u, v, w))(positive(4))
     with pytest.raises(ValueError, match="unknown metric"):

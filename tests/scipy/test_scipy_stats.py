@@ -176,6 +176,18 @@ def test_moments_and_entropy(name):
             np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=1e-7)
 
 
+WITH_KINKS = [n for n in CONTINUOUS if getattr(stats, n)._methods.law.kinks is not None]
+
+
+@pytest.mark.parametrize("name", WITH_KINKS)
+def test_second_derivatives_where_a_kink_moves_with_a_shape(name):
+    own, shapes = getattr(stats, name), SHAPES[name]
+    for method in ("mean", "var", "entropy"):
+        slope = grad(getattr(own, method))
+        expected = difference(slope, shapes, 0, 1e-4)
+        np.testing.assert_allclose(grad(slope)(*shapes), expected, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("c", [-0.1, -1e-3])
 def test_moments_of_a_law_whose_end_is_far_off_and_moves_fast(c):
     """The support of genextreme begins at 1 / c; its entropy is 1 + 0.577... (1 - c)."""

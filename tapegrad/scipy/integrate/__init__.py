@@ -8,6 +8,7 @@ of their own; take `solve_ivp`, or `ode`.
 
 from __future__ import annotations
 
+from tapegrad.scipy._copied import copied
 from tapegrad.scipy._mirror import namespace
 from tapegrad.scipy.integrate._elements import nsum, tanhsinh
 from tapegrad.scipy.integrate._initial_value import odeint, solve_ivp
@@ -21,7 +22,6 @@ from tapegrad.scipy.integrate._quadrature import (
     qmc_quad,
     quad,
     quad_vec,
-    solve_bvp,
     tplquad,
 )
 from tapegrad.scipy.integrate._samples import (
@@ -33,8 +33,11 @@ from tapegrad.scipy.integrate._samples import (
 )
 
 __getattr__, __dir__ = namespace(__name__, "scipy.integrate")
+_COPIED = copied(__name__)
+globals().update(_COPIED)
 
-__all__ = [
+__all__ = [  # noqa: PLE0604
+    *_COPIED,
     "cubature",
     "cumulative_simpson",
     "cumulative_trapezoid",
@@ -50,7 +53,6 @@ __all__ = [
     "quad_vec",
     "romb",
     "simpson",
-    "solve_bvp",
     "solve_ivp",
     "tanhsinh",
     "tplquad",

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.integrate
 
 from tapegrad._batched.batching_rules import call_one_by_one
-from tapegrad._core.forms import constant, unsupported
+from tapegrad._core.forms import constant
 from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import (
@@ -889,19 +889,6 @@ def fixed_quad(func: Function, a: Any, b: Any, args: Any = (), n: int = 5) -> An
 newton_cotes = mirror(scipy.integrate.newton_cotes, _MODULE)
 constant(newton_cotes)
 
-
-def _refused(name: str, reason: str) -> Any:
-    made = mirror(getattr(scipy.integrate, name), _MODULE)
-    unsupported(made, reason=reason)
-    return made
-
-
-solve_bvp = _refused(
-    "solve_bvp",
-    "its mesh and its Newton iteration are not followed; solve the collocation equations by "
-    "tapegrad.implicit.root, or shoot with solve_ivp",
-)
-
 __all__ = [
     "as_float",
     "cubature",
@@ -913,6 +900,5 @@ __all__ = [
     "qmc_quad",
     "quad",
     "quad_vec",
-    "solve_bvp",
     "tplquad",
 ]

@@ -17,6 +17,7 @@ np.float64(7.0)
 
 from __future__ import annotations
 
+from tapegrad.scipy._copied import copied
 from tapegrad.scipy._mirror import namespace
 from tapegrad.scipy.linalg._banded import (
     cho_solve_banded,
@@ -109,7 +110,10 @@ from tapegrad.scipy.linalg._spectra import (
 )
 from tapegrad.scipy.linalg._undecided import MADE
 
-__all__ = [
+_COPIED = copied(__name__)
+
+__all__ = [  # noqa: PLE0604
+    *_COPIED,
     "block_diag",
     "cho_factor",
     "cho_solve",
@@ -186,6 +190,6 @@ __all__ = [
 ]
 
 # Functions without a derivative, and those that only some versions of SciPy have.
-globals().update(MADE)
+globals().update(MADE | _COPIED)
 
 __getattr__, __dir__ = namespace(__name__, "scipy.linalg")

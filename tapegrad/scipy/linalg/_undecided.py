@@ -14,9 +14,7 @@ _CONSTANT = ("bandwidth", "ishermitian", "issymmetric", "find_best_blas_type")
 
 # Functions of values whose results are not smooth, or for which no rule is known, and why.
 _UNSUPPORTED = {
-    "cdf2rdf": "take np.real and np.imag of the results of scipy.linalg.eig",
     "cossin": "its factors are not unique; use scipy.linalg.svd of the blocks",
-    "expm_cond": "a norm of the Frechet derivative; use scipy.linalg.expm_frechet",
     "hessenberg": "its reflections have no rule yet; use scipy.linalg.schur",
     "ldl": "its blocks of two rows jump; use scipy.linalg.cholesky, lu, or eigh",
     "ordqz": "its order jumps; use scipy.linalg.eig(a, b)",

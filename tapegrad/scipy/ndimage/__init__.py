@@ -21,6 +21,7 @@ np.float64(-0.3989)
 
 from __future__ import annotations
 
+from tapegrad.scipy._copied import copied
 from tapegrad.scipy._mirror import namespace
 from tapegrad.scipy.ndimage._constant import MADE
 from tapegrad.scipy.ndimage._filters import (
@@ -89,9 +90,11 @@ from tapegrad.scipy.ndimage._splines import (
 )
 
 __getattr__, __dir__ = namespace(__name__, "scipy.ndimage")
-globals().update(MADE)
+_COPIED = copied(__name__)
+globals().update(MADE | _COPIED)
 
-__all__ = [
+__all__ = [  # noqa: PLE0604
+    *_COPIED,
     "affine_transform",
     "black_tophat",
     "center_of_mass",

@@ -41,10 +41,6 @@ REFUSED = {
     "np.lib.stride_tricks.sliding_window_view, or take one of the filters",
     "generic_filter1d": "the function writes into plain arrays of C code; write it with "
     "np.lib.stride_tricks.sliding_window_view, or take one of the filters",
-    "labeled_comprehension": "results are written into a plain array; take sum_labels, mean, "
-    "variance, minimum, maximum or median, or x[labels == i]",
-    "vectorized_filter": "write it with np.lib.stride_tricks.sliding_window_view of np.pad(x), "
-    "whose derivatives are known",
 }
 
 

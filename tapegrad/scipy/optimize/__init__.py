@@ -25,12 +25,15 @@ array([[ 0.5, -0.5],
 
 from __future__ import annotations
 
+from tapegrad.scipy._copied import copied
 from tapegrad.scipy._mirror import namespace
 from tapegrad.scipy.optimize import _fits
 from tapegrad.scipy.optimize._calls import solver
 from tapegrad.scipy.optimize._conditions import Bounds, Roots, fixed_points, minima
 
 __getattr__, __dir__ = namespace(__name__, "scipy.optimize")
+_COPIED = copied(__name__)
+globals().update(_COPIED)
 
 # The conditions at the solution of each. at: where a tuple of results has the value there.
 anderson = solver("anderson", Roots)
@@ -77,7 +80,8 @@ lsq_linear = solver("lsq_linear", _fits.linear)
 nnls = solver("nnls", _fits.linear)
 
 
-__all__ = [
+__all__ = [  # noqa: PLE0604
+    *_COPIED,
     "Bounds",
     "anderson",
     "basinhopping",

@@ -1,7 +1,7 @@
 """`scipy.signal`, with derivatives by signals, coefficients and whatever else is continuous.
 
 Functions are SciPy's own of plain arrays. A filter has derivatives by its coefficients and initial
-conditions, in linear time; its design is refused, for it is made of plain numbers. Of a chosen
+conditions, in linear time, and its design by frequencies and ripples. Of a chosen
 element (`medfilt`, `order_filter`) the derivative is 1, shared evenly among equal ones.
 
 >>> import numpy as np, tapegrad
@@ -15,6 +15,7 @@ np.float64(0.75)
 
 from __future__ import annotations
 
+from tapegrad.scipy._copied import copied
 from tapegrad.scipy._mirror import namespace
 from tapegrad.scipy.signal import windows
 from tapegrad.scipy.signal._conversions import (
@@ -128,9 +129,11 @@ from tapegrad.scipy.signal._zero_phase import (
 )
 
 __getattr__, __dir__ = namespace(__name__, "scipy.signal")
-globals().update(MADE)
+_COPIED = copied(__name__)
+globals().update(MADE | _COPIED)
 
-__all__ = [
+__all__ = [  # noqa: PLE0604
+    *_COPIED,
     "bilinear",
     "bilinear_zpk",
     "bode",

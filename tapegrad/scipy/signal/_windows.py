@@ -9,7 +9,7 @@ import scipy.signal as ss
 from scipy.signal import windows as sw
 
 from tapegrad import stop_gradient
-from tapegrad._core.forms import composite, unsupported
+from tapegrad._core.forms import composite
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import innermost
 from tapegrad.scipy._mirror import mirror
@@ -24,7 +24,6 @@ gaussian, general_gaussian, general_cosine, general_hamming = (
 kaiser, kaiser_bessel_derived, exponential, tukey = (
     mirror(f, WINDOWS) for f in (sw.kaiser, sw.kaiser_bessel_derived, sw.exponential, sw.tukey)
 )
-chebwin, taylor, dpss = (mirror(f, WINDOWS) for f in (sw.chebwin, sw.taylor, sw.dpss))
 get_window = mirror(ss.get_window, HERE)
 
 
@@ -140,8 +139,6 @@ composite(kaiser, _kaiser, batch="loop")
 composite(kaiser_bessel_derived, _kaiser_bessel_derived, batch="loop")
 composite(exponential, _exponential, batch="loop")
 composite(tukey, _tukey, batch="loop")
-unsupported(chebwin, reason="its attenuation decides about the sign of a root; design it plainly")
-unsupported(taylor, dpss, reason="its parameter chooses zeros or eigenvectors; design it plainly")
 
 _BY_NAME = {
     "gaussian": gaussian,

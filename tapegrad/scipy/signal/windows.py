@@ -8,10 +8,9 @@ array([0.60653066, 0.        , 0.60653066])
 
 from __future__ import annotations
 
+from tapegrad.scipy._copied import copied
 from tapegrad.scipy._mirror import namespace
 from tapegrad.scipy.signal._windows import (
-    chebwin,
-    dpss,
     exponential,
     gaussian,
     general_cosine,
@@ -20,15 +19,15 @@ from tapegrad.scipy.signal._windows import (
     get_window,
     kaiser,
     kaiser_bessel_derived,
-    taylor,
     tukey,
 )
 
 __getattr__, __dir__ = namespace(__name__, "scipy.signal.windows")
+_COPIED = copied(__name__)
+globals().update(_COPIED)
 
-__all__ = [
-    "chebwin",
-    "dpss",
+__all__ = [  # noqa: PLE0604
+    *_COPIED,
     "exponential",
     "gaussian",
     "general_cosine",
@@ -37,6 +36,5 @@ __all__ = [
     "get_window",
     "kaiser",
     "kaiser_bessel_derived",
-    "taylor",
     "tukey",
 ]

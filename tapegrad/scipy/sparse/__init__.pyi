@@ -12,7 +12,6 @@ from scipy.sparse import compressed as compressed
 from scipy.sparse import construct as construct
 from scipy.sparse import coo as coo
 from scipy.sparse import csc as csc
-from scipy.sparse import csgraph as csgraph
 from scipy.sparse import csr as csr
 from scipy.sparse import data as data
 from scipy.sparse import dia as dia
@@ -23,6 +22,7 @@ from scipy.sparse import sparray as sparray
 from scipy.sparse import sparsetools as sparsetools
 from scipy.sparse import spmatrix as spmatrix
 from scipy.sparse import sputils as sputils
+from tapegrad.scipy.sparse import csgraph as csgraph
 from tapegrad.scipy.sparse import linalg as linalg
 from tapegrad.scipy.sparse._arrays import SparseArray as SparseArray
 

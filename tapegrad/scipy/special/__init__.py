@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import _ufuncs
 
+from tapegrad.scipy._copied import copied
 from tapegrad.scipy._mirror import namespace
 from tapegrad.scipy.special import (
     _airy,
@@ -86,19 +87,13 @@ from tapegrad.scipy.special._spherical import (
 )
 from tapegrad.scipy.special._unsupported import (
     ellip_normal,
-    gegenbauer,
-    genlaguerre,
-    jacobi,
     mathieu_even_coef,
     mathieu_odd_coef,
-    roots_gegenbauer,
-    roots_genlaguerre,
-    roots_jacobi,
-    roots_sh_jacobi,
-    sh_jacobi,
 )
 
 _look_up, __dir__ = namespace(__name__, "scipy.special")
+_COPIED = copied(__name__)
+globals().update(_COPIED)
 
 
 def __getattr__(name: str) -> Any:
@@ -108,7 +103,8 @@ def __getattr__(name: str) -> Any:
     return ufunc if isinstance(ufunc, np.ufunc) else found
 
 
-__all__ = [
+__all__ = [  # noqa: PLE0604
+    *_COPIED,
     "_airy",
     "_bessel",
     "_distributions",
@@ -136,12 +132,9 @@ __all__ = [
     "factorial",
     "factorial2",
     "factorialk",
-    "gegenbauer",
-    "genlaguerre",
     "h1vp",
     "h2vp",
     "ivp",
-    "jacobi",
     "jvp",
     "kvp",
     "legendre_p",
@@ -163,11 +156,6 @@ __all__ = [
     "pro_cv_seq",
     "riccati_jn",
     "riccati_yn",
-    "roots_gegenbauer",
-    "roots_genlaguerre",
-    "roots_jacobi",
-    "roots_sh_jacobi",
-    "sh_jacobi",
     "softmax",
     "softplus",
     "sph_harm_y",

@@ -1,7 +1,8 @@
 """`scipy.stats`: distributions and statistics with derivatives.
 
 Distributions are objects with SciPy's names, parameters and methods, differentiable by points and
-parameters; statistics of samples are functions. Names without derivatives are SciPy's own objects.
+parameters; statistics of samples and tests of hypotheses are functions. Names without derivatives
+are SciPy's own objects.
 """
 
 from __future__ import annotations
@@ -9,8 +10,15 @@ from __future__ import annotations
 import scipy.stats
 
 from tapegrad import composite, constant
+from tapegrad.scipy._copied import copied
 from tapegrad.scipy._mirror import mirror, namespace
-from tapegrad.scipy.stats import _averages, _estimates, _orders  # noqa: F401 - enter the table
+from tapegrad.scipy.stats import (
+    _averages,  # noqa: F401 - enter the table
+    _estimates,  # noqa: F401
+    _orders,  # noqa: F401
+    contingency,
+    qmc,
+)
 from tapegrad.scipy.stats._kernels import gaussian_kde
 from tapegrad.scipy.stats._multivariate import MULTIVARIATE
 from tapegrad.scipy.stats._sample import CONSTANT, DEFINITIONS
@@ -32,12 +40,17 @@ globals().update(DISTRIBUTIONS)
 globals().update(MULTIVARIATE)
 globals().update(_FUNCTIONS)
 globals().update(VARIABLES)
+_COPIED = copied(__name__)
+globals().update(_COPIED)
 
 __getattr__, __dir__ = namespace(__name__, "scipy.stats")
 
 __all__ = [  # noqa: PLE0604
+    "contingency",
     "gaussian_kde",
     "make_distribution",
+    "qmc",
+    *_COPIED,
     *DISTRIBUTIONS,
     *MULTIVARIATE,
     *VARIABLES,

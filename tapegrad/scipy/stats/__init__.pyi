@@ -20,7 +20,6 @@ from scipy.stats import MonteCarloMethod as MonteCarloMethod
 from scipy.stats import NearConstantInputWarning as NearConstantInputWarning
 from scipy.stats import PermutationMethod as PermutationMethod
 from scipy.stats import biasedurn as biasedurn
-from scipy.stats import contingency as contingency
 from scipy.stats import distributions as distributions
 from scipy.stats import kde as kde
 from scipy.stats import morestats as morestats
@@ -28,11 +27,12 @@ from scipy.stats import mstats as mstats
 from scipy.stats import mstats_basic as mstats_basic
 from scipy.stats import mstats_extras as mstats_extras
 from scipy.stats import mvn as mvn
-from scipy.stats import qmc as qmc
 from scipy.stats import rv_continuous as rv_continuous
 from scipy.stats import rv_discrete as rv_discrete
 from scipy.stats import rv_histogram as rv_histogram
 from scipy.stats import stats as stats
+from tapegrad.scipy.stats import contingency as contingency
+from tapegrad.scipy.stats import qmc as qmc
 from tapegrad.scipy.stats._kernels import gaussian_kde as gaussian_kde
 from tapegrad.scipy.stats._variables import Variable
 

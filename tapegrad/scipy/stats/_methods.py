@@ -432,7 +432,8 @@ class ContinuousMethods(Methods):
         width = self.width(*stopped)
         like = stop_gradient(sum(shapes, np.zeros(())) * 0 if shapes else np.zeros(()))
         kinks = self.law.kinks
-        inner = self.inner_points(*stopped) if kinks is None else kinks(*stopped)
+        # Kinks move with the shapes: what the slope jumps by there is in the second derivative.
+        inner = self.inner_points(*stopped) if kinks is None else kinks(*shapes)
         return expectation(
             function,
             self.formulas.logpdf,

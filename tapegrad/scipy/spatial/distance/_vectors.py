@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.spatial.distance as sd
 
-from tapegrad._core.forms import composite, constant, unsupported
+from tapegrad._core.forms import composite, constant
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import holds_in_trace, lift, untraced
 from tapegrad._errors import NotDifferentiableError, name_of
@@ -68,13 +68,8 @@ for _name, _metric in metrics.METRICS.items():
     MADE[_name] = mirror(getattr(sd, _name), HERE)
     own = _jensenshannon if _name == "jensenshannon" else _of_vectors(_name, _metric)
     composite(MADE[_name], own, batch="loop")
-for _name in metrics.STEPS:
-    if hasattr(sd, _name):
-        MADE[_name] = mirror(getattr(sd, _name), HERE)
-        if _name == "jaccard":  # which asks for zeros alone
-            composite(MADE[_name], stepping(sd.jaccard), batch="loop")
-        else:
-            unsupported(MADE[_name], reason="it is of truth values: pass u != 0 and v != 0")
+MADE["jaccard"] = mirror(sd.jaccard, HERE)
+composite(MADE["jaccard"], stepping(sd.jaccard), batch="loop")  # it asks for zeros alone
 for _name in ("is_valid_dm", "is_valid_y", "num_obs_dm", "num_obs_y"):
     if hasattr(sd, _name):
         MADE[_name] = mirror(getattr(sd, _name), HERE)

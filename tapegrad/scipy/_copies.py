@@ -1,0 +1,189 @@
+"""SciPy's own modules as adopted code: copies that nobody else sees.
+
+Much of SciPy is Python over few compiled functions. A copy of such a module is executed as that of
+an adopted package is. What it imports of SciPy's private modules are copies too, and what it
+imports of public ones are the functions of `tapegrad.scipy`; compiled modules are SciPy's. Nothing
+is entered in `sys.modules` or `sys.meta_path`.
+
+Knows SciPy's modules and how adopted code is executed. Must not know single functions.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.machinery
+import importlib.util
+import sys
+import threading
+import types
+from typing import Any
+
+import tapegrad.numpy
+from tapegrad._adopt.loading import AdoptedModule, Loader, execute
+from tapegrad._adopt.names import Layered, adopted_import
+from tapegrad._block import setting
+from tapegrad._core.forms import Unsupported
+from tapegrad._core.rule import REGISTRY
+from tapegrad._core.tape import CURRENT
+
+# What adopted code sees of each of SciPy's modules, by name, and the copies.
+_SEEN: dict[str, Any] = {}
+_COPIES: dict[str, Any] = {}
+_LOCK = threading.RLock()
+# SciPy's names for NumPy's functions.
+_ARRAYS = "scipy._lib.array_api_compat.numpy"
+# The attribute of a function that computes by a copy.
+BY_COPY = "_computes_by_copy"
+
+
+class _Public(types.ModuleType):
+    """A public module as copies see it: functions of ours, or SciPy's in the copies."""
+
+    def __init__(self, plain: types.ModuleType) -> None:
+        super().__init__(plain.__name__, plain.__doc__)
+        names = ("__path__", "__file__", "__version__", "__all__", "__spec__")
+        vars(self).update({name: vars(plain)[name] for name in names if name in vars(plain)})
+        vars(self)["_plain"] = plain
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._plain, name)
+        if isinstance(found, types.ModuleType):
+            made = _seen(found.__name__) if _is_scipys(found.__name__) else found
+        else:
+            ours = getattr(_ours(self.__name__), name, found)
+            made = copy_of(found) if ours is found or not _is_known(ours) else ours
+        vars(self)[name] = made
+        return made
+
+
+def copy_of(found: Any) -> Any:
+    """What a function or class of SciPy's is in the copy of its module; others as they are."""
+    home = getattr(found, "__module__", None)
+    if not (isinstance(home, str) and _is_scipys(home) and callable(found)) or _is_error(found):
+        return found
+    return getattr(_copy(home), getattr(found, "__name__", ""), found)
+
+
+def _copy(name: str) -> Any:
+    """The copy of a module that is written in Python; a compiled one, or a package, as it is."""
+    made = _COPIES.get(name)
+    if made is not None:
+        return made
+    with _LOCK, setting(CURRENT, None):  # arrays that it makes belong to no transform
+        return _COPIES.get(name) or _made(name)
+
+
+def _made(name: str) -> Any:
+    plain = importlib.import_module(name)
+    file = getattr(plain, "__file__", None) or ""
+    if not file.endswith(".py"):
+        made: Any = plain
+    elif name == _ARRAYS:
+        made = Layered(plain, tapegrad.numpy)
+    elif hasattr(plain, "__path__") and _is_public(name):
+        made = _Public(plain)
+    else:
+        made = AdoptedModule(name, plain.__doc__)
+        names = ("__path__", "__file__", "__package__", "__spec__", "__loader__")
+        vars(made).update({key: vars(plain)[key] for key in names if key in vars(plain)})
+        _COPIES[name] = made  # modules may import each other
+        try:
+            loader = Loader(importlib.machinery.SourceFileLoader(name, file))
+            execute(loader.get_code(name), vars(made), _import)
+        except BaseException:
+            del _COPIES[name]
+            raise
+        _put_ours(made, plain)
+    _COPIES[name] = made
+    parent, _, last = name.rpartition(".")
+    if parent:
+        holder = _seen(parent)
+        if holder is not sys.modules.get(parent):
+            vars(holder)[last] = _seen(name)
+    return made
+
+
+def _put_ours(made: Any, plain: types.ModuleType) -> None:
+    """Errors in a copy are SciPy's, and functions that have derivatives are ours."""
+    home = made.__name__
+    while not _is_public(home):
+        home = home.rpartition(".")[0]
+    public, ours = sys.modules[home], _ours(home)
+    for name, own in list(vars(made).items()):
+        theirs = vars(plain).get(name)
+        if theirs is None or getattr(own, "__module__", None) != made.__name__:
+            continue
+        if _is_error(own):
+            setattr(made, name, theirs)
+        elif getattr(public, name, None) is theirs and not _has_private_keywords(own):
+            known = getattr(ours, name, theirs)
+            if known is not theirs and _is_known(known):
+                setattr(made, name, known)
+
+
+def _has_private_keywords(function: Any) -> bool:
+    """Whether it is decorated so that SciPy calls it with keywords that only SciPy knows."""
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_name == "axis_nan_policy_wrapper"
+
+
+def _is_known(ours: Any) -> bool:
+    """Whether a function of `tapegrad.scipy` has derivatives of its own."""
+    if isinstance(ours, type):
+        return True
+    refused = isinstance(REGISTRY.get(ours), Unsupported) if callable(ours) else False
+    return not refused and not hasattr(ours, BY_COPY)
+
+
+def _is_error(found: Any) -> bool:
+    return isinstance(found, type) and issubclass(found, BaseException)
+
+
+def _is_scipys(name: str) -> bool:
+    return name == "scipy" or name.startswith("scipy.")
+
+
+def _is_public(name: str) -> bool:
+    return not any(part.startswith("_") for part in name.split("."))
+
+
+def _ours(name: str) -> Any:
+    """The module of `tapegrad.scipy` of the same name, or None."""
+    if not _is_public(name):
+        return None
+    try:
+        return importlib.import_module(f"tapegrad.{name}")
+    except ImportError:
+        return None
+
+
+def _seen(name: str) -> Any:
+    """A module of SciPy's as copies see it."""
+    found = _SEEN.get(name)
+    if found is None:
+        covered = _ours(name) is not None
+        _SEEN[name] = found = _Public(importlib.import_module(name)) if covered else _copy(name)
+    return found
+
+
+def _import(
+    name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+) -> Any:
+    """`__import__` in copies."""
+    if level:
+        name = importlib.util.resolve_name("." * level + name, globals["__package__"])
+    if not _is_scipys(name):
+        return adopted_import(name, globals, locals, fromlist)
+    found = _seen(name)
+    if not fromlist:
+        return _seen("scipy")
+    for part in fromlist:
+        if part != "*" and not hasattr(found, part):
+            try:
+                setattr(found, part, _seen(f"{name}.{part}"))
+            except ImportError:
+                break  # the import statement says what is missing
+    return found
+
+
+__all__ = ["BY_COPY", "copy_of"]

@@ -197,14 +197,3 @@ def test_an_index_that_comes_in_is_asked_whether_it_repeats():
     places = [np.array([0, 1, 2]), np.array([2, 0, 1]), np.array([1, 1, 1]), np.array([0, 2, 0])]
     f = tapegrad.grad(lambda x, at: np.sum(np.sin(x[at]) * x[at]) + x[at][0])
     check(f, moved(X), lambda n: places[n % 4], calls=12)
-
-
-def test_the_transpose_of_a_custom_jvp_rounds_as_in_eager_mode():
-    def f(x):
-        return tapegrad.jvp(lambda y: np.sum(np.outer(y, y)[0] / 3), (x,), (x * 0.3,))[1]
-
-    custom = tapegrad.custom_jvp(f)
-    custom.defjvp(lambda primals, tangents: tapegrad.jvp(f, primals, tangents))
-    rng = np.random.default_rng(0)
-    points = rng.standard_normal((30, 4))
-    check(tapegrad.grad(custom), lambda n: points[n], calls=30)

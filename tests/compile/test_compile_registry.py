@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from compiled import same
+from compiled import rounded
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from samples import SAMPLES
@@ -186,7 +186,7 @@ def check(entry, data, transform, backend, compare):
 def assert_same(got, expected, leaves):
     assert len(got) == len(expected)
     for a, b in zip(got, expected, strict=True):
-        assert same(a, b), f"a program gave {a!r}, not {b!r}"
+        assert rounded(a, b), f"a program gave {a!r}, not {b!r}"
 
 
 def assert_close(got, expected, leaves):

@@ -441,6 +441,25 @@ def same(a, b):
     )
 
 
+ROUNDING = 16  # units in the last place of the largest element, by which a program may differ
+
+
+def rounded(a, b, precision=None):
+    """`same`, but for rounding: of the leaf's dtype, or of one that is less precise."""
+    if same(a, b):
+        return True
+    if type(a) is not type(b) or not isinstance(b, (np.ndarray, np.generic, float, complex)):
+        return False
+    a, b = np.asarray(a), np.asarray(b)
+    if (a.dtype, a.shape) != (b.dtype, b.shape) or b.dtype.kind not in "fc":
+        return False
+    finite = np.isfinite(b)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return False
+    unit = np.finfo(precision or b.dtype).eps * np.max(np.abs(b[finite]), initial=0.0)
+    return bool(np.all(np.abs(a[finite] - b[finite]) <= ROUNDING * unit))
+
+
 def report(write_line):
     """Say how many calls ran as programs, and why others did not."""
     for why, count in COUNTS.most_common():

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import errstate
+
 Function = Callable[..., Any]
 
 
@@ -174,6 +176,20 @@ _ARITHMETIC = frozenset(
 def makes_an_array_of_its_own(function: Any) -> bool:
     """Whether the result of a call without keywords has memory of its own, and a known shape."""
     return function in _ARITHMETIC or type(function) is np.ufunc and function.nout == 1
+
+
+@functools.cache
+def strictly(function: Function) -> Function:
+    """The function that raises where another warns: nothing is known of it, so it is not moved."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        kinds = np.geterr().items()
+        with errstate(**{kind: "raise" for kind, way in kinds if way == "warn"}):
+            return function(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = getattr(function, "__name__", "call")
+    call.__module__ = "strict"
+    return call
 
 
 # Functions of NumPy's that return a view of their argument for some values, and a copy for others.

@@ -226,6 +226,11 @@ def add_part(target: Any, index: Any, value: Any) -> None:
     target[index] += value
 
 
+def bits_of(x: Any) -> bytes:
+    """The memory of an array, or of a number, in the order of its elements."""
+    return np.asarray(x).tobytes()
+
+
 def set_flat(target: Any, value: Any) -> None:
     """`target.flat = value`."""
     target.flat = value

@@ -1,0 +1,156 @@
+"""Functions that were their own for one small thing, and are programs."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+
+import numpy as np
+import pytest
+import scipy.special
+from backends import BACKENDS
+
+import tapegrad
+import tapegrad.numpy as tnp
+from tapegrad.scipy import sparse
+from tapegrad.scipy.special import _moments
+
+X = np.linspace(0.5, 2.0, 6)
+POINTS = [X + n for n in range(5)]
+
+
+def is_program(fast):
+    return any(x.runner is not None and not x.eager for x in fast.call.programs.values())
+
+
+@pytest.fixture(params=BACKENDS)
+def agree(request):
+    """Compile the gradient, call it in turn with arguments, and compare."""
+
+    def check(f, points=POINTS, *, program=True):
+        slope = tapegrad.grad(f)
+        fast = tapegrad.compile(slope, backend=request.param)
+        for x in points:
+            np.testing.assert_allclose(fast(x), slope(x), rtol=1e-14, atol=0)
+        assert is_program(fast) is program
+        return fast
+
+    return check
+
+
+def test_what_is_in_new_memory_by_chance_is_no_constant(agree):
+    def f(x):
+        np.full(6, time.perf_counter())  # memory that the next array gets
+        y = tnp.empty(6)
+        y[:3], y[3:] = x[3:] * x[:3], x[:3]
+        return np.sum(y * x)
+
+    agree(f)
+
+
+def test_masks_of_plain_arrays_are_branches(agree):
+    table = np.arange(6.0)
+
+    def f(x):
+        return np.sum(x**2) * np.sum(table[x > 1.1]) + table[np.argmax(x)] * x[0]
+
+    agree(f, [*POINTS[:1] * 3, POINTS[0] - 0.3, *POINTS, -X, X])
+
+
+@pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")
+def test_a_mask_that_was_read_is_not_written_to(agree):
+    table = np.arange(6.0)
+
+    def writes(x):
+        mask = x > 1.1
+        read = np.asarray(mask)
+        mask[0] = True  # and so read[0]
+        return np.sum(x**2) * np.sum(table[read])
+
+    def writes_the_other(x):
+        mask = x > 1.1
+        np.asarray(mask)[0] = True
+        return np.sum(x**2) * np.sum(table[mask])
+
+    agree(writes, program=False)
+    agree(writes_the_other, program=False)
+
+
+@pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")
+def test_masks_that_are_others_each_time_are_no_branches(agree):
+    table = np.arange(6.0)
+    draws = np.random.default_rng(0).normal(size=(40, 6))
+    agree(lambda x: np.sum(x**2) * np.sum(table[x > 0]), list(draws), program=False)
+
+
+def test_a_constant_is_compared_with_a_buffer(agree):
+    def f(x):
+        y = tnp.zeros(6)
+        y[:] = x * 2
+        mask = (np.ones_like(x) == y) | (np.zeros_like(x) < y)
+        return np.sum(y * mask * x)
+
+    agree(f)
+
+
+def test_factors_of_a_sparse_matrix_are_made_in_each_call(agree):
+    def f(x):
+        a = sparse.csc_array((x, np.arange(6), np.arange(7)), shape=(6, 6))
+        return np.sum(sparse.linalg.spsolve(a, np.arange(1.0, 7)))
+
+    agree(f)
+
+
+def test_the_factors_of_a_series_are_computed_once(monkeypatch):
+    _moments._series(1)
+    monkeypatch.setattr(scipy.special, "factorial2", None)
+    slope = tapegrad.grad(lambda x: np.real(tapegrad.scipy.special.wofz(x)))
+    assert slope(0.5) == pytest.approx(-np.exp(-0.25), rel=1e-14)
+
+
+MODULE = """
+import numpy as np
+RATE, OTHER = 2.0, iter([1.0])
+def scaled(x): return RATE * x
+def unused(x): return next(OTHER) * x
+class Model:
+    def loss(self, x):
+        return np.sum(scaled(x) ** 2) if x[0] > 0 else np.sum(self.other(x))
+    def other(self, x): return scaled(x) * DEEP
+    def never(self, x): return unused(x)
+DEEP = 3.0
+"""
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """A package that is installed."""
+    folder = tmp_path / "site-packages" / "installed_for_test"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(folder.parent))
+    yield importlib.import_module("installed_for_test")
+    del sys.modules["installed_for_test"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_of_an_installed_package_the_code_that_runs_is_looked_at(installed, backend):
+    """Its own method is compiled: an iterator that is not used is no reason to give up."""
+    slope = tapegrad.grad(installed.Model().loss)
+    fast = tapegrad.compile(slope, backend=backend)
+
+    def compare(*signs):
+        for sign in signs:
+            assert np.array_equal(fast(sign * X), slope(sign * X))
+
+    compare(1, 1, 1, 1, 1)
+    assert is_program(fast)
+    installed.RATE = 5.0
+    compare(1, 1, 1, 1)
+    compare(-1, -1, -1, -1, 1)  # by code that had not run
+    assert is_program(fast)
+    installed.DEEP = 7.0
+    compare(-1, 1, -1, 1, -1, 1)
+    installed.scaled = lambda x: x * 11.0
+    compare(1, -1, 1, -1)

@@ -80,9 +80,12 @@ def _hide(node: Any, own: Callable[[str], bool]) -> int:
         return _wrap(node, "right", UNSEEN)
     if isinstance(node, ast.Call) and not node.keywords:
         function = node.func
-        is_text = isinstance(function, ast.Name) and function.id in _TEXTS and not own(function.id)
-        if is_text or getattr(function, "attr", "") == "format" and _is_text(function.value):
-            return _wrap_all(node.args)
+        is_text = False
+        if isinstance(function, ast.Name):
+            is_text = function.id in _TEXTS and not own(function.id)
+        elif isinstance(function, ast.Attribute):
+            is_text = function.attr == "format" and _is_text(function.value)
+        return _wrap_all(node.args) if is_text else 0
     return 0
 
 

@@ -213,9 +213,8 @@ class Search:
             elif f.__name__ == "getLogger" and _module_of(f) == "logging":
                 self.finds_loggers = True
             return
-        name = str(f.__globals__.get("__name__"))
         is_unused = self.ran is not None and f.__code__ not in self.ran
-        if is_unused and name.partition(".")[0] == self.root:
+        if is_unused and _home(f.__globals__) == self.root:
             return
         for cell in f.__closure__ or ():
             self._hold(functools.partial(_contents, cell), functools.partial(_fill, cell))
@@ -572,17 +571,19 @@ def is_of_installed(f: Any) -> bool:
     return not _of_library(package) and _is_installed(package)
 
 
-def noting_code(call: Function, args: Any, kwargs: Any) -> tuple[Any, set[types.CodeType] | None]:
-    """The result of a call, and the code that ran in it, but for that of libraries.
+def noting_code(
+    f: Any, call: Function, args: Any, kwargs: Any
+) -> tuple[Any, set[types.CodeType] | None]:
+    """The result of a call of f, and the code of its package that ran in it.
 
     It is None where another profiler is at work.
     """
     found: set[types.CodeType] = set()
+    root = _package(_unwrapped(f))
 
     def note(frame: types.FrameType, event: str, _: Any) -> None:
-        code, name = frame.f_code, str(frame.f_globals.get("__name__"))
-        if event == "call" and code not in found and not _of_library(name):
-            found.add(code)
+        if event == "call" and frame.f_code not in found and _home(frame.f_globals) == root:
+            found.add(frame.f_code)
 
     if sys.getprofile() is not None:
         return call(*args, **kwargs), None
@@ -591,6 +592,11 @@ def noting_code(call: Function, args: Any, kwargs: Any) -> tuple[Any, set[types.
         return call(*args, **kwargs), found
     finally:
         sys.setprofile(None)
+
+
+def _home(known: dict[str, Any]) -> str:
+    """The package of code with these globals, whatever a decorator says that it is."""
+    return str(known.get("__name__")).partition(".")[0]
 
 
 def _package(f: Any) -> str:

@@ -28,6 +28,7 @@ from tapegrad._compile.search import (
 )
 from tapegrad._core.types import Function
 
+_MANY = 100  # places
 _SHORT = 1 << 14  # bytes of an array that is compared as bytes, which costs less
 
 
@@ -74,13 +75,15 @@ class Surroundings:
         self.lock = threading.Lock()  # one thread finds, and counts a change once
         # The code that has run, of an installed package: all of it is much to look at.
         self.ran: set[CodeType] | None = set() if is_of_installed(f) else None
+        self.is_known = self.ran is None  # whether a call has shown it
 
     def run(self, call: Function, *args: Any, **kwargs: Any) -> tuple[Any, bool]:
         """The result of a call of f, and whether code ran in it that is not known yet."""
         ran = self.ran
         if ran is None:
             return call(*args, **kwargs), False
-        out, found = noting_code(call, args, kwargs)
+        self.is_known = True
+        out, found = noting_code(self.f, call, args, kwargs)
         if found is not None and found <= ran:
             return out, False
         with self.lock:  # if nobody knows, all is looked at
@@ -93,6 +96,11 @@ class Surroundings:
     def changes(self) -> int:
         """How often what is outside has changed, as far as is known."""
         return 0 if self.state is None else self.state.changes
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are so many places that looking at them may take longer than the call."""
+        return self.state is not None and len(self.state.holders) > _MANY
 
     @property
     def unseen(self) -> str | None:

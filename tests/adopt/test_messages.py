@@ -46,7 +46,7 @@ def caught(x):
     text = str(float(x[0]))
     try:
         if x[1] > 0:
-            raise ValueError(text)
+            raise ValueError(text)  # noqa: TRY301
     except ValueError as error:
         return np.sum(x**2) * len(error.args[0])
     return np.sum(x)

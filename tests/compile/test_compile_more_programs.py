@@ -13,7 +13,7 @@ from backends import BACKENDS
 
 import tapegrad
 import tapegrad.numpy as tnp
-from tapegrad.scipy import sparse
+from tapegrad.scipy import optimize, sparse
 from tapegrad.scipy.special import _moments
 
 X = np.linspace(0.5, 2.0, 6)
@@ -179,3 +179,79 @@ def test_of_an_installed_package_the_code_that_runs_is_looked_at(installed, back
     compare(-1, 1, -1, 1, -1, 1)
     installed.scaled = lambda x: x * 11.0
     compare(1, -1, 1, -1)
+
+
+# --- Solvers ------------------------------------------------------------------------------------
+
+
+def test_a_solver_is_a_call_of_the_program(agree):
+    def f(x):
+        root = optimize.newton(lambda z, a: z**3 - a * x[0] - 1, 1.0, args=(x[1],))
+        low = optimize.brentq(lambda z: np.cos(z) - z * x[2] / 5, 0.0, 2.0)
+        return root**2 + low
+
+    agree(f)
+    agree(lambda x: np.sum(optimize.root(lambda z: z**3 + z - x, np.ones(6)).x))
+
+
+@pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")
+@pytest.mark.parametrize("turns", [(1, 2, 3), (1, 2, 1)])
+def test_a_solver_whose_function_closes_over_a_variable(turns):
+    def f(x):
+        total = 0.0
+        for k in turns:
+            total = total + optimize.newton(lambda z: z**3 - x[0] - k, 1.0) * k  # noqa: B023
+        return total
+
+    slope = tapegrad.grad(f)
+    fast = tapegrad.compile(slope)
+    for x in POINTS:
+        np.testing.assert_allclose(fast(x), slope(x), rtol=1e-14)
+
+
+RATE = 1.0
+
+
+class Reader:
+    rate = 1.0
+
+    def of(self, z):
+        return z**3 - self.rate
+
+
+@pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")
+@pytest.mark.parametrize("how", ["list", "array", "global", "attribute"])
+def test_a_solver_whose_function_reads_what_changes_within_a_call(how):
+    held, array, reader = [1.0], np.ones(1), Reader()
+
+    def change(rate):
+        global RATE  # noqa: PLW0603
+        held[0] = array[0] = reader.rate = RATE = rate
+
+    ways = {
+        "list": lambda z, a: z**3 - held[0] * a,
+        "array": lambda z, a: z**3 - array[0] * a,
+        "global": lambda z, a: z**3 - RATE * a,
+        "attribute": lambda z, a: reader.of(z) - a,
+    }
+
+    def f(x):
+        change(1.0)
+        one = optimize.newton(ways[how], 1.0, args=(x[0],))
+        change(2.0)
+        return one + 3 * optimize.newton(ways[how], 1.0, args=(x[0],))
+
+    def by_differences(x):
+        step = np.array([1e-6, 0, 0, 0, 0, 0])
+        return (f(x + step) - f(x - step)) / 2e-6
+
+    fast = tapegrad.compile(f)
+    for x in POINTS:
+        assert fast(x) == f(x)
+    fast = tapegrad.compile(tapegrad.grad(f))
+    for x in POINTS:
+        try:
+            found = fast(x)
+        except tapegrad.TapegradError:
+            continue  # as of the gradient itself, where the derivative is not known
+        assert found[0] == pytest.approx(by_differences(x), rel=1e-5)

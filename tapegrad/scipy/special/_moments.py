@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Function, Value
+from tapegrad._core.values import any_true
 from tapegrad.scipy import _special as sp
 from tapegrad.scipy.special._primitives import family, integral
 
@@ -101,6 +102,8 @@ def faddeeva(n: int) -> tuple[Function, tuple[Any, ...]]:
         for k in range(1, n + 1):
             extra = 2j / math.sqrt(math.pi) if k == 1 else 0
             before, found = found, -2 * near * found - 2 * (k - 1) * before + extra
+        if not any_true(far):
+            return found
         away = np.where(far, z, 10)
         series, inverse = np.zeros_like(z), 1 / away
         for k in reversed(range(30)):

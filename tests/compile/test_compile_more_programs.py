@@ -13,7 +13,7 @@ from backends import BACKENDS
 
 import tapegrad
 import tapegrad.numpy as tnp
-from tapegrad.scipy import optimize, sparse
+from tapegrad.scipy import optimize, sparse, spatial
 from tapegrad.scipy.special import _moments
 
 X = np.linspace(0.5, 2.0, 6)
@@ -135,6 +135,48 @@ def test_of_much_outside_the_faster_way_is_taken():
     for n in range(7):
         assert np.array_equal(fast(X + n), long(X + n))
     assert is_program(fast)
+
+
+def test_which_points_are_near_is_a_branch(agree):
+    def f(x, tree_of):
+        points = x.reshape(3, 2)
+        tree = tree_of(points, leafsize=4)
+        near = tree.query_ball_point(points, np.array([0.7, 0.7, 2.0]))
+        pairs = [*tree.query_pairs(0.9), *((i, j) for i in range(3) for j in near[i])]
+        return sum(np.sum((points[i] - points[j]) ** 2) for i, j in pairs) + np.sum(x**3)
+
+    for tree_of in (spatial.KDTree, spatial.cKDTree):
+        agree(lambda x, tree_of=tree_of: f(x, tree_of), [X, X * 1.1, X, X * 2, X, X * 0.4] * 3)
+
+
+@pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")
+@pytest.mark.parametrize("name", ["data", "maxes", "mins"])
+def test_what_a_tree_holds_is_read_by_the_function_itself(agree, name):
+    def f(x):
+        tree = spatial.KDTree(x.reshape(3, 2))
+        return np.sum(x**2) * np.sum(getattr(tree, name)) + tree.n
+
+    agree(f, program=False)
+
+
+def test_an_object_that_is_an_array_to_numpy(agree):
+    """It is made anew in each run."""
+
+    class Cell:
+        def __init__(self, x):
+            self.x = x
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array(self.x, dtype)
+
+    def f(x, cell):
+        return np.sum(tnp.dot(tapegrad.stop_gradient(x), cell) * x)
+
+    agree(lambda x: f(x, Cell(np.arange(36.0).reshape(6, 6))))
+    held = Cell(np.eye(6))
+    fast = agree(lambda x: f(x, held))
+    held.x = held.x * 2
+    np.testing.assert_allclose(fast(X), X * 2)
 
 
 MODULE = """

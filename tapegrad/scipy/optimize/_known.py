@@ -37,6 +37,7 @@ class _Known(Problem):
         )
         self.run, self.hoisted = call, hoisted
         self._sound: set[bytes] = set()
+        self.asks = getattr(conditions, "constrained", False)  # whether multipliers are found
 
     def __eq__(self, other: object) -> bool:
         """Whether another solves the same: so a program knows a call that is made again."""
@@ -55,7 +56,8 @@ class _Known(Problem):
         return self.call, self.structure, self.places, rest
 
     def _check(self, x: Any, x0: Any, arrays: Sequence[Any]) -> None:
-        self.run.look()
+        if self.asks:
+            self.run.look()
 
     def apply_inverse(self, transposed: bool, b: Any, x: Any, arrays: Sequence[Any]) -> Any:
         """The plain y with (dF/dx) y = b, where x is near to a solution."""

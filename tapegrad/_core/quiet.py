@@ -12,6 +12,7 @@ a product becomes NaN, or a quotient infinite, and does not look at each array f
 from __future__ import annotations
 
 import contextvars
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ import numpy as np
 from tapegrad._block import contextmanager
 
 Changes = set[str]
+Kinds = tuple[tuple[str, str], ...]  # of errors, with what is done then
 
 
 def _state(**options: Any) -> tuple[Any, Any]:
@@ -83,6 +85,19 @@ def errstate(**kinds: Any) -> Iterator[None]:
     try:
         np.seterr(**kinds)
         yield
+    finally:
+        VARIABLE.set(before)
+
+
+@functools.lru_cache(64)
+def changed(state: Any, changes: Kinds) -> Any:
+    """A state of the context variable with other ways for some kinds of errors."""
+    before = VARIABLE.get()
+    try:
+        VARIABLE.set(state)
+        kinds: Any = dict(changes)
+        np.seterr(**kinds)
+        return VARIABLE.get()
     finally:
         VARIABLE.set(before)
 
@@ -155,6 +170,8 @@ __all__ = [
     "WATCHING",
     "Asked",
     "Changes",
+    "Kinds",
+    "changed",
     "errstate",
     "silence",
     "silently",

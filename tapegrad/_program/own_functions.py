@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.recorded import as_recorded, call_keeping
+from tapegrad._core.values import Buffer, Mapped, Traced
 from tapegrad._program.calls import called, called_plainly, raw
 from tapegrad._program.functions import bound_call, definition_of
 from tapegrad._program.program import alike
@@ -28,7 +29,16 @@ def call_rule(self: Recorded, rule: Any, arrays: list[Any], params: dict[str, An
     definition = definition_of(rule)
     if definition is not None:
         return by(self.recorder, definition, (tuple(arrays), params), exact=True)
-    return called(self.recorder, bound_call(rule), tuple(arrays), params)
+    return called(self.recorder, bound_call(rule), tuple(map(_as_array, arrays)), params)
+
+
+def _as_array(x: Any) -> Any:
+    """An object that is an array to NumPy as that array: each run may make another object."""
+    kind = type(x)
+    if kind.__module__ in ("numpy", "builtins") or isinstance(x, (Traced, Mapped, Buffer)):
+        return x
+    asks = hasattr(kind, "__array_ufunc__") or hasattr(kind, "__array_function__")
+    return np.array(x) if hasattr(kind, "__array__") and not asks else x
 
 
 def by_value(self: Recorded, function: Callable[..., Any], *args: Any) -> Any:

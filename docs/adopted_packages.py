@@ -22,6 +22,7 @@ import numpy  # noqa: ICN001 - np is tapegrad's
 
 import tapegrad
 import tapegrad.numpy as np
+from tapegrad._compile.background import BUILDER
 
 F = Callable[[Any], Any]
 
@@ -929,7 +930,10 @@ def forward(f: F, x: Any, gradient: Any) -> str:
 def program_of(f: F, x: Any, gradient: Any) -> tuple[float, str]:
     try:
         program = tapegrad.compile(tapegrad.grad(f))
-        for _ in range(3):  # what changes from call to call is known then
+        for _ in range(5):  # what changes from call to call is known then
+            program(x)
+        BUILDER.wait()
+        for _ in range(10):  # and here whether machine code is faster
             program(x)
         seconds, made = timed(lambda: program(x))
     except Exception as error:
@@ -992,7 +996,7 @@ the plain package. `python docs/adopted_packages.py` tries those that are instal
 
 The column vmap says whether `vmap(grad(f))` agrees with a loop; most packages branch on their
 values, which a vmap refuses. The last two columns say how many runs of the function its gradient
-costs, as it is and compiled.
+costs, as it is and compiled, once machine code is there.
 
 """
 HEAD = """\

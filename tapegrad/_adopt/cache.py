@@ -16,7 +16,7 @@ import types
 import zlib
 from typing import Any
 
-from tapegrad._adopt import names, source
+from tapegrad._adopt import messages, names, source
 
 _TAG = "tapegrad"
 
@@ -25,7 +25,7 @@ _TAG = "tapegrad"
 def _version() -> bytes:
     """A sum over the rewriting: code that another one made is not taken."""
     found = zlib.crc32(repr(sorted(names.plain_functions())).encode())
-    for part in (source.__file__, __file__.replace("cache", "loading")):
+    for part in (source.__file__, messages.__file__, __file__.replace("cache", "loading")):
         with contextlib.suppress(OSError), open(part, "rb") as file:  # no archive
             found = zlib.crc32(file.read(), found)
     return found.to_bytes(4, "little")

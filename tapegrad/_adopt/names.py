@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._adopt import caches, scalars
+from tapegrad._adopt.messages import SHOWN, UNSEEN
 from tapegrad._adopt.scalars import (
     as_complex,
     as_float,
@@ -25,7 +26,7 @@ from tapegrad._adopt.scalars import (
     type_of,
 )
 from tapegrad._adopt.source import PLAIN, RUNNING
-from tapegrad._adopt.texts import as_text, by_format, by_percent, by_spec
+from tapegrad._adopt.texts import as_text, by_format, by_percent, by_spec, shown, unseen
 from tapegrad._adopt.triangles import TRIANGLES, Triangles
 from tapegrad._arrays.buffers import hold, value_of
 from tapegrad._arrays.builtin import Builtin
@@ -277,6 +278,8 @@ def names_of_builtins() -> dict[str, Any]:
         "__tapegrad_spec__": by_spec,
         "__tapegrad_str__": as_text,
         "__tapegrad_type__": type_of,
+        SHOWN: shown,
+        UNSEEN: unseen,
         PLAIN: plain_of,
         RUNNING: tape.RUNNING,
     }

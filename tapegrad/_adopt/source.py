@@ -26,6 +26,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tapegrad._adopt.messages import told_late
+
 # Calls of these builtins keep a value in a trace: the helper that each becomes is in `builtins`.
 REPLACED = {
     "complex": "__tapegrad_complex__",
@@ -288,6 +290,8 @@ class _Rewriter:
         self.changes = 0
         plain = _copied(body) if self.functions and self.depth <= _DEEPEST else None
         self.is_plain = False
+        if join is _joined:
+            self.changes += told_late(body, _nodes, self._is_own)
         traced = [self.visit(part) for part in body]
         if plain is not None:
             self.is_plain = True

@@ -54,6 +54,7 @@ _OF_MEMORY = ("base", "ctypes", "data")
 _WRITERS = frozenset(
     (np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal)
 )
+_UNSET = frozenset(("empty", "empty_like"))
 _WRITING_METHODS: dict[str, Callable[..., Any]] = {
     "fill": lambda x, value: operator.setitem(x, ..., value),
     "put": np.put,
@@ -77,6 +78,8 @@ def hold(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     for arg in (*args, *kwargs.values()) if kwargs else args:
         if made is arg or base is not None and _may_share(made, arg):
             return made  # an array of the program's, or a view of one
+    if is_recording() and getattr(function, "__name__", "") in _UNSET:
+        made.fill(0)  # what is there by chance would be another constant in each run
     return NumpyBuffer(made)
 
 

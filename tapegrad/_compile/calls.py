@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import OrderedDict
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -34,12 +35,18 @@ from tapegrad._transforms.tracebacks import fold
 from tapegrad._tree import flatten, unflatten
 from tapegrad._warning import warn
 
+TURNS = 3  # calls that tell whether the function itself is faster than a look at what it reads
+SHARE = 0.8  # of its time, which such a look may take
 MOST_PROGRAMS = 64  # that a function keeps: the least recently used one goes
 MOST_PATHS = 64  # of one program
 MOST_RESTARTS = 3  # of a program, where a run did not do the same
 MOST_CALLS = 10  # that are made to show a program
 MOST_RAISED = 3  # calls in which one of NumPy's raises, before there is a program
 MOST_CHANGES = 8  # of what a function reads from outside
+
+_LARGE = (
+    "to look at what it reads from outside takes longer than it does itself. Pass what it reads"
+)
 
 
 class Calls:
@@ -74,6 +81,8 @@ class Calls:
                 if program is not None and self.surroundings.are_those(program.outside):
                     with contextlib.suppress(Exception):  # it is met again below
                         return program.runner.run(given)
+            if not self.surroundings.is_known:  # of an installed package: which code runs?
+                return self.surroundings.run(self.f, *args, **kwargs)[0]
             return self._looked_up(args, kwargs)
         except BaseException as error:
             fold(error)
@@ -89,12 +98,12 @@ class Calls:
         if signature is None:
             return self.f(*args, **kwargs)
         program = self._known(structure, signature, len(inputs))
-        if program is None or program.eager:
-            return self.f(*args, **kwargs)
-        if program.written and not are_apart(program.written, inputs, self.surroundings):
+        if program is None or program.eager or not self._are_apart(program, inputs):
             return self.f(*args, **kwargs)
         if program.runner is None:
             return self._record(program, leaves, structure, inputs, (args, kwargs))
+        if program.turns:
+            return self._weighed(program, args, kwargs)
         own = self._own_if_due(leaves, structure) if self.check else None
         before = inputs if own is None or not program.written else copies(inputs)
         out = failed = None
@@ -116,6 +125,26 @@ class Calls:
             self._compare(program, before, own, (out, args, kwargs))
         elif not (self.check or kwargs or self.objects or program.written):
             self._remember(args, program)
+        return out
+
+    def _are_apart(self, program: Specialization, inputs: list[Any]) -> bool:
+        """Whether what the program writes into shares no memory with what else it reads."""
+        return not program.written or are_apart(program.written, inputs, self.surroundings)
+
+    def _weighed(self, program: Specialization, args: Any, kwargs: Any) -> Any:
+        """A call of the function itself, beside a look at what it reads from outside.
+
+        Where that is much, the look may take longer. The least times of a few calls decide.
+        """
+        start = perf_counter()
+        out = self.f(*args, **kwargs)
+        called = perf_counter()
+        self.surroundings.version()
+        times = (called - start, perf_counter() - called)
+        program.times = list(map(min, program.times, times))
+        program.turns -= 1
+        if not program.turns and program.times[1] >= SHARE * program.times[0]:
+            self._give_up(program, _LARGE)
         return out
 
     def _remember(self, args: tuple[Any, ...], program: Specialization) -> None:
@@ -223,7 +252,8 @@ class Calls:
     ) -> Outcome:
         """Run the function with recorded values, and take up what that shows."""
         run = RecordedRun(self.f, program, leaves, inputs, self.surroundings)
-        run.run(structure)
+        if self.surroundings.run(run.run, structure)[1]:
+            run.recorder.give_up("it ran other code when it was called again", differs=True)
         if run.recording.objects and not self.objects:
             self.objects = True
             self.short.clear()
@@ -263,6 +293,8 @@ class Calls:
                 self.backend, program.root, inputs, self.threads, program.runner
             )
             self.short.clear()
+            if program.paths == 1 and self.backend == "auto" and self.surroundings.is_large:
+                program.turns = TURNS
 
     def _meet_infinities(self, program: Specialization, count: int) -> None:
         if program.meet_infinities(count):

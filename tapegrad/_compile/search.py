@@ -28,6 +28,7 @@ import numpy as np
 from tapegrad._compile import standard
 from tapegrad._compile.names import names_in
 from tapegrad._compile.standard import Read, Write, is_standard
+from tapegrad._core.types import Function
 from tapegrad._core.values import in_trace
 from tapegrad._program.holders import FOLLOWED
 from tapegrad._transforms.wrapper import Transformed
@@ -52,9 +53,14 @@ class Holder(NamedTuple):
 
 
 class Search:
-    """The places that a function may read, and the arrays and generators in them."""
+    """The places that a function may read, and the arrays and generators in them.
 
-    def __init__(self, f: Any) -> None:
+    ran: code that has run in calls of f. Of its package, if that is installed, no other is
+    followed: on a path of a program the same code runs.
+    """
+
+    def __init__(self, f: Any, ran: set[types.CodeType] | None = None) -> None:
+        self.ran = ran
         self.holders: list[Holder] = []
         self.arrays: list[Any] = []
         self.random: list[Any] = []
@@ -206,6 +212,9 @@ class Search:
                 self.waiting.append(os.environ)
             elif f.__name__ == "getLogger" and _module_of(f) == "logging":
                 self.finds_loggers = True
+            return
+        is_unused = self.ran is not None and f.__code__ not in self.ran
+        if is_unused and _home(f.__globals__) == self.root:
             return
         for cell in f.__closure__ or ():
             self._hold(functools.partial(_contents, cell), functools.partial(_fill, cell))
@@ -556,6 +565,40 @@ def _unwrapped(f: Any) -> Any:
             return f
 
 
+def is_of_installed(f: Any) -> bool:
+    """Whether a function, or the one inside its transforms, is of an installed package."""
+    package = _package(_unwrapped(f))
+    return not _of_library(package) and _is_installed(package)
+
+
+def noting_code(
+    f: Any, call: Function, args: Any, kwargs: Any
+) -> tuple[Any, set[types.CodeType] | None]:
+    """The result of a call of f, and the code of its package that ran in it.
+
+    It is None where another profiler is at work.
+    """
+    found: set[types.CodeType] = set()
+    root = _package(_unwrapped(f))
+
+    def note(frame: types.FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code not in found and _home(frame.f_globals) == root:
+            found.add(frame.f_code)
+
+    if sys.getprofile() is not None:
+        return call(*args, **kwargs), None
+    try:
+        sys.setprofile(note)
+        return call(*args, **kwargs), found
+    finally:
+        sys.setprofile(None)
+
+
+def _home(known: dict[str, Any]) -> str:
+    """The package of code with these globals, whatever a decorator says that it is."""
+    return str(known.get("__name__")).partition(".")[0]
+
+
 def _package(f: Any) -> str:
     """The package in which a function, or the class of an object, is defined."""
     return _module_of(f).partition(".")[0]
@@ -649,4 +692,4 @@ def _usual(state: Any) -> Any:
     return np.frombuffer(state.bits, state.dtype) if type(state) is _Words else state
 
 
-__all__ = ["PLAIN", "Holder", "Search", "hidden_states"]
+__all__ = ["PLAIN", "Holder", "Search", "hidden_states", "is_of_installed", "noting_code"]

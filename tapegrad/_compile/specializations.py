@@ -6,6 +6,7 @@ recorded, nor who runs it.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tapegrad._core.types import Function
@@ -29,6 +30,8 @@ class Specialization:
         "restarts",
         "root",
         "runner",
+        "times",
+        "turns",
         "why",
         "written",
     )
@@ -41,6 +44,8 @@ class Specialization:
         self.outside = 0  # the version of the surroundings
         self.restarts = 0
         self.paths = 0
+        self.turns = 0  # calls that are still to tell whether the function itself is faster
+        self.times = [math.inf, math.inf]  # the least of these: its own, and of a look outside
         self.opaque: set[Function] = set()  # functions that are calls of the program
         self.raised = 0  # calls in which one of NumPy's raised, and f did not
         self.not_finite = 0  # calls in which a derivative met infinities or NaNs

@@ -13,13 +13,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from operator import is_
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._compile.search import PLAIN, Holder, Search, hidden_states
+from tapegrad._compile.search import (
+    PLAIN,
+    Holder,
+    Search,
+    hidden_states,
+    is_of_installed,
+    noting_code,
+)
 from tapegrad._core.types import Function
 
+_MANY = 100  # places
 _SHORT = 1 << 14  # bytes of an array that is compared as bytes, which costs less
 
 
@@ -64,11 +73,34 @@ class Surroundings:
         self.f = f
         self.state: _State | None = None  # found at the first call
         self.lock = threading.Lock()  # one thread finds, and counts a change once
+        # The code that has run, of an installed package: all of it is much to look at.
+        self.ran: set[CodeType] | None = set() if is_of_installed(f) else None
+        self.is_known = self.ran is None  # whether a call has shown it
+
+    def run(self, call: Function, *args: Any, **kwargs: Any) -> tuple[Any, bool]:
+        """The result of a call of f, and whether code ran in it that is not known yet."""
+        ran = self.ran
+        if ran is None:
+            return call(*args, **kwargs), False
+        self.is_known = True
+        out, found = noting_code(self.f, call, args, kwargs)
+        if found is not None and found <= ran:
+            return out, False
+        with self.lock:  # if nobody knows, all is looked at
+            self.ran = None if self.ran is None or found is None else self.ran | found
+            if self.state is not None:
+                self.state = self._found(self.state.changes)
+        return out, True
 
     @property
     def changes(self) -> int:
         """How often what is outside has changed, as far as is known."""
         return 0 if self.state is None else self.state.changes
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are so many places that looking at them may take longer than the call."""
+        return self.state is not None and len(self.state.holders) > _MANY
 
     @property
     def unseen(self) -> str | None:
@@ -96,7 +128,7 @@ class Surroundings:
 
     def _found(self, changes: int) -> _State:
         known = {} if self.state is None else self.state.arrays
-        search = Search(self.f)
+        search = Search(self.f, self.ran)
         held = [holder.read() for holder in search.holders]
         arrays = {}
         for array in search.arrays:
@@ -114,14 +146,14 @@ class Surroundings:
     def before(self) -> Before:
         """What is outside now, before a run that may change it."""
         state = self._found(0) if self.state is None else self.state
-        return Before(state._replace(held=[x.read() for x in state.holders]), self.f)
+        return Before(state._replace(held=[x.read() for x in state.holders]), self.f, self.ran)
 
 
 class Before:
     """What was outside before a run of the function: what it changes there can be put back."""
 
-    def __init__(self, state: _State, f: Function) -> None:
-        self.state, self.f = state, f
+    def __init__(self, state: _State, f: Function, ran: set[CodeType] | None) -> None:
+        self.state, self.f, self.ran = state, f, ran
         self.random = hidden_states(state.random)
 
     def drew(self) -> bool:
@@ -132,7 +164,7 @@ class Before:
         """Whether there is now, where the run has changed something, a value such as asked for."""
         if all(_identical(x.read(), was) for x, was in self._pairs()):
             return False
-        return any(found(value) for x in Search(self.f).holders for value in x.read())
+        return any(found(value) for x in Search(self.f, self.ran).holders for value in x.read())
 
     def restore(self) -> None:
         """Put back what was there."""

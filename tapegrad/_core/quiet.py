@@ -9,12 +9,15 @@ inside. Forward mode computes a tangent for each call of the program, and must n
 from __future__ import annotations
 
 import contextvars
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from tapegrad._block import contextmanager
+
+Kinds = tuple[tuple[str, str], ...]  # of errors, with what is done then
 
 
 def _state() -> tuple[Any, Any]:
@@ -55,6 +58,19 @@ def errstate(**kinds: Any) -> Iterator[None]:
         VARIABLE.set(before)
 
 
+@functools.lru_cache(64)
+def changed(state: Any, changes: Kinds) -> Any:
+    """A state of the context variable with other ways for some kinds of errors."""
+    before = VARIABLE.get()
+    try:
+        VARIABLE.set(state)
+        kinds: Any = dict(changes)
+        np.seterr(**kinds)
+        return VARIABLE.get()
+    finally:
+        VARIABLE.set(before)
+
+
 # `silently(function, *arrays)`: the same for one call of a function of NumPy's own arrays, in a
 # context that has nothing but this state. To enter a context costs a fifth of changing a variable
 # and changing it back. Where another call has entered it, that raises: see `silently_again`.
@@ -82,6 +98,8 @@ def silently_again(error: RuntimeError, function: Callable[..., Any], *arrays: A
 __all__ = [
     "SILENT",
     "VARIABLE",
+    "Kinds",
+    "changed",
     "errstate",
     "silence",
     "silently",

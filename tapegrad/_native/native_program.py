@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.quiet import SILENT, VARIABLE, changed
 from tapegrad._native.complex_parts import in_parts
 from tapegrad._native.expansion import expanded
 from tapegrad._native.native_path import ALIGNMENT, Divided, Path, paths_of
@@ -216,10 +216,11 @@ class Workspace:
             shape, dtype = target.shape, target.dtype
 
         def call() -> None:
-            if node.silent:
+            silent = node.silent
+            if silent is not False:
                 outer = VARIABLE.get()
                 try:
-                    VARIABLE.set(SILENT)
+                    VARIABLE.set(SILENT if silent is True else changed(outer, silent))
                     value = value_now()
                 finally:
                     VARIABLE.set(outer)

@@ -19,6 +19,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from tapegrad._core.quiet import errstate
+
 Function = Callable[..., Any]
 
 
@@ -177,6 +179,20 @@ def makes_an_array_of_its_own(function: Any) -> bool:
     return function in _ARITHMETIC or type(function) is np.ufunc and function.nout == 1
 
 
+@functools.cache
+def strictly(function: Function) -> Function:
+    """The function that raises where another warns: nothing is known of it, so it is not moved."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        kinds = np.geterr().items()
+        with errstate(**{kind: "raise" for kind, way in kinds if way == "warn"}):
+            return function(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = getattr(function, "__name__", "call")
+    call.__module__ = "strict"
+    return call
+
+
 # Functions of NumPy's that return a view of their argument for some values, and a copy for others.
 _VIEWS_BY_VALUES = frozenset((np.trim_zeros, np.real_if_close))
 
@@ -209,6 +225,11 @@ _SHAPE_KNOWN: set[Any] = set()
 def add_part(target: Any, index: Any, value: Any) -> None:
     """`target[index] += value`."""
     target[index] += value
+
+
+def bits_of(x: Any) -> bytes:
+    """The memory of an array, or of a number, in the order of its elements."""
+    return np.asarray(x).tobytes()
 
 
 def set_flat(target: Any, value: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.quiet import Kinds
 from tapegrad._program.elementwise import ufunc_of
 from tapegrad._program.functions import METHODS, may_return_an_argument
 from tapegrad._program.passes import Block, ends_of, uses_of
@@ -94,7 +95,7 @@ class Source(Writes):
 
     # -- blocks ----------------------------------------------------------------------------------
 
-    def _block(self, block: Block, place: Place, *, silent: bool) -> None:
+    def _block(self, block: Block, place: Place, *, silent: bool | Kinds) -> None:
         """The lines of a block and of those below it.
 
         A read with one known answer does not nest: a program may have thousands of them.
@@ -114,7 +115,7 @@ class Source(Writes):
         else:
             place.add("raise Unknown")
 
-    def _nodes(self, block: Block, place: Place, *, silent: bool) -> bool:
+    def _nodes(self, block: Block, place: Place, *, silent: bool | Kinds) -> bool | Kinds:
         """The lines of a block's own nodes; whether warnings are silent after them."""
         self.words.known.update(block.nodes)
         nodes = placed(block, self.escaping, self.words.known)
@@ -132,10 +133,16 @@ class Source(Writes):
             if node.silent != silent:
                 silent = node.silent
                 self.silences = True
-                place.add("mute(SILENT)" if silent else "mute(usual)")
+                place.add(f"mute({self._state(silent)})")
             self._node(at, node, place)
             self.workspace.release([*lives.dying.get(position, ()), at], place)
         return silent
+
+    def _state(self, silent: bool | Kinds) -> str:
+        """NumPy's error state, as an expression."""
+        if silent is True or silent is False:
+            return "SILENT" if silent else "usual"
+        return f"changed(usual, {self.words.constant(silent)})"
 
     def _tests(self, block: Block, place: Place) -> list[str]:
         """The conditions of the answers that a block's read has had, after the line that asks."""
@@ -154,7 +161,7 @@ class Source(Writes):
         place.add(f"answer = {table}.get(answer_key({asked}))")
         return [f"answer == {i}" for i in range(len(keys))]
 
-    def _read(self, block: Block, place: Place, *, silent: bool) -> None:
+    def _read(self, block: Block, place: Place, *, silent: bool | Kinds) -> None:
         tests = self._tests(block, place)
         for i, (test, child) in enumerate(zip(tests, block.children.values(), strict=True)):
             place.add(f"{'if' if not i else 'elif'} {test}:")
@@ -165,7 +172,7 @@ class Source(Writes):
                 below.add(f"return {self._function(child, below.scope, silent=silent)}")
         place.add(f"raise {_refusal(block)}")
 
-    def _function(self, block: Block, scope: Scope, *, silent: bool) -> str:
+    def _function(self, block: Block, scope: Scope, *, silent: bool | Kinds) -> str:
         """The call of another function, for blocks that lie too deep for one."""
         name = f"part{len(self.functions)}"
         used = block.used_below | uses_of(block)
@@ -174,7 +181,7 @@ class Source(Writes):
         scalars = self.words.scalars
         passed += [scalars[at] for at in sorted(used & scalars.keys())]
         self.words.read |= used & scalars.keys()
-        before = self.silences or silent  # which the blocks around have made so
+        before = self.silences or silent is not False  # which the blocks around have made so
         if before:
             passed.append("usual")
         lines = [f"    def {name}({', '.join(passed)}):"]
@@ -186,11 +193,11 @@ class Source(Writes):
         self.silences = before or self.silences
         return f"{name}({', '.join(passed)})"
 
-    def _end(self, block: Block, place: Place, *, silent: bool) -> None:
+    def _end(self, block: Block, place: Place, *, silent: bool | Kinds) -> None:
         """The lines that return the results."""
         assert block.out is not None
         scope = place.scope
-        if silent:
+        if silent is not False:
             place.add("mute(usual)")
         if block.recordings < RECORDINGS:
             place.add("raise Unknown")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.operands import call_other, is_sparse
-from tapegrad._core.values import Mapped, Traced, innermost
+from tapegrad._core.values import Buffer, Mapped, Traced, innermost
 from tapegrad._program.calls import called, is_ours, mutated, with_out
 from tapegrad._program.functions import in_place_of, method
 from tapegrad._program.recorded import Recorded, RecordedArray, RecordedNumber
@@ -44,6 +44,8 @@ def _operator(name: str, function: Callable[..., Any]) -> None:
 def _operated(self: Recorded, function: Any, x: Any, y: Any, other: Any) -> Any:
     kind = type(other)
     if kind not in _PLAIN:
+        if issubclass(kind, Buffer) and not is_ours((other.value,)):
+            return NotImplemented  # a transform inside is to handle it
         if is_sparse(kind) and function in _OF_SPARSE:
             return call_other(_UFUNCS[function], "__call__", (x, y), {})
         if isinstance(other, (Traced, Mapped)) or getattr(kind, "__array_ufunc__", 0) is None:
@@ -97,7 +99,7 @@ for _name_of, _function in (
 def _comparison(name: str, function: Callable[..., Any]) -> None:
     def compare(self: Recorded, other: Any) -> Any:
         found = _operated(self, function, self, other, other)
-        if found is not NotImplemented or isinstance(other, (Traced, Mapped)):
+        if found is not NotImplemented or isinstance(other, (Traced, Mapped, Buffer)):
             return found
         if getattr(type(other), "__array_ufunc__", 0) is None:
             return found

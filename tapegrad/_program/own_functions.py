@@ -20,6 +20,7 @@ from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.fit import are_absorbing, fit_cotangent, fit_tangent, is_finite
 from tapegrad._core.recorded import call_keeping, fill, spread, state_of
 from tapegrad._core.settled import NUMBER, are_plain, as_given, is_plain, settled_spec
+from tapegrad._core.values import Buffer, Mapped, Traced
 from tapegrad._program.calls import called, called_plainly, raw
 from tapegrad._program.functions import bound_call, define, definition_of
 from tapegrad._program.program import are_close
@@ -113,10 +114,20 @@ def call_rule(self: Recorded, rule: Any, arrays: list[Any], params: dict[str, An
     definition = definition_of(rule)
     if definition is not None:
         return by(self.recorder, definition, (tuple(arrays), params))
+    arrays = list(map(_as_array, arrays))
     found = run_rule(self, rule, arrays, params)
     if found is not NotImplemented:
         return found
     return called(self.recorder, bound_call(rule), tuple(arrays), params)
+
+
+def _as_array(x: Any) -> Any:
+    """An object that is an array to NumPy as that array: each run may make another object."""
+    kind = type(x)
+    if kind.__module__ in ("numpy", "builtins") or isinstance(x, (Traced, Mapped, Buffer)):
+        return x
+    asks = hasattr(kind, "__array_ufunc__") or hasattr(kind, "__array_function__")
+    return np.array(x) if hasattr(kind, "__array__") and not asks else x
 
 
 def run_rule(self: Recorded, rule: Any, arrays: Sequence[Any], params: dict[str, Any]) -> Any:

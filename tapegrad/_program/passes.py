@@ -33,6 +33,7 @@ from tapegrad._program.program import (
     renamed,
     rewritten,
     value_of,
+    warns_as,
 )
 from tapegrad._program.questions import without_implied
 from tapegrad._program.signs import signed
@@ -177,7 +178,7 @@ def _take(block: Block, at: int, node: Node, known: _Known, described: dict[int,
     key = None if foreign else _key(taken)
     if key is not None:
         before = known.calls.get(key)
-        if before is not None and (taken.silent or not described[before].silent):
+        if before is not None and warns_as(described[before].silent, taken.silent):
             stand_ins[at] = Ref(before)
             return
         known.calls[key] = at
@@ -196,7 +197,7 @@ def _folded(node: Node) -> Any:
     ):
         return _NOT_FOLDED
     try:
-        with errstate(all="ignore" if node.silent else "raise"):
+        with errstate(all="ignore" if node.silent is True else "raise"):
             return value_of(node, ())
     except Exception:  # noqa: BLE001 - the call raises, or warns, each time: so it is made
         return _NOT_FOLDED

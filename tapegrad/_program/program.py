@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._core.quiet import silence
+from tapegrad._core.quiet import Kinds, errstate, silence
 from tapegrad._core.values import own_copy
 
 Function = Callable[..., Any]
@@ -87,14 +87,15 @@ class Node:
         kwargs: dict[str, Any],
         *,
         steps: tuple[Step, ...] | None = None,
-        silent: bool = False,
+        silent: bool | Kinds = False,
     ) -> None:
         self.function = function
         self.args = args
         self.kwargs = kwargs
         self.steps = steps
         self.used: tuple[int, ...] | None = None  # to which positions it refers, once asked
-        self.silent = silent  # whether floating-point warnings are off
+        # Whether floating-point warnings are off, or what else is done for some kinds of these.
+        self.silent = silent
         self.kind: type = object  # of the value: np.ndarray, a NumPy scalar's, float ...
         self.shape: tuple[int, ...] = ()
         self.dtype: Any = None
@@ -140,6 +141,11 @@ class Node:
             and (self.kwargs is other.kwargs or alike(self.kwargs, other.kwargs))
             and (self.steps is other.steps or alike(self.steps, other.steps))
         )
+
+
+def warns_as(before: bool | Kinds, silent: bool | Kinds) -> bool:
+    """Whether a call in one error state may stand for the same one later, in another."""
+    return before == silent or before is False or silent is True
 
 
 def INPUT() -> None:
@@ -449,10 +455,10 @@ def interpret(root: Segment, inputs: Sequence[Any]) -> tuple[Any, list[Any], Seg
     segment = root
     while True:
         for node in segment.nodes[len(values) - segment.start :]:
-            if node.silent:
-                with silence():
-                    values.append(value_of(node, values))
-            else:
+            if node.silent is False:
+                values.append(value_of(node, values))
+                continue
+            with silence() if node.silent is True else errstate(**dict(node.silent)):
                 values.append(value_of(node, values))
         if segment.read is None:
             break
@@ -496,4 +502,5 @@ __all__ = [
     "rewritten",
     "taken",
     "value_of",
+    "warns_as",
 ]

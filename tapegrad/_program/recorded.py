@@ -20,7 +20,14 @@ from tapegrad._arrays.asker import is_formatting
 from tapegrad._arrays.interface import Container, Flat, NumberInterface
 from tapegrad._core.operands import leaves_it_to_us
 from tapegrad._core.values import Mapped, class_for_holder
-from tapegrad._program.functions import SHAPED_BY_VALUES, add_part, attribute, method, set_flat
+from tapegrad._program.functions import (
+    SHAPED_BY_VALUES,
+    add_part,
+    attribute,
+    bits_of,
+    method,
+    set_flat,
+)
 from tapegrad._program.program import HOLE, Ref, Step
 from tapegrad._program.recorder import NotRecordableError, Recorder
 
@@ -28,6 +35,9 @@ _READS_MEMORY = (
     "it hands a value to code that reads its memory (np.array of a list, a write into a plain "
     "array, a library in C): join values with np.stack, and make buffers with np.zeros_like"
 )
+
+
+_MOST_BYTES = 1 << 12  # that code may read as the answer of a question
 
 
 class Memory:
@@ -320,9 +330,23 @@ class Recorded(Mapped):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if leaves_it_to_us():
             return np.empty((), object)
+        if self.dtype.kind in "biu" and self.nbytes <= _MOST_BYTES and copy is not False:
+            return self._by_answer(dtype, copy)
         self.recorder.give_up(_READS_MEMORY)
         # The memory itself, as of a plain array: as_strided reaches beyond a view of it.
         return np.array(self._value, dtype, copy=copy)
+
+    def _by_answer(self, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
+        """Truth values or whole numbers, as a mask of a plain array: what follows is a branch.
+
+        It is no memory of the value's: neither may be written to then.
+        """
+        self.answer(bits_of)
+        made = np.array(self._value, dtype, copy=True)
+        if copy is None:
+            made.flags.writeable = False
+            self.memory.viewed_by = np.asarray
+        return made
 
     def __getattr__(self, name: str) -> Any:
         """What its value has and this class has not: f might ask whether there is such a thing."""

@@ -10,14 +10,22 @@ is called again (it draws random numbers, or counts its calls), and cannot be a 
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tapegrad._core.quiet import SILENT, VARIABLE
-from tapegrad._program.functions import TYPED_BY_VALUES, expectation, shape_is_known
+from tapegrad._core.quiet import SILENT, VARIABLE, Kinds
+from tapegrad._program.functions import (
+    ATTRIBUTES,
+    TYPED_BY_VALUES,
+    expectation,
+    makes_an_array_of_its_own,
+    shape_is_known,
+    strictly,
+)
 from tapegrad._program.program import (
     OWN,
     SOUND,
@@ -70,8 +78,10 @@ class Recorder:
         self.refused: str | None = None  # and why its result is not that of the call
         self.answers: dict[tuple[Any, int], Any] = {}  # of reads on this path
         self.most_nodes, self.most_branches = most_nodes, most_branches
-        self.errstate, self.usual = np.geterr(), VARIABLE.get()
+        self.errstate: dict[str, Any] = {**np.geterr()}
+        self.usual = VARIABLE.get()
         self.filters: Any = warnings.filters
+        self.strict = False  # whether the present call raises where others warn
         self.kept: dict[int, tuple[Any, Any]] = {}  # plain arrays and their copies, by id
 
     def give_up(self, why: str, *, differs: bool = False) -> None:
@@ -121,13 +131,11 @@ class Recorder:
             if type(part) not in _ATOMS:
                 args = self.constants(args)
                 break
-        node = Node(
-            function,
-            args,
-            self.constants(kwargs) if kwargs else _NONE,
-            steps=steps,
-            silent=self._is_silent(),
-        )
+        silent = self._is_silent()
+        if self.strict:
+            function = self._strict(function, shares, steps)
+        kwargs = self.constants(kwargs) if kwargs else _NONE
+        node = Node(function, args, kwargs, steps=steps, silent=silent)
         node.describe(value, shares)
         if shaped:  # by values, as perhaps its dtype: the next read tells of both
             node.shape = node.strides = ()
@@ -152,21 +160,40 @@ class Recorder:
         self.position += 1
         return at
 
-    def _is_silent(self) -> bool:
-        filters: Any = warnings.filters
-        if filters is not self.filters and filters and filters[0][0] == "error":
-            self.give_up("it makes errors of warnings")
+    def _is_silent(self) -> bool | Kinds:
+        """Whether warnings are off, or what else is done; `strict`: whether some are errors."""
+        self.strict = False
         state = VARIABLE.get()
-        if state is self.usual:
-            return False
         if state is SILENT:  # a replay's
             return True
-        state = np.geterr()
-        if state == self.errstate:
+        filters: Any = warnings.filters
+        if filters is not self.filters and filters and filters[0][0] == "error":
+            self.strict = True
+        if state is self.usual:
             return False
-        if set(state.values()) != {"ignore"}:
-            self.give_up("it changes NumPy's error state to other than np.errstate(all='ignore')")
-        return True
+        kinds: dict[str, Any] = {**np.geterr()}
+        if kinds == self.errstate:
+            return False
+        if set(kinds.values()) == {"ignore"}:
+            return True
+        changes = [(kind, way) for kind, way in kinds.items() if way != self.errstate[kind]]
+        ways = {way for _, way in changes}
+        if not ways <= {"ignore", "warn", "raise"}:
+            self.give_up("it has NumPy call, or print, where a number overflows")
+        self.strict = self.strict or "raise" in ways
+        return tuple(changes)
+
+    def _strict(self, function: Function, shares: int, steps: Any) -> Function:
+        """The function of a call that raises where others warn: f may catch that.
+
+        Of functions other than ufuncs it is not known what they warn of.
+        """
+        if shares != OWN or function in ATTRIBUTES or function is operator.getitem:
+            return function
+        if makes_an_array_of_its_own(function) and steps is None:
+            return strictly(function)
+        self.give_up("it makes errors of warnings")
+        return function
 
     def constants(self, template: Any) -> Any:
         """Arguments with copies of their arrays, as the program may write to those later."""

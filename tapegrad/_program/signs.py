@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.fit import has_nan, is_finite
+from tapegrad._core.quiet import Kinds
 from tapegrad._program.elementwise import REAL, are_same, is_number, real_ufunc_of
 from tapegrad._program.functions import EXPECTATIONS
-from tapegrad._program.program import Node, Ref, references_of, renamed
+from tapegrad._program.program import Node, Ref, references_of, renamed, warns_as
 
 Nodes = list[tuple[int, Node]]
 
@@ -121,7 +122,7 @@ class _Rewriting:
         self.outer, self.bound, self.layouts = outer, bound, layouts
         self.stored: dict[int, Any] = {}  # references to what is there in place of a value
         self.minus: set[int] = set()  # values of which the negative is there
-        self.calls: dict[Any, tuple[int, bool]] = {}  # of what has been called already
+        self.calls: dict[Any, tuple[int, bool | Kinds]] = {}  # of what has been called already
         self.nodes: Nodes = []
         for at, node in nodes:
             self._take(at, node)
@@ -142,7 +143,7 @@ class _Rewriting:
         key = None if ufunc is None else (ufunc, *map(_key, node.args))
         if key is not None and None not in key:
             before, silent = self.calls.setdefault(key, (at, node.silent))
-            if before != at and at not in self.outer and (node.silent or not silent):
+            if before != at and at not in self.outer and warns_as(silent, node.silent):
                 self.stored[at] = Ref(before)
                 return
         self.nodes.append((at, node))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.fit import MANY, is_finite
-from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.quiet import SILENT, VARIABLE, changed
 from tapegrad._program.elementwise import REAL, is_contiguous
 from tapegrad._program.functions import ATTRIBUTES, EXPECTATIONS, METHODS
 from tapegrad._program.program import (
@@ -77,6 +77,7 @@ class Words:
             "copyto": np.copyto,
             "answer_key": answer_key,
             "isfinite": math.isfinite,
+            "changed": changed,
             "mute": VARIABLE.set,
             "SILENT": SILENT,
             "state": STATE,

@@ -14,6 +14,8 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tapegrad._core.values import in_trace
 from tapegrad._tree import LEAF, flatten, unflatten
 
@@ -68,6 +70,13 @@ class Hoisted:
         made.values = self.values
         made._places = {key: order[key] for key in made._places}
         return made
+
+    def state(self) -> Any:
+        """What the tree is now besides its values, to be compared by ==.
+
+        Equal ones are the same function of their values.
+        """
+        return _State(self).of(self.tree, 0)
 
     def _look(self, x: Any, depth: int) -> None:
         """Keep what is in a trace inside, and who holds whom."""
@@ -137,6 +146,71 @@ def _is_of_package(x: Any, f: Any) -> bool:
 def _is_librarys(f: types.FunctionType) -> bool:
     module = f.__globals__.get("__name__") or ""
     return module.partition(".")[0] in ("numpy", "scipy", "tapegrad")
+
+
+class _State:
+    """One look at what a tree holds: values by their places, arrays and numbers by their bits.
+
+    Functions are their code and what they read, objects their attributes.
+    """
+
+    def __init__(self, hoisted: Hoisted) -> None:
+        self.places = hoisted._places
+        self.seen: dict[int, int] = {}
+
+    def of(self, x: Any, depth: int) -> Any:
+        place = self.places.get(id(x))
+        if place is not None:
+            return "value", place
+        if in_trace(x) or depth > _DEEPEST:
+            return object()  # equal to nothing
+        kind = type(x)
+        if kind is float or kind is complex:
+            return kind, repr(x)
+        if _is_plain(x):
+            return self._of_plain(x)
+        if id(x) in self.seen:
+            return "seen", self.seen[id(x)]
+        self.seen[id(x)] = len(self.seen)
+        if isinstance(x, types.FunctionType):
+            return self._of_function(x, depth + 1)
+        leaves, structure = flatten(x)
+        if structure is not LEAF:
+            return structure, self._of_all(leaves, depth)
+        held = _parts(x)
+        return (kind, self._of_all(held, depth)) if held else (kind, _Itself(x))
+
+    def _of_all(self, parts: Sequence[Any], depth: int) -> list[Any]:
+        return [self.of(part, depth + 1) for part in parts]
+
+    def _of_plain(self, x: Any) -> Any:
+        if isinstance(x, (np.ndarray, np.generic)) and not x.dtype.hasobject:
+            return type(x), x.shape, x.dtype, np.asarray(x).strides, x.tobytes()
+        return (type(x), x) if isinstance(x, (str, bytes, int)) else (type(x), _Itself(x))
+
+    def _of_function(self, f: types.FunctionType, depth: int) -> Any:
+        if _is_librarys(f):
+            return types.FunctionType, _Itself(f)
+        cells = f.__closure__ or ()
+        held = [cell.cell_contents if _is_full(cell) else None for cell in cells]
+        scope = f.__globals__
+        names = [name for name in _names_in(f.__code__) if name in scope]
+        held += [f.__defaults__, f.__kwdefaults__, vars(f) or None]
+        held += [scope[name] for name in names]
+        return f.__code__, self._of_all(held, depth)
+
+
+class _Itself:
+    """An object that is equal to itself alone, and stays alive."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.x is other.x
+
+    def __hash__(self) -> int:
+        return id(self.x)
 
 
 class _Filling:

@@ -13,6 +13,7 @@ import contextlib
 import copy
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ import scipy.optimize
 from tapegrad._arrays.buffers import is_inside, value_of
 from tapegrad._block import setting
 from tapegrad._core.forms import constant, general
+from tapegrad._core.recorded import is_recording
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import (
@@ -32,7 +34,7 @@ from tapegrad._core.values import (
     raw_value,
     recorded_in,
 )
-from tapegrad._errors import NotDifferentiableError, name_of
+from tapegrad._errors import ChangedConstantError, NotDifferentiableError, name_of
 from tapegrad._transforms.closures import Hoisted
 from tapegrad._transforms.primitives import primitive
 from tapegrad.scipy.optimize._conditions import Arguments, Conditions
@@ -67,6 +69,9 @@ def _outside() -> contextlib.AbstractContextManager[None]:
     return setting(CURRENT, None)
 
 
+_LAST = threading.local()
+
+
 class _Call:
     """One call inside a transform."""
 
@@ -80,6 +85,25 @@ class _Call:
         self.theirs, self.signature, self.holds, self.hoisted = theirs, signature, holds, hoisted
         self.then = hoisted.then()  # SciPy's solver calls the program's own functions
         self.last: Any = None  # SciPy's result
+        self.state = hoisted.state() if is_recording() else None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another is the same function of its values: so a program knows it again."""
+        if not isinstance(other, _Call):
+            return NotImplemented
+        return (
+            self is other
+            or self.state is not None
+            and ((self.theirs, self.holds, self.state) == (other.theirs, other.holds, other.state))
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.theirs)
+
+    def look(self) -> None:
+        """Raise in a program whose call reads something else than when it was recorded."""
+        if self.state is not None and self.hoisted.state() != self.state:
+            raise ChangedConstantError(f"{self.theirs.__name__}: what it reads has changed")
 
     def conditions(self, values: Sequence[Any]) -> Conditions:
         """The conditions at the solution, where the call depends on these values."""
@@ -96,15 +120,17 @@ class _Call:
 
     def run(self, values: Sequence[Any]) -> Any:
         """SciPy's result of plain values in one vector, which vmap and compile can take."""
+        self.look()
         args, kwargs = self.hoisted.filled(values)
         with _outside():
-            self.last = self.theirs(*args, **kwargs)
+            self.last = _LAST.result = self.theirs(*args, **kwargs)
         parts = [np.ravel(leaf) for _, leaf in _numbers(self.last)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def result(self, *args: Any, **kwargs: Any) -> Any:
         """SciPy's result, whose numbers are functions of what the call depends on."""
         packed = outcome(*self.hoisted.values, call=self)
+        self.last = _LAST.result  # perhaps of a call that is equal
         found = self._unpacked(packed) if in_trace(packed) else self.last
         x = _point(found)
         if x is None:

@@ -5,15 +5,20 @@ Knows SciPy's trees. Must not know tapes.
 
 from __future__ import annotations
 
+import functools
+import math
+import pickle
 from typing import Any
 
 import numpy as np
 from scipy import spatial
 
+from tapegrad._arrays.buffers import value_of
 from tapegrad._core.types import Value
-from tapegrad._core.values import in_trace, lift
+from tapegrad._core.values import decide, in_trace, is_recorded, lift, recorded_in
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._transforms.custom import stop_gradient
+from tapegrad._tree import flatten, unflatten
 from tapegrad.scipy.spatial._points import minkowski_distance
 
 
@@ -24,8 +29,11 @@ class _Tree:
 
     def __init__(self, data: Value, *args: Any, **kwargs: Any) -> None:
         self.points = points = lift(data)
+        self.made = args, kwargs
         made: Any = super()
-        made.__init__(stop_gradient(points), *args, **kwargs)
+        plain = stop_gradient(points)
+        # What is near these points is asked for by `_discrete`, all else by `_shown`.
+        made.__init__(plain._value if is_recorded(plain) else plain, *args, **kwargs)
 
     def query(
         self, x: Value, k: Any = 1, eps: float = 0.0, p: float = 2.0, *args: Any, **kwargs: Any
@@ -59,12 +67,58 @@ def _discrete(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         args = tuple([stop_gradient(x) if in_trace(x) else x for x in args])
         kwargs = {key: stop_gradient(x) if in_trace(x) else x for key, x in kwargs.items()}
+        if any(recorded_in(x) is not None for x in (self.points, *args, *kwargs.values())):
+            return _asked(self, name, args, kwargs)
         return getattr(super(_Tree, self), name)(*args, **kwargs)
 
     method.__name__ = name
     method.__doc__ = f"As `scipy.spatial.KDTree.{name}`: piecewise constant in the points."
     return method
 
+
+def _asked(tree: Any, name: str, args: Any, kwargs: Any) -> Any:
+    """What is near, of points whose calls are recorded: what follows is a branch."""
+    given = stop_gradient(tree.points), tree.made, args, kwargs
+    leaves, structure = flatten(given)
+    leaves = [value_of(x) for x in leaves]
+    places = [i for i, x in enumerate(leaves) if is_recorded(x) or type(x) is np.ndarray]
+    rest = tuple([None if i in places else x for i, x in enumerate(leaves)])
+    shapes = tuple([(i, np.shape(leaves[i])) for i in places])
+    if any(leaves[i].dtype != np.float64 for i in places):
+        leaves = [np.asarray(x) for x in leaves]  # which no program does
+    packed = np.concatenate([np.ravel(leaves[i]) for i in places])
+    kind = spatial.KDTree if isinstance(tree, spatial.KDTree) else spatial.cKDTree
+    return pickle.loads(decide(_question(kind, name, structure, rest, shapes), packed))  # noqa: S301
+
+
+@functools.lru_cache(256)
+def _question(kind: Any, name: str, structure: Any, rest: Any, shapes: Any) -> Any:
+    """The function of all numbers in one vector that gives what is near, pickled."""
+
+    def neighbors(packed: Any) -> bytes:
+        leaves, at = list(rest), 0
+        for i, shape in shapes:
+            size = math.prod(shape)
+            leaves[i] = packed[at : at + size].reshape(shape)
+            at += size
+        points, (more, named), args, kwargs = unflatten(structure, leaves)
+        return pickle.dumps(getattr(kind(points, *more, **named), name)(*args, **kwargs))
+
+    neighbors.__name__ = neighbors.__qualname__ = name
+    return neighbors
+
+
+def _shown(name: str) -> Any:
+    def read(self: Any) -> Any:
+        if recorded_in(self.points) is not None:
+            np.asarray(stop_gradient(self.points))  # which no program does
+        return getattr(super(_Tree, self), name)
+
+    return property(read)
+
+
+for _name in ("data", "maxes", "mins", "indices", "tree"):
+    setattr(_Tree, _name, _shown(_name))
 
 for _name in ("count_neighbors", "query_ball_point", "query_ball_tree", "query_pairs"):
     setattr(_Tree, _name, _discrete(_name))

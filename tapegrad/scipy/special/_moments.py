@@ -6,12 +6,14 @@ in forms without cancellation. Must not know which ufuncs need them.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.types import Function, Value
+from tapegrad._core.values import any_true
 from tapegrad.scipy import _special as sp
 from tapegrad.scipy.special._primitives import family, integral
 
@@ -81,6 +83,13 @@ def erfc_integral(n: int) -> tuple[Function, tuple[Any, ...]]:
     return values, (lambda _out, x: -2 * (n + 1) * erfc_integral(n + 1)(x),)
 
 
+@functools.cache
+def _series(n: int) -> list[float]:
+    """The factors of the asymptotic series of the n-th derivative of wofz."""
+    first = [1.0, *(float(sp.factorial2(2 * k - 1)) / 2**k for k in range(1, 30))]
+    return [factor * float(sp.poch(2 * k + 1, n)) for k, factor in enumerate(first)]
+
+
 @family
 def faddeeva(n: int) -> tuple[Function, tuple[Any, ...]]:
     """The n-th derivative of wofz: DLMF 7.10.2, and far away its asymptotic series, 7.12.1."""
@@ -93,11 +102,12 @@ def faddeeva(n: int) -> tuple[Function, tuple[Any, ...]]:
         for k in range(1, n + 1):
             extra = 2j / math.sqrt(math.pi) if k == 1 else 0
             before, found = found, -2 * near * found - 2 * (k - 1) * before + extra
+        if not any_true(far):
+            return found
         away = np.where(far, z, 10)
         series, inverse = np.zeros_like(z), 1 / away
         for k in reversed(range(30)):
-            factor = float(sp.factorial2(2 * k - 1)) / 2**k if k else 1.0
-            series = series * inverse * inverse + factor * float(sp.poch(2 * k + 1, n))
+            series = series * inverse * inverse + _series(n)[k]
         series = 1j / math.sqrt(math.pi) * (-1) ** n * series * inverse ** (n + 1)
         return np.where(far, series, found)
 

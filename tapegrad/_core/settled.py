@@ -428,7 +428,7 @@ def _run_of(rule: Any, params: Any) -> Callable[..., Any]:
 
 def placed(shape: tuple[int, ...], index: Index, g: Cotangent) -> Cotangent:
     """The cotangent of an array that was read at an index: zeros elsewhere, and sums."""
-    bar = np.zeros(shape, g.dtype)
+    bar = np.zeros(shape, g.dtype, like=g if isinstance(g, np.ndarray) else None)
     if selects_once(index):
         bar[index] = g
         return bar

@@ -99,7 +99,7 @@ def _are_same(found: Any, expected: Any) -> bool:
 class _Ways(NamedTuple):
     """The ways of a rule's calls with arrays of some shapes."""
 
-    run: Function
+    run: Function | None  # None: as the rule calls it
     pull: Function
     push: Function | None
     strong: bool  # whether the pull must be asked by strong products where it is not finite
@@ -132,10 +132,8 @@ def _as_array(x: Any) -> Any:
 
 def run_rule(self: Recorded, rule: Any, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
     """The result of a rule's call as it is settled, or NotImplemented."""
-    if rule.settle is None or len(arrays) != 1:
-        return NotImplemented
-    ways = _ways_of(rule, arrays, None, (True,), params)
-    if ways is None or ways.run in self.recorder.running:  # which calls the function itself
+    ways = _ways_of(rule, arrays, None, (True,) * len(arrays), params)
+    if ways is None or ways.run is None or ways.run in self.recorder.running:  # which calls the function itself
         return NotImplemented
     return by(self.recorder, ways.run, tuple(arrays))
 
@@ -279,7 +277,7 @@ def _settle(
     for function, definition in ((found.run, run), (found.pull, pull), (found.push, push)):
         define(function, definition)
     return _Ways(
-        found.run or run,
+        found.run,
         found.pull,
         found.push,
         not one and (found.strong is not None or bool(rule.strong)),

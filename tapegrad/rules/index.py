@@ -306,7 +306,7 @@ def settled_diagonals(
         part += g[..., None] if spread else g
 
     def pull(g: Cotangent, _out: Value, _x: Value) -> Cotangent:
-        bar = np.zeros(shape, dtype)
+        bar = np.zeros(shape, dtype, like=g if isinstance(g, np.ndarray) else None)
         diagonals(bar)[...] = g[..., None] if spread else g
         return bar
 

@@ -96,7 +96,7 @@ def _settled_stack(
     shape, dtype = out.shape, out.dtype
 
     def join(xs: Sequence[Value]) -> Value:
-        made = np.empty(shape, dtype)
+        made = np.empty(shape, dtype, like=xs[0])
         for cut, x in zip(cuts, xs):  # noqa: B905 - strict= costs
             made[cut] = x
         return made

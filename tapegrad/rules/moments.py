@@ -58,10 +58,10 @@ def _settled_mean(
 
     def run(a: Any) -> Any:
         total = total_of(a)
-        if type(total) is np.ndarray:
+        if isinstance(total, np.ndarray):
             return np.true_divide(total, count, total)
         mean = total / count
-        return mean if type(mean) is number else number(mean)
+        return mean if isinstance(mean, number) else number(mean)
 
     return Ways(run, lambda g, _out, _x: spread_of(g / ratio), lambda dot, _out, _x: run(dot))
 

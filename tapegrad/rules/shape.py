@@ -410,9 +410,9 @@ def _settled_broadcast(x: Spec, out: Spec, /, shape: Any, subok: bool = False) -
     total = summing(out.shape, x.shape, out.dtype)
 
     def push(dot: Tangent, _out: Value, _x: Value) -> Tangent:
-        if out.size > SMALL:
+        if out.size > SMALL or not isinstance(dot, np.ndarray):
             return np.broadcast_to(dot, shape)
-        made = np.empty(out.shape, out.dtype)  # at a fraction of the price of np.broadcast_to
+        made = np.empty(out.shape, out.dtype, like=dot)  # cheaper than np.broadcast_to
         made[...] = dot
         return made
 

@@ -10,7 +10,6 @@ is one call of the program.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -132,10 +131,18 @@ def _as_array(x: Any) -> Any:
 
 def run_rule(self: Recorded, rule: Any, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
     """The result of a rule's call as it is settled, or NotImplemented."""
+    arrays = _present(rule, arrays)
     ways = _ways_of(rule, arrays, None, (True,) * len(arrays), params)
-    if ways is None or ways.run is None or ways.run in self.recorder.running:  # which calls the function itself
+    # A way may call the function itself.
+    if ways is None or ways.run is None or ways.run in self.recorder.running:
         return NotImplemented
     return by(self.recorder, ways.run, tuple(arrays))
+
+
+def _present(rule: Any, args: Sequence[Any]) -> Sequence[Any]:
+    """The arrays of a call; of one that has its first alone, without those that are absent."""
+    one = rule.settle is not None and all(arg is None for arg in args[1:])
+    return args[:1] if one else args
 
 
 def pull_rule(
@@ -153,10 +160,14 @@ def pull_rule(
         state, values = spread(state_of(kept), [g, out, *args])
         call = (state, tuple(values), g, out, args, {**params, "kept": type(kept)}, wanted)
         return by(self.recorder, _method_with_kept(rule, "pull"), call)
-    ways = _ways_of(rule, args, out, tuple(wanted), params) if _is_one(g) else None
-    if ways is not None and (g.shape, g.dtype) == (out.shape, out.dtype):
-        found = by(self.recorder, ways.pull, (g, out, *args))
-        bars = [found] if rule.settle is not None and len(args) == 1 else found
+    given = _present(rule, args)
+    ways = None
+    if _is_one(g) and (g.shape, g.dtype) == (out.shape, out.dtype):
+        ways = _ways_of(rule, given, out, tuple(wanted[: len(given)]), params)
+    if ways is not None:
+        bars = by(self.recorder, ways.pull, (g, out, *given))
+        if len(given) == 1 and rule.settle is not None:
+            bars = [bars, *[None] * (len(args) - 1)]
         if not (ways.strong and are_absorbing()) or all(
             bar is None or is_finite(bar) for bar in bars
         ):
@@ -178,27 +189,42 @@ def push_rule(
         state, values = spread(state_of(kept), [dots, out, *args])
         call = (state, tuple(values), dots, out, args, {**params, "kept": type(kept)})
         return by(self.recorder, _method_with_kept(rule, "push"), call)
-    given = all(
+    given = _present(rule, args)
+    dots = dots[: len(given)]
+    ways = None
+    if all(
         dot is None or (dot.shape, dot.dtype) == (arg.shape, arg.dtype)
-        for dot, arg in zip(dots, args, strict=True)
+        for dot, arg in zip(dots, given, strict=True)
         if _is_one(arg)
-    )
-    wanted = tuple([dot is not None for dot in dots])
-    ways = _ways_of(rule, args, out, wanted, params) if given else None
+    ):
+        wanted = tuple([dot is not None for dot in dots])
+        ways = _ways_of(rule, given, out, wanted, params)
     if ways is None or ways.push is None:
+        dots = [*dots, *[None] * (len(args) - len(dots))]
         return by(self.recorder, _method(rule, "push"), (dots, out, args, params))
-    one = rule.settle is not None and len(args) == 1
-    return by(self.recorder, ways.push, (dots[0] if one else dots, out, *args))
+    one = rule.settle is not None and len(given) == 1
+    return by(self.recorder, ways.push, (dots[0] if one else dots, out, *given))
 
 
 def _is_one(value: Any) -> bool:
     return not isinstance(value, (list, tuple, int, float)) and value is not None
 
 
-@functools.cache
 def _method(rule: Any, name: str) -> Function:
     """A method of a rule as one object, by which it is known when it is called again."""
+    return _made_once(rule, name, _new_method)
 
+
+def _made_once(rule: Any, name: str, make: Callable[[Any, str], Function]) -> Function:
+    """What `make(rule, name)` gives: one object a rule, which holds it."""
+    known: dict[Any, Function] = vars(rule).setdefault("_recorded_methods", {})
+    key = make, name
+    if key not in known:
+        known[key] = make(rule, name)
+    return known[key]
+
+
+def _new_method(rule: Any, name: str) -> Function:
     def method(*call: Any) -> Any:
         return getattr(rule, name)(*call)
 
@@ -206,10 +232,12 @@ def _method(rule: Any, name: str) -> Function:
     return method
 
 
-@functools.cache
 def _method_with_kept(rule: Any, name: str) -> Function:
     """`_method`, where what a call has kept is among the arguments."""
+    return _made_once(rule, name, _new_method_with_kept)
 
+
+def _new_method_with_kept(rule: Any, name: str) -> Function:
     def method(
         state: Any, values: Any, g: Any, out: Any, args: Any, params: Any, *rest: Any
     ) -> Any:

@@ -22,7 +22,6 @@ from tapegrad._core.operands import leaves_it_to_us
 from tapegrad._core.values import Mapped, class_for_holder
 from tapegrad._program.functions import (
     SHAPED_BY_VALUES,
-    add_part,
     attribute,
     bits_of,
     method,

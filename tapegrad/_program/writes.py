@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from tapegrad._program.elementwise import UFUNC_OF, common_element, is_contiguous, ufunc_of
 from tapegrad._core.scatter import add_at
+from tapegrad._program.elementwise import UFUNC_OF, common_element, is_contiguous, ufunc_of
 from tapegrad._program.functions import add_part
 from tapegrad._program.passes import frozen
 from tapegrad._program.placing import Joined, Placed, box_of, is_basic

@@ -324,11 +324,11 @@ def _settled_spread(root: bool) -> Function:
             squares = a - mean_of(a)
             squares *= squares
             total = total_of(squares)
-            if type(total) is np.ndarray:
+            if isinstance(total, np.ndarray):
                 np.true_divide(total, degrees, total)
                 return np.sqrt(total, total) if root else total
             total = total / degrees
-            if type(total) is not number:
+            if not isinstance(total, number):
                 total = number(total)
             return np.sqrt(total) if root else total
 

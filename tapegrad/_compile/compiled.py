@@ -100,10 +100,10 @@ def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile
         Function of arrays and numbers, in pytrees: of NumPy's functions, or a transform of one.
         Without it the result is a decorator.
     backend : {"auto", "numpy", "interpreter", "llvm", "eager"}, default "auto"
-        "numpy": a program with the results of f to the last bit; "interpreter": the same call by
-        call; "eager": f itself. "llvm" makes machine code, with the extra `fast`: its sums,
-        products and elementary functions may round otherwise, and nothing warns there of a
-        division by zero; TAPEGRAD_CACHE names the folder where the code is kept. "auto" is "numpy"
+        "numpy": a program of NumPy's calls, with the results of f to a few units in the last
+        place of their largest element; "interpreter": the same call by call; "eager": f itself.
+        "llvm" makes machine code, with the extra `fast`, where nothing warns of a division by
+        zero; TAPEGRAD_CACHE names the folder where the code is kept. "auto" is "numpy"
         until machine code is there, which is made beside it from the third call on, and five
         calls have shown that this is faster; from then on it is "llvm", and the bits of a result
         change no more. Without the extra it stays "numpy".

@@ -1,4 +1,4 @@
-"""Whether results are the same: to the bit, or but for the rounding of machine code.
+"""Whether results are the same but for rounding.
 
 Knows arrays and numbers. Must not know programs.
 """
@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
-
-def are_equal(found: list[Any], expected: list[Any], *, exact: bool, scale: float = 0.0) -> bool:
-    """Whether leaves of one structure are the same."""
-    return all(equal(a, b, exact=exact, scale=scale) for a, b in zip(found, expected, strict=True))
+_UNITS = 16  # in the last place of the largest number: what is left of sums that cancel
 
 
-def largest(leaf: Any) -> float:
-    """The largest finite number in a result."""
+def are_equal(found: list[Any], expected: list[Any]) -> bool:
+    """Whether leaves of one structure are the same but for rounding."""
+    scale = max(map(_largest, expected), default=0.0)
+    return all(_equal(a, b, scale) for a, b in zip(found, expected, strict=True))
+
+
+def _largest(leaf: Any) -> float:
+    """The largest finite number in a leaf."""
     if not isinstance(leaf, (np.ndarray, np.generic, float, complex)):
         return 0.0
     x = np.asarray(leaf)
@@ -25,16 +28,15 @@ def largest(leaf: Any) -> float:
     return float(np.max(np.abs(x), initial=0, where=np.isfinite(x)))
 
 
-def equal(a: Any, b: Any, *, exact: bool, scale: float) -> bool:
-    """Whether two results are the same; machine code's, but for rounding, at some scale."""
+def _equal(a: Any, b: Any, scale: float) -> bool:
     if not isinstance(b, (np.ndarray, np.generic, float, complex)):
         return bool(a == b)
     a, b = np.asarray(a), np.asarray(b)
-    if exact or a.shape != b.shape or b.dtype.kind not in "fc":
-        return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
-    small = float(np.sqrt(np.finfo(b.dtype).eps))
-    scale = max(scale, largest(b))
-    return np.allclose(a, b, rtol=small, atol=small * scale, equal_nan=True)
+    if a.shape != b.shape or b.dtype.kind not in "fc":
+        return np.array_equal(a, b)
+    eps = float(np.finfo(b.dtype).eps)
+    room = max(eps**0.5 * _largest(b), _UNITS * eps * scale)
+    return np.allclose(a, b, rtol=0, atol=room, equal_nan=True)
 
 
-__all__ = ["are_equal", "largest"]
+__all__ = ["are_equal"]

@@ -293,14 +293,18 @@ _DEFINED: MutableMapping[Function, Function] = WeakKeyDictionary()
 
 def define(function: Function | None, definition: Function) -> None:
     """Say what a function of our own may be taken apart as."""
-    if type(function) in (types.FunctionType, functools.partial):
+    if function is not None and _is_held(function):
         _DEFINED[function] = definition
 
 
 def defined(function: Function) -> Function:
     """What a function is to be taken apart as: its definition, or itself."""
-    ours = type(function) in (types.FunctionType, functools.partial)
-    return _DEFINED.get(function, function) if ours else function
+    return _DEFINED.get(function, function) if _is_held(function) else function
+
+
+def _is_held(function: Function) -> bool:
+    """Whether a function can be known without being kept."""
+    return type(function) in (types.FunctionType, functools.partial)
 
 
 def definition_of(rule: Any) -> Function | None:

@@ -238,13 +238,13 @@ class Recorded(Mapped):
             # NumPy copies the rows of a part, and adds all of two arrays, faster than rows.
             whole = Recorded.called(self.recorder, np.zeros_like, (self,), {})
             whole[index] = value
-            operator.iadd(self, whole)
+            self += whole
             return
         part = self[index]
         if part.is_number():
             self[index] = part + value
         else:
-            operator.iadd(part, value)
+            part += value
 
     # -- reads and writes ------------------------------------------------------------------------
 

@@ -20,20 +20,30 @@ from tapegrad._block import contextmanager
 Kinds = tuple[tuple[str, str], ...]  # of errors, with what is done then
 
 
-def _state() -> tuple[Any, Any]:
+def _state(told: Any = None) -> tuple[Any, Any]:
     """NumPy's context variable of its error state, and its value where nothing is told."""
     before = dict(contextvars.copy_context().items())
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore", call=told):
         for variable, state in contextvars.copy_context().items():
             if variable.name.startswith("numpy") and before.get(variable) is not state:
                 return variable, state
     raise ImportError("NumPy's error state: expected a context variable, found none.")
 
 
+def _tell(kind: str, flag: int) -> None:
+    """Mark the state `TELLING`; nobody calls it."""
+
+
 # In place of np.errstate(all="ignore"), where even `silence` costs too much: `before =
 # VARIABLE.get()`, then `VARIABLE.set(SILENT)` inside `try`, and `VARIABLE.set(before)` first in
 # `finally`, so that an interrupt leaves nothing set.
 VARIABLE, SILENT = _state()
+_, TELLING = _state(_tell)  # the same, in which rules warn of a derivative that is NaN
+
+
+def is_telling() -> bool:
+    """Whether a rule shall warn of a derivative that is NaN."""
+    return np.geterr()["invalid"] != "ignore" or np.geterrcall() is _tell
 
 
 @contextmanager
@@ -97,10 +107,12 @@ def silently_again(error: RuntimeError, function: Callable[..., Any], *arrays: A
 
 __all__ = [
     "SILENT",
+    "TELLING",
     "VARIABLE",
     "Kinds",
     "changed",
     "errstate",
+    "is_telling",
     "silence",
     "silently",
     "silently_again",

@@ -166,8 +166,8 @@ def pull_rule(
         ways = _ways_of(rule, given, out, tuple(wanted[: len(given)]), params)
     if ways is not None:
         bars = by(self.recorder, ways.pull, (g, out, *given))
-        if len(given) == 1 and rule.settle is not None:
-            bars = [bars, *[None] * (len(args) - 1)]
+        bars = [bars] if len(given) == 1 and rule.settle is not None else list(bars)
+        bars += [None] * (len(args) - len(bars))  # of what is no array
         if not (ways.strong and are_absorbing()) or all(
             bar is None or is_finite(bar) for bar in bars
         ):

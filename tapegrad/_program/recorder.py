@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.quiet import SILENT, VARIABLE, Kinds
+from tapegrad._core.quiet import SILENT, TELLING, VARIABLE, Kinds
 from tapegrad._program.functions import (
     ATTRIBUTES,
     TYPED_BY_VALUES,
@@ -164,7 +164,7 @@ class Recorder:
         """Whether warnings are off, or what else is done; `strict`: whether some are errors."""
         self.strict = False
         state = VARIABLE.get()
-        if state is SILENT:  # a replay's
+        if state is SILENT or state is TELLING:  # a replay's
             return True
         filters: Any = warnings.filters
         if filters is not self.filters and filters and filters[0][0] == "error":

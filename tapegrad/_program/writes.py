@@ -23,7 +23,15 @@ from tapegrad._program.words import Words, out_argument
 
 IN_PLACE = frozenset((operator.iadd, operator.isub, operator.imul, operator.itruediv))
 # Writes that are right though their arguments share memory with what is written to.
-_FASTER = {np.add.at: add_at}  # the same bits
+
+
+def _add_at(target: Any, index: Any, value: Any) -> None:
+    """`np.add.at(target, index, value)`, faster where values of one dtype are added."""
+    same = type(value) is np.ndarray and value.dtype is target.dtype
+    (add_at if same else np.add.at)(target, index, value)
+
+
+_FASTER = {np.add.at: _add_at}
 _SAFE = frozenset((operator.setitem, add_part, np.copyto)) | IN_PLACE
 
 

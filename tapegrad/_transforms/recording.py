@@ -17,7 +17,7 @@ from tapegrad._core.careful import reach_of, replay_carefully, settled_kinks
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import any_nan, has_nan, holds_infinity, is_finite, is_foreign
 from tapegrad._core.limits import resolved
-from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.quiet import SILENT, TELLING, VARIABLE
 from tapegrad._core.recorded import (
     OPEN,
     is_careful,
@@ -248,7 +248,7 @@ class Recording:
         told = COUNT[0]
         kept = VARIABLE.get()
         try:
-            VARIABLE.set(SILENT)
+            VARIABLE.set(TELLING)
             if isinstance(value, Traced):
                 value = value._value
             if type(value) is np.float64:  # the frequent case, written out
@@ -256,6 +256,7 @@ class Recording:
             else:
                 value = untraced(value)
                 if is_foreign(value):  # whether there is a NaN is known later, so none may be made
+                    VARIABLE.set(SILENT)
                     return self._pulled_carefully(slots, bars)
                 is_nan = expect(has_nan, value, False) if recording else has_nan(value)
             if is_nan:
@@ -272,6 +273,7 @@ class Recording:
             if consume and not self.singular:
                 return None
             # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
+            VARIABLE.set(SILENT)
             sound = self._pulled_carefully(slots, bars)
             if not (is_nan or decide(holds_infinity, value)):
                 sound = self._resolved(sound, slots, bars)

@@ -150,6 +150,8 @@ SOCKETS = {
     ("_program.recorded", "Recorded.called"): "_program.calls",
     ("_program.recorded", "Recorded.mutated"): "_program.calls",
     ("_program.recorded", "Recorded.call_rule"): "_program.own_functions",
+    ("_program.recorded", "Recorded.pull_rule"): "_program.own_functions",
+    ("_program.recorded", "Recorded.push_rule"): "_program.own_functions",
     ("_program.recorded", "Recorded.by"): "_program.own_functions",
     ("_program.recorded", "Recorded.by_one"): "_program.own_functions",
     ("_program.recorded", "Recorded.__array_function__"): "_program.protocols",

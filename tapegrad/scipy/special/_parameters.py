@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.quiet import silence
+from tapegrad._core.quiet import is_telling, silence
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad._errors import NotDifferentiableError
@@ -118,7 +118,7 @@ def _is_inaccurate(values: Value, derivative: Value, reach: Any, relative: float
 
 def warn_of(name: str, reason: str) -> None:
     """Warn of a derivative that is NaN; forward mode is silent, as it is of NumPy's warnings."""
-    if np.geterr()["invalid"] != "ignore":
+    if is_telling():
         warn(f"scipy.special.{name}: its derivative is NaN somewhere ({reason}).", RuntimeWarning)
 
 

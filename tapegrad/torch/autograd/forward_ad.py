@@ -90,8 +90,10 @@ def exit_dual_level(*, level: int | None = None) -> None:
             "Trying to exit a forward AD level that was not the last one that was created. This "
             "is not supported."
         )
-    tape.leave()
-    LEVEL.set(None)
+    try:
+        tape.leave()
+    finally:
+        LEVEL.set(None)
 
 
 @contextmanager

@@ -72,7 +72,7 @@ def _shape(x: Value, ways: Ways) -> tuple[int, ...]:
 
 def _peaks(x: Value, *, ways: Ways) -> Value:
     """The maxima over the windows of the last axes; NaN where a window has NaN."""
-    out = np.empty(_shape(x, ways), x.dtype)
+    out = np.empty(_shape(x, ways), x.dtype, like=x)
     if x.nbytes <= BLOCK:
         _put_peaks(x, out, ways)
         return out
@@ -102,13 +102,13 @@ def _put_peaks(x: Value, out: Value, ways: Ways) -> None:
 def _winners(x: Value, out: Value, *, ways: Ways) -> Value:
     """The offset within each window of its maximum, which `out` holds."""
     count = math.prod(way.kernel for way in ways)
-    found = np.zeros(out.shape, np.uint8 if count <= 256 else np.int32)
+    found = np.zeros(out.shape, np.uint8 if count <= 256 else np.int32, like=out)
     flat, results, values = _rows(x, ways), _rows(found, ways), _rows(out, ways)
     offsets = list(enumerate(_offsets(ways)))
     for block in _blocks(flat):
         part = padded(flat[block], ways, _least(x.dtype))
         best, into = values[block], results[block]
-        before = np.ones(best.shape, bool)  # whether all elements so far are less
+        before = np.ones(best.shape, bool, like=best)  # whether all elements so far are less
         for _, index in offsets[:-1]:
             before &= part[index] != best
             into += before
@@ -121,7 +121,7 @@ def _winners(x: Value, out: Value, *, ways: Ways) -> Value:
 def _picked(found: Value, x: Value, *, ways: Ways) -> Value:
     """The elements of the windows at one offset each."""
     x = padded(x, ways)
-    out = np.empty(_shape(x, ways), x.dtype)
+    out = np.empty(_shape(x, ways), x.dtype, like=x)
     for offset, index in enumerate(_offsets(ways)):
         np.copyto(out, x[index], where=found == offset)
     return out
@@ -130,7 +130,7 @@ def _picked(found: Value, x: Value, *, ways: Ways) -> Value:
 def _placed(found: Value, g: Cotangent, *, ways: Ways) -> Value:
     """The transpose of `_picked`."""
     sizes = [way.padding + way.size + way.after for way in ways]
-    whole = np.zeros((*g.shape[: g.ndim - len(ways)], *sizes), g.dtype)
+    whole = np.zeros((*g.shape[: g.ndim - len(ways)], *sizes), g.dtype, like=g)
     flat, numbers, places = _rows(whole, ways), _rows(g, ways), _rows(found, ways)
     once = all(way.is_apart for way in ways)
     zero = g.dtype.type(0)
@@ -163,7 +163,7 @@ def _push_peaks(dots: Tangent, out: Value, x: Value, ways: Ways) -> Tangent:
 def _pull_apart(g: Cotangent, out: Value, x: Value, ways: Ways) -> Cotangent | None:
     """`_pull_peaks` in one pass, of windows that share no element; None where one has NaN."""
     sizes = [way.padding + way.size + way.after for way in ways]
-    whole = np.zeros((*x.shape[: x.ndim - len(ways)], *sizes), x.dtype)
+    whole = np.zeros((*x.shape[: x.ndim - len(ways)], *sizes), x.dtype, like=x)
     given, found, results, numbers = (_rows(y, ways) for y in (x, whole, out, g))
     indices = _offsets(ways)
     for block in _blocks(given):

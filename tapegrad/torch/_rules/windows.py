@@ -81,7 +81,7 @@ def padded(x: Value, ways: Ways, value: Any = 0) -> Value:
         return x
     lead = x.ndim - len(ways)
     sizes = [way.padding + way.size + way.after for way in ways]
-    whole = np.full((*x.shape[:lead], *sizes), value, x.dtype)
+    whole = np.full((*x.shape[:lead], *sizes), value, x.dtype, like=x)
     whole[own_part(ways)] = x
     return whole
 

@@ -112,7 +112,10 @@ def differences(program, transform, backend):
                     if one is not expected:
                         return f"{transform} of {program}: point {at}: {one}, not {expected}"
                 elif not all(
-                    map(partial(rounded, precision=precision), *map(leaves, (one, expected)))
+                    map(
+                        partial(rounded, precision=precision, least=1.0),
+                        *map(leaves, (one, expected)),
+                    )
                 ):
                     return f"{transform} of {program}: point {at}: {one}, not {expected}"
             if isinstance(found, type):

@@ -441,11 +441,14 @@ def same(a, b):
     )
 
 
-ROUNDING = 16  # units in the last place of the largest element, by which a program may differ
+ROUNDING = 64  # units in the last place of the largest element, by which a program may differ
 
 
-def rounded(a, b, precision=None):
-    """`same`, but for rounding: of the leaf's dtype, or of one that is less precise."""
+def rounded(a, b, precision=None, least=0.0):
+    """`same`, but for rounding: of the leaf's dtype, or of one that is less precise.
+
+    least: how large the numbers are that a sum of which nothing is left had at least.
+    """
     if same(a, b):
         return True
     if type(a) is not type(b) or not isinstance(b, (np.ndarray, np.generic, float, complex)):
@@ -456,7 +459,7 @@ def rounded(a, b, precision=None):
     finite = np.isfinite(b)
     if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
         return False
-    unit = np.finfo(precision or b.dtype).eps * np.max(np.abs(b[finite]), initial=0.0)
+    unit = np.finfo(precision or b.dtype).eps * np.max(np.abs(b[finite]), initial=least)
     return bool(np.all(np.abs(a[finite] - b[finite]) <= ROUNDING * unit))
 
 

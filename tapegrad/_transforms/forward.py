@@ -124,7 +124,7 @@ def _pushed(f: Function, primals: Tree, tangents: Tree, has_aux: bool) -> Any:
     if tape.root.singular or unknown:
         # Limits and structural zeros need a recording of f, not only the tangents: f runs again.
         out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
-        return (out, pushforward(*tangents), *rest)
+        return (out, tree_map(_as_number, pushforward(*tangents), out), *rest)
     pairs, structure, aux = run
     if structure is LEAF:
         ((out, out_dot),) = pairs
@@ -226,6 +226,11 @@ def require_one_each(name: str, primals: Tree, vectors: Tree, what: str) -> None
             f"Pass a {what} of the primal's shape for each",
         )
     )
+
+
+def _as_number(dot: Any, like: Any) -> Any:
+    """A tangent of a number of NumPy's as such a number: a linear map knows its shape alone."""
+    return dot[()] if isinstance(like, np.generic) and type(dot) is np.ndarray else dot
 
 
 def _tangent_leaves(name: str, inputs: Inputs, tangents: Tree) -> list[Any]:

@@ -95,6 +95,7 @@ def differences(program, transform, backend):
     f = DERIVATIVES[transform](program, program.argnums)
     fast = tapegrad.compile(f, backend="numpy" if backend == BOTH else backend)
     precision = np.float32 if "float32" in str(program) else None
+    near = partial(rounded, precision=precision, least=1.0)
     others, before = [], {}
     if backend == BOTH:
         runs = mock.patch.object(
@@ -111,12 +112,7 @@ def differences(program, transform, backend):
                 if isinstance(expected, type) or isinstance(one, type):
                     if one is not expected:
                         return f"{transform} of {program}: point {at}: {one}, not {expected}"
-                elif not all(
-                    map(
-                        partial(rounded, precision=precision, least=1.0),
-                        *map(leaves, (one, expected)),
-                    )
-                ):
+                elif not all(map(near, *map(leaves, (one, expected)))):
                     return f"{transform} of {program}: point {at}: {one}, not {expected}"
             if isinstance(found, type):
                 continue

@@ -155,3 +155,12 @@ def test_a_write_through_a_view_of_a_gradient_reaches_value_and_gradient(transfo
     assert value == pytest.approx(6.0 * x**2)
     assert pullback(1.0)[0] == pytest.approx(12.0 * x)
     assert vjp(grad(f), x)[0] == pytest.approx(12.0 * x)
+
+
+def test_a_tangent_of_a_number_is_a_number_beside_a_nan_too():
+    out, dot = tapegrad.jvp(
+        lambda x: np.sum(np.floor(x)), (np.array([np.nan, 1.0]),), (np.ones(2),)
+    )
+    assert np.isnan(out)
+    assert type(dot) is np.float64
+    assert dot == 0

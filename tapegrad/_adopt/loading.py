@@ -9,6 +9,7 @@ import ast
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import re
 import sys
 import types
 from collections.abc import Sequence
@@ -101,14 +102,17 @@ class AdoptedModule(types.ModuleType):
             self.__dict__[plain_name(name)] = plain_of(value)
 
 
+_NUMBA = re.compile(r"^[ \t]*(import|from)[ \t]+numba\b", re.MULTILINE)
+
+
 def compiled(source: str | bytes, file: str) -> Any:
     """The code of adopted source.
 
-    Functions of a module that speaks of numba have one body: numba may compile them all the same,
+    Functions of a module that imports numba have one body: numba may compile them all the same,
     and knows none of the names of the second.
     """
     text = source if isinstance(source, str) else source.decode("utf-8", "replace")
-    functions = frozenset[str]() if "numba" in text else plain_functions()
+    functions = frozenset[str]() if _NUMBA.search(text) else plain_functions()
     try:
         tree = rewritten(ast.parse(source, file), functions)
     except RecursionError:  # a sum of some hundred terms; Python's own compiler takes it

@@ -36,7 +36,14 @@ from tapegrad._transforms.wrapper import Transformed
 # Packages whose functions hold nothing of a program's own.
 _LIBRARIES = frozenset(("numpy", "tapegrad", "scipy", "autograd", "torch", "jax"))
 # Modules among these, and of Python's own, whose objects hold what a program has put there.
-_HOLDING = ("numpy.", "scipy.", "tapegrad.torch", *standard.HOLDING)
+_HOLDING = (
+    "numpy.",
+    "scipy.",
+    "tapegrad.numpy.",
+    "tapegrad.scipy.",
+    "tapegrad.torch",
+    *standard.HOLDING,
+)
 PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type(Ellipsis)))
 _MOST = 50_000  # values, beyond which a function's surroundings are not looked at
 
@@ -208,6 +215,8 @@ class Search:
     def _function(self, f: Any) -> None:
         if self._is_fixed(f):
             self.waiting.append(getattr(f, "__wrapped__", None))
+            for cell in f.__closure__ or ():  # as of a decorator: a function of the program's
+                self.waiting += [x for x in _contents(cell) if isinstance(x, types.FunctionType)]
             if f.__name__ in standard.ENVIRONMENT and is_standard(_module_of(f)):
                 self.waiting.append(os.environ)
             elif f.__name__ == "getLogger" and _module_of(f) == "logging":

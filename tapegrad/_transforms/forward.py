@@ -230,7 +230,7 @@ def require_one_each(name: str, primals: Tree, vectors: Tree, what: str) -> None
 
 def _as_number(dot: Any, like: Any) -> Any:
     """A tangent of a number of NumPy's as such a number: a linear map knows its shape alone."""
-    return dot[()] if isinstance(like, np.generic) and type(dot) is np.ndarray else dot
+    return dot[()] if isinstance(like, np.generic) and isinstance(dot, np.ndarray) else dot
 
 
 def _tangent_leaves(name: str, inputs: Inputs, tangents: Tree) -> list[Any]:

@@ -65,7 +65,7 @@ def copy_of(found: Any) -> Any:
 
 
 def _copy(name: str) -> Any:
-    """The copy of a module that is written in Python; a compiled one, or a package, as it is."""
+    """The copy of a module; that of a compiled one has the same functions."""
     made = _COPIES.get(name)
     if made is not None:
         return made
@@ -76,8 +76,9 @@ def _copy(name: str) -> Any:
 def _made(name: str) -> Any:
     plain = importlib.import_module(name)
     file = getattr(plain, "__file__", None) or ""
-    if not file.endswith(".py"):
-        made: Any = plain
+    if not file.endswith(".py"):  # compiled: a copy may set its attributes
+        made: Any = types.ModuleType(name, plain.__doc__)
+        vars(made).update(vars(plain))
     elif name == _ARRAYS:
         made = Layered(plain, tapegrad.numpy)
     elif hasattr(plain, "__path__") and _is_public(name):

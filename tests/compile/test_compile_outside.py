@@ -161,3 +161,54 @@ def test_a_class_with_a_dict_is_looked_at_once():
     assert np.all(compiled(X) == 4 * X)
     Part.factors["a"] = 3.0
     assert np.all(compiled(X) == 6 * X)
+
+
+def _kde():
+    stats = pytest.importorskip("tapegrad.scipy.stats")
+    kde = stats.gaussian_kde(np.arange(5.0))
+    return lambda x: kde(x), lambda: kde.set_bandwidth(0.1)
+
+
+def _spline():
+    interpolate = pytest.importorskip("tapegrad.scipy.interpolate")
+    spline = interpolate.CubicSpline(np.arange(5.0), np.arange(5.0) ** 2)
+    return spline, lambda: spline.c.fill(1.0)
+
+
+def _law():
+    law = pytest.importorskip("tapegrad.scipy.stats").norm(0.0, 1.0)
+    return lambda x: law.pdf(x), lambda: setattr(law, "args", (3.0, 1.0))
+
+
+def _polynomial():
+    polynomial = tapegrad.numpy.polynomial.Polynomial([1.0, 2.0])
+    return lambda x: polynomial(x), lambda: polynomial.coef.__setitem__(1, 9.0)
+
+
+@pytest.mark.parametrize("make", [_kde, _spline, _law, _polynomial])
+def test_objects_of_our_mirrors_are_looked_at(make):
+    f, change = make()
+    fast = tapegrad.compile(f, backend="numpy")
+    for _ in range(4):
+        np.testing.assert_allclose(fast(X), f(X), rtol=1e-12)
+    change()
+    np.testing.assert_allclose(fast(X), f(X), rtol=1e-12)
+
+
+def test_a_function_that_a_decorator_of_a_package_holds(tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "decorating.py").write_text(
+        "def decorated(f):\n    def wrapper(*args):\n        return f(*args)\n    return wrapper\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+    import decorating
+
+    assert _is_installed("decorating")
+    model = Model()
+    f = decorating.decorated(lambda x: model.weight * x)
+    fast = tapegrad.compile(lambda x: f(x))
+    for _ in range(4):
+        np.testing.assert_array_equal(fast(X), f(X))
+    model.weight = 5.0
+    np.testing.assert_array_equal(fast(X), f(X))

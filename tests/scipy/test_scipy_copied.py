@@ -363,3 +363,14 @@ def test_plain_values_inside_a_transform_are_scipys():
         return x * np.sum(b) + np.sum(a)
 
     assert tapegrad.grad(scaled)(1.0) == np.sum(scipy.signal.butter(3, 0.3)[0])
+
+
+def test_copies_change_no_compiled_module():
+    from scipy.spatial import distance
+
+    compiled = distance._distance_wrap
+    before = dict(vars(compiled))
+    yule = importlib.import_module("tapegrad.scipy.spatial.distance").yule
+    u, v = np.array([1, 0, 1, 1], bool), np.array([1, 1, 0, 1], bool)
+    tapegrad.grad(lambda w: yule(u, v, w))(np.ones(4))
+    assert vars(compiled) == before

@@ -164,3 +164,8 @@ def test_a_tangent_of_a_number_is_a_number_beside_a_nan_too():
     assert np.isnan(out)
     assert type(dot) is np.float64
     assert dot == 0
+
+
+def test_a_compiled_tangent_of_a_number_is_a_number_beside_a_nan():
+    fast = tapegrad.compile(lambda x: jvp(lambda x: np.sum(x) * 2, (x,), (np.ones(2),))[1])
+    assert {type(fast(np.array([np.nan, 1.0]))) for _ in range(4)} == {np.float64}

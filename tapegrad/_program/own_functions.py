@@ -43,11 +43,13 @@ def by_one(self: Recorded, function: Function, *args: Any) -> Any:
     return called(self.recorder, function, args, {})
 
 
-def by(recorder: Recorder, function: Function, args: tuple[Any, ...]) -> Any:
+def by(
+    recorder: Recorder, function: Function, args: tuple[Any, ...], *, whole: bool = True
+) -> Any:
     """What a function of our own gives for plain arrays, but for rounding.
 
     It runs with the recorded arrays. If it asks for no value, the calls that it makes are the
-    program. Else it is one call of the program itself.
+    program. Else it is one call of the program itself, or NotImplemented without `whole`.
     """
     if recorder.unfit is None and function not in recorder.opaque:
         expected = called_plainly(function, raw(args), {})
@@ -71,7 +73,7 @@ def by(recorder: Recorder, function: Function, args: tuple[Any, ...]) -> Any:
         recorder.roll_back(before)
         if not again:
             recorder.opaque.add(function)
-    return called(recorder, function, args, {})
+    return called(recorder, function, args, {}) if whole else NotImplemented
 
 
 def _is_recordable(value: Any) -> bool:
@@ -136,7 +138,7 @@ def run_rule(self: Recorded, rule: Any, arrays: Sequence[Any], params: dict[str,
     # A way may call the function itself.
     if ways is None or ways.run is None or ways.run in self.recorder.running:
         return NotImplemented
-    return by(self.recorder, ways.run, tuple(arrays))
+    return by(self.recorder, ways.run, tuple(arrays), whole=False)
 
 
 def _present(rule: Any, args: Sequence[Any]) -> Sequence[Any]:

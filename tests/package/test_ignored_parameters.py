@@ -94,7 +94,8 @@ _over_two_axes.transform moved_by_positions.push powers _pulled_vjp _odeint_with
 tplquad.inmost tplquad.middle beta_density gamma_density digamma_excess student_peak
 beta_stretched matrix_normal_rvs wishart_rvs invwishart_rvs normal_rvs student_rvs
 quick_grad_check Watch.before Watch.after Watch.left _is_assertion spread_of Line._widen
-whole_argument _divided _through_view noted.printer stochastic_matrices.fits
+whole_argument _divided _through_view noted.printer noting_code.note _Known._check
+stochastic_matrices.fits
 degenerate_matrices.fits Growing.shares new_tensor _label_by_tensor.label _label_of_clamp
 _scatter_label array_function _counted _matrix_label _label_of_sort _declare_median.name_of
 _label_by_dim.label _named _in_copy _windows _every _from_to Path.quick Index.entry

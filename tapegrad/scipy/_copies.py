@@ -30,8 +30,8 @@ from tapegrad._core.tape import CURRENT
 _SEEN: dict[str, Any] = {}
 _COPIES: dict[str, Any] = {}
 _LOCK = threading.RLock()
-# SciPy's names for NumPy's functions.
-_ARRAYS = "scipy._lib.array_api_compat.numpy"
+# SciPy's names for NumPy's functions, until SciPy 1.17 and since.
+_ARRAYS = ("scipy._lib.array_api_compat.numpy", "scipy._external.array_api_compat.numpy")
 # The attribute of a function that computes by a copy.
 BY_COPY = "_computes_by_copy"
 
@@ -79,7 +79,7 @@ def _made(name: str) -> Any:
     if not file.endswith(".py"):  # compiled: a copy may set its attributes
         made: Any = types.ModuleType(name, plain.__doc__)
         vars(made).update(vars(plain))
-    elif name == _ARRAYS:
+    elif name in _ARRAYS:
         made = Layered(plain, tapegrad.numpy)
     elif hasattr(plain, "__path__") and _is_public(name):
         made = _Public(plain)

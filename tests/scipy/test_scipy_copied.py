@@ -6,6 +6,7 @@ import importlib
 import sys
 import warnings
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -264,6 +265,8 @@ def numbers(result: Any) -> Any:
             waiting += part[::-1]
         elif isinstance(part, Mapping):
             waiting += [part[key] for key in sorted(part)]
+        elif isinstance(part, ModuleType):  # the arrays' library, which a result may know
+            continue
         elif hasattr(part, "dtype"):
             halves = [np.real(part), np.imag(part)] if np.iscomplexobj(part) else [part]
             found += [np.ravel(half) * 1.0 for half in halves]
@@ -307,7 +310,7 @@ def test_values_are_scipys_and_gradients_those_of_differences(name, call, at):
         everything = tuple(range(len(at)))
         inside, slopes = tapegrad.value_and_grad(lambda *at: total(ours, *at), everything)(*at)
         assert np.array_equal(numbers(call(ours, *at)), value, equal_nan=True)
-        assert np.isclose(inside, total(theirs, *at), rtol=1e-12)
+        assert np.isclose(inside, total(theirs, *at), rtol=1e-6 if name in COARSE else 1e-12)
         step = 1e-3 if name in COARSE else 1e-5
         for i, (x, slope) in enumerate(zip(at, slopes, strict=True)):
             along = np.random.default_rng(i).normal(size=np.shape(x))

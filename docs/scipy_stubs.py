@@ -127,7 +127,7 @@ def forms(module: str, name: str, found: Any) -> Iterator[str]:
 
 
 def result_of(module: str, name: str) -> str:
-    """What the table has for a function."""
+    """The entry of the table for a function."""
     for result, names in known.RESULTS.get(module, {}).items():
         if name in names.split():
             return result

@@ -134,7 +134,7 @@ _NAMESPACE = _Namespace()
 
 
 def _definition(function: Any) -> Any:
-    """What a function is to be taken apart as: the definition that our rule has, or itself."""
+    """The function that another is taken apart as: the definition that our rule has, or itself."""
     function = defined(function)
     known = function_of(function)
     rule = REGISTRY.get(known) if known in COMPOSED else None

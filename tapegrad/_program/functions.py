@@ -298,7 +298,7 @@ def define(function: Function | None, definition: Function) -> None:
 
 
 def defined(function: Function) -> Function:
-    """What a function is to be taken apart as: its definition, or itself."""
+    """The function that another is taken apart as: its definition, or itself."""
     return _DEFINED.get(function, function) if _is_held(function) else function
 
 

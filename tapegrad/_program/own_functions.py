@@ -46,7 +46,7 @@ def by_one(self: Recorded, function: Function, *args: Any) -> Any:
 def by(
     recorder: Recorder, function: Function, args: tuple[Any, ...], *, whole: bool = True
 ) -> Any:
-    """What a function of our own gives for plain arrays, but for rounding.
+    """The result of a function of our own for plain arrays, but for rounding.
 
     It runs with the recorded arrays. If it asks for no value, the calls that it makes are the
     program. Else it is one call of the program itself, or NotImplemented without `whole`.
@@ -218,7 +218,7 @@ def _method(rule: Any, name: str) -> Function:
 
 
 def _made_once(rule: Any, name: str, make: Callable[[Any, str], Function]) -> Function:
-    """What `make(rule, name)` gives: one object a rule, which holds it."""
+    """The result of `make(rule, name)`: one object a rule, which holds it."""
     known: dict[Any, Function] = vars(rule).setdefault("_recorded_methods", {})
     key = make, name
     if key not in known:

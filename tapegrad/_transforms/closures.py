@@ -72,7 +72,7 @@ class Hoisted:
         return made
 
     def state(self) -> Any:
-        """What the tree is now besides its values, to be compared by ==.
+        """The tree as it is now, without its values, to be compared by ==.
 
         Equal ones are the same function of their values.
         """

@@ -1,8 +1,8 @@
 """SciPy's own modules as adopted code: copies that nobody else sees.
 
 Much of SciPy is Python over few compiled functions. A copy of such a module is executed as that of
-an adopted package is. What it imports of SciPy's private modules are copies too, and what it
-imports of public ones are the functions of `tapegrad.scipy`; compiled modules are SciPy's. Nothing
+an adopted package is. The private modules of SciPy that it imports are copies too, and the public
+ones have the functions of `tapegrad.scipy`; the functions of compiled modules are SciPy's. Nothing
 is entered in `sys.modules` or `sys.meta_path`.
 
 Knows SciPy's modules and how adopted code is executed. Must not know single functions.
@@ -26,7 +26,7 @@ from tapegrad._core.forms import Unsupported
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.tape import CURRENT
 
-# What adopted code sees of each of SciPy's modules, by name, and the copies.
+# SciPy's modules as adopted code sees them, by name, and the copies.
 _SEEN: dict[str, Any] = {}
 _COPIES: dict[str, Any] = {}
 _LOCK = threading.RLock()
@@ -57,7 +57,7 @@ class _Public(types.ModuleType):
 
 
 def copy_of(found: Any) -> Any:
-    """What a function or class of SciPy's is in the copy of its module; others as they are."""
+    """The function or class of SciPy's in the copy of its module; others as they are."""
     home = getattr(found, "__module__", None)
     if not (isinstance(home, str) and _is_scipys(home) and callable(found)) or _is_error(found):
         return found

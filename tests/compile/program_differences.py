@@ -86,7 +86,7 @@ DERIVATIVES = {
 
 
 def differences(program, transform, backend):
-    """What is not the same but for rounding: a text, or None. `backend`: a name, or BOTH.
+    """The first difference beyond rounding: a text, or None. `backend`: a name, or BOTH.
 
     The same arguments have the same result in every call, to the last bit.
     """

@@ -113,7 +113,7 @@ def test_the_factors_of_a_series_are_computed_once(monkeypatch):
 
 
 def test_of_much_outside_the_faster_way_is_taken():
-    """What takes longer to be looked at than the function runs makes it run as it is."""
+    """A function runs as it is where looking at its surroundings takes longer than it does."""
     parts = [[float(i)] for i in range(500)]
 
     def f(x):

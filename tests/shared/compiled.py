@@ -386,6 +386,18 @@ class _Rounded:
 
 def _is_close(a, b, others=()):
     """Whether two leaves are the same but for rounding; others: as far apart as these."""
+
+    def room_of(b, finite):
+        room = np.full(b.shape, np.finfo(b.dtype).eps ** 0.6 * np.max(np.abs(b), initial=0.0))
+        for other in others:
+            room = np.fmax(room, 16 * np.abs(np.asarray(other)[finite] - b))
+        return room
+
+    return _within(a, b, room_of)
+
+
+def _within(a, b, room_of):
+    """`same`, or as near as `room_of(finite numbers of b, where they are)` allows."""
     if same(a, b):
         return True
     if type(a) is not type(b) or not isinstance(b, (np.ndarray, np.generic, float, complex)):
@@ -396,11 +408,7 @@ def _is_close(a, b, others=()):
     finite = np.isfinite(b)
     if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
         return False
-    a, b = a[finite], b[finite]
-    room = np.full(b.shape, np.finfo(b.dtype).eps ** 0.6 * np.max(np.abs(b), initial=0.0))
-    for other in others:
-        room = np.fmax(room, 16 * np.abs(np.asarray(other)[finite] - b))
-    return bool(np.all(np.abs(a - b) <= room))
+    return bool(np.all(np.abs(a[finite] - b[finite]) <= room_of(b[finite], finite)))
 
 
 class _State:
@@ -449,18 +457,12 @@ def rounded(a, b, precision=None, least=0.0):
 
     least: how large the numbers are that a sum of which nothing is left had at least.
     """
-    if same(a, b):
-        return True
-    if type(a) is not type(b) or not isinstance(b, (np.ndarray, np.generic, float, complex)):
-        return False
-    a, b = np.asarray(a), np.asarray(b)
-    if (a.dtype, a.shape) != (b.dtype, b.shape) or b.dtype.kind not in "fc":
-        return False
-    finite = np.isfinite(b)
-    if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
-        return False
-    unit = np.finfo(precision or b.dtype).eps * np.max(np.abs(b[finite]), initial=least)
-    return bool(np.all(np.abs(a[finite] - b[finite]) <= ROUNDING * unit))
+
+    def room_of(b, _finite):
+        unit = np.finfo(precision or b.dtype).eps
+        return ROUNDING * unit * np.max(np.abs(b), initial=least)
+
+    return _within(a, b, room_of)
 
 
 def report(write_line):

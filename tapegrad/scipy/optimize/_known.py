@@ -50,7 +50,7 @@ class _Known(Problem):
         return hash(self.call)
 
     def _constants(self) -> Any:
-        """What the equations hold besides arrays."""
+        """The equations without their arrays."""
         places = set(self.places)
         rest = [repr(x) for i, x in enumerate(self.leaves) if i not in places]
         return self.call, self.structure, self.places, rest

@@ -32,7 +32,7 @@ class _Tree:
         self.made = args, kwargs
         made: Any = super()
         plain = stop_gradient(points)
-        # What is near these points is asked for by `_discrete`, all else by `_shown`.
+        # `_discrete` asks for the points near these, `_shown` for all else.
         made.__init__(plain._value if is_recorded(plain) else plain, *args, **kwargs)
 
     def query(
@@ -77,7 +77,7 @@ def _discrete(name: str) -> Any:
 
 
 def _asked(tree: Any, name: str, args: Any, kwargs: Any) -> Any:
-    """What is near, of points whose calls are recorded: what follows is a branch."""
+    """The near points, of points whose calls are recorded: the rest of the run is a branch."""
     given = stop_gradient(tree.points), tree.made, args, kwargs
     leaves, structure = flatten(given)
     leaves = [value_of(x) for x in leaves]

@@ -22,7 +22,6 @@ from tapegrad._native.native_ops import UFUNC_OF
 from tapegrad._program.functions import (
     EXPECTATIONS,
     METHODS,
-    add_part,
     attribute,
     method,
     method_of_ufunc,
@@ -40,7 +39,7 @@ _BY_PART = frozenset(
 )
 _METHODS_BY_PART = frozenset(("reshape", "transpose", "broadcast_to", "ravel", "copy", "squeeze"))
 _SUMS = frozenset((np.sum, np.add.reduce, method_of_ufunc(np.add, "reduce"), method("sum")))
-_WRITES = frozenset((operator.setitem, add_part, operator.iadd, operator.isub))
+_WRITES = frozenset((operator.setitem, operator.iadd, operator.isub))
 MADE = {np.zeros: 0, np.zeros_like: 0, np.empty: 0, np.ones: 1, np.ones_like: 1}
 REAL, IMAG = attribute("real"), attribute("imag")
 PARTS: dict[Any, int] = {REAL: 0, IMAG: 1, np.real: 0, np.imag: 1}

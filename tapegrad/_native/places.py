@@ -25,7 +25,7 @@ from tapegrad._native.regions import (
     view_of,
 )
 from tapegrad._native.sums import flattened
-from tapegrad._program.functions import METHODS, add_part
+from tapegrad._program.functions import METHODS
 from tapegrad._program.program import Node, Ref, references, taken
 
 INDEX = np.dtype("i8")
@@ -290,7 +290,6 @@ def _broadcasts(given: Any, shape: tuple[int, ...]) -> bool:
         return False
 
 
-IN_PLACE = {add_part: np.add}
 # Rules' functions: what `ufunc.at` makes of a copy.
 AT = {"_added_at": np.add, "_subtracted_at": np.subtract}
 
@@ -310,8 +309,8 @@ def _written(node: Node) -> tuple[Any, Any, Any, Any, bool] | None:
     owner: Any = getattr(function, "__self__", None)
     if isinstance(owner, np.ufunc) and function.__name__ == "at" and len(args) == 3:
         return args[0], args[1], args[2], owner, True
-    if function in (operator.setitem, add_part) and len(args) == 3 and is_by_data(args[1]):
-        return args[0], args[1], args[2], IN_PLACE.get(function), False
+    if function is operator.setitem and len(args) == 3 and is_by_data(args[1]):
+        return args[0], args[1], args[2], None, False
     if _is_put(function) and len(args) == 3 and node.steps == ():
         index, size = args[1], math.prod(node.shape)
         if type(index) is np.ndarray and index.size and 0 <= index.min() <= index.max() < size:

@@ -25,14 +25,13 @@ from tapegrad._native.regions import (
     view_of,
 )
 from tapegrad._native.stated_elements import castable, kind_of
-from tapegrad._program.functions import OUT_OF, add_part
+from tapegrad._program.functions import OUT_OF
 from tapegrad._program.program import Node, Ref, references, taken
 
 _DELIVERED = object()
 
 
 _IN_PLACE: dict[Any, np.ufunc] = {
-    add_part: np.add,
     operator.iadd: np.add,
     operator.isub: np.subtract,
     operator.imul: np.multiply,
@@ -109,7 +108,7 @@ def _written(node: Node) -> tuple[Any, Any, Any, Any] | None:
         return (whole, (...,), _DELIVERED, None) if set(node.kwargs) <= {"casting"} else None
     if (function in _IN_PLACE or function is np.copyto) and len(rest) == 1:
         rest = [..., *rest]
-    elif function not in (operator.setitem, add_part):
+    elif function is not operator.setitem:
         return None
     if len(rest) != 2 or node.kwargs:
         return None

@@ -222,11 +222,6 @@ def shape_is_known(function: Any) -> bool:
 _SHAPE_KNOWN: set[Any] = set()
 
 
-def add_part(target: Any, index: Any, value: Any) -> None:
-    """`target[index] += value`."""
-    target[index] += value
-
-
 def bits_of(x: Any) -> bytes:
     """The memory of an array, or of a number, in the order of its elements."""
     return np.asarray(x).tobytes()
@@ -360,7 +355,6 @@ __all__ = [
     "SHAPED_BY_VALUES",
     "STATIC",
     "TYPED_BY_VALUES",
-    "add_part",
     "attribute",
     "bound_call",
     "define",

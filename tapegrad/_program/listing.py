@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import describe
-from tapegrad._program.functions import ATTRIBUTES, METHODS, add_part
+from tapegrad._program.functions import ATTRIBUTES, METHODS
 from tapegrad._program.passes import Block
 from tapegrad._program.program import HOLE, UNKNOWN, Node, Ref, Step
 
@@ -68,14 +68,11 @@ def _call(node: Node) -> str:
     for step in node.steps:
         target = _taken(target, step)
     whole = word(node.args[0])
-    if node.function in _WRITES and len(node.args) == 3:
+    if node.function is operator.setitem and len(node.args) == 3:
         _, index, value = node.args
-        return f"{whole}, with {target}[{_index(index)}] {_WRITES[node.function]} {word(value)}"
+        return f"{whole}, with {target}[{_index(index)}] = {word(value)}"
     rest = [*map(word, node.args[1:]), *_named(node.kwargs)]
     return f"{whole}, after {name_of(node.function)}({', '.join([target, *rest])})"
-
-
-_WRITES = {operator.setitem: "=", add_part: "+="}
 
 
 def _index(index: Any) -> str:

@@ -14,7 +14,6 @@ import numpy as np
 
 from tapegrad._core.scatter import add_at
 from tapegrad._program.elementwise import UFUNC_OF, common_element, is_contiguous, ufunc_of
-from tapegrad._program.functions import add_part
 from tapegrad._program.passes import frozen
 from tapegrad._program.placing import Joined, Placed, box_of, is_basic
 from tapegrad._program.program import Node, Ref, own_copy, references
@@ -32,7 +31,7 @@ def _add_at(target: Any, index: Any, value: Any) -> None:
 
 
 _FASTER = {np.add.at: _add_at}
-_SAFE = frozenset((operator.setitem, add_part, np.copyto)) | IN_PLACE
+_SAFE = frozenset((operator.setitem, np.copyto)) | IN_PLACE
 
 
 LARGE = 1 << 14  # bytes, from which on only what is around a part is filled
@@ -141,21 +140,17 @@ class Writes:
             given.append(out_argument(function, target))
             place.add(f"{words.constant(function)}({', '.join(given)})")
             return
-        if function in (operator.setitem, add_part) and rest[0] is not Ellipsis:
+        if function is operator.setitem and rest[0] is not Ellipsis:
             if any(True for _ in references(rest[0])) or not is_basic(rest[0]):
                 target = words.taken(name, steps, names)
                 index = words.expression(rest[0], names)
-                sign = "=" if function is operator.setitem else "+="
-                place.add(f"{target}[{index}] {sign} {words.expression(rest[1], names)}")
+                place.add(f"{target}[{index}] = {words.expression(rest[1], names)}")
                 return
             target = self.view(name, steps, _as_tuple(rest[0]), place)
         else:
             target = self.view(name, steps, None, place)
         if function is operator.setitem:
             place.add(f"{target}[...] = {words.expression(rest[1], names)}")
-        elif function is add_part:
-            value = words.expression(rest[1], names)
-            place.add(f"{words.constant(np.add)}({target}, {value}, {target})")
         elif function in IN_PLACE:
             value = words.expression(rest[0], names)
             ufunc = words.constant(UFUNC_OF[function])

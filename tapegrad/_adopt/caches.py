@@ -11,6 +11,7 @@ import functools
 import threading
 from typing import Any
 
+from tapegrad._core.tape import RUNNING
 from tapegrad._core.values import holds_in_trace, in_trace
 
 
@@ -54,7 +55,7 @@ def _beside(cached: Any) -> Any:
 
     @functools.wraps(plain)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not (holds_in_trace(args) or any(map(holds_in_trace, kwargs.values()))):
+        if not RUNNING or not (holds_in_trace(args) or any(map(holds_in_trace, kwargs.values()))):
             return cached(*args, **kwargs)
         key = _key(args, kwargs)
         if key is None:

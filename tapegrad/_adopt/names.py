@@ -11,6 +11,7 @@ import copy
 import functools
 import importlib
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,31 +44,41 @@ _LOOKED_INTO = ("numpy", "math", "cmath")
 _made: dict[str, Any] = {}
 
 
-class Layered(types.ModuleType):
-    """A module of ours over another: a name that ours lacks is the other's."""
+def layered(plain: types.ModuleType, find: Callable[[str], Any]) -> types.ModuleType:
+    """A module over another: what it holds, `find` gives by name, once.
 
-    def __init__(self, plain: types.ModuleType, ours: Any) -> None:
-        super().__init__(plain.__name__, plain.__doc__)
-        held = self.__dict__
-        held["_plain"], held["_ours"] = plain, ours
-        for name in ("__path__", "__file__", "__version__", "__all__", "__spec__"):
-            if name in vars(plain):  # one that is looked up may warn
-                held[name] = vars(plain)[name]
+    It is of the very type of modules, whose attributes Python reads three times as fast as those
+    of a class derived from it.
+    """
+    made = types.ModuleType(plain.__name__, plain.__doc__)
+    held = vars(made)
+    for name in ("__path__", "__file__", "__version__", "__all__", "__spec__"):
+        if name in vars(plain):  # one that is looked up may warn
+            held[name] = vars(plain)[name]
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._plain, name)
-        below = f"{self.__name__}.{name}"
-        if isinstance(found, types.ModuleType) and found.__name__ == below:
-            found = meaning(below)
-        elif self._ours is not None:
-            plain, found = found, getattr(self._ours, name, found)
-            if isinstance(plain, type) and not isinstance(found, type):
-                found = _Class(plain, found)
-        self.__dict__[name] = found
+    def name_of(name: str) -> Any:
+        found = held[name] = find(name)
         return found
 
-    def __dir__(self) -> list[str]:
-        return dir(self._plain)
+    held.update({"_plain": plain, "__getattr__": name_of, "__dir__": lambda: dir(plain)})
+    return made
+
+
+def over(plain: types.ModuleType, ours: Any) -> types.ModuleType:
+    """A module of ours over another: a name that ours lacks is the other's."""
+
+    def find(name: str) -> Any:
+        found = getattr(plain, name)
+        below = f"{plain.__name__}.{name}"
+        if isinstance(found, types.ModuleType) and found.__name__ == below:
+            return meaning(below)
+        if ours is None:
+            return found
+        made = getattr(ours, name, found)
+        is_class = isinstance(found, type) and not isinstance(made, type)
+        return _Class(found, made) if is_class else made
+
+    return layered(plain, find)
 
 
 class _Class:
@@ -119,9 +130,9 @@ def meaning(name: str) -> Any:
         if name in ("math", "cmath"):
             found = importlib.import_module(f"tapegrad.{name}")
         elif root == "numba":
-            found = Layered(plain, _Numba) if name == root else plain
+            found = over(plain, _Numba) if name == root else plain
         else:
-            found = Layered(plain, _over(name, root))
+            found = over(plain, _ours(name, root))
         if name in _LOOKED_INTO:
             for part, value in list(vars(plain).items()):
                 if callable(value):
@@ -137,7 +148,7 @@ def _python(function: Any) -> Any:
     return function
 
 
-def _over(name: str, root: str) -> Any:
+def _ours(name: str, root: str) -> Any:
     """A module of ours that lies over one with this name."""
     if root == "statistics":
         return _Statistics()
@@ -225,7 +236,10 @@ def _method_array(method: Any) -> Any:
 
     @functools.wraps(method)
     def array(self: Any, *args: Any, **kwargs: Any) -> Any:
-        made = value_of(method(self, *args, **kwargs))
+        made = method(self, *args, **kwargs)
+        if type(made) is np.ndarray:
+            return made
+        made = value_of(made)
         return np.asarray(made) if in_trace(made) else made  # which is refused by name
 
     setattr(array, UNCONVERTED, method)
@@ -247,11 +261,9 @@ _PLAIN_MODULES = {
 
 def plain_of(found: Any) -> Any:
     """The plain module or function in the place of ours where no transform is open."""
-    if isinstance(found, Layered):
-        return found._plain
     if isinstance(found, types.ModuleType):
         plain = _PLAIN_MODULES.get(found.__name__)
-        return importlib.import_module(plain) if plain else found
+        return importlib.import_module(plain) if plain else vars(found).get("_plain", found)
     if isinstance(found, (types.FunctionType, Builtin)):
         known = importlib.import_module("tapegrad.numpy._holding").PLAIN_FUNCTIONS
         return known.get(found) or scalars.PLAIN_FUNCTIONS.get(found, found)

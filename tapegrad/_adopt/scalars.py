@@ -25,6 +25,7 @@ from tapegrad._arrays.conversion import gather
 from tapegrad._core.forms import elementwise
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import (
+    UNTRACED_TYPES,
     holds_in_trace,
     in_trace,
     is_mapped,
@@ -67,8 +68,7 @@ def _name_of(module: Any, name: str, ours: dict[str, Function]) -> Any:
         if of_iterables:  # a generator can be read once
             args = tuple([list(arg) if hasattr(arg, "__next__") else arg for arg in args])
         for value in args:
-            kind = type(value)
-            if kind is not float and kind is not int and holds_in_trace(value):
+            if type(value) not in UNTRACED_TYPES and holds_in_trace(value):
                 break
         else:
             return plain(*args, **kwargs)

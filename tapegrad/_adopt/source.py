@@ -116,6 +116,7 @@ class _Rewriter:
         self.outermost: Any = None  # the function that this code is in, and its statements
         self.local: frozenset[str] | None = None  # the names bound in it, once asked for
         self.is_plain = False  # whether the body is that for outside of transforms
+        self.called: frozenset[str] = frozenset()  # variables of it that are only called
         self.depth = 0
         self.changes = 0  # in this function so far
         self.used: set[str] = set()
@@ -265,6 +266,10 @@ class _Rewriter:
             if name in self.names:
                 another = ast.parse(f"globals()[{plain_name(name)!r}] = 0").body[0]
                 node.targets += _placed(another, target).targets
+        if self.is_plain and len(node.targets) == 1:
+            for name, value in _pairs(node.targets[0], node.value):
+                if name in self.called:
+                    self._make_plain(value)
         return node
 
     # -- functions -------------------------------------------------------------------------------
@@ -283,7 +288,7 @@ class _Rewriter:
         return node
 
     def _two_bodies(self, node: Any, body: list[Any], join: Any) -> Any:
-        before = self.is_plain, self.depth, self.changes
+        before = self.is_plain, self.depth, self.changes, self.called
         if not self.depth:
             self.outermost, self.local = (node, body), None
         self.depth += 1
@@ -294,10 +299,10 @@ class _Rewriter:
             self.changes += told_late(body, _nodes, self._is_own)
         traced = [self.visit(part) for part in body]
         if plain is not None:
-            self.is_plain = True
+            self.is_plain, self.called = True, _only_called(plain)
             plain = [self.visit(part) for part in plain]
         changes = self.changes
-        self.is_plain, self.depth, self.changes = before
+        self.is_plain, self.depth, self.changes, self.called = before
         return join(traced, plain if changes else None)
 
     methods: ClassVar[dict[Any, Any]] = {
@@ -327,6 +332,45 @@ def _copied(body: list[Any]) -> list[Any]:
                 held[name] = again = _shallow(value)
                 waiting.append(again)
     return made.body
+
+
+def _only_called(body: list[Any]) -> frozenset[str]:
+    """The variables of a function that do nothing but call: `sin = math.sin; sin(x)`.
+
+    One that a function inside reads is none: that may be called inside a transform later.
+    """
+    called, others = set(), set()
+    waiting: list[Any] = list(body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, _SCOPES):
+            others.update(part.id for part in _nodes(node) if isinstance(part, ast.Name))
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            others.update(node.names)
+        elif isinstance(node, ast.Name):
+            others.add(node.id)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            waiting += [*node.args, *node.keywords]
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+            pairs = _pairs(node.targets[0], node.value)
+            called.update(name for name, _ in pairs)
+            waiting += [value for _, value in pairs] or [node.value, *node.targets]
+        else:
+            waiting += ast.iter_child_nodes(node)
+    return frozenset(called - others)
+
+
+def _pairs(target: Any, value: Any) -> list[tuple[str, Any]]:
+    """The variables that an assignment binds to named values, with these: `f, g = np.f, np.g`."""
+    targets, values = [target], [value]
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        targets, values = target.elts, value.elts
+    named = [
+        (part.id, each)
+        for part, each in zip(targets, values, strict=False)
+        if isinstance(part, ast.Name) and isinstance(each, (ast.Name, ast.Attribute))
+    ]
+    return named if len(named) == len(targets) == len(values) else []
 
 
 def _shallow(node: Any) -> Any:
@@ -446,6 +490,8 @@ def _bindings(node: Any) -> Iterator[tuple[str, str]]:
             yield target.id, getattr(value, "id", getattr(value, "attr", "")) if named else ""
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         yield node.name, ""
+    elif isinstance(node, ast.Expr) and _called(node.value) == "exec":
+        yield "*", "*"  # which may bind any
 
 
 def _plain_names(tree: Any, functions: frozenset[str]) -> frozenset[str]:
@@ -465,19 +511,14 @@ def _plain_names(tree: Any, functions: frozenset[str]) -> frozenset[str]:
             isinstance(node, ast.Attribute) and _is_globals(node.value) and node.attr in _FILLING
         ):
             return frozenset()  # any may be bound anew
-        elif isinstance(node, (ast.Assign, ast.Call)) and any(
-            map(_is_globals, node.args if isinstance(node, ast.Call) else [node.value])
-        ):
+        elif isinstance(node, (ast.Assign, ast.Call)) and _hands_on_globals(node):
             return frozenset()  # names = globals(); exec(text, globals())
-    if any(
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SCOPED
-        for node in _at_top(tree)
-    ):
+    if any(_called(node) in _SCOPED for node in _at_top(tree)):
         return frozenset()
     return frozenset(found - others)
 
 
-_SCOPED = frozenset(("exec", "locals", "vars"))  # which in a module's scope may bind its names
+_SCOPED = frozenset(("locals", "vars"))  # by which names of a module's scope may be bound later
 _FILLING = frozenset(("update", "setdefault", "pop", "clear", "__setitem__"))
 
 
@@ -492,11 +533,20 @@ def _key_of_globals(node: Any) -> str | None:
 
 
 def _is_globals(node: Any) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "globals"
-    )
+    return _called(node) == "globals"
+
+
+def _called(node: Any) -> str:
+    """The name of the function that a node calls, "" where it is no call of a name."""
+    return getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+
+
+def _hands_on_globals(node: ast.Assign | ast.Call) -> bool:
+    """Whether an assignment or a call is given `globals()`, and may bind names there."""
+    if isinstance(node, ast.Assign):
+        return _is_globals(node.value)
+    binds_elsewhere = _called(node) == "exec" and len(node.args) > 2  # in the third
+    return not binds_elsewhere and any(map(_is_globals, node.args))
 
 
 def _at_top(node: Any) -> Iterator[Any]:

@@ -8,7 +8,7 @@ of them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -193,6 +193,20 @@ def holds_traced(value: Any) -> bool:
     return isinstance(value, Traced)
 
 
+def are_untraced(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether the types of a call's arguments, and of their parts, say that none is traced."""
+    return (_are_untraced(map(type, args)) or all(map(_is_untraced, args))) and (
+        not kwargs or all(map(_is_untraced, kwargs.values()))
+    )
+
+
+def _is_untraced(value: Any) -> bool:
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return _are_untraced(map(type, value))
+    return kind in UNTRACED_TYPES or issubclass(kind, np.dtype)
+
+
 def in_trace(value: Any) -> bool:
     """Whether a value stands for an array in a trace, or for one example of a vmap."""
     return isinstance(value, (Traced, Mapped))
@@ -200,6 +214,8 @@ def in_trace(value: Any) -> bool:
 
 def holds_in_trace(value: Any) -> bool:
     """Whether a value is in a trace, or a list or tuple with such parts."""
+    if type(value) in UNTRACED_TYPES:
+        return False
     if isinstance(value, (list, tuple)):
         return any(map(holds_in_trace, value))
     if issubclass(type(value), Buffer):
@@ -622,6 +638,10 @@ def is_numpy(value: Any) -> bool:
 # Their types, for `type(value) in`: a NumPy scalar, which may be of a subclass, is none of them.
 PYTHON_NUMBERS = frozenset((bool, int, float, complex))
 
+# Types of values that are in no trace, and are no lists that could hold one that is.
+UNTRACED_TYPES = frozenset((*PYTHON_NUMBERS, np.ndarray, np.float64, str, type(None), type))
+_are_untraced = UNTRACED_TYPES.issuperset
+
 
 def is_plain_number(value: Any) -> bool:
     """Whether a value is itself a number of Python's or NumPy's.
@@ -658,12 +678,14 @@ __all__ = [
     "ASKED",
     "PLAIN_PARTS",
     "PYTHON_NUMBERS",
+    "UNTRACED_TYPES",
     "Buffer",
     "Mapped",
     "Scatter",
     "Traced",
     "all_basic",
     "any_true",
+    "are_untraced",
     "as_one",
     "as_order",
     "batched_index_part",

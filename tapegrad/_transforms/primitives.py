@@ -10,17 +10,15 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from tapegrad._batched.batching_rules import call_one_by_one, refuse_param
 from tapegrad._core.forms import Composite, Constant, General, Unsupported
 from tapegrad._core.rule import Rule
 from tapegrad._core.tape import RUNNING
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value, Wanted
 from tapegrad._core.values import (
-    PYTHON_NUMBERS,
     Mapped,
     Traced,
+    are_untraced,
     holds_in_trace,
     in_trace,
     innermost,
@@ -33,7 +31,6 @@ from tapegrad._transforms.wrapper import found_by_name
 from tapegrad._tree import LEAF, Structure, flatten, flatten_like, unflatten
 
 # Types of values that hold nothing traced.
-_are_plain = frozenset((*PYTHON_NUMBERS, np.ndarray, np.float64, str, type(None))).issuperset
 
 
 class primitive:
@@ -107,7 +104,7 @@ class primitive:
         self.rule = None
 
     def __call__(self, *args: Tree, **kwargs: Any) -> Any:
-        if not RUNNING and _are_plain(map(type, args)) and _are_plain(map(type, kwargs.values())):
+        if not RUNNING and are_untraced(args, kwargs):
             return self.function(*args, **kwargs)
         leaves, structure = flatten((args, kwargs))
         inner = innermost(leaves)

@@ -10,13 +10,11 @@ import functools
 import types
 from typing import Any
 
-import numpy as np
-
 from tapegrad._arrays.buffers import hold
 from tapegrad._arrays.builtin import Builtin
 from tapegrad._core.tape import RUNNING
 from tapegrad._core.types import Function
-from tapegrad._core.values import PYTHON_NUMBERS
+from tapegrad._core.values import are_untraced
 
 # Functions that make an array, beside those of arrays, which `_lists` offers.
 MAKING = frozenset(
@@ -26,9 +24,6 @@ MAKING = frozenset(
     identity kaiser linspace loadtxt logspace ones require tri zeros
     """.split()
 )
-
-# Types of values that are no lists and hold nothing traced.
-PLAIN_TYPES = frozenset((*PYTHON_NUMBERS, np.ndarray, np.float64, str, type(None), type))
 
 # NumPy's own function for each of ours.
 PLAIN_FUNCTIONS: dict[Any, Any] = {}
@@ -40,28 +35,16 @@ def holding(function: Function, plain: Function, module: str = "tapegrad.numpy")
     plain: NumPy's own, which is called at once where no transform is open and no argument could
     hold a value in a trace.
     """
-    is_plain = PLAIN_TYPES.issuperset
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if (
-            not RUNNING
-            and (is_plain(map(type, args)) or all(map(_is_plain, args)))
-            and (not kwargs or all(map(_is_plain, kwargs.values())))
-        ):
+        if not RUNNING and are_untraced(args, kwargs):
             return plain(*args, **kwargs)
         return hold(function, args, kwargs)
 
     call.__module__ = module
     PLAIN_FUNCTIONS[call] = plain
     return call
-
-
-def _is_plain(value: Any) -> bool:
-    kind = type(value)
-    if kind is list or kind is tuple:
-        return PLAIN_TYPES.issuperset(map(type, value))
-    return kind in PLAIN_TYPES or issubclass(kind, np.dtype)
 
 
 def making(plain: Function, ours: Function | None) -> Any:

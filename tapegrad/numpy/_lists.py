@@ -18,8 +18,8 @@ import numpy as np
 from tapegrad._arrays.conversion import gather, listed
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Function, Tree
-from tapegrad._core.values import Mapped, Traced, holds_in_trace
-from tapegrad.numpy._holding import PLAIN_TYPES, holding
+from tapegrad._core.values import UNTRACED_TYPES, Mapped, Traced, holds_in_trace
+from tapegrad.numpy._holding import holding
 
 # By module, the functions that take lists for arrays here.
 LIFTED: dict[str, frozenset[str]] = {
@@ -91,7 +91,7 @@ def _list_of_arrays(value: Tree, name: str) -> Tree:
     value = listed(value)
     if type(value) is not list and (type(value) is not tuple or name == "block"):
         return value
-    parts = [part if type(part) in PLAIN_TYPES else listed(part) for part in value]
+    parts = [part if type(part) in UNTRACED_TYPES else listed(part) for part in value]
     return parts if name == "block" else [_lift(part, name) for part in parts]
 
 
@@ -116,17 +116,17 @@ def _lifting(function: Function, module: str) -> Function:
         seen = False  # whether the protocols see a traced argument, and so the whole call
         for value in args:
             kind = type(value)
-            if kind in PLAIN_TYPES:
+            if kind in UNTRACED_TYPES:
                 continue
             if issubclass(kind, (Traced, Mapped)):
                 if not (seen or sees_all or value is args[0]) or sees_none:
                     return lifted(args, kwargs)
                 seen = True
-            elif kind is not tuple or not PLAIN_TYPES.issuperset(map(type, value)):
+            elif kind is not tuple or not UNTRACED_TYPES.issuperset(map(type, value)):
                 return lifted(args, kwargs)  # a list, perhaps of traced values
         for value in kwargs.values():
             kind = type(value)
-            if kind not in PLAIN_TYPES and not (seen and issubclass(kind, (Traced, Mapped))):
+            if kind not in UNTRACED_TYPES and not (seen and issubclass(kind, (Traced, Mapped))):
                 return lifted(args, kwargs)
         return function(*args, **kwargs)
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import tapegrad.numpy
 from tapegrad._adopt.loading import AdoptedModule, Loader, execute
-from tapegrad._adopt.names import Layered, adopted_import
+from tapegrad._adopt.names import adopted_import, layered, over
 from tapegrad._block import setting
 from tapegrad._core.forms import Unsupported
 from tapegrad._core.rule import REGISTRY
@@ -36,24 +36,17 @@ _ARRAYS = ("scipy._lib.array_api_compat.numpy", "scipy._external.array_api_compa
 BY_COPY = "_computes_by_copy"
 
 
-class _Public(types.ModuleType):
+def _public(plain: types.ModuleType) -> Any:
     """A public module as copies see it: functions of ours, or SciPy's in the copies."""
 
-    def __init__(self, plain: types.ModuleType) -> None:
-        super().__init__(plain.__name__, plain.__doc__)
-        names = ("__path__", "__file__", "__version__", "__all__", "__spec__")
-        vars(self).update({name: vars(plain)[name] for name in names if name in vars(plain)})
-        vars(self)["_plain"] = plain
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._plain, name)
+    def find(name: str) -> Any:
+        found = getattr(plain, name)
         if isinstance(found, types.ModuleType):
-            made = _seen(found.__name__) if _is_scipys(found.__name__) else found
-        else:
-            ours = getattr(_ours(self.__name__), name, found)
-            made = copy_of(found) if ours is found or not _is_known(ours) else ours
-        vars(self)[name] = made
-        return made
+            return _seen(found.__name__) if _is_scipys(found.__name__) else found
+        ours = getattr(_ours(plain.__name__), name, found)
+        return copy_of(found) if ours is found or not _is_known(ours) else ours
+
+    return layered(plain, find)
 
 
 def copy_of(found: Any) -> Any:
@@ -80,9 +73,9 @@ def _made(name: str) -> Any:
         made: Any = types.ModuleType(name, plain.__doc__)
         vars(made).update(vars(plain))
     elif name in _ARRAYS:
-        made = Layered(plain, tapegrad.numpy)
+        made = over(plain, tapegrad.numpy)
     elif hasattr(plain, "__path__") and _is_public(name):
-        made = _Public(plain)
+        made = _public(plain)
     else:
         made = AdoptedModule(name, plain.__doc__)
         names = ("__path__", "__file__", "__package__", "__spec__", "__loader__")
@@ -163,7 +156,7 @@ def _seen(name: str) -> Any:
     found = _SEEN.get(name)
     if found is None:
         covered = _ours(name) is not None
-        _SEEN[name] = found = _Public(importlib.import_module(name)) if covered else _copy(name)
+        _SEEN[name] = found = _public(importlib.import_module(name)) if covered else _copy(name)
     return found
 
 

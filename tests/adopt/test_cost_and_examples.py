@@ -179,6 +179,48 @@ def test_a_star_may_bind_any_name_anew(adopted):
     np.testing.assert_array_equal(tapegrad.grad(module.f)(np.array([1.0, 4.0])), [0.5, 0.25])
 
 
+def test_variables_that_only_call_are_plain_too(adopted):
+    module = adopted(
+        "import math\nimport numpy as np\n"
+        "def f(x):\n"
+        "    sin, zeros = math.sin, np.zeros\n"
+        "    cos = np.cos\n"
+        "    return float(sin(x)) * cos(x) + zeros(1)[0]\n"
+        "def kept(x):\n"
+        "    exp = math.exp\n"
+        "    other = listed = math.sinh\n"
+        "    inner = lambda y: exp(y)\n"
+        "    return inner, [other, listed]\n"
+    )
+    assert _calls_of_ours(module.f, 0.5) == []
+    assert math.isclose(tapegrad.grad(module.f)(0.5), math.cos(1.0))
+    inner, listed = module.kept(0.0)  # outside, to be called inside
+    assert math.isclose(tapegrad.grad(inner)(1.0), math.e)
+    for function in listed:
+        assert math.isclose(tapegrad.grad(function)(1.0), math.cosh(1.0))
+
+
+def test_exec_may_bind_any_name_anew(adopted):
+    module = adopted(
+        "from math import sqrt, exp\nexec('sqrt = lambda x: 5 * x')\n"
+        "held = {}\n"
+        "def made(text):\n    exec(text, globals(), held)\n"
+        "def f(x):\n    return float(sqrt(x)) + exp(0 * x)\n"
+    )
+    module.made("exp = None")
+    assert module.f(2.0) == 11.0
+    assert tapegrad.grad(module.f)(2.0) == 5.0
+    assert _calls_of_ours(module.f, 2.0) == []
+
+
+def test_attributes_of_modules_are_read_as_fast_as_those_of_plain_ones(adopted):
+    module = adopted("import numpy as np, scipy.special as special\n")
+    assert type(module.np) is type(module.np.linalg) is type(module.special) is type(math)
+    assert dir(module.np) == dir(np)
+    with pytest.raises(AttributeError, match="no_such"):
+        module.np.no_such  # noqa: B018
+
+
 def test_a_star_may_bind_the_name_of_a_builtin(adopted, tmp_path):
     (tmp_path / "with_format.py").write_text("def format(v):\n    return v * 3\n")
     module = adopted("from with_format import *\ndef f(x):\n    return format(x) + float(x)\n")

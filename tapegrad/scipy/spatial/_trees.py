@@ -15,7 +15,7 @@ from scipy import spatial
 
 from tapegrad._arrays.buffers import value_of
 from tapegrad._core.types import Value
-from tapegrad._core.values import decide, in_trace, is_recorded, lift, recorded_in
+from tapegrad._core.values import are_untraced, decide, in_trace, is_recorded, lift, recorded_in
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._transforms.custom import stop_gradient
 from tapegrad._tree import flatten, unflatten
@@ -31,7 +31,7 @@ class _Tree:
         self.points = points = lift(data)
         self.made = args, kwargs
         made: Any = super()
-        plain = stop_gradient(points)
+        plain = points if type(points) is np.ndarray else stop_gradient(points)
         # `_discrete` asks for the points near these, `_shown` for all else.
         made.__init__(plain._value if is_recorded(plain) else plain, *args, **kwargs)
 
@@ -65,6 +65,8 @@ class _Tree:
 
 def _discrete(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if are_untraced((self.points, *args), kwargs):
+            return getattr(super(_Tree, self), name)(*args, **kwargs)
         args = tuple([stop_gradient(x) if in_trace(x) else x for x in args])
         kwargs = {key: stop_gradient(x) if in_trace(x) else x for key, x in kwargs.items()}
         if any(recorded_in(x) is not None for x in (self.points, *args, *kwargs.values())):

@@ -132,7 +132,7 @@ class Multivariate:
         return vars(self).setdefault(name, made)
 
     def __call__(self, *args: Any, **kwds: Any) -> Any:
-        if not is_traced(args, kwds):
+        if not is_traced(*args, **kwds):
             return FrozenMultivariate(self, args, kwds, self._theirs(*args, **kwds))
         return FrozenMultivariate(self, args, kwds, None)
 
@@ -162,7 +162,7 @@ class FrozenMultivariate:
         return functools.partial(self._call, name)
 
     def _call(self, name: str, *args: Any, **kwds: Any) -> Any:
-        if self._theirs is not None and not is_traced(args, kwds):
+        if self._theirs is not None and not is_traced(*args, **kwds):
             return getattr(self._theirs, name)(*args, **kwds)
         method = getattr(self._dist, name)
         names = inspect.signature(getattr(self._dist._theirs, name)).parameters
@@ -183,7 +183,7 @@ def _method(owner: str, name: str, theirs: Any) -> Any:
 
     @functools.wraps(theirs)
     def method(*args: Any, **kwds: Any) -> Any:
-        if not is_traced(args, kwds):
+        if not is_traced(*args, **kwds):
             return theirs(*args, **kwds)
         given = {**dict(zip(names, args, strict=False)), **kwds}
         settings = {key: value for key, value in given.items() if _is_setting(key, value)}

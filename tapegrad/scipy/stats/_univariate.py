@@ -12,7 +12,7 @@ import numpy as np
 import scipy.stats
 
 from tapegrad import unsupported
-from tapegrad._core.values import innermost
+from tapegrad._core.values import are_untraced, innermost
 from tapegrad._errors import InputError
 from tapegrad._tree import flatten
 from tapegrad.scipy.stats import _discrete, _half_line, _integrals, _intervals, _real_line
@@ -58,8 +58,8 @@ _POINTS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "pp
 _OWN = (*_POINTS, "mean", "var", "std", "entropy", "_skewness", "_kurtosis")
 
 
-def is_traced(*values: Any) -> bool:
-    return innermost(flatten(values)[0]) is not None
+def is_traced(*values: Any, **named: Any) -> bool:
+    return not are_untraced(values, named) and innermost(flatten((values, named))[0]) is not None
 
 
 class Distribution:
@@ -151,14 +151,14 @@ class Distribution:
 
     def interval(self, confidence: Any, *args: Any, **kwds: Any) -> Any:
         """The ends of an interval of equal tails that has this probability."""
-        if not is_traced(confidence, args, kwds):
+        if not is_traced(confidence, *args, **kwds):
             return self._theirs.interval(confidence, *args, **kwds)
         lower, upper = (1.0 - confidence) / 2, (1.0 + confidence) / 2
         return self.ppf(lower, *args, **kwds), self.ppf(upper, *args, **kwds)
 
     def stats(self, *args: Any, **kwds: Any) -> Any:
         """Mean, variance, skewness and excess kurtosis, by the letters in `moments=`."""
-        if not is_traced(args, kwds):
+        if not is_traced(*args, **kwds):
             return self._theirs.stats(*args, **kwds)
         count = len(self._theirs.shapes.split(",")) if self._theirs.shapes else 0
         parameters = count + (1 if self._is_discrete else 2)
@@ -178,7 +178,7 @@ class Distribution:
 
     def moment(self, order: Any, *args: Any, **kwds: Any) -> Any:
         """The moment of this order about zero, for orders 0 to 4."""
-        if not is_traced(order, args, kwds):
+        if not is_traced(order, *args, **kwds):
             return self._theirs.moment(order, *args, **kwds)
         if not isinstance(order, (int, np.integer)) or not 0 <= order <= 4:
             raise InputError(
@@ -230,7 +230,7 @@ class Frozen:
 
     def __init__(self, dist: Distribution, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
         self.dist, self.args, self.kwds = dist, args, kwds
-        self._frozen = None if is_traced(args, kwds) else dist._theirs(*args, **kwds)
+        self._frozen = None if is_traced(*args, **kwds) else dist._theirs(*args, **kwds)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name in ("dist", "args", "kwds"):

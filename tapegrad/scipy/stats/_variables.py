@@ -89,7 +89,7 @@ class Variable:
             return theirs
 
         def method(*args: Any, **kwds: Any) -> Any:
-            if theirs is not None and not is_traced(args, kwds):
+            if theirs is not None and not is_traced(*args, **kwds):
                 return theirs(*args, **kwds)
             return self._differentiable(name, args, kwds)
 

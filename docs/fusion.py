@@ -120,7 +120,7 @@ def picture() -> str:
         home = id(value.memory) if type(value) is Array else 0
         where = [k for k, (_, _, memories) in enumerate(frames) if home in memories]
         line = line_of(at, node).split("  #")[0].rstrip()
-        if line.startswith(f"v{at} = expect"):
+        if line.startswith(f"v{at} = assume"):
             where = [len(frames) - 1]
         short = line.replace(", axis=None, dtype=None, keepdims=False", "")
         colour = COLOURS[where[0] % len(COLOURS)] if where else "#eeeeee"

@@ -43,7 +43,7 @@ from tapegrad._errors import (
 )
 from tapegrad._transforms.checkpoint import checkpoint
 from tapegrad._transforms.custom import custom_jvp, custom_vjp, stop_gradient
-from tapegrad._transforms.elsewhere import absent as _absent
+from tapegrad._transforms.foreign_names import absent as _absent
 from tapegrad._transforms.forward import jvp, linearize
 from tapegrad._transforms.hessian_products import ggnvp, hvp, vhp
 from tapegrad._transforms.jacobians import elementwise_grad, hessian, jacfwd, jacobian, jacrev

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._arrays.asker import asking_place
+from tapegrad._arrays.caller import asking_place
 from tapegrad._arrays.conversion import listed
 from tapegrad._arrays.interface import Flat
 from tapegrad._arrays.refusal import holder_of, keep_refusal
-from tapegrad._core.alone import ALONE, references
 from tapegrad._core.locks import LOCKS
 from tapegrad._core.recorded import is_recording
+from tapegrad._core.refcounts import ALONE, references
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Index, Value
 from tapegrad._core.values import (

@@ -18,7 +18,7 @@ from tapegrad._core.values import (
     Mapped,
     Traced,
     as_order,
-    decide,
+    branch_on,
     holds_in_trace,
     in_trace,
     is_ndarray,
@@ -398,7 +398,7 @@ def asarray_chkfinite(a: Value, dtype: Any = None, order: Order = None) -> Any:
     made = asarray(a, dtype, order)
     if not in_trace(made):
         return np.asarray_chkfinite(a, dtype, order)
-    decide(_require_finite, made)
+    branch_on(_require_finite, made)
     return made
 
 

@@ -1,6 +1,6 @@
 """Calls of NumPy's functions on traced arrays: those that came before, and those by rule.
 
-Knows the registry, how settled calls are remembered and logged, and which results are views. Must
+Knows the registry, how planned calls are remembered and logged, and which results are views. Must
 not know single rules.
 """
 
@@ -16,20 +16,20 @@ from tapegrad._arrays.memory import copy_like
 from tapegrad._arrays.refusal import refuse_unsupported
 from tapegrad._arrays.traced import Array, no_rule
 from tapegrad._arrays.views import PLAIN_TYPES, Part, Rearrangement, as_view, copies
-from tapegrad._core.entry import new, traced
-from tapegrad._core.operands import as_arguments, has_own_functions
-from tapegrad._core.quiet import silence
-from tapegrad._core.rule import REGISTRY, Rule
-from tapegrad._core.settled import (
+from tapegrad._core.call_plans import (
     ABSENT,
     NEW,
-    Settled,
+    CallPlan,
     gather,
     is_given,
     key_of,
     learn,
     learn_all,
 )
+from tapegrad._core.entry import new, traced
+from tapegrad._core.operands import as_arguments, has_own_functions
+from tapegrad._core.quiet import silence
+from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.types import Slot
 from tapegrad._core.values import Mapped, Traced, innermost, is_inexact
 
@@ -41,37 +41,37 @@ def array_function(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """`Array.__array_function__`: the call of a function, which is settled if it came before."""
+    """`Array.__array_function__`: the call of a function, which is planned if it came before."""
     rule = REGISTRY.get(function)
     known: Any = None
     if rule is not None and args:
         if args[0] is self:
             known = rule.calls
-        if rule.calls_of_all is not None and rule.gathers:
+        if rule.calls_of_all is not None and rule.leading_arrays:
             return _of_several(self, function, rule, types, args, kwargs)
     if known is not None:
         key: Any = (self.spec, args[1:], *kwargs.items())
         try:
-            settled = known.get(key, NEW)
+            plan = known.get(key, NEW)
         except TypeError:  # an array, or a list, among the parameters
             others = key_of(args[1:], kwargs)
             if others is None:
                 return _by_rule(self, function, rule, types, args, kwargs)
             key = (self.spec, others, None)
-            settled = known.get(key, NEW)
-        if settled is not NEW and settled is not None:
+            plan = known.get(key, NEW)
+        if plan is not NEW and plan is not None:
             slot = self.slot
             x = self._value
-            if type(x) is np.ndarray and slot != -1 and is_given(settled, args[1:], kwargs):
-                return _settled(self, settled, x, slot)
+            if type(x) is np.ndarray and slot != -1 and is_given(plan, args[1:], kwargs):
+                return _planned(self, plan, x, slot)
         result = _by_rule(self, function, rule, types, args, kwargs)
-        if settled is NEW and isinstance(result, Array):
+        if plan is NEW and isinstance(result, Array):
             x = self._value
             if type(x) is np.ndarray:
-                settled = learn(rule, key, self.spec, result._value, args, kwargs)
-                if settled is not None and self.slot != -1:
+                plan = learn(rule, key, self.spec, result._value, args, kwargs)
+                if plan is not None and self.slot != -1:
                     with silence():  # so that all calls give the same bits
-                        return _settled(self, settled, x, self.slot)
+                        return _planned(self, plan, x, self.slot)
         return result
     return _by_rule(self, function, rule, types, args, kwargs)
 
@@ -84,7 +84,7 @@ def _of_several(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """The result of a call of several arrays, which is settled if it came before."""
+    """The result of a call of several arrays, which is planned if it came before."""
     tape = self.tape
     call = gather(rule, tape, PLAIN_TYPES, args, kwargs)
     if call is None:
@@ -93,27 +93,27 @@ def _of_several(
     known: Any = rule.calls_of_all
     key: Any = (arrays, rest, *named.items())
     try:
-        settled = known.get(key, NEW)
+        plan = known.get(key, NEW)
     except TypeError:  # an array, or a list, among the parameters
         others = key_of(rest, named)
         if others is None:
             return _by_rule(self, function, rule, types, args, kwargs)
         key = (arrays, others, None)
-        settled = known.get(key, NEW)
-    if settled is None or settled is NEW or not is_given(settled, rest, named):
+        plan = known.get(key, NEW)
+    if plan is None or plan is NEW or not is_given(plan, rest, named):
         result = _by_rule(self, function, rule, types, args, kwargs)
-        if settled is not NEW or not isinstance(result, Array):
+        if plan is not NEW or not isinstance(result, Array):
             return result
         if learn_all(rule, key, call, result._value) is None:
             return result
         with silence():  # so that all calls give the same bits
             return _of_several(self, function, rule, types, args, kwargs)
-    if settled.takes is not None:
-        raws, slots = list(settled.takes(raws)), settled.takes(slots)
-    if settled.fixed:
-        slots = [*[ABSENT] * settled.fixed, *slots[settled.fixed :]]
-    out = settled.run(*raws)
-    return tape.log_settled(settled, settled.rule, out, raws, tuple(slots))
+    if plan.takes is not None:
+        raws, slots = list(plan.takes(raws)), plan.takes(slots)
+    if plan.fixed:
+        slots = [*[ABSENT] * plan.fixed, *slots[plan.fixed :]]
+    out = plan.run(*raws)
+    return tape.log_planned(plan, plan.rule, out, raws, tuple(slots))
 
 
 def _by_rule(
@@ -143,34 +143,34 @@ def _by_rule(
     return rule.apply(*args, **kwargs)
 
 
-def _settled(self: Array, settled: Settled, x: Any, slot: Slot) -> Any:
-    """The result of a call that is settled."""
-    out = settled.run(x)
+def _planned(self: Array, plan: CallPlan, x: Any, slot: Slot) -> Any:
+    """The result of a call that is planned."""
+    out = plan.run(x)
     tape = self.tape
     at = tape.fresh()
-    rule = settled.rule
-    spec = settled.spec
+    rule = plan.rule
+    spec = plan.spec
     if rule.singular is not None and rule.singular(out):
         tape.root.singular = True
     tape.log(
         (
             at,
             rule,
-            out if settled.keeps_out else spec,
-            (x if settled.keeps_x else self.spec,),
-            settled,
+            out if plan.keeps_out else spec,
+            (x if plan.keeps_x else self.spec,),
+            plan,
             (slot,),
             None,
         )
     )
-    if settled.view and (out.base is x or (out.base is not None and out.base is x.base)):
-        view = new(Part if settled.view == "part" else Rearrangement)
+    if plan.view and (out.base is x or (out.base is not None and out.base is x.base)):
+        view = new(Part if plan.view == "part" else Rearrangement)
         view._taken = copy_like(out) if slot in tape.buffers and copies(out, self) else out
         view.taken_slot = at
         view.spec = spec
         view.parent = self
         view.root = root = self.root if self.is_view else self
-        view.params = settled
+        view.params = plan
         view.seen = root.slot
         view.rule = rule
         view.numbers = None

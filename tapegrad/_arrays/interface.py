@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from tapegrad._arrays.asker import asking_place, is_by_name, is_formatting
+from tapegrad._arrays.caller import asking_place, is_by_name, is_formatting
 from tapegrad._arrays.refusal import holder_of, keep_refusal, refuse, refuse_conversion
 from tapegrad._core.operands import as_operand, leaves_it_to_us
 from tapegrad._core.types import Index, Value

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from tapegrad._arrays.asker import asking_place
+from tapegrad._arrays.caller import asking_place
 from tapegrad._arrays.refusal import keep_refusal
 from tapegrad._core.types import Index, Params, Value
 from tapegrad._core.values import Mapped, is_basic_part, is_mapped, level_of, lift

@@ -1,7 +1,7 @@
 """Refused conversions of values in a trace: the errors, and what to do instead.
 
-Knows the words for each asker, and how to find a refusal behind the error that NumPy or another
-library raised in its place. Must not know how the asker is found, tapes, or transforms.
+Knows the words for each caller, and how to find a refusal behind the error that NumPy or another
+library raised in its place. Must not know how the caller is found, tapes, or transforms.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from tapegrad._arrays.asker import (
-    Asker,
+from tapegrad._arrays.caller import (
+    Caller,
     Place,
-    asker,
-    asker_at,
     asking_place,
+    caller,
+    caller_at,
     extension_of,
     innermost,
     is_adopted,
@@ -233,7 +233,7 @@ def refuse_conversion(x: Any, conversion: str) -> NoReturn:
 
     conversion: one of "float", "complex", "index", "ratio", "array", "dlpack".
     """
-    found = asker()
+    found = caller()
     call, advice = _words(found, conversion)
     # A float is no index, and an array of several elements no number.
     ours = conversion in ("array", "dlpack") or conversion != "index" and x.size == 1
@@ -270,7 +270,7 @@ def refuse_unsupported(error: TapegradError, values: Iterable[Any]) -> NoReturn:
 Unsupported.refuse = staticmethod(refuse_unsupported)
 
 
-def _words(found: Asker, conversion: str) -> tuple[str, str]:
+def _words(found: Caller, conversion: str) -> tuple[str, str]:
     """The call and the advice."""
     if found.operation:
         return _OF_OPERATION[found.operation]
@@ -285,7 +285,7 @@ def _words(found: Asker, conversion: str) -> tuple[str, str]:
     return call_of(found.name), own or advice
 
 
-def _of_package(found: Asker) -> str:
+def _of_package(found: Caller) -> str:
     """Advice about a package that asks, for somebody who cannot edit it."""
     line = f"{found.line}, {found.called}(x)" if found.called else found.line
     compiled = of_extension(found.called)
@@ -363,7 +363,7 @@ def _note(error: Exception, trace: TracebackType) -> None:
         words = "" if isinstance(error, AttributeError) else text_of(error)
         met = _OUR_TYPES.search(words) is not None
     if met:
-        name = asker_at(trace.tb_frame, trace.tb_lasti).name
+        name = caller_at(trace.tb_frame, trace.tb_lasti).name
         if not name.startswith("numpy.") or name in _INSTEAD:
             call = f"{call_of(name)}: " if name else ""
             advice = (name and advice_for(name)) or _ELSEWHERE

@@ -17,8 +17,8 @@ import numpy as np
 
 from tapegrad._arrays.interface import Container, NdarrayInterface, NumberInterface
 from tapegrad._arrays.masked import MaskedElements, holds_condition, write
-from tapegrad._arrays.provenance import described
 from tapegrad._arrays.refusal import of_extension, refuse, refuse_conversion
+from tapegrad._arrays.reprs import described
 from tapegrad._arrays.writes import add_to_part, frozen_index, write_part
 from tapegrad._core.entry import stand_for
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear

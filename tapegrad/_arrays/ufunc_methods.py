@@ -20,7 +20,7 @@ from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.types import Function, Index, Value
 from tapegrad._core.values import (
     Traced,
-    decide,
+    branch_on,
     getitem,
     holds_traced,
     is_basic,
@@ -357,7 +357,7 @@ def _at(ufunc: np.ufunc, x: Value, index: Index, *operands: Value) -> None:
             return
     # An index that repeats positions is split into rounds, each without repeats.
     if mapped:
-        round_of = _rounds(decide(itself, flat).reshape(-1, flat.shape[0]), x.size)
+        round_of = _rounds(branch_on(itself, flat).reshape(-1, flat.shape[0]), x.size)
     else:
         round_of = _occurrences_before(flat)
     for chosen in _by_rounds(round_of):

@@ -16,11 +16,11 @@ from tapegrad._arrays.ties import note_tie
 from tapegrad._arrays.traced import Array, no_rule
 from tapegrad._arrays.ufunc_methods import REDUCTIONS, call_method, call_with_keywords
 from tapegrad._arrays.views import ARRAYS, PLAIN_TYPES
+from tapegrad._core.call_plans import ABSENT, BOTH
 from tapegrad._core.entry import new, traced
 from tapegrad._core.forms import Elementwise, Multilinear
 from tapegrad._core.operands import as_operand, call_other
 from tapegrad._core.rule import Rule, rule_of
-from tapegrad._core.settled import ABSENT, BOTH
 from tapegrad._core.tape import Tape, require_numbers
 from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced, innermost
@@ -45,7 +45,7 @@ def binary(rule: Elementwise, x: Value, y: Value) -> Any:
     """A two-argument elementwise call, logged in the short layout if nothing broadcasts."""
     if type(x) in ARRAYS and type(y) in ARRAYS and x.tape is y.tape:
         spec = x.spec
-        if spec is not y.spec or rule.together is not None:
+        if spec is not y.spec or rule.fused_vjp is not None:
             return _pair(rule, x, y)
         tape = x.tape  # views, which are frequent
         raw_x, raw_y, x_in, y_in = x._value, y._value, True, True
@@ -64,7 +64,7 @@ def binary(rule: Elementwise, x: Value, y: Value) -> Any:
     if (
         dtype is not spec.dtype
         or out.shape != spec.shape
-        or rule.together is not None
+        or rule.fused_vjp is not None
         or (x_in and y_in and x.spec is not y.spec)
     ):
         if dtype is not spec.dtype:
@@ -107,25 +107,25 @@ def _pair(rule: Any, x: Array, y: Array) -> Any:
     x_slot, y_slot = x.slot, y.slot
     calls = rule.calls_of_all
     key = x.spec, y.spec
-    settled = None if calls is None else calls.get(key)
-    if settled is None or type(out) is not np.ndarray or x_slot is ABSENT or y_slot is ABSENT:
+    plan = None if calls is None else calls.get(key)
+    if plan is None or type(out) is not np.ndarray or x_slot is ABSENT or y_slot is ABSENT:
         if out.dtype is not x.spec.dtype:
             require_numbers(rule, out)
         made = tape.record_pair(rule, out, raw_x, raw_y, x_slot, y_slot)
-        settled = None if calls is None else calls.get((*key, BOTH))
-        if settled is not None:
-            calls[key] = settled  # to be found without a look at the values
+        plan = None if calls is None else calls.get((*key, BOTH))
+        if plan is not None:
+            calls[key] = plan  # to be found without a look at the values
         return made
-    keeps_x, keeps_y = settled.keeps
-    spec = settled.spec
+    keeps_x, keeps_y = plan.keeps
+    spec = plan.spec
     slot = tape.fresh()
     tape.log(
         (
             slot,
             rule,
-            out if settled.keeps_out else spec,
+            out if plan.keeps_out else spec,
             (raw_x if keeps_x else x.spec, raw_y if keeps_y else y.spec),
-            settled,
+            plan,
             (x_slot, y_slot),
             None,
         )

@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tapegrad._arrays.composed_index import as_slice, composed
 from tapegrad._arrays.interface import NdarrayInterface
 from tapegrad._arrays.memory import copy_like, laid_out_as, shares
-from tapegrad._arrays.parts import as_slice, composed
 from tapegrad._arrays.traced import Array, Elements, Number, ZeroDimensional
 from tapegrad._arrays.writes import fitted, frozen_index, write_part
 from tapegrad._core.entry import READ, Spec, traced

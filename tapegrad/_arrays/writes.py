@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.entry import ADD, WRITE, spec_of
+from tapegrad._core.refcounts import ALONE, is_own, references
 from tapegrad._core.scatter import add_at
 from tapegrad._core.types import Index, Value
 from tapegrad._core.values import (

@@ -18,7 +18,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from tapegrad._arrays.creation import CREATION
 from tapegrad._arrays.interface import NdarrayInterface, NumberInterface
 from tapegrad._arrays.masked import MaskedElements, holds_condition, write
-from tapegrad._arrays.provenance import described
+from tapegrad._arrays.reprs import described
 from tapegrad._batched.batching_rules import call_batched, call_one_by_one, map_results
 from tapegrad._batched.conversions import BatchedContainer, RefusedConversions
 from tapegrad._batched.indexing import (
@@ -29,10 +29,10 @@ from tapegrad._batched.indexing import (
 )
 from tapegrad._batched.level import VmapLevel
 from tapegrad._batched.ufuncs import call_ufunc
-from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.forms import Composite, Unsupported
 from tapegrad._core.operands import as_arguments, as_operand, call_other, has_own_functions
 from tapegrad._core.out import write_out
+from tapegrad._core.refcounts import ALONE, is_own, references
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.types import Index, Params, Value
 from tapegrad._core.values import (

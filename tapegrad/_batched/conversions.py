@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from tapegrad._arrays.asker import asker, asking_place
+from tapegrad._arrays.caller import asking_place, caller
 from tapegrad._arrays.interface import Container
 from tapegrad._arrays.refusal import batched_advice_for, call_of, keep_refusal
 from tapegrad._core.operands import leaves_it_to_us
@@ -73,7 +73,7 @@ class RefusedConversions:
         `call` and `advice` are for a program's own line, or a function of NumPy's; `ours` says
         whether an example has what was asked for.
         """
-        found = asker()
+        found = caller()
         own_advice = batched_advice_for(found.name)
         if own_advice:
             call, advice = call_of(found.name), own_advice

@@ -15,7 +15,7 @@ import numpy as np
 
 from tapegrad._compile.signatures import STATIC
 from tapegrad._core.values import recorded_in
-from tapegrad._program.holders import HOLDERS, closed, opened, with_held
+from tapegrad._program.containers import CONTAINERS, closed, opened, with_held
 from tapegrad._program.program import alike, copied
 from tapegrad._program.recorded import Recorded
 from tapegrad._program.recorder import Recorder
@@ -24,7 +24,7 @@ from tapegrad._tree import flatten
 
 def array_of(leaf: Any) -> Any:
     """The array of an object that holds one; any other leaf itself."""
-    holder = HOLDERS.get(type(leaf))
+    holder = CONTAINERS.get(type(leaf))
     return leaf if holder is None else holder.array(leaf)
 
 
@@ -43,7 +43,7 @@ def copies(leaves: list[Any]) -> list[Any]:
 def note_writes(positions: Iterable[int], leaves: list[Any]) -> None:
     """Say to objects among the leaves that their arrays have been written into."""
     for position in positions:
-        HOLDERS[type(leaves[position])].written(leaves[position])
+        CONTAINERS[type(leaves[position])].written(leaves[position])
 
 
 def with_recorded(leaves: list[Any], recorder: Recorder) -> tuple[list[Any], dict[int, Recorded]]:
@@ -89,7 +89,7 @@ def opened_results(out: Any) -> tuple[list[Any], Any, str | None]:
     rests: list[Any] = []
     refused: str | None = None
     for i, leaf in enumerate(leaves):
-        holder = HOLDERS.get(type(leaf))
+        holder = CONTAINERS.get(type(leaf))
         value, rest = leaf, None
         if holder is not None:
             refused = refused or holder.refusal(leaf)
@@ -107,7 +107,7 @@ def refusal(given: list[Any], leaves: list[Any], recorded: dict[int, Recorded]) 
     own = {id(given[i]): x for i, x in reversed(recorded.items())}  # an object has the first
     for position, x in recorded.items():
         one, leaf = given[position], leaves[position]
-        holder = HOLDERS.get(type(leaf))
+        holder = CONTAINERS.get(type(leaf))
         if holder is not None:
             found, before = opened(one), opened(leaf)
             if found is None or before is None or found[1] != before[1]:

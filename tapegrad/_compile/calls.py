@@ -25,7 +25,7 @@ from tapegrad._core.recorded import RECORDING
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function
 from tapegrad._errors import EagerWarning, InputError, StaleProgramError, message, name_of
-from tapegrad._program.holders import state
+from tapegrad._program.containers import state
 from tapegrad._program.listing import listing
 from tapegrad._program.numpy_program import RECORDINGS, Source
 from tapegrad._program.passes import optimized

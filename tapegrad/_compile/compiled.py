@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from tapegrad._core.types import Function
 from tapegrad._errors import InputError, message
-from tapegrad._transforms.elsewhere import explaining
+from tapegrad._transforms.foreign_names import explaining
 from tapegrad._transforms.wrapper import Transformed, require_function
 
 Backend = Literal["auto", "llvm", "numpy", "interpreter", "eager"]

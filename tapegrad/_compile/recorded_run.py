@@ -24,7 +24,7 @@ from tapegrad._compile.arguments import (
 from tapegrad._compile.specializations import Specialization
 from tapegrad._compile.surroundings import Surroundings
 from tapegrad._core.types import Function
-from tapegrad._program.holders import HOLDERS, draws
+from tapegrad._program.containers import CONTAINERS, draws
 from tapegrad._program.program import Ref
 from tapegrad._program.recorded import Recorded
 from tapegrad._program.recorder import NotRecordableError, Recorder
@@ -135,7 +135,7 @@ class RecordedRun:
         if self.refused is None and self.written and self.is_apart:
             positions = list(self.recorded)  # of inputs among the leaves
             written = [positions[i] for i in self.written]
-            held = [position for position in written if type(self.leaves[position]) in HOLDERS]
+            held = [position for position in written if type(self.leaves[position]) in CONTAINERS]
             self.refused = self.program.hold(frozenset(held))
 
     def _finish(self) -> None:

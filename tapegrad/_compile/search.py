@@ -30,7 +30,7 @@ from tapegrad._compile.names import names_in
 from tapegrad._compile.standard import Read, Write, is_standard
 from tapegrad._core.types import Function
 from tapegrad._core.values import in_trace
-from tapegrad._program.holders import FOLLOWED
+from tapegrad._program.containers import FOLLOWED
 from tapegrad._transforms.wrapper import Transformed
 
 # Packages whose functions hold nothing of a program's own.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._program.holders import HOLDERS, opened
+from tapegrad._program.containers import CONTAINERS, opened
 
 _ARRAY = np.ndarray
 NUMBERS = frozenset((float, complex, *[np.dtype(letter).type for letter in "bhilqBHILQefdgFDG"]))
@@ -49,7 +49,7 @@ def signature_of(leaves: list[Any], inputs: list[Any]) -> tuple[Any, bool]:
             inputs.append(leaf)
         elif kind in STATIC or isinstance(leaf, enum.Enum):
             signature.append((kind, leaf))
-        elif kind in HOLDERS:
+        elif kind in CONTAINERS:
             found = opened(leaf)
             if found is None:
                 return None, bool(held)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry, _Mark, wrap_kept
 from tapegrad._core.fit import (
     finite_or_strong,
@@ -23,13 +24,12 @@ from tapegrad._core.fit import (
 )
 from tapegrad._core.recorded import pulled
 from tapegrad._core.scatter import give_part, last_writers, read_back, scatter
-from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Cotangents, Slot, Value
 from tapegrad._core.values import (
     Scatter,
     Traced,
-    decide,
+    branch_on,
     is_basic,
     lift_to_level_of_index,
     unbatched,
@@ -39,7 +39,7 @@ from tapegrad._errors import RuleError
 
 # By a partial whose other argument is a Python number: see `elementwise._also_of_numbers`.
 RAISED_BY_NUMBERS = (ZeroDivisionError, OverflowError)
-# What NumPy makes of an array without dimensions: cotangents of settled calls.
+# What NumPy makes of an array without dimensions: cotangents of planned calls.
 NUMBERS = frozenset((np.float64, np.float32))
 
 ABSENT = -1  # compared by identity: a slot may be an object, for which `==` is slow
@@ -76,8 +76,8 @@ def replay_backward(
             if rule is READ and x_slot is not absent and read_back(bars, owned, x_slot, y, g, x):
                 continue
             kind = type(g)
-            settled = not strong_zeros and (kind is np.ndarray or kind in NUMBERS)
-            if settled and type(y) is Settled and not (rule.in_order and slot in owned):
+            planned = not strong_zeros and (kind is np.ndarray or kind in NUMBERS)
+            if planned and type(y) is CallPlan and not (rule.in_order and slot in owned):
                 at = x_slot[0]
                 if y.add is not None and type(bars[at]) is np.ndarray:
                     if at not in owned:
@@ -86,8 +86,8 @@ def replay_backward(
                     y.add(bars[at], g)
                     continue
                 bar = y.pull(g, out, x[0])
-            elif type(y) is SettledAll and (
-                settled or (kind is list and not strong_zeros and _are_arrays(g))
+            elif type(y) is CallPlanAll and (
+                planned or (kind is list and not strong_zeros and _are_arrays(g))
             ):
                 found = y.pull(g, out, *x)
                 if absorbing and y.strong is not None and not _all_finite(found):
@@ -327,7 +327,7 @@ def _pull_general(
             bars[at] = g
             owned.add(at)
             return strong_zeros
-    if len(args) > len(slots):  # what a settled call keeps besides
+    if len(args) > len(slots):  # what a planned call keeps besides
         args = args[: len(slots)]
     # From the start all slots count; where a slot is an object, a comparison costs a call.
     wanted = [at >= start for at in slots] if start else [at is not ABSENT for at in slots]
@@ -363,7 +363,7 @@ def _pull_general(
 
 def _has_infinities(g: Cotangent) -> bool:
     g = unbatched(g)
-    return not isinstance(g, Traced) and bool(decide(holds_infinity, g))
+    return not isinstance(g, Traced) and bool(branch_on(holds_infinity, g))
 
 
 def _pull_infinite(rule: Any, g: Cotangent, *call: Any) -> list[Cotangent]:

@@ -54,7 +54,7 @@ from tapegrad._core.tape import Tape, hand_over
 from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
 from tapegrad._core.values import (
     Traced,
-    expect,
+    assume,
     in_place,
     is_numpy,
     raw_value,
@@ -577,7 +577,7 @@ def _fitted(mask: Any, raw: Value, rule: Any) -> Any:
 
 def _is_finite(bar: Cotangent) -> bool:
     bar = untraced(bar)
-    return is_foreign(bar) or bool(expect(is_finite, bar, False))
+    return is_foreign(bar) or bool(assume(is_finite, bar, False))
 
 
 def _makes_nan(given: Any, bar: Any) -> bool:

@@ -1,6 +1,6 @@
 """Functions that others express: each call is that of its definition.
 
-Knows the replays in either direction, by which a settled call is differentiated like its
+Knows the replays in either direction, by which a planned call is differentiated like its
 definition. Must not know which functions exist, nor the class of traced arrays.
 """
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import ALL
 from tapegrad._core.careful import pull_function, reach_of, spread
 from tapegrad._core.entry import Spec
 from tapegrad._core.fit import zeros_of
@@ -19,7 +20,6 @@ from tapegrad._core.general import transpose_at
 from tapegrad._core.out import write_out
 from tapegrad._core.reads import require_definition
 from tapegrad._core.rule import Rule
-from tapegrad._core.settled import ALL
 from tapegrad._core.tape import hand_over
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import Traced
@@ -28,7 +28,7 @@ from tapegrad._core.values import Traced
 class Composite(Rule):
     """A function expressed by others, which are called with the arguments as they came.
 
-    A call that is settled has an entry of its own. What it is settled to serves NumPy's own
+    A call that is planned has an entry of its own. What it is planned as serves NumPy's own
     arrays; any other replay of the entry takes the definition, on a tape of its own.
     """
 
@@ -50,7 +50,7 @@ class Composite(Rule):
         one array (`arrays=1`) with its spec in place of it, else with integers in place of all
         arguments but those that are None, of which it returns the ones that the rule gets.
 
-        Of calls that are settled by `settle_all`: `linear`, whether they are linear, and `fixed`,
+        Of calls that are planned by `plan_all`: `linear`, whether they are linear, and `fixed`,
         which arrays are positions.
         """
         super().__init__(function, **options)
@@ -62,7 +62,7 @@ class Composite(Rule):
             if self._arrays == 1:
                 self.calls = {}
             else:
-                self.calls_of_all, self.gathers = {}, ALL
+                self.calls_of_all, self.leading_arrays = {}, ALL
         self.linear, self._fixed = linear, frozenset(fixed)
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import NUMBER, KernelsAll
 from tapegrad._core.entry import MINUS, Spec
 from tapegrad._core.fit import FEW, Over, are_absorbing, is_finite, multiplied
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.reads import either, of_count, reads_of, require_parameters
 from tapegrad._core.rule import Partial, Rule, register
-from tapegrad._core.settled import NUMBER, AllWays
 from tapegrad._core.sums import summing, summing_products
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import (
@@ -91,9 +91,9 @@ class Elementwise(Rule):
         strong: bool = False,
         to_real: bool = False,
         product: bool = False,
-        together: Function | None = None,
-        everywhere: bool = False,
-        stretched: Function | None = None,
+        fused_vjp: Function | None = None,
+        never_nan: bool = False,
+        broadcast_vjp: Function | None = None,
         selects: bool | Sequence[bool] = False,
         zeros: Sequence[int | None] = (),
         along: Function | None = None,
@@ -103,29 +103,29 @@ class Elementwise(Rule):
     ) -> None:
         """`to_real`: the result is real for complex arguments too (np.absolute).
 
-        `product`: the function is np.multiply, or computes the same. `together`: a function of
+        `product`: the function is np.multiply, or computes the same. `fused_vjp`: a function of
         `wanted` that gives one for all cotangents `(g, out, *args)` of a call, where they share
         work, or cost less than products with partials. It gets real arrays of one dtype, and
         Python numbers, and returns None for a call that it leaves to the partials; the last
         cotangents may be left out. Those of a strong rule are asked as well where it gives one
-        that is not finite. `everywhere`: the function of numbers is a number, never NaN.
-        `stretched`: the same as `together` of arguments that broadcast, given a sum to the shape
-        of each, or None, in place of `wanted` (False: not wanted); it gives the sums. `selects`:
-        where a partial is zero the result does not depend on the argument; or for each one.
-        `zeros`: for each argument the other one that has the same effect where it is a constant
-        zero, or None. `kink`: a test of the arguments, for where the derivative is known on each
-        side alone: that of `along`, the function of series (`_core/series.py`) on one side. Here
-        it is NaN, and a replay takes the limit. `opposite`: at a kink the values on both sides are
-        opposite, so that a linear program needs no limit (`settled_kinks`).
+        that is not finite. `never_nan`: the function of numbers is a number, never NaN.
+        `broadcast_vjp`: the same as `fused_vjp` of arguments that broadcast, given a sum to the
+        shape of each, or None, in place of `wanted` (False: not wanted); it gives the sums.
+        `selects`: where a partial is zero the result does not depend on the argument; or for each
+        one. `zeros`: for each argument the other one that has the same effect where it is a
+        constant zero, or None. `kink`: a test of the arguments, for where the derivative is known
+        on each side alone: that of `along`, the function of series (`_core/series.py`) on one
+        side. Here it is NaN, and a replay takes the limit. `opposite`: at a kink the values on
+        both sides are opposite, so that a linear program needs no limit (`settled_kinks`).
         """
         if selects:
             self.times = selecting_product
         self.selects, self.zeros = selects, (1, 0) if product and not zeros else zeros
-        self.stretched = stretched
-        if len(partials) == 2 or together is not None:
-            options["settle_all"] = self._settle_together
-            options["numbers"] = together is not None
-        self.together = together
+        self.broadcast_vjp = broadcast_vjp
+        if len(partials) == 2 or fused_vjp is not None:
+            options["plan_all"] = self._plan_all
+            options["numbers"] = fused_vjp is not None
+        self.fused_vjp = fused_vjp
         super().__init__(function, arrays=len(partials), **options)
         self.declared = len(partials)
         for partial in partials:
@@ -150,7 +150,7 @@ class Elementwise(Rule):
             for position, (reads, _) in enumerate(self._reads):
                 if reads[1 - position]:
                     self.partials[position] = _also_of_numbers(self.partials[position])
-        if strong and not everywhere:
+        if strong and not never_nan:
             self.x_unseen = self._reads[0][1]
             self.y_unseen = len(partials) == 2 and self._reads[1][1]
         # Which values the short path of the traced array keeps, by (is x traced, is y traced).
@@ -195,20 +195,20 @@ class Elementwise(Rule):
                 bars.append(multiplied(times, g, partial, out, args))
         return bars
 
-    def _settle_together(
+    def _plan_all(
         self, specs: tuple[Spec, ...], out: Spec, wanted: Wanted, /, **params: Any
-    ) -> AllWays | None:
-        """The ways of a call whose arguments broadcast, by sums that are known beforehand."""
+    ) -> KernelsAll | None:
+        """The kernels of a call whose arguments broadcast, by sums that are known beforehand."""
         if params or any(spec.dtype is not out.dtype and spec is not NUMBER for spec in specs):
             return None
-        if self.together is not None and not (out.shape and out.dtype.char in "fd"):
+        if self.fused_vjp is not None and not (out.shape and out.dtype.char in "fd"):
             return None
         sums = [
             summing(out.shape, spec.shape, out.dtype) if want else None
             for want, spec in zip(wanted, specs, strict=True)
         ]
-        if self.stretched is not None and out.shape and out.dtype.char in "fd":
-            pull = self.stretched(
+        if self.broadcast_vjp is not None and out.shape and out.dtype.char in "fd":
+            pull = self.broadcast_vjp(
                 *[total if want else False for want, total in zip(wanted, sums, strict=True)]
             )
         else:
@@ -218,21 +218,21 @@ class Elementwise(Rule):
             ]
             pull = self._by_partials(operator.mul, wanted, sums, products)
         strong = self._by_partials(self.times, wanted, sums) if self.strong else None
-        if self.together is not None:
-            pull = _summed(self.together(tuple(wanted)), sums, strong or pull)
-        return AllWays(pull, self._settled_push(out), strong)
+        if self.fused_vjp is not None:
+            pull = _summed(self.fused_vjp(tuple(wanted)), sums, strong or pull)
+        return KernelsAll(pull, self._plan_push(out), strong)
 
-    def _settled_push(self, out: Spec) -> Function:
+    def _plan_push(self, out: Spec) -> Function:
         """The tangent of such a call: that of each argument is multiplied as a cotangent is."""
-        if self.together is None and len(self.partials) == 2:
-            return self._settled_push_of_two(out)
-        shape, together = out.shape, self.together
+        if self.fused_vjp is None and len(self.partials) == 2:
+            return self._plan_push_of_two(out)
+        shape, fused_vjp = out.shape, self.fused_vjp
         count = len(self.partials)
         alone: list[Function] = []
-        if together is not None:
+        if fused_vjp is not None:
             each = [tuple(at == i for i in range(count)) for at in range(count)]
-            alone = [together(wanted) for wanted in each]
-            of_all = together((True,) * count)
+            alone = [fused_vjp(wanted) for wanted in each]
+            of_all = fused_vjp((True,) * count)
         one = out.dtype.type(1)
 
         def by_partials(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
@@ -262,11 +262,11 @@ class Elementwise(Rule):
                 return total
             return by_partials(dots, out, x, y)
 
-        if together is None:
+        if fused_vjp is None:
             return by_partials
         return push_two if count == 2 else push
 
-    def _settled_push_of_two(self, out: Spec) -> Function:
+    def _plan_push_of_two(self, out: Spec) -> Function:
         """The same by two partials."""
         along_x, along_y = (_step(partial, operator.mul, None) for partial in self.partials)
         shape, dtype, small = out.shape, out.dtype, out.size <= FEW
@@ -358,7 +358,7 @@ def _reads(partial: Any, count: int) -> tuple[list[bool], bool]:
 
 
 def _summed(
-    together: Function, sums: Sequence[Function | None], by_partials: Function
+    fused_vjp: Function, sums: Sequence[Function | None], by_partials: Function
 ) -> Function:
     """The cotangents of a rule's own function, or by its partials, summed to their shapes."""
     none = all(total is None for total in sums)
@@ -367,7 +367,7 @@ def _summed(
         before = VARIABLE.get()
         try:
             VARIABLE.set(SILENT)  # where it would warn, the partials are asked as well
-            found: Sequence[Cotangent] | None = together(*call)
+            found: Sequence[Cotangent] | None = fused_vjp(*call)
         finally:
             VARIABLE.set(before)
         if found is None:

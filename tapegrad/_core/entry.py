@@ -136,8 +136,8 @@ class ReplayedRule(Protocol):
     partials: Sequence[Any]  # the same for all numbers of Python's, whose arithmetic raises
     in_order: bool  # the cotangent is the result's in another shape
     singular: Callable[[Any], Any] | None  # whether a result's cotangent is a limit
-    calls_of_all: dict[Any, Any] | None  # the settled calls of several arrays
-    settle_all: Callable[..., Any] | None
+    calls_of_all: dict[Any, Any] | None  # the planned calls of several arrays
+    plan_all: Callable[..., Any] | None
     numbers: bool  # such a call may have Python numbers among its arrays
 
     @property

@@ -21,14 +21,14 @@ from tapegrad._core.values import (
     Mapped,
     Scatter,
     as_one,
+    assume,
+    assume_inside,
     cast,
-    expect,
     in_trace,
     is_numpy,
     is_plain_number,
     is_recorded,
     is_recorded_number,
-    trust,
     untraced,
 )
 from tapegrad._errors import RuleError
@@ -121,7 +121,7 @@ def is_finite(bar: Cotangent) -> bool:
         if type(bar) is np.float64 or type(bar) is np.float32:
             return isfinite(bar)
         if in_trace(bar):
-            return expect(is_finite, bar, True)
+            return assume(is_finite, bar, True)
         if not is_numpy(bar):
             return False
     cheap = bar.size <= MANY or bar.flags.forc
@@ -169,7 +169,7 @@ def has_nan(bar: Cotangent) -> bool:
         if type(bar) is np.float64:
             return isnan(bar)
         if in_trace(bar):
-            return expect(has_nan, bar, False)
+            return assume(has_nan, bar, False)
     if type(bar) is np.ndarray:
         if bar.size > FEW:
             bar = _unrepeated(bar)
@@ -216,14 +216,14 @@ def is_sound(dot: Tangent) -> bool:
     Arrays of other libraries may be lazy, and are not computed: False for them.
     """
     if in_trace(dot):
-        return expect(is_sound, dot, True)
+        return assume(is_sound, dot, True)
     return is_numpy(dot) and not has_nan(dot)
 
 
 def is_sound_sum(total: Tangent) -> bool:
     """`is_sound` of a sum of products; of a number only if it is finite, as that costs least."""
     if in_trace(total):
-        return trust(is_sound_sum, total, True)
+        return assume_inside(is_sound_sum, total, True)
     return isfinite(total) if type(total) is np.float64 else is_sound(total)
 
 

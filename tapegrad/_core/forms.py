@@ -262,7 +262,7 @@ def composite(function: Function, definition: Function, **options: Any) -> Rule:
     definition : callable
         Function of the same arguments and with the same result, which is traced inside.
     **options
-        `linear=True`: a settled call (`settle=`) is linear in its arrays together, but for those
+        `linear=True`: a planned call (`plan=`) is linear in its arrays together, but for those
         at the positions `fixed=`, which are constants. Others: docs/writing-a-rule.md.
 
     Returns

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.entry import (
     ADD,
     MINUS,
@@ -27,7 +28,6 @@ from tapegrad._core.entry import (
 from tapegrad._core.fit import fit_tangent, multiplied
 from tapegrad._core.recorded import pushed
 from tapegrad._core.scatter import add_at, zeros_at_level_of
-from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Index, Slot, Tangent, Value
 from tapegrad._core.values import (
@@ -73,7 +73,7 @@ _PLAIN_DOTS = {np.ndarray, np.float64, type(None)}
 
 def _push_general(entry: Entry, dot_of: Callable[[Slot], Tangent], reuse: bool) -> Tangent:
     slot, rule, out, args, params, slots, _ = entry
-    if type(params) is Settled and params.push is not None:
+    if type(params) is CallPlan and params.push is not None:
         (x,), (at,) = args, slots
         dot = None if at == -1 else dot_of(at)
         if dot is None:
@@ -85,7 +85,7 @@ def _push_general(entry: Entry, dot_of: Callable[[Slot], Tangent], reuse: bool) 
             and not isinstance(out, Traced)
         ):
             return params.push(dot, out, x)
-    if type(params) is SettledAll and params.push is not None:
+    if type(params) is CallPlanAll and params.push is not None:
         x_dots = [None if at == -1 else dot_of(at) for at in slots]
         kinds = set(map(type, x_dots))
         if kinds == _NONE_ALONE:
@@ -105,7 +105,7 @@ def _push_general(entry: Entry, dot_of: Callable[[Slot], Tangent], reuse: bool) 
         return _push_write(args[0], params, *x_dots, reuse=reuse)
     if rule is ADD:
         return _push_add(args[0], params, *x_dots, reuse=reuse)
-    if len(args) > len(slots):  # what a settled call keeps besides
+    if len(args) > len(slots):  # what a planned call keeps besides
         args = args[: len(slots)]
     out_dot = pushed(rule, x_dots, out, args, params)
     if isinstance(out, Outputs):

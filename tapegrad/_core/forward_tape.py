@@ -9,13 +9,13 @@ from typing import Any
 
 from numpy import dtype, float64, ndarray
 
-from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.backward import RAISED_BY_NUMBERS
+from tapegrad._core.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry
 from tapegrad._core.fit import Over
 from tapegrad._core.forward import push
 from tapegrad._core.quiet import SILENT, VARIABLE
-from tapegrad._core.settled import Settled, SettledAll
+from tapegrad._core.refcounts import ALONE, is_own, references
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Slot, Tangent, Value
 from tapegrad._core.values import PLAIN_PARTS
@@ -250,7 +250,7 @@ def _push_general(entry: Entry) -> None:
             dot = dot[params]
             slot.tangent = float(dot) if type(dot) is float64 else dot
             return
-    elif kind is Settled:
+    elif kind is CallPlan:
         dot = tangent_at(slots[0])
         if (type(dot) is ndarray or type(dot) is float64) and params.push is not None:
             token = enter(SILENT)
@@ -259,7 +259,7 @@ def _push_general(entry: Entry) -> None:
             finally:
                 leave(token)
             return
-    elif kind is SettledAll and params.push is not None:
+    elif kind is CallPlanAll and params.push is not None:
         dots: list[Any] = []
         some = False
         for at in slots:
@@ -272,12 +272,12 @@ def _push_general(entry: Entry) -> None:
             dots.append(dot)
             some = some or dot is not None
         else:
-            slot.tangent = _push_settled(entry, dots) if some else None
+            slot.tangent = _push_planned(entry, dots) if some else None
             return
     _push_other(entry)
 
 
-def _push_settled(entry: Entry, dots: list[Any]) -> Tangent:
+def _push_planned(entry: Entry, dots: list[Any]) -> Tangent:
     token = enter(SILENT)
     try:
         return entry[4].push(dots, entry[2], *entry[3])

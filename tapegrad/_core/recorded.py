@@ -4,8 +4,8 @@ Knows that a recorded value stands for one of NumPy's, and by which of its metho
 it. Must not know the class of these values, nor how a call is logged.
 
 A recorded run is the definition: the engine does with recorded values what it does with any that
-are not NumPy's own arrays. The fast ways of a rule's calls belong to the program all the same: a
-recorded value finds them (`Recorded.pull_rule`).
+are not NumPy's own arrays. The fast kernels of a rule's calls belong to the program all the same:
+a recorded value finds them (`Recorded.pull_rule`).
 """
 
 from __future__ import annotations

@@ -80,11 +80,12 @@ class Rule:
     hermitian = False  # the first argument is Hermitian by promise: see `general`
     fixed = 0  # how many of the first arrays are not differentiated
     declared: int | None = None  # for how many arrays there are derivatives; None: for all
-    _rest = False  # a function of *args: all that is passed by position are arrays
-    _by_name = False  # the arrays are not the first parameters, and go by keyword
-    # The ways of a call with one array, or with several, and the calls that came: see `settled`.
-    settle: Function | None = None
-    settle_all: Function | None = None
+    varargs = False  # a function of *args: all that is passed by position are arrays
+    keyword_arrays = False  # the arrays are not the first parameters, and go by keyword
+    # The kernels of a call with one array, or with several, and the calls that came: see
+    # `call_plans`.
+    plan: Function | None = None
+    plan_all: Function | None = None
     numbers = False  # whether such a call may have Python numbers among its arrays
     calls: dict[Any, Any] | None = None
     calls_of_all: dict[Any, Any] | None = None
@@ -92,7 +93,7 @@ class Rule:
     primitive: Function | None = None
     formula: Function | None = None  # what a limit takes in its place: other functions
     opposite = False  # whether a slope has opposite values on both sides of a kink
-    gathers = 0  # how many arrays come first, or `ALL`; 0: calls are not settled at once
+    leading_arrays = 0  # how many arrays come first, or `ALL`; 0: calls are not planned at once
     times: Function
     x_partial: Function | None = None
     y_partial: Function | None = None
@@ -113,8 +114,8 @@ class Rule:
         fresh: bool = False,
         implementation: Function | None = None,
         singular: Function | None = None,
-        settle: Function | None = None,
-        settle_all: Function | None = None,
+        plan: Function | None = None,
+        plan_all: Function | None = None,
         numbers: bool = False,
     ) -> None:
         self.function = function
@@ -129,13 +130,13 @@ class Rule:
         self.sequence = sequence  # the first argument is a sequence of arrays
         self.several = sequence or arrays != 1  # arrays that are not traced may be among them
         self.singular = singular  # a test of a result: whether its cotangent is a limit
-        if settle is not None:
-            self.settle, self.calls = settle, {}
-        if settle_all is not None:
-            self.settle_all, self.calls_of_all = settle_all, {}
+        if plan is not None:
+            self.plan, self.calls = plan, {}
+        if plan_all is not None:
+            self.plan_all, self.calls_of_all = plan_all, {}
             self.numbers = numbers
             if not isinstance(function, np.ufunc):  # these come by a path of their own
-                self.gathers = (
+                self.leading_arrays = (
                     1 if sequence else len(arrays) if not isinstance(arrays, int) else arrays
                 )
         self.batch = batch
@@ -182,7 +183,7 @@ class Rule:
             len(arrays) == 1
             and isinstance(arrays[0], Traced)
             and not self.sequence
-            and not self._by_name
+            and not self.keyword_arrays
         ):
             return self._apply_one(arrays[0], params)
         inner = innermost(arrays)
@@ -228,10 +229,10 @@ class Rule:
         """The function on normalised arguments."""
         if self.sequence:
             return self.implementation(list(arrays), **params)
-        if self._by_name:
+        if self.keyword_arrays:
             named = zip(self._array_names, arrays, strict=True)
             return self.implementation(**{k: x for k, x in named if x is not None}, **params)
-        if arrays and arrays[-1] is None and not self._rest:
+        if arrays and arrays[-1] is None and not self.varargs:
             arrays = list(arrays)
             while arrays and arrays[-1] is None:
                 arrays.pop()
@@ -277,7 +278,7 @@ class Rule:
         names = self._names
         if names is None:
             names = self._learn_names()
-        if self._rest:
+        if self.varargs:
             self._patterns[key] = _OF_ALL
             return _OF_ALL
         if count > len(names):
@@ -338,7 +339,7 @@ class Rule:
     def refuse_parameter(self, name: str) -> NoReturn:
         """Raise NotDifferentiableError for a traced value where the rule knows no array."""
         advice = "Pass tapegrad.stop_gradient(...) of it if it is a constant."
-        if self._rest:
+        if self.varargs:
             advice += " To pass an array by keyword, name it in the declaration's signature=."
         raise NotDifferentiableError(
             f"{self.name}: not differentiable by its argument {name!r}. {advice}"
@@ -387,7 +388,7 @@ class Rule:
             ]
             names = [parameter.name for parameter in positional]
             if self.foreign:
-                self._rest = any(x.kind is x.VAR_POSITIONAL for x in parameters)
+                self.varargs = any(x.kind is x.VAR_POSITIONAL for x in parameters)
                 defaults = {
                     x.name: x.default
                     for x in positional
@@ -395,11 +396,11 @@ class Rule:
                 }
         arrays = self._arrays
         self._array_names = tuple(names[:arrays] if isinstance(arrays, int) else arrays)
-        self._by_name = self.foreign and self._array_names != tuple(
+        self.keyword_arrays = self.foreign and self._array_names != tuple(
             names[: len(self._array_names)]
         )
         self._defaults = {k: defaults[k] for k in self._array_names if k in defaults}
-        self._short = not (self.sequence or self._defaults or self._by_name)
+        self._short = not (self.sequence or self._defaults or self.keyword_arrays)
         self._names = tuple(names)
         return self._names
 

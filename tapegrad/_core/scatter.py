@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad._core.entry import WRITE
 from tapegrad._core.fit import fit_cotangent
-from tapegrad._core.rows import add_in_rounds, adds_in_rounds
+from tapegrad._core.scatter_rows import add_in_rounds, adds_in_rounds
 from tapegrad._core.types import Cotangent, Cotangents, Index, Value
 from tapegrad._core.values import (
     PLAIN_PARTS,

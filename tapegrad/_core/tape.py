@@ -17,6 +17,18 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from tapegrad._block import contextmanager, undoing
+from tapegrad._core.call_plans import (
+    ABSENT,
+    BOTH,
+    BY_X,
+    BY_Y,
+    NEITHER,
+    NUMBER,
+    CallPlanAll,
+    is_plain,
+    plan_all,
+    plan_spec,
+)
 from tapegrad._core.collector import HELD, STRETCH, hold, release
 from tapegrad._core.entry import (
     PROJECT,
@@ -29,18 +41,6 @@ from tapegrad._core.entry import (
     traced,
 )
 from tapegrad._core.locks import LOCKS, Locked, checksum_of, words_of
-from tapegrad._core.settled import (
-    ABSENT,
-    BOTH,
-    BY_X,
-    BY_Y,
-    NEITHER,
-    NUMBER,
-    SettledAll,
-    is_plain,
-    settle_all,
-    settled_spec,
-)
 from tapegrad._core.types import Params, Slot, Value
 from tapegrad._core.values import (
     Traced,
@@ -317,7 +317,7 @@ class Tape:
         if True not in wanted:
             return _map_outputs(out, lambda part: self.wrap(part, -1))
         if rule.calls_of_all is not None:
-            made = self._record_settled(rule, out, args, slots, wanted, params)
+            made = self._record_planned(rule, out, args, slots, wanted, params)
             if made is not None:
                 return made
         if is_array(out) and not is_inexact(out):
@@ -345,7 +345,7 @@ class Tape:
         )
         return self.array(out, slot, self, spec)
 
-    def _record_settled(
+    def _record_planned(
         self,
         rule: ReplayedRule,
         out: Value,
@@ -354,9 +354,9 @@ class Tape:
         wanted: tuple[bool, ...],
         params: Params,
     ) -> Traced | None:
-        """`record` of a call of several arrays that is settled; None if it is not."""
+        """`record` of a call of several arrays that is planned; None if it is not."""
         calls: Any = rule.calls_of_all
-        specs: Any = tuple(map(settled_spec, args))
+        specs: Any = tuple(map(plan_spec, args))
         if None in specs:
             return None
         if type(out) is not np.ndarray and type(out) is not np.float64 and not is_plain(out):
@@ -365,34 +365,34 @@ class Tape:
         if params:
             key = (*key, *params.items())
         try:
-            settled = calls.get(key, False)
+            plan = calls.get(key, False)
         except TypeError:  # an array among the parameters
             return None
-        if settled is False:
+        if plan is False:
             if out.dtype.kind not in "fc":
                 return None
-            settled = settle_all(rule, key, specs, wanted, spec_of(out), params)
-        if settled is None:
+            plan = plan_all(rule, key, specs, wanted, spec_of(out), params)
+        if plan is None:
             return None
-        return self.log_settled(settled, rule, out, list(args), tuple(slots))
+        return self.log_planned(plan, rule, out, list(args), tuple(slots))
 
-    def log_settled(
+    def log_planned(
         self,
-        settled: SettledAll,
+        plan: CallPlanAll,
         rule: ReplayedRule,
         out: Value,
         args: list[Value],
         slots: tuple[Slot, ...],
     ) -> Traced:
-        """Log a settled call of several arrays, and wrap its result. It changes `args`."""
-        for at in settled.constants:
+        """Log a planned call of several arrays, and wrap its result. It changes `args`."""
+        for at in plan.constants:
             args[at] = self.keep(args[at])
-        for at in settled.unread:
-            args[at] = settled.specs[at]
+        for at in plan.unread:
+            args[at] = plan.specs[at]
         slot = self.fresh()
-        spec = settled.spec
-        shown = out if settled.keeps_out else spec
-        self.log((slot, rule, shown, tuple(args), settled, slots, None))
+        spec = plan.spec
+        shown = out if plan.keeps_out else spec
+        self.log((slot, rule, shown, tuple(args), plan, slots, None))
         return self.array(out, slot, self, spec)
 
     def record_pair(
@@ -405,18 +405,18 @@ class Tape:
             wanted = BY_X if y_slot is ABSENT else BOTH
         slots = (x_slot, y_slot)
         calls = rule.calls_of_all
-        settled: Any = None
+        plan: Any = None
         x_spec = y_spec = None
         if calls is not None:
-            x_spec = spec_of(x) if type(x) is np.ndarray else settled_spec(x)
-            y_spec = spec_of(y) if type(y) is np.ndarray else settled_spec(y)
-            settled = calls.get((x_spec, y_spec, wanted), False)
-            if settled is False:
-                made = self._record_settled(rule, out, (x, y), slots, wanted, {})
+            x_spec = spec_of(x) if type(x) is np.ndarray else plan_spec(x)
+            y_spec = spec_of(y) if type(y) is np.ndarray else plan_spec(y)
+            plan = calls.get((x_spec, y_spec, wanted), False)
+            if plan is False:
+                made = self._record_planned(rule, out, (x, y), slots, wanted, {})
                 if made is not None:
                     return made
-                settled = None
-        if settled is None:
+                plan = None
+        if plan is None:
             (x_needed, y_needed), out_needed = rule.needed(wanted)
             params: Params = {}
             spec = spec_of(out)
@@ -425,9 +425,9 @@ class Tape:
             if not y_needed:
                 y = _spec_or_value(y)
         else:
-            (x_needed, y_needed), out_needed = settled.keeps, settled.keeps_out
-            params = settled
-            spec = settled.spec
+            (x_needed, y_needed), out_needed = plan.keeps, plan.keeps_out
+            params = plan
+            spec = plan.spec
             if not x_needed and x_spec is not NUMBER:
                 x = x_spec
             if not y_needed and y_spec is not NUMBER:

@@ -108,10 +108,10 @@ class Mapped:
         def snapshot(self) -> Any: ...
 
         def answer(self, question: Any) -> Any: ...
-        def expect(self, question: Any, answer: bool) -> bool: ...
+        def assume(self, question: Any, answer: bool) -> bool: ...
         def by(self, function: Any, *args: Any) -> Any: ...
         def by_one(self, function: Any, *args: Any) -> Any: ...
-        def trust(self, question: Any, answer: bool) -> bool: ...
+        def assume_inside(self, question: Any, answer: bool) -> bool: ...
         def as_one(self, function: Any, *args: Any) -> Any: ...
         def strong(self) -> Any: ...
 
@@ -297,7 +297,7 @@ def is_recorded_array(value: Any) -> bool:
     return isinstance(value, Mapped) and value.records and not value.is_number()
 
 
-def decide(question: Callable[[Any], Any], value: Any) -> Any:
+def branch_on(question: Callable[[Any], Any], value: Any) -> Any:
     """What a question about a value without tracing and vmaps is answered.
 
     Every place where a rule or a replay looks at numbers, to go one way or another, asks by it,
@@ -310,27 +310,27 @@ def decide(question: Callable[[Any], Any], value: Any) -> Any:
     return question(value)
 
 
-def expect(question: Callable[[Any], bool], value: Any, answer: bool) -> bool:
-    """`decide`, of a question whose answer is nearly always the same.
+def assume(question: Callable[[Any], bool], value: Any, answer: bool) -> bool:
+    """`branch_on`, of a question whose answer is nearly always the same.
 
     A recorded program goes on as if it was, and asks once, at its end, about all of them. One for
-    calls where it was not takes it for a branch, as `decide` does.
+    calls where it was not takes it for a branch, as `branch_on` does.
     """
     while isinstance(value, (Traced, Mapped)):
         if not isinstance(value, Traced) and value.records:
-            return value.expect(question, answer)
+            return value.assume(question, answer)
         value = value._value
     return question(value)
 
 
-def trust(question: Callable[[Any], bool], value: Any, answer: bool) -> bool:
-    """`expect` in the middle of a replay, at whose end the results are asked about.
+def assume_inside(question: Callable[[Any], bool], value: Any, answer: bool) -> bool:
+    """`assume` in the middle of a replay, at whose end the results are asked about.
 
     What is not finite in the middle is not finite at the end, or has been left out there.
     """
     while isinstance(value, (Traced, Mapped)):
         if not isinstance(value, Traced) and value.records:
-            return value.trust(question, answer)
+            return value.assume_inside(question, answer)
         value = value._value
     return question(value)
 
@@ -361,7 +361,7 @@ def any_true(condition: Any) -> bool:
     if type(condition) is np.bool_:
         return bool(condition)
     if isinstance(condition, (Traced, Mapped)):
-        return bool(decide(any_true, condition))
+        return bool(branch_on(any_true, condition))
     if not (is_numpy(condition) or isinstance(condition, bool)):
         return True  # an array of another library may be lazy, and is not computed
     return bool(np.any(condition))
@@ -688,14 +688,15 @@ __all__ = [
     "are_untraced",
     "as_one",
     "as_order",
+    "assume",
+    "assume_inside",
     "batched_index_part",
+    "branch_on",
     "cast",
     "class_for_holder",
     "class_shown",
     "copied_index",
-    "decide",
     "deepest_tape",
-    "expect",
     "getitem",
     "holds_in_trace",
     "holds_traced",
@@ -728,7 +729,6 @@ __all__ = [
     "show_as",
     "shown_value",
     "snapshot",
-    "trust",
     "unbatched",
     "untraced",
     "writable",

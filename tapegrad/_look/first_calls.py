@@ -1,7 +1,7 @@
 """First calls of their kind, which the tape has twice.
 
-Knows that a function is called by its rule and, if that settles how such calls are made, once more
-in the settled way, whose result the program gets. A view shows the second alone. Must not know
+Knows that a function is called by its rule and, if that plans how such calls are made, once more
+in the planned way, whose result the program gets. A view shows the second alone. Must not know
 what else a view shows.
 """
 
@@ -13,8 +13,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from tapegrad._arrays import functions
+from tapegrad._core.call_plans import learn, learn_all
 from tapegrad._core.entry import Entry, parents_of
-from tapegrad._core.settled import learn, learn_all
 from tapegrad._look.watching import Watching
 from tapegrad._profile.switch import Place
 
@@ -83,11 +83,11 @@ def _places() -> Iterator[Place]:
 
 def _noting(learning: Callable[..., Any]) -> Callable[..., Any]:
     def noted(*args: Any) -> Any:
-        settled = learning(*args)
-        if settled is not None:
+        plan = learning(*args)
+        if plan is not None:
             for one in _WATCHING.watchers:
                 one.local.waiting += one.local.order[one.local.mark :]
-        return settled
+        return plan
 
     return noted
 

@@ -339,7 +339,7 @@ def memory_report(f: Function, *args: Tree, **kwargs: Any) -> MemoryReport:
             run(f, args, kwargs, None, watch)
         return watch
 
-    run(f, args, kwargs, None, Watch())  # the first call of its kind settles how these are made
+    run(f, args, kwargs, None, Watch())  # the first call of its kind plans how these are made
     watch = noted()
     kept = watch.kept
     if kept is None:

@@ -1,7 +1,7 @@
 """Which calls of a path with complex arrays are taken by parts: those of the runs that pay.
 
 Knows which functions have parts, and what it costs to join parts and to take a value apart. Must
-not know formulas (`complex_arithmetic.py`), nor how a path is written anew (`complex_parts.py`).
+not know formulas (`complex_arithmetic.py`), nor how a path is written anew (`split_complex.py`).
 
 A run is complex arithmetic of which each call takes what another one gives. It is taken by parts
 where it has more calls than it needs joints.
@@ -17,8 +17,8 @@ import numpy as np
 
 from tapegrad._core.fit import has_nan, holds_infinity, is_finite, is_sound, is_sound_sum
 from tapegrad._native.complex_arithmetic import TO_COMPLEX, TO_REAL
-from tapegrad._native.meanings import unbound
 from tapegrad._native.native_ops import UFUNC_OF
+from tapegrad._native.semantics import unbound
 from tapegrad._program.functions import (
     EXPECTATIONS,
     METHODS,

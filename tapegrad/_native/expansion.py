@@ -1,9 +1,9 @@
 """Calls of functions of our own in a path, replaced by the calls of NumPy's that they make.
 
 Knows how a path is walked with the values of one call, and written anew. Must not know how a
-function is recorded (`definitions.py`), nor what calls mean as code (`meanings.py`).
+function is recorded (`definitions.py`), nor what calls mean as code (`semantics.py`).
 
-Where a settled function asks for values, or gives other bits for recorded arrays than for plain
+Where a planned function asks for values, or gives other bits for recorded arrays than for plain
 ones, it is one call of a program. The native back end, which rounds otherwise anyway, takes the
 calls that it makes, and looks at the end whether what it asked was answered as it was here.
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from tapegrad._core.quiet import silence
 from tapegrad._native.definitions import COMPOSED, definition_of
-from tapegrad._native.moves import MOVES, Table, tables_of
+from tapegrad._native.gather_tables import MOVES, Table, tables_of
 from tapegrad._native.regions import Unfit
 from tapegrad._program.functions import (
     ATTRIBUTES,

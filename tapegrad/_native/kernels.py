@@ -14,10 +14,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from tapegrad._native.loop_body import LoopBody
 from tapegrad._native.native_ops import REDUCERS, STORED, Scan, compute
 from tapegrad._native.nests import Loop, width_of
 from tapegrad._native.regions import Statement
-from tapegrad._native.turns import Turn
 from tapegrad._native.vector_math import FORMULAS
 from tapegrad._native.vectors import WIDEST, stored_literal
 
@@ -33,7 +33,7 @@ FEW_ROWS = 8  # of the outermost loop, below which it is not
 BLOCK = 2048  # elements that are summed before their sum is added to the others
 
 
-class Kernel(Turn):
+class Kernel(LoopBody):
     """The text of a loop nest, as a function of the addresses of its memories."""
 
     helpers: ClassVar[dict[str, str]] = {}

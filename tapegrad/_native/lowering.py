@@ -20,7 +20,6 @@ import numpy as np
 from tapegrad._core.fit import has_nan, holds_infinity, is_finite, is_sound, is_sound_sum
 from tapegrad._core.scatter import selects_once
 from tapegrad._core.values import any_true
-from tapegrad._native.meanings import as_numpys, native, unbound
 from tapegrad._native.native_ops import BOOL, TYPES, UFUNC_OF, NotFinite
 from tapegrad._native.regions import (
     Array,
@@ -32,6 +31,7 @@ from tapegrad._native.regions import (
     dense,
     is_numeric,
 )
+from tapegrad._native.semantics import as_numpys, native, unbound
 from tapegrad._program.functions import EXPECTATIONS
 from tapegrad._program.passes import Block
 from tapegrad._program.program import Node, Ref, references, references_of

@@ -1,7 +1,7 @@
 """A path of a program as machine code, and where its memories lie.
 
 Knows the order of loop nests and calls, and the workspace. Must not know what calls mean
-(`meanings.py`), how loops are written (`kernels.py`), nor how a call is made
+(`semantics.py`), how loops are written (`kernels.py`), nor how a call is made
 (`native_program.py`).
 """
 

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.quiet import SILENT, VARIABLE, changed
-from tapegrad._native.complex_parts import in_parts
 from tapegrad._native.expansion import expanded
 from tapegrad._native.native_path import ALIGNMENT, Divided, Path, paths_of
 from tapegrad._native.regions import Array, Call, Memory, Unfit
 from tapegrad._native.routines import Routine
+from tapegrad._native.split_complex import in_parts
 from tapegrad._native.workers import at_once
 from tapegrad._program.functions import may_return_an_argument
 from tapegrad._program.numpy_program import KEPT_BYTES

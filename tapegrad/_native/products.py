@@ -15,8 +15,8 @@ import functools
 import math
 from typing import Any, NamedTuple
 
+from tapegrad._native.ir_builder import IRBuilder
 from tapegrad._native.tiles import Panels, Tiles, Unit, even
-from tapegrad._native.written import Text
 
 MIDDLE = 256  # elements of the middle axis in a block
 PANELS = 1 << 19  # bytes of a block of the right factor
@@ -60,13 +60,13 @@ class Product:
         ]
         widest = max(stop - start for start, stop in self.blocks)
         self.scratch = 0 if self.near else widest * middle * unit.bytes
-        text = Text()
+        text = IRBuilder()
         self._stack(text, 0, ["%a", "%b", "%c"])
         scratch = ", ptr %s" if self.scratch else ""
         self.text = text.function(f"@KERNEL(ptr %a, ptr %b, ptr %c{scratch})")
         self.helpers, self.declarations = self.tiles.texts, self.tiles.declarations
 
-    def _stack(self, text: Text, axis: int, places: list[str]) -> None:
+    def _stack(self, text: IRBuilder, axis: int, places: list[str]) -> None:
         """Loops over a stack of products, from an axis on."""
         f = self.factors
         if axis == len(f.before):
@@ -80,7 +80,7 @@ class Product:
 
         text.loop(0, f.before[axis], 1, body)
 
-    def _one(self, text: Text, a: str, b: str, c: str) -> None:
+    def _one(self, text: IRBuilder, a: str, b: str, c: str) -> None:
         """One product of two matrices."""
         f = self.factors
         if self.near:
@@ -111,7 +111,7 @@ class Product:
         return self.tiles.panels(block[1] - block[0], tail)
 
     def _block(
-        self, text: Text, a: str, b: str, c: str, block: tuple[int, int], n: int, more: str
+        self, text: IRBuilder, a: str, b: str, c: str, block: tuple[int, int], n: int, more: str
     ) -> None:
         """All tiles of a block of columns, for a part of the middle axis."""
         f, tiles = self.factors, self.tiles
@@ -137,7 +137,7 @@ class Product:
         for count, size, start in even(f.rows, tiles.unit.rows):
             text.loop(start, start + count * size, size, functools.partial(rows, size=size))
 
-    def _pack(self, text: Text, b: str, block: tuple[int, int], n: int) -> None:
+    def _pack(self, text: IRBuilder, b: str, block: tuple[int, int], n: int) -> None:
         """Copy a block of the right factor: panel by panel, each row of it contiguous."""
         down, along = self.factors.right[-2:]
         kind = "rows" if along == 1 else "columns" if down == 1 else "elements"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tapegrad._native.written import Text
+from tapegrad._native.ir_builder import IRBuilder
 
 
 class Unit(NamedTuple):
@@ -47,7 +47,7 @@ class Panels(NamedTuple):
     start: int  # vectors before
     tail: int  # columns of the last vector of the last panel; 0 if all
 
-    def each(self, text: Text, body: Callable[[Any, int], None]) -> None:
+    def each(self, text: IRBuilder, body: Callable[[Any, int], None]) -> None:
         """A loop over where panels start, and the last one by itself if it has a tail."""
         whole = self.number - bool(self.tail)
         end = self.start + whole * self.vectors
@@ -93,7 +93,7 @@ class Tiles:
         vectors = vectors if kind == "rows" else 1
         name = f"@pack_{self.element}_{kind}_{vectors}_{tail}"
         if name not in self.texts:
-            text = Text()
+            text = IRBuilder()
             if kind == "rows":
                 self._pack_rows(text, vectors, tail)
             elif kind == "columns":
@@ -111,7 +111,7 @@ class Tiles:
     def _short(self) -> str:
         return f"v{self.lanes}f{8 * self.size}"
 
-    def load(self, text: Text, place: str, tail: int) -> str:
+    def load(self, text: IRBuilder, place: str, tail: int) -> str:
         """A vector, or so many lanes of one and zeros."""
         t, size = self.vector, self.size
         if not tail:
@@ -123,7 +123,7 @@ class Tiles:
             f"call {t} {name}(ptr {place}, i32 {size}, {self._mask(tail)}, {t} zeroinitializer)"
         )
 
-    def store(self, text: Text, x: str, place: str, tail: int) -> None:
+    def store(self, text: IRBuilder, x: str, place: str, tail: int) -> None:
         t, size = self.vector, self.size
         if not tail:
             text.add(f"store {t} {x}, ptr {place}, align {size}")
@@ -134,7 +134,7 @@ class Tiles:
         text.add(f"call void {name}({t} {x}, ptr {place}, i32 {size}, {self._mask(tail)})")
 
     def _tile(self, name: str, rows: int, vectors: int, tail: int, adding: str) -> str:
-        text, e, t = Text(), self.element, self.vector
+        text, e, t = IRBuilder(), self.element, self.vector
         tails = [0] * (vectors - 1) + [tail]
         left = ["%a"]
         out = ["%c"]
@@ -189,13 +189,13 @@ class Tiles:
             "i1 %more)"
         )
 
-    def splat(self, text: Text, x: str) -> str:
+    def splat(self, text: IRBuilder, x: str) -> str:
         """A vector of one number."""
         t, zeros = self.vector, f"<{self.lanes} x i32> zeroinitializer"
         x = text.put(f"insertelement {t} poison, {self.element} {x}, i64 0")
         return text.put(f"shufflevector {t} {x}, {t} poison, {zeros}")
 
-    def multiplied(self, text: Text, a: str, b: str, total: str) -> str:
+    def multiplied(self, text: IRBuilder, a: str, b: str, total: str) -> str:
         t = self.vector
         if not self.unit.fused:
             return text.put(f"fadd {t} {text.put(f'fmul {t} {a}, {b}')}, {total}")
@@ -203,7 +203,7 @@ class Tiles:
         self.declarations.add(f"declare {t} {name}({t}, {t}, {t})")
         return text.put(f"call {t} {name}({t} {a}, {t} {b}, {t} {total})")
 
-    def _pack_rows(self, text: Text, vectors: int, tail: int) -> None:
+    def _pack_rows(self, text: IRBuilder, vectors: int, tail: int) -> None:
         def row(k: Any) -> None:
             place = text.put(f"mul nsw i64 {k}, %step")
             source = text.moved("%b", self.element, place)
@@ -218,7 +218,7 @@ class Tiles:
 
         text.loop("0", "%n", 1, row)
 
-    def _pack_columns(self, text: Text, tail: int) -> None:
+    def _pack_columns(self, text: IRBuilder, tail: int) -> None:
         """Squares are turned in registers; what is left over goes element by element."""
         lanes = self.lanes
         square = text.put(f"sub nsw i64 %n, {lanes}")
@@ -245,7 +245,7 @@ class Tiles:
         text.block = "F"
         self._pack_elements(text, tail, inner="1")
 
-    def _turned(self, text: Text, rows: list[str]) -> list[str]:
+    def _turned(self, text: IRBuilder, rows: list[str]) -> list[str]:
         """A square of vectors, transposed."""
         lanes, t, distance = self.lanes, self.vector, 1
         rows = list(rows)
@@ -266,7 +266,7 @@ class Tiles:
             distance *= 2
         return rows
 
-    def _pack_elements(self, text: Text, tail: int, inner: str = "%inner") -> None:
+    def _pack_elements(self, text: IRBuilder, tail: int, inner: str = "%inner") -> None:
         def row(k: Any) -> None:
             source = text.moved("%b", self.element, text.put(f"mul nsw i64 {k}, {inner}"))
             target = text.moved("%t", self.element, text.put(f"mul nsw i64 {k}, %width"))

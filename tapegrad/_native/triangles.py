@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._native.ir_builder import IRBuilder
 from tapegrad._native.tiles import Tiles, Unit
-from tapegrad._native.written import Text
 
 
 def _blocks(n: int, most: int) -> list[tuple[int, int]]:
@@ -27,7 +27,7 @@ class Cholesky:
         self.tiles = tiles = Tiles(dtype, unit)
         self.width = -(-n // tiles.lanes) * tiles.lanes
         self.scratch = n * self.width * tiles.size
-        text = Text()
+        text = IRBuilder()
         text.add("store i8 0, ptr %f")
         self._copy_in(text, n, strides)
         for start, rows in _blocks(n, unit.rows):
@@ -36,7 +36,7 @@ class Cholesky:
         self.text = text.function("@KERNEL(ptr %a, ptr %c, ptr %f, ptr %s)")
         self.helpers, self.declarations = tiles.texts, tiles.declarations
 
-    def _copy_in(self, text: Text, n: int, strides: tuple[int, ...]) -> None:
+    def _copy_in(self, text: IRBuilder, n: int, strides: tuple[int, ...]) -> None:
         """Copy the lower triangle of the matrix into scratch, as an upper one."""
         e, width = self.tiles.element, self.width
 
@@ -53,7 +53,7 @@ class Cholesky:
 
         text.loop("0", n, 1, row)
 
-    def _factor_block(self, text: Text, start: int, rows: int) -> None:
+    def _factor_block(self, text: IRBuilder, start: int, rows: int) -> None:
         """Subtract what the rows above a block contribute, and finish the block."""
         tiles, width = self.tiles, self.width
         e, lanes = tiles.element, tiles.lanes
@@ -80,7 +80,7 @@ class Cholesky:
             f"i64 {width - first}, ptr %f)"
         )
 
-    def _copy_out(self, text: Text, n: int) -> None:
+    def _copy_out(self, text: IRBuilder, n: int) -> None:
         """Write the transpose of the upper factor out, with zeros above the diagonal."""
         e, width = self.tiles.element, self.width
 
@@ -106,7 +106,7 @@ class Cholesky:
             return name
         root = "f64" if e == "double" else "f32"
         tiles.declarations.add(f"declare {e} @llvm.sqrt.{root}({e})")
-        text = Text()
+        text = IRBuilder()
         lines, diagonal = ["%p"], ["%d"]
         for _ in range(1, rows):
             lines.append(text.put(f"getelementptr {e}, ptr {lines[-1]}, i64 %ld"))
@@ -166,7 +166,7 @@ class Substitution:
         self.upper = upper
         self.scratch = 0
         n, columns = sizes
-        e, text = tiles.element, Text()
+        e, text = tiles.element, IRBuilder()
 
         def row(i: Any) -> None:
             source = text.moved("%b", e, i, right[0])
@@ -222,7 +222,7 @@ class Substitution:
         name = f"@corner_{e}_{'upper' if self.upper else 'lower'}_{rows}_{vectors}_{tail}"
         if name in tiles.texts:
             return name
-        text = Text()
+        text = IRBuilder()
         lines, places = ["%a"], ["%c"]
         for _ in range(1, rows):
             lines.append(text.put(f"getelementptr {e}, ptr {lines[-1]}, i64 %rs"))

@@ -282,7 +282,7 @@ def function_of(function: Any) -> Any:
     return function if rule is None else rule.function
 
 
-# The ways of settled calls, with what their rules do instead.
+# The kernels of planned calls, with what their rules do instead.
 _DEFINED: MutableMapping[Function, Function] = WeakKeyDictionary()
 
 
@@ -330,7 +330,7 @@ def expectation(question: Function, expected: bool) -> Function:
     def call(before: bool, value: Any) -> bool:
         return before and question(value) is expected
 
-    call.__qualname__ = f"expect {question.__name__.strip('_')} {expected}"
+    call.__qualname__ = f"assume {question.__name__.strip('_')} {expected}"
     EXPECTATIONS[call] = question, expected
     return call
 

@@ -41,7 +41,7 @@ def listing(block: Block, inputs: Sequence[Any]) -> str:
         for key, child in reversed(part.children.items()):
             alone = len(part.children) == 1
             pending.append((child, depth if alone else depth + 1))
-            verb = "expect" if alone else "if"
+            verb = "assume" if alone else "if"
             pending.append((f"{verb} {asked} is {_answer(key)}{'' if alone else ':'}", depth))
     return "\n".join(lines)
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from tapegrad._block import contextmanager
 from tapegrad._core.quiet import VARIABLE
+from tapegrad._program.call_source import STATE
 from tapegrad._program.numpy_source import RECORDINGS, Source
 from tapegrad._program.passes import optimized
 from tapegrad._program.program import Segment, UnknownAnswer, interpret
 from tapegrad._program.storages import allocated
-from tapegrad._program.words import STATE
 from tapegrad._tree import unflatten
 
 KEPT_BYTES = 1 << 26  # of a workspace that stays between calls

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.quiet import Kinds
+from tapegrad._program.buffer_placement import Joined, placed
+from tapegrad._program.call_source import literal, out_argument
 from tapegrad._program.elementwise import ufunc_of
 from tapegrad._program.functions import METHODS, may_return_an_argument
 from tapegrad._program.passes import Block, ends_of, uses_of
-from tapegrad._program.placing import Joined, placed
 from tapegrad._program.program import OWN, SOUND, Node, Ref, apart, references, references_of
 from tapegrad._program.storages import Lives, Place, Scope
-from tapegrad._program.words import literal, out_argument
 from tapegrad._program.writes import Writes
 from tapegrad._tree import unflatten
 
@@ -35,10 +35,10 @@ class Source(Writes):
     def __init__(self, block: Block, inputs: dict[int, Node], count: int) -> None:
         super().__init__()
         self.inputs = count
-        self.words.known.update(inputs)
+        self.call_source.known.update(inputs)
         for i, node in inputs.items():
             if node.kind is np.ndarray and not node.shape and node.dtype is _FLOAT64:
-                self.words.scalars[i] = f"s{i}"
+                self.call_source.scalars[i] = f"s{i}"
         self.functions: list[list[str]] = []
         self.silences = False
         self._find_escaping(block)
@@ -52,7 +52,7 @@ class Source(Writes):
 
     @property
     def namespace(self) -> dict[str, Any]:
-        return self.words.namespace
+        return self.call_source.namespace
 
     @property
     def text(self) -> str:
@@ -69,7 +69,7 @@ class Source(Writes):
         lines.append(f"    def run({names}):")
         if self.silences:
             lines.append("        usual = state()")
-        lines += [f"        s{i} = x{i}[()]" for i in sorted(self.words.read)]
+        lines += [f"        s{i} = x{i}[()]" for i in sorted(self.call_source.read)]
         lines += self.lines
         lines.append("    return run")
         return "\n".join(lines) + "\n"
@@ -117,8 +117,8 @@ class Source(Writes):
 
     def _nodes(self, block: Block, place: Place, *, silent: bool | Kinds) -> bool | Kinds:
         """The lines of a block's own nodes; whether warnings are silent after them."""
-        self.words.known.update(block.nodes)
-        nodes = placed(block, self.escaping, self.words.known)
+        self.call_source.known.update(block.nodes)
+        nodes = placed(block, self.escaping, self.call_source.known)
         self.written.update(
             node.args[0].at
             for _, node in nodes
@@ -142,7 +142,7 @@ class Source(Writes):
         """NumPy's error state, as an expression."""
         if silent is True or silent is False:
             return "SILENT" if silent else "usual"
-        return f"changed(usual, {self.words.constant(silent)})"
+        return f"changed(usual, {self.call_source.constant(silent)})"
 
     def _tests(self, block: Block, place: Place) -> list[str]:
         """The conditions of the answers that a block's read has had, after the line that asks."""
@@ -151,13 +151,13 @@ class Source(Writes):
         keys = list(block.children)
         asked = place.scope.names[at]
         if question is not SOUND:
-            asked = f"{self.words.constant(question)}({asked})"
+            asked = f"{self.call_source.constant(question)}({asked})"
         if question is SOUND and keys == [(bool, True)]:
             return [asked]
         if all(key[0] is bool for key in keys):
             place.add(f"answer = {asked}")
             return [f"answer is {key[1]}" for key in keys]
-        table = self.words.constant({key: i for i, key in enumerate(keys)})
+        table = self.call_source.constant({key: i for i, key in enumerate(keys)})
         place.add(f"answer = {table}.get(answer_key({asked}))")
         return [f"answer == {i}" for i in range(len(keys))]
 
@@ -178,9 +178,9 @@ class Source(Writes):
         used = block.used_below | uses_of(block)
         local = sorted({scope.names[at] for at in used if at in scope.names})
         passed = [word for word in local if word[0] in "vx"]
-        scalars = self.words.scalars
+        scalars = self.call_source.scalars
         passed += [scalars[at] for at in sorted(used & scalars.keys())]
-        self.words.read |= used & scalars.keys()
+        self.call_source.read |= used & scalars.keys()
         before = self.silences or silent is not False  # which the blocks around have made so
         if before:
             passed.append("usual")
@@ -206,7 +206,7 @@ class Source(Writes):
         gone: set[int] = set()
         for i, leaf in enumerate(block.out.leaves):
             if type(leaf) is not Ref:
-                expression = self.words.expression(leaf, scope.names)
+                expression = self.call_source.expression(leaf, scope.names)
                 returned.append(
                     f"{expression}.copy('K')" if type(leaf) is np.ndarray else expression
                 )
@@ -222,15 +222,15 @@ class Source(Writes):
                     gone.add(id(storage))
             returned.append(name)
         for position, ref in block.writes:
-            place.add(f"copyto(x{position}, {self.words.expression(ref, scope.names)})")
+            place.add(f"copyto(x{position}, {self.call_source.expression(ref, scope.names)})")
         structure = block.out.structure
         together = literal(structure, iter(returned))
         if together is not None:
             place.add(f"return {together}")
         else:
             joined = "".join(f"{name}, " for name in returned)
-            together = self.words.constant(unflatten)
-            place.add(f"return {together}({self.words.constant(structure)}, [{joined}])")
+            together = self.call_source.constant(unflatten)
+            place.add(f"return {together}({self.call_source.constant(structure)}, [{joined}])")
 
     # -- calls -----------------------------------------------------------------------------------
 
@@ -244,7 +244,7 @@ class Source(Writes):
         if storage is not None and storage.buffer is not None and _is_fixed_view(node):
             # A view of the workspace: made once, with it.
             name = f"w{at}_{len(self.ahead)}"
-            self.ahead.append(f"{name} = {self.words.call(node, scope.names)}")
+            self.ahead.append(f"{name} = {self.call_source.call(node, scope.names)}")
             scope.names[at] = name
             return
         if storage is None and node.kind is np.ndarray:
@@ -253,11 +253,11 @@ class Source(Writes):
             scope.own(at)
         if node.shares == OWN:
             self.whole.add(at)
-        call = self.words.call(node, scope.names)
+        call = self.call_source.call(node, scope.names)
         if node.shares == OWN and may_return_an_argument(node.function):
             lent = self._lent(node, scope)
             if lent:
-                call = f"{self.words.constant(apart)}({call}, ({lent}))"
+                call = f"{self.call_source.constant(apart)}({call}, ({lent}))"
         place.add(f"v{at} = {call}")
         scope.names[at] = f"v{at}"
 
@@ -272,25 +272,25 @@ class Source(Writes):
 
     def _into_buffer(self, at: int, node: Node, place: Place) -> bool:
         """The lines of a call that writes into the workspace, if it can."""
-        words, scope = self.words, place.scope
+        call_source, scope = self.call_source, place.scope
         names = scope.names
         ufunc = ufunc_of(node)
         given: list[str]
         if ufunc is not None:
-            given = words.operands(ufunc, node, names)
+            given = call_source.operands(ufunc, node, names)
             storage = None
             if ufunc.signature is None:
                 storage = self.workspace.dying(at, node, place)
             if storage is None:
                 storage, _ = self.workspace.new(at, node, scope)
             given.append(out_argument(ufunc, f"b{storage.buffer}"))
-            call = f"{words.constant(ufunc)}({', '.join(given)})"
+            call = f"{call_source.constant(ufunc)}({', '.join(given)})"
         elif type(node) is Joined:
             storage, _ = self.workspace.new(at, node, scope)
             self.join(node, f"b{storage.buffer}", place)
             call = ""
         elif _is_product(node):
-            x, y = [words.expression(arg, names) for arg in node.args]
+            x, y = [call_source.expression(arg, names) for arg in node.args]
             storage, _ = self.workspace.new(at, node, scope)
             call = f"{x}.dot({y}, b{storage.buffer})"
         else:

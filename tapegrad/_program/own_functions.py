@@ -1,11 +1,11 @@
 """Functions of our own that are called with recorded values: call by call, or as one call.
 
-Knows rules, and how their calls are settled. Must not know how a call is logged.
+Knows rules, and how their calls are planned. Must not know how a call is logged.
 
 A call of a rule, or of its derivative, is made in the way in which a call that comes again is made
-with NumPy's own arrays (`_core/settled.py`): its calls of NumPy's are the program. A way that does
-what only NumPy's own arrays allow gives way to the rule's own function. One that asks for values
-is one call of the program.
+with NumPy's own arrays (`_core/call_plans.py`): its calls of NumPy's are the program. A way that
+does what only NumPy's own arrays allow gives way to the rule's own function. One that asks for
+values is one call of the program.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.call_plans import NUMBER, are_plain, as_given, is_plain, plan_spec
 from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.fit import are_absorbing, fit_cotangent, fit_tangent, is_finite
 from tapegrad._core.recorded import call_keeping, fill, spread, state_of
-from tapegrad._core.settled import NUMBER, are_plain, as_given, is_plain, settled_spec
 from tapegrad._core.values import Buffer, Mapped, Traced
 from tapegrad._program.calls import called, called_plainly, raw
 from tapegrad._program.functions import bound_call, define, definition_of
@@ -97,8 +97,8 @@ def _are_same(found: Any, expected: Any) -> bool:
 # --- Rules --------------------------------------------------------------------------------------
 
 
-class _Ways(NamedTuple):
-    """The ways of a rule's calls with arrays of some shapes."""
+class _Kernels(NamedTuple):
+    """The kernels of a rule's calls with arrays of some shapes."""
 
     run: Function | None  # None: as the rule calls it
     pull: Function
@@ -132,18 +132,18 @@ def _as_array(x: Any) -> Any:
 
 
 def run_rule(self: Recorded, rule: Any, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
-    """The result of a rule's call as it is settled, or NotImplemented."""
+    """The result of a rule's call as it is planned, or NotImplemented."""
     arrays = _present(rule, arrays)
-    ways = _ways_of(rule, arrays, None, (True,) * len(arrays), params)
+    kernels = _kernels_of(rule, arrays, None, (True,) * len(arrays), params)
     # A way may call the function itself.
-    if ways is None or ways.run is None or ways.run in self.recorder.running:
+    if kernels is None or kernels.run is None or kernels.run in self.recorder.running:
         return NotImplemented
-    return by(self.recorder, ways.run, tuple(arrays), whole=False)
+    return by(self.recorder, kernels.run, tuple(arrays), whole=False)
 
 
 def _present(rule: Any, args: Sequence[Any]) -> Sequence[Any]:
     """The arrays of a call; of one that has its first alone, without those that are absent."""
-    one = rule.settle is not None and all(arg is None for arg in args[1:])
+    one = rule.plan is not None and all(arg is None for arg in args[1:])
     return args[:1] if one else args
 
 
@@ -163,14 +163,14 @@ def pull_rule(
         call = (state, tuple(values), g, out, args, {**params, "kept": type(kept)}, wanted)
         return by(self.recorder, _method_with_kept(rule, "pull"), call)
     given = _present(rule, args)
-    ways = None
+    kernels = None
     if _is_one(g) and (g.shape, g.dtype) == (out.shape, out.dtype):
-        ways = _ways_of(rule, given, out, tuple(wanted[: len(given)]), params)
-    if ways is not None:
-        bars = by(self.recorder, ways.pull, (g, out, *given))
-        bars = [bars] if len(given) == 1 and rule.settle is not None else list(bars)
+        kernels = _kernels_of(rule, given, out, tuple(wanted[: len(given)]), params)
+    if kernels is not None:
+        bars = by(self.recorder, kernels.pull, (g, out, *given))
+        bars = [bars] if len(given) == 1 and rule.plan is not None else list(bars)
         bars += [None] * (len(args) - len(bars))  # of what is no array
-        if not (ways.strong and are_absorbing()) or all(
+        if not (kernels.strong and are_absorbing()) or all(
             bar is None or is_finite(bar) for bar in bars
         ):
             return bars
@@ -193,19 +193,19 @@ def push_rule(
         return by(self.recorder, _method_with_kept(rule, "push"), call)
     given = _present(rule, args)
     dots = dots[: len(given)]
-    ways = None
+    kernels = None
     if all(
         dot is None or (dot.shape, dot.dtype) == (arg.shape, arg.dtype)
         for dot, arg in zip(dots, given, strict=True)
         if _is_one(arg)
     ):
         wanted = tuple([dot is not None for dot in dots])
-        ways = _ways_of(rule, given, out, wanted, params)
-    if ways is None or ways.push is None:
+        kernels = _kernels_of(rule, given, out, wanted, params)
+    if kernels is None or kernels.push is None:
         dots = [*dots, *[None] * (len(args) - len(dots))]
         return by(self.recorder, _method(rule, "push"), (dots, out, args, params))
-    one = rule.settle is not None and len(given) == 1
-    return by(self.recorder, ways.push, (dots[0] if one else dots, out, *given))
+    one = rule.plan is not None and len(given) == 1
+    return by(self.recorder, kernels.push, (dots[0] if one else dots, out, *given))
 
 
 def _is_one(value: Any) -> bool:
@@ -252,14 +252,14 @@ def _new_method_with_kept(rule: Any, name: str) -> Function:
 
 
 def _spec(value: Any) -> Spec | None:
-    return value if type(value) is Spec else settled_spec(raw(value))
+    return value if type(value) is Spec else plan_spec(raw(value))
 
 
-def _ways_of(
+def _kernels_of(
     rule: Any, args: Sequence[Any], out: Any, wanted: tuple[bool, ...], params: dict[str, Any]
-) -> _Ways | None:
-    """The ways of a call, made once for its shapes; `out`: its result, None if not known."""
-    if rule.settle is None and rule.settle_all is None or not are_plain(tuple(params.values())):
+) -> _Kernels | None:
+    """The kernels of a call, made once for its shapes; `out`: its result, None if not known."""
+    if rule.plan is None and rule.plan_all is None or not are_plain(tuple(params.values())):
         return None
     specs = tuple(map(_spec, args))
     if None in specs or NUMBER in specs and not rule.numbers:
@@ -268,24 +268,24 @@ def _ways_of(
     if out is not None and of_out is None:
         return None
     key = (specs, of_out, wanted, as_given((), dict(params)))
-    known = vars(rule).setdefault("_recorded_ways", {})
+    known = vars(rule).setdefault("_recorded_kernels", {})
     if key not in known:
         if out is None:
             made = called_plainly(rule.call, (raw(list(args)), params), {})
             of_out = spec_of(made) if is_plain(made) else None
-        known[key] = None if of_out is None else _settle(rule, specs, of_out, wanted, params)
-    found: _Ways | None = known[key]
+        known[key] = None if of_out is None else _plan(rule, specs, of_out, wanted, params)
+    found: _Kernels | None = known[key]
     return found
 
 
-def _settle(
+def _plan(
     rule: Any, specs: Any, out: Spec, wanted: tuple[bool, ...], params: dict[str, Any]
-) -> _Ways | None:
-    one = rule.settle is not None and len(specs) == 1
+) -> _Kernels | None:
+    one = rule.plan is not None and len(specs) == 1
     if one:
-        found = rule.settle(specs[0], out, **params)
+        found = rule.plan(specs[0], out, **params)
     else:
-        found = rule.settle_all and rule.settle_all(specs, out, wanted, **params)
+        found = rule.plan_all and rule.plan_all(specs, out, wanted, **params)
     if not found or not one and found.keep is not None:
         return None
 
@@ -306,7 +306,7 @@ def _settle(
 
     for function, definition in ((found.run, run), (found.pull, pull), (found.push, push)):
         define(function, definition)
-    return _Ways(
+    return _Kernels(
         found.run,
         found.pull,
         found.push,

@@ -16,6 +16,8 @@ import numpy as np
 from tapegrad._core.quiet import errstate
 from tapegrad._program.elementwise import COMMUTATIVE, real_ufunc_of
 from tapegrad._program.functions import method
+from tapegrad._program.guards import without_implied
+from tapegrad._program.negations import signed
 from tapegrad._program.numbers import Numbers
 from tapegrad._program.program import (
     CONSTANT,
@@ -35,8 +37,6 @@ from tapegrad._program.program import (
     value_of,
     warns_as,
 )
-from tapegrad._program.questions import without_implied
-from tapegrad._program.signs import signed
 
 # Calls whose value is that of their argument, as values do not change: copies.
 COPIES: tuple[Any, ...] = (np.array, np.copy, np.asarray, np.asanyarray, method("copy"), own_copy)

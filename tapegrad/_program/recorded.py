@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tapegrad._arrays.asker import is_formatting
+from tapegrad._arrays.caller import is_formatting
 from tapegrad._arrays.interface import Container, Flat, NumberInterface
 from tapegrad._core.operands import leaves_it_to_us
 from tapegrad._core.values import Mapped, class_for_holder
@@ -274,26 +274,26 @@ class Recorded(Mapped):
         self.recorder.ask(question, self.at, answer)
         return answer
 
-    def expect(self, question: Callable[[Any], bool], answer: bool) -> bool:
+    def assume(self, question: Callable[[Any], bool], answer: bool) -> bool:
         """What a question is answered; the program asks it later if that was expected."""
         recorder = self.recorder
         if recorder.careful:
             return self._answered_carefully(question, answer)
         found = question(self._value)
-        recorder.expect(question, self.at, found, answer)
+        recorder.assume(question, self.at, found, answer)
         return found
 
     def _answered_carefully(self, question: Callable[[Any], bool], usual: bool) -> bool:
         """What decides a way to go on; or that which is right in all cases."""
         return not usual if self.recorder.assumes_worst else bool(self.answer(question))
 
-    def trust(self, question: Callable[[Any], bool], answer: bool) -> bool:
-        """`expect`, where the end of the transform asks about what comes of this value."""
+    def assume_inside(self, question: Callable[[Any], bool], answer: bool) -> bool:
+        """`assume`, where the end of the transform asks about what comes of this value."""
         if self.recorder.careful:
             return self._answered_carefully(question, answer)
         found = question(self._value)
         if found is not answer:
-            self.recorder.expect(question, self.at, found, answer)
+            self.recorder.assume(question, self.at, found, answer)
         return found
 
     def as_one(self, function: Callable[..., Any], *args: Any) -> Any:

@@ -210,7 +210,7 @@ class Recorder:
             return {key: self.constants(part) for key, part in template.items()}
         return template
 
-    def expect(self, question: Function, at: int, answer: bool, expected: bool) -> None:
+    def assume(self, question: Function, at: int, answer: bool, expected: bool) -> None:
         """Log a question whose answer was expected; if it was not, this run is no program."""
         if answer is not expected:
             self.leave()

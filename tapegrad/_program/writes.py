@@ -13,12 +13,12 @@ from typing import Any, cast
 import numpy as np
 
 from tapegrad._core.scatter import add_at
+from tapegrad._program.buffer_placement import Joined, Placed, box_of, is_basic
+from tapegrad._program.call_source import CallSource, out_argument
 from tapegrad._program.elementwise import UFUNC_OF, common_element, is_contiguous, ufunc_of
 from tapegrad._program.passes import frozen
-from tapegrad._program.placing import Joined, Placed, box_of, is_basic
 from tapegrad._program.program import Node, Ref, own_copy, references
 from tapegrad._program.storages import FILLED_BYTES, Place, Storage, Workspace
-from tapegrad._program.words import Words, out_argument
 
 IN_PLACE = frozenset((operator.iadd, operator.isub, operator.imul, operator.itruediv))
 # Writes that are right though their arguments share memory with what is written to.
@@ -41,7 +41,7 @@ class Writes:
     """Generates the lines of writes."""
 
     def __init__(self) -> None:
-        self.words = Words()
+        self.call_source = CallSource()
         self.workspace = Workspace()
         self.ahead: list[str] = []  # lines of build: what is made with the workspace
         self.views: dict[str, str] = {}  # names of views of the workspace
@@ -81,26 +81,26 @@ class Writes:
             scope.names[at] = name = f"v{at}"
             self.whole.add(at)
             if around is None:
-                source = self.words.expression(whole, scope.names)
+                source = self.call_source.expression(whole, scope.names)
                 copy = f"{source}.copy('K')"
                 if min(node.strides, default=0) < 0:
-                    copy = f"{self.words.constant(own_copy)}({source})"
+                    copy = f"{self.call_source.constant(own_copy)}({source})"
                 place.add(f"{name} = {copy}")
                 return
-            made = f"{self.words.constant(np.empty)}({node.shape}"
-            place.add(f"{name} = {made}, {self.words.constant(node.dtype)})")
+            made = f"{self.call_source.constant(np.empty)}({node.shape}"
+            place.add(f"{name} = {made}, {self.call_source.constant(node.dtype)})")
         else:
             filled = self._filling(at, node)
             storage, added = self.workspace.new(at, node, scope, filled)
             scope.names[at] = name = f"b{storage.buffer}"
             if filled is not None or around is None:
-                fill = f"{name}[...] = {self.words.expression(whole, scope.names)}"
+                fill = f"{name}[...] = {self.call_source.expression(whole, scope.names)}"
                 if filled is None:
                     place.add(fill)
                 elif added:
                     self.ahead.append(fill)
                 return
-        number = self.words.expression(common_element(whole), scope.names)
+        number = self.call_source.expression(common_element(whole), scope.names)
         for box in around:
             place.add(f"{self.view(name, [], box, place)}[...] = {number}")
 
@@ -126,51 +126,53 @@ class Writes:
             hash(key)
         except TypeError:
             return None
-        self.words.constant(whole)  # keeps it, and so its id
+        self.call_source.constant(whole)  # keeps it, and so its id
         return key
 
     def _write_call(self, node: Node, rest: list[Any], name: str, place: Place) -> None:
         """The line that changes the array, or the view of it that the steps lead to."""
         assert node.steps is not None
         function, steps = node.function, list(node.steps)
-        words, names = self.words, place.scope.names
+        call_source, names = self.call_source, place.scope.names
         if type(node) is Placed:
             target = self.view(name, steps, _as_tuple(rest[0]), place)
-            given = words.operands(cast(np.ufunc, function), node.of, names)
+            given = call_source.operands(cast(np.ufunc, function), node.of, names)
             given.append(out_argument(function, target))
-            place.add(f"{words.constant(function)}({', '.join(given)})")
+            place.add(f"{call_source.constant(function)}({', '.join(given)})")
             return
         if function is operator.setitem and rest[0] is not Ellipsis:
             if any(True for _ in references(rest[0])) or not is_basic(rest[0]):
-                target = words.taken(name, steps, names)
-                index = words.expression(rest[0], names)
-                place.add(f"{target}[{index}] = {words.expression(rest[1], names)}")
+                target = call_source.taken(name, steps, names)
+                index = call_source.expression(rest[0], names)
+                place.add(f"{target}[{index}] = {call_source.expression(rest[1], names)}")
                 return
             target = self.view(name, steps, _as_tuple(rest[0]), place)
         else:
             target = self.view(name, steps, None, place)
         if function is operator.setitem:
-            place.add(f"{target}[...] = {words.expression(rest[1], names)}")
+            place.add(f"{target}[...] = {call_source.expression(rest[1], names)}")
         elif function in IN_PLACE:
-            value = words.expression(rest[0], names)
-            ufunc = words.constant(UFUNC_OF[function])
+            value = call_source.expression(rest[0], names)
+            ufunc = call_source.constant(UFUNC_OF[function])
             place.add(f"{ufunc}({target}, {value}, {target})")
         else:
-            given = [target, *[words.expression(arg, names) for arg in rest]]
-            given += [f"{k}={words.expression(v, names)}" for k, v in node.kwargs.items()]
-            place.add(f"{words.constant(_FASTER.get(function, function))}({', '.join(given)})")
+            given = [target, *[call_source.expression(arg, names) for arg in rest]]
+            given += [f"{k}={call_source.expression(v, names)}" for k, v in node.kwargs.items()]
+            place.add(
+                f"{call_source.constant(_FASTER.get(function, function))}({', '.join(given)})"
+            )
 
     def join(self, node: Joined, name: str, place: Place) -> None:
         """The lines that make the parts of an array where they belong."""
-        words, names = self.words, place.scope.names
+        call_source, names = self.call_source, place.scope.names
         for part in node.parts:
             target = self.view(name, [], part.slices, place)
             if part.call is None:
-                place.add(f"{target}[...] = {words.expression(part.value, names)}")
+                place.add(f"{target}[...] = {call_source.expression(part.value, names)}")
                 continue
             ufunc = cast(np.ufunc, ufunc_of(part.call))
-            given = [*words.operands(ufunc, part.call, names), out_argument(ufunc, target)]
-            place.add(f"{words.constant(ufunc)}({', '.join(given)})")
+            given = [*call_source.operands(ufunc, part.call, names), out_argument(ufunc, target)]
+            place.add(f"{call_source.constant(ufunc)}({', '.join(given)})")
 
     def view(self, name: str, steps: list[Any], index: Any, place: Place) -> str:
         """The name of a view of an array: made once, with the workspace, if the array is of it."""
@@ -178,7 +180,7 @@ class Writes:
             return name
         if index is not None:
             index = (*index, ...) if not any(part is Ellipsis for part in index) else index
-        expression = self.words.taken(name, steps, place.scope.names)
+        expression = self.call_source.taken(name, steps, place.scope.names)
         if index is not None:
             word = ", ".join(map(_index_word, index))
             expression = f"{expression}[{word}]"

@@ -30,7 +30,7 @@ from tapegrad._core.values import (
 from tapegrad._errors import InputError, RuleError, message, name_of
 from tapegrad._transforms.caught import replaying
 from tapegrad._transforms.custom import CustomCall, check_closure
-from tapegrad._transforms.elsewhere import explaining
+from tapegrad._transforms.foreign_names import explaining
 from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.reverse import pull_once

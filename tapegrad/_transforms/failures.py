@@ -15,7 +15,7 @@ from tapegrad._errors import mark
 from tapegrad._transforms.recording import Recording
 
 
-def explain(
+def add_forward_note(
     error: BaseException,
     run: Callable[[list[Any]], Any],
     leaves: list[Value],
@@ -36,4 +36,4 @@ def first_of(f: Function) -> Function:
     return lambda *args, **kwargs: f(*args, **kwargs)[0]
 
 
-__all__ = ["explain", "first_of"]
+__all__ = ["add_forward_note", "first_of"]

@@ -31,7 +31,7 @@ from tapegrad._core.types import Function, Tangent, Tree, Value
 from tapegrad._core.values import (
     Traced,
     any_true,
-    decide,
+    branch_on,
     in_place,
     is_array,
     raw_value,
@@ -361,7 +361,7 @@ class Pushforward(LinearMap):
     def _resolved(self, leaves: list[Value], dots: dict[Any, Any]) -> dict[Any, Any]:
         """Tangents in which a NaN, of zero times infinity, is its limit where there is one."""
         if is_recording():
-            if any(decide(has_nan, dots[at]) for at in self.out_slots if at in dots):
+            if any(branch_on(has_nan, dots[at]) for at in self.out_slots if at in dots):
                 leave_program()
             return dots
         assert self.steps is not None

@@ -29,8 +29,8 @@ from tapegrad._core.tape import CURRENT, RUNNING, WRITEABLE, Tape, hand_over
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import (
     Traced,
-    decide,
-    expect,
+    assume,
+    branch_on,
     is_recorded_array,
     snapshot,
     untraced,
@@ -258,7 +258,7 @@ class Recording:
                 if is_foreign(value):  # whether there is a NaN is known later, so none may be made
                     VARIABLE.set(SILENT)
                     return self._pulled_carefully(slots, bars)
-                is_nan = expect(has_nan, value, False) if recording else has_nan(value)
+                is_nan = assume(has_nan, value, False) if recording else has_nan(value)
             if is_nan:
                 bars = [np.where(np.isnan(untraced(value)), np.nan, bars[0])]
             found = self._pulled(slots, bars, consume)
@@ -275,7 +275,7 @@ class Recording:
             # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
             VARIABLE.set(SILENT)
             sound = self._pulled_carefully(slots, bars)
-            if not (is_nan or decide(holds_infinity, value)):
+            if not (is_nan or branch_on(holds_infinity, value)):
                 sound = self._resolved(sound, slots, bars)
         except Exception:
             self.failed = slots, bars
@@ -333,7 +333,7 @@ class Recording:
     def _resolved(self, found: list[Any], slots: list[int], bars: list[Cotangent]) -> list[Any]:
         """Cotangents in which a NaN, of zero times infinity, is its limit where there is one."""
         if OPEN and is_recording():  # no program finds one
-            if any(bar is not None and decide(has_nan, bar) for bar in found):
+            if any(bar is not None and branch_on(has_nan, bar) for bar in found):
                 leave_program()
             return found
         pairs = zip(self.slots, found, strict=True)

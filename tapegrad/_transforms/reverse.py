@@ -37,7 +37,7 @@ from tapegrad._errors import (
     text_of,
 )
 from tapegrad._transforms.caught import heed, heed_replay
-from tapegrad._transforms.failures import explain, first_of
+from tapegrad._transforms.failures import add_forward_note, first_of
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection, own_copy
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.recording import NUMBER, Recording
@@ -232,7 +232,7 @@ def _gradient_runner(
             bars = _pull_scalar(name, recording, out, inputs.leaves, holomorphic, keep)
         except Exception as error:
             again = first_of(f) if has_aux else f
-            explain(error, partial(inputs.call, again), inputs.leaves, recording)
+            add_forward_note(error, partial(inputs.call, again), inputs.leaves, recording)
             raise
         result = None if bars is None else (inputs.result(bars),)
         if has_aux:
@@ -514,7 +514,7 @@ class Pullback(LinearMap):
             return tuple(self.inputs.result(found, given))
         except BaseException as error:
             if self.f is not None:
-                explain(
+                add_forward_note(
                     error, partial(self.inputs.call, self.f), self.inputs.leaves, self.recording
                 )
             fold(error)
@@ -644,7 +644,9 @@ def _pulled_once(
             slots, cotangents = [at for at, _ in given], [bar for _, bar in given]
             return recording.pull(slots, cotangents, None, consume)
         except Exception as error:
-            explain(error, lambda leaves: f(*inputs.trees(leaves)), inputs.leaves, recording)
+            add_forward_note(
+                error, lambda leaves: f(*inputs.trees(leaves)), inputs.leaves, recording
+            )
             raise
 
     recording = Recording(name)

@@ -40,7 +40,7 @@ from tapegrad._transforms.chunks import (
     require_chunk_size,
 )
 from tapegrad._transforms.draws import RandomnessCheck
-from tapegrad._transforms.elsewhere import explaining
+from tapegrad._transforms.foreign_names import explaining
 from tapegrad._transforms.inputs import own_copy
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.tracebacks import fold

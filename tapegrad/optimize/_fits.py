@@ -19,7 +19,7 @@ from tapegrad._errors import (
     name_of,
 )
 from tapegrad._progress import Bar, Progress
-from tapegrad._transforms.elsewhere import explaining
+from tapegrad._transforms.foreign_names import explaining
 from tapegrad._transforms.reverse import grad
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten

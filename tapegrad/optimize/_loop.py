@@ -16,7 +16,7 @@ from tapegrad._core.values import in_trace
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._look.curves import curve_svg
 from tapegrad._progress import Bar, Progress
-from tapegrad._transforms.elsewhere import explaining
+from tapegrad._transforms.foreign_names import explaining
 from tapegrad._transforms.reverse import value_and_grad
 from tapegrad._transforms.tracebacks import folding
 from tapegrad.optimize._parameters import Parameters, as_start

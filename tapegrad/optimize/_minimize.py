@@ -11,7 +11,7 @@ from tapegrad._core.types import Function
 from tapegrad._core.values import in_trace
 from tapegrad._errors import NotDifferentiableError, name_of
 from tapegrad._progress import Bar, Progress
-from tapegrad._transforms.elsewhere import explaining
+from tapegrad._transforms.foreign_names import explaining
 from tapegrad._transforms.reverse import grad
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._tree import flatten

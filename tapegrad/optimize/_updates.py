@@ -20,7 +20,7 @@ from tapegrad import tree
 from tapegrad._core.types import Value
 from tapegrad._core.values import cast
 from tapegrad._errors import InputError, message
-from tapegrad._transforms.elsewhere import explaining
+from tapegrad._transforms.foreign_names import explaining
 from tapegrad._tree import children_of, tree_map
 from tapegrad.optimize.schedules import Schedule
 

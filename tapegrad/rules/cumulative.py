@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import Kernels, Spec
 from tapegrad._core.forms import general, linear
-from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.sums import running_sums, runs_by_blocks
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
@@ -120,23 +120,23 @@ def _cumulative_prod_jvp(
     return np.concatenate([start, out_dot], axis=axis)
 
 
-def _settled_cumsum(
+def _plan_cumsum(
     x: Spec, _out: Spec, /, axis: int | None = None, dtype: Any = None
-) -> Ways | None:
-    """The ways of a running sum, of long rows by blocks in all but its result."""
+) -> Kernels | None:
+    """The kernels of a running sum, of long rows by blocks in all but its result."""
     if dtype is not None or not x.ndim or not x.size:
         return None
     shape = x.shape
     backward = (slice(None),) * (0 if axis is None else axis % x.ndim) + _REVERSED
 
     if (axis is not None or x.ndim == 1) and runs_by_blocks(shape, axis or 0, x.dtype):
-        return Ways(
+        return Kernels(
             lambda a: a.cumsum(axis),
             lambda g, _out, _x: running_sums(g, back=True),
             lambda dot, _out, _x: running_sums(dot),
         )
     if axis is not None and axis % x.ndim == 0 and math.prod(shape[1:]) >= WIDE:
-        return Ways(
+        return Kernels(
             _sums_of_rows,
             lambda g, _out, _x: _sums_of_rows(g[backward])[backward],
             lambda dot, _out, _x: _sums_of_rows(dot),
@@ -146,7 +146,7 @@ def _settled_cumsum(
         back = g[backward].cumsum(axis)[backward]
         return back.reshape(shape) if axis is None else back
 
-    return Ways(lambda a: a.cumsum(axis), pull, lambda dot, _out, _x: dot.cumsum(axis))
+    return Kernels(lambda a: a.cumsum(axis), pull, lambda dot, _out, _x: dot.cumsum(axis))
 
 
 WIDE = 128  # elements of a row, from which sums of rows are faster than sums along columns
@@ -163,12 +163,12 @@ def _sums_of_rows(a: Value) -> Value:
     return made
 
 
-linear(np.cumsum, cumsum_transpose, batch="flat", settle=_settled_cumsum)
+linear(np.cumsum, cumsum_transpose, batch="flat", plan=_plan_cumsum)
 
 
-def _settled_cumprod(
+def _plan_cumprod(
     x: Spec, _out: Spec, /, axis: int | None = None, dtype: Any = None
-) -> Ways | None:
+) -> Kernels | None:
     """By quotients of the products, where all of them are ordinary numbers."""
     if dtype is not None or not x.ndim or not x.size or x.dtype.char not in "fd":
         return None
@@ -195,9 +195,9 @@ def _settled_cumprod(
         made *= out
         return made if is_ordinary(out, dot, terms, made) else cumprod_jvp([dot], out, x, axis)
 
-    return Ways(lambda a: a.cumprod(axis), pull, push)
+    return Kernels(lambda a: a.cumprod(axis), pull, push)
 
 
-general(np.cumprod, vjp=[cumprod_vjp], jvp=cumprod_jvp, batch="flat", settle=_settled_cumprod)
+general(np.cumprod, vjp=[cumprod_vjp], jvp=cumprod_jvp, batch="flat", plan=_plan_cumprod)
 linear(np.cumulative_sum, _cumulative_sum_transpose, batch="flat")
 general(np.cumulative_prod, vjp=[_cumulative_prod_vjp], jvp=_cumulative_prod_jvp, batch="flat")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from tapegrad._core.call_plans import Kernels, Spec
 from tapegrad._core.forms import composite, general, linear
-from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.types import Cotangent, Index, Value
 from tapegrad._core.values import innermost, lift, untraced
 
@@ -93,8 +93,8 @@ def _loose_end(end: Value, name: str, dtype: Any) -> Value:
 _FEW = 1 << 12  # elements, up to which the number of calls decides what a cotangent costs
 
 
-def _settled_diff(x: Spec, out: Spec, /, n: int = 1, axis: int = -1, **ends: Any) -> Ways | None:
-    """The ways of differences of neighbours, as np.diff subtracts."""
+def _plan_diff(x: Spec, out: Spec, /, n: int = 1, axis: int = -1, **ends: Any) -> Kernels | None:
+    """The kernels of differences of neighbours, as np.diff subtracts."""
     if any(end is not np._NoValue for end in ends.values()) or not out.size or n < 1:
         return None
     axis = normalize_axis_index(axis, x.ndim)
@@ -127,10 +127,10 @@ def _settled_diff(x: Spec, out: Spec, /, n: int = 1, axis: int = -1, **ends: Any
             g = bar
         return g
 
-    return Ways(run, pull, lambda dot, _out, _x: run(dot))
+    return Kernels(run, pull, lambda dot, _out, _x: run(dot))
 
 
-composite(np.diff, _diff, linear=True, settle=_settled_diff)
+composite(np.diff, _diff, linear=True, plan=_plan_diff)
 composite(np.ediff1d, _ediff1d)
 
 # --- np.gradient
@@ -268,10 +268,10 @@ def _unwrap(
     return p + period * jumps
 
 
-def _settled_trapezoid(
+def _plan_trapezoid(
     y: Spec, out: Spec, /, x: Any = None, dx: float = 1.0, axis: int = -1
-) -> Ways | None:
-    """The ways for neighbours at one distance."""
+) -> Kernels | None:
+    """The kernels for neighbours at one distance."""
     if x is not None or y.dtype is not out.dtype:
         return None
     axis = normalize_axis_index(axis, y.ndim)
@@ -290,8 +290,8 @@ def _settled_trapezoid(
         part += g
         return bar
 
-    return Ways(run, pull, lambda dot, _out, _y: run(dot))
+    return Kernels(run, pull, lambda dot, _out, _y: run(dot))
 
 
-composite(np.trapezoid, _trapezoid, linear=True, settle=_settled_trapezoid)
+composite(np.trapezoid, _trapezoid, linear=True, plan=_plan_trapezoid)
 composite(np.unwrap, _unwrap)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import KernelsAll, Spec
 from tapegrad._core.forms import composite, constant, linear, multilinear
-from tapegrad._core.settled import AllWays, Spec
 from tapegrad._core.types import Cotangent, Tangent, Tree, Value
 from tapegrad._core.values import in_trace, is_ndarray
 from tapegrad.rules.index import diagonal_transpose
@@ -244,15 +244,15 @@ def _contraction(subscripts: str, x_shape: Any, y_shape: Any) -> Contraction | N
     return _Plan(x, y, result).contraction(sizes)
 
 
-def _settled_einsum(
+def _plan_einsum(
     specs: tuple[Spec, ...],
     out: Spec,
     wanted: Sequence[bool],
     /,
     subscripts: str,
     **others: Any,
-) -> AllWays | None:
-    """The ways of a contraction of two operands: three contractions of the same sizes.
+) -> KernelsAll | None:
+    """The kernels of a contraction of two operands: three contractions of the same sizes.
 
     The value is NumPy's own, whose sums a matrix product would round differently.
     """
@@ -277,7 +277,7 @@ def _settled_einsum(
             return whole(x, y_dot)
         return whole(x_dot, y) if y_dot is None else whole(x_dot, y) + whole(x, y_dot)
 
-    return AllWays(pull, push)
+    return KernelsAll(pull, push)
 
 
 def _product(subscripts: str, x_shape: Any, y_shape: Any) -> Contraction:
@@ -297,7 +297,7 @@ EINSUM = multilinear(
     arrays=0,
     name="np.einsum",
     batch=_einsum_examples,
-    settle_all=_settled_einsum,
+    plan_all=_plan_einsum,
 )
 composite(np.einsum, _einsum)
 

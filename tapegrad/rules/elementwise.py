@@ -52,7 +52,7 @@ elementwise(
     Over(lambda _out, _x, y: -y, of_out=True),
     strong=True,
     zeros=(None, 0),
-    stretched=_quotients,
+    broadcast_vjp=_quotients,
 )
 elementwise(np.negative, -1)
 elementwise(np.positive, 1)
@@ -60,7 +60,7 @@ elementwise(np.nextafter, 1, 0)  # the neighbour of x changes as x does
 elementwise(np.reciprocal, Over(lambda _out, x: -x, of_out=True), strong=True)
 elementwise(np.square, lambda _out, x: x + x)  # 2 * x at half the cost
 elementwise(np.sqrt, lambda out, _x: 0.5 / out, strong=True)
-elementwise(np.cbrt, Over(lambda out, _x: 3 * out * out), strong=True, everywhere=True)
+elementwise(np.cbrt, Over(lambda out, _x: 3 * out * out), strong=True, never_nan=True)
 
 
 def _rounded(number: Value, beside: Value) -> Value:
@@ -145,10 +145,10 @@ elementwise(np.remainder, 1, lambda _out, x, y: -np.floor(x / y), strong=True)
 elementwise(np.fmod, 1, lambda _out, x, y: -np.trunc(x / y), strong=True)
 
 # --- exponentials and logarithms: out overflows to inf before x does
-elementwise(np.exp, lambda out, _x: out, strong=True, everywhere=True)
-elementwise(np.exp2, lambda out, _x: LN2 * out, strong=True, everywhere=True)
+elementwise(np.exp, lambda out, _x: out, strong=True, never_nan=True)
+elementwise(np.exp2, lambda out, _x: LN2 * out, strong=True, never_nan=True)
 # By x: out + 1 has lost the digits of exp(x) where that is small.
-elementwise(np.expm1, lambda _out, x: np.exp(x), strong=True, everywhere=True)
+elementwise(np.expm1, lambda _out, x: np.exp(x), strong=True, never_nan=True)
 elementwise(np.log, Over(lambda _out, x: x), strong=True)
 elementwise(np.log2, Over(lambda _out, x: LN2 * x), strong=True)
 elementwise(np.log10, Over(lambda _out, x: LN10 * x), strong=True)
@@ -207,7 +207,7 @@ elementwise(
     np.logaddexp,
     lambda out, x, y: _share_beside(x, y, out),
     lambda out, x, y: _share_beside(y, x, out),
-    together=_shares,
+    fused_vjp=_shares,
 )
 elementwise(
     np.logaddexp2,
@@ -361,7 +361,7 @@ elementwise(
     np.hypot,
     lambda out, x, y: ratio(x, out),
     lambda out, x, y: ratio(y, out),
-    together=_ratios,
+    fused_vjp=_ratios,
 )
 for degrees in (np.degrees, np.rad2deg):
     elementwise(degrees, lambda _out, _x: 180 / np.pi)
@@ -468,9 +468,9 @@ CHOICES = {
         _wins,
         lambda out, x, y: _wins(out, y, x),
         strong=True,
-        everywhere=True,
+        never_nan=True,
         selects=True,
-        together=_halves(choice in (np.maximum, np.fmax)),
+        fused_vjp=_halves(choice in (np.maximum, np.fmax)),
     )
     for choice in (np.maximum, np.minimum, np.fmax, np.fmin)
 }

@@ -15,7 +15,7 @@ import numpy as np
 from tapegrad._core.forms import composite, linear
 from tapegrad._core.types import Cotangent, Tree, Value
 from tapegrad._core.values import (
-    decide,
+    branch_on,
     getitem,
     innermost,
     itself,
@@ -217,7 +217,7 @@ def _counted(x: Value, weights: Value, minlength: int = 0) -> Value:
 
 
 def _counted_examples(x: Value, weights: Value, minlength: int = 0) -> Value:
-    known = decide(itself, x)
+    known = branch_on(itself, x)
     sizes = np.maximum(np.max(known, axis=-1, initial=-1) + 1, minlength)
     size = int(np.max(sizes, initial=minlength))
     if np.any(sizes != size):

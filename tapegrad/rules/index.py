@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from tapegrad._core.call_plans import NUMBER, Kernels, KernelsAll, Spec, placed
 from tapegrad._core.forms import composite, constant, linear
-from tapegrad._core.settled import NUMBER, AllWays, Spec, Ways, placed
 from tapegrad._core.sums import summing
 from tapegrad._core.types import Cotangent, Function, Index, Params, Tangent, Value
 from tapegrad._core.values import getitem, is_ndarray, lift, untraced
@@ -46,10 +46,10 @@ def _choose_branch(condition: Value, x: Value, y: Value) -> Value:
     return np.where(condition, x, y)
 
 
-def _settled_where(
+def _plan_where(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **_params: Any
-) -> AllWays | None:
-    """The ways of a choice between arrays of the result's dtype."""
+) -> KernelsAll | None:
+    """The kernels of a choice between arrays of the result's dtype."""
     truth, x, y = specs
     if any(spec.dtype is not out.dtype and spec is not NUMBER for spec in (x, y)):
         return None
@@ -83,7 +83,7 @@ def _settled_where(
         dot = selected(condition, 0 if x_dot is None else x_dot, 0 if y_dot is None else y_dot)
         return dot if dot.shape == shape else np.broadcast_to(dot, shape)
 
-    return AllWays(pull, push, run=selected if large else None)
+    return KernelsAll(pull, push, run=selected if large else None)
 
 
 WHERE = linear(
@@ -94,7 +94,7 @@ WHERE = linear(
     name="np.where",
     fresh=True,
     batch="align",
-    settle_all=_settled_where,
+    plan_all=_plan_where,
     numbers=True,
     implementation=np.where,
 )
@@ -176,7 +176,7 @@ def _extract(condition: Value, arr: Value) -> Value:
     return np.ravel(arr)[np.flatnonzero(untraced(condition))]
 
 
-def _settled_take(
+def _plan_take(
     specs: tuple[Spec, ...],
     out: Spec,
     wanted: Sequence[bool],
@@ -184,7 +184,7 @@ def _settled_take(
     axis: int | None = None,
     mode: str = "raise",
     **others: Any,
-) -> AllWays | None:
+) -> KernelsAll | None:
     x, at = specs
     if others or mode != "raise" or at.dtype.kind != "i" or not at.ndim or not out.size:
         return None
@@ -213,12 +213,12 @@ def _settled_take(
 
     if not lead and axis is not None and at.ndim == 1 and at.size <= 64:
         pull = pull_rows
-    return AllWays(pull, lambda dots, _out, _x, at: run(dots[0], at), run=run)
+    return KernelsAll(pull, lambda dots, _out, _x, at: run(dots[0], at), run=run)
 
 
-def _settled_take_along(
+def _plan_take_along(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axis: int | None = -1
-) -> AllWays | None:
+) -> KernelsAll | None:
     x, at = specs
     if axis is None or at.dtype.kind != "i" or x.ndim != at.ndim or not x.size:
         return None
@@ -247,13 +247,13 @@ def _settled_take_along(
             return placed(shape, (*before, at, *after), g), None
         return np.bincount(flat(at).reshape(-1), g.reshape(-1), size).reshape(shape), None
 
-    return AllWays(pull, lambda dots, _out, _x, at: run(dots[0], at), run=run)
+    return KernelsAll(pull, lambda dots, _out, _x, at: run(dots[0], at), run=run)
 
 
 MANY = 1 << 10  # positions, from which reading by one index is faster though it is made first
 TAKING: Params = {"arrays": 2, "linear": True, "fixed": (1,)}
-composite(np.take, take, settle_all=_settled_take, **TAKING)
-composite(np.take_along_axis, _take_along_axis, settle_all=_settled_take_along, **TAKING)
+composite(np.take, take, plan_all=_plan_take, **TAKING)
+composite(np.take_along_axis, _take_along_axis, plan_all=_plan_take_along, **TAKING)
 composite(np.compress, _compress)
 composite(np.extract, _extract)
 
@@ -286,10 +286,10 @@ def _diagflat(v: Value, k: int = 0) -> Value:
     return made
 
 
-def settled_diagonals(
+def plan_diagonals(
     x: Spec, offset: int, axis1: int, axis2: int, run: Function, *, summed: bool = False
-) -> Ways:
-    """The ways of a read of diagonals, or of their sums, whose cotangents are put there again."""
+) -> Kernels:
+    """Kernels of a read of diagonals, or of their sums, whose cotangents are put there again."""
     shape, dtype = x.shape, x.dtype
     whole = _slice_of_diagonal(x, offset, axis1, axis2)
     spread = summed and x.ndim > 2
@@ -310,7 +310,7 @@ def settled_diagonals(
         diagonals(bar)[...] = g[..., None] if spread else g
         return bar
 
-    return Ways(run, pull, lambda dot, _out, _x: run(dot), add=add)
+    return Kernels(run, pull, lambda dot, _out, _x: run(dot), add=add)
 
 
 def _slice_of_diagonal(x: Spec, offset: int, axis1: int, axis2: int) -> slice | None:
@@ -323,36 +323,36 @@ def _slice_of_diagonal(x: Spec, offset: int, axis1: int, axis2: int) -> slice | 
     return slice(start, start + count * (columns + 1), columns + 1) if count else slice(0)
 
 
-def _settled_diagonal(
+def _plan_diagonal(
     x: Spec, _out: Spec, /, offset: int = 0, axis1: int = 0, axis2: int = 1
-) -> Ways:
-    return settled_diagonals(x, offset, axis1, axis2, lambda a: a.diagonal(offset, axis1, axis2))
+) -> Kernels:
+    return plan_diagonals(x, offset, axis1, axis2, lambda a: a.diagonal(offset, axis1, axis2))
 
 
-def _settled_diag(x: Spec, out: Spec, /, k: int = 0) -> Ways | None:
+def _plan_diag(x: Spec, out: Spec, /, k: int = 0) -> Kernels | None:
     if x.ndim != 1:
         return None
-    return _settled_diagflat(x, out, k=k)
+    return _plan_diagflat(x, out, k=k)
 
 
-def _settled_diagflat(x: Spec, out: Spec, /, k: int = 0) -> Ways | None:
+def _plan_diagflat(x: Spec, out: Spec, /, k: int = 0) -> Kernels | None:
     def run(v: Value) -> Value:
         return np.diagflat(v, k)
 
-    ways = moved_by_positions(x, out, run)
-    if ways is not None:
-        return ways
+    kernels = moved_by_positions(x, out, run)
+    if kernels is not None:
+        return kernels
     shape = x.shape
-    return Ways(
+    return Kernels(
         run,
         lambda g, _out, _x: g.diagonal(k).reshape(shape),
         lambda dot, _out, _x: run(dot),
     )
 
 
-linear(np.diagonal, diagonal_transpose, view="part", batch="axis", settle=_settled_diagonal)
-composite(np.diag, _diag, linear=True, settle=_settled_diag)
-composite(np.diagflat, _diagflat, linear=True, settle=_settled_diagflat)
+linear(np.diagonal, diagonal_transpose, view="part", batch="axis", plan=_plan_diagonal)
+composite(np.diag, _diag, linear=True, plan=_plan_diag)
+composite(np.diagflat, _diagflat, linear=True, plan=_plan_diagflat)
 
 
 def _tril(m: Value, k: int = 0) -> Value:
@@ -363,13 +363,13 @@ def _triu(m: Value, k: int = 0) -> Value:
     return np.where(np.tri(*m.shape[-2:], k=k - 1, dtype=bool), 0, m)
 
 
-def _settled_triangle(function: Function) -> Function:
-    def settle(x: Spec, out: Spec, /, k: int = 0) -> Ways | None:
+def _plan_triangle(function: Function) -> Function:
+    def plan(x: Spec, out: Spec, /, k: int = 0) -> Kernels | None:
         if x.ndim < 2:
             return None
-        ways = moved_by_positions(x, out, lambda m: function(m, k))
-        if ways is not None:
-            return ways
+        kernels = moved_by_positions(x, out, lambda m: function(m, k))
+        if kernels is not None:
+            return kernels
         kept = np.broadcast_to(function(np.ones(x.shape[-2:], bool), k), x.shape)
         shape, dtype = x.shape, x.dtype
 
@@ -381,13 +381,13 @@ def _settled_triangle(function: Function) -> Function:
         def run(m: Value) -> Value:
             return part(m) if m.flags.c_contiguous else function(m, k)
 
-        return Ways(run, lambda g, _out, _x: part(g), lambda dot, _out, _x: part(dot))
+        return Kernels(run, lambda g, _out, _x: part(g), lambda dot, _out, _x: part(dot))
 
-    return settle
+    return plan
 
 
-composite(np.tril, _tril, linear=True, settle=_settled_triangle(np.tril))
-composite(np.triu, _triu, linear=True, settle=_settled_triangle(np.triu))
+composite(np.tril, _tril, linear=True, plan=_plan_triangle(np.tril))
+composite(np.triu, _triu, linear=True, plan=_plan_triangle(np.triu))
 
 # --- positions
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import KernelsAll, Spec
 from tapegrad._core.forms import composite, linear
-from tapegrad._core.settled import AllWays, Spec
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value
 from tapegrad._core.values import lift
 from tapegrad.rules.shape import behind, padded
@@ -52,8 +52,8 @@ def _stacked_examples(arrays: Sequence[Value], axis: int = 0, **options: Any) ->
     return np.stack(arrays, axis=axis, **options)
 
 
-def _settled_parts(cuts: Sequence[Any], wanted: Sequence[bool], join: Function) -> AllWays:
-    """The ways of a call whose cotangents are parts of that of its result."""
+def _plan_parts(cuts: Sequence[Any], wanted: Sequence[bool], join: Function) -> KernelsAll:
+    """The kernels of a call whose cotangents are parts of that of its result."""
     chosen = [cut if want else None for cut, want in zip(cuts, wanted, strict=True)]
 
     def pull(g: Cotangent, _out: Value, *_xs: Value) -> list[Cotangent]:
@@ -67,28 +67,28 @@ def _settled_parts(cuts: Sequence[Any], wanted: Sequence[bool], join: Function) 
             ]
         )
 
-    return AllWays(pull, push, run=lambda *xs: join(xs))
+    return KernelsAll(pull, push, run=lambda *xs: join(xs))
 
 
-def _settled_concatenate(
+def _plan_concatenate(
     specs: tuple[Spec, ...],
     out: Spec,
     wanted: Sequence[bool],
     /,
     axis: int | None = 0,
     **others: Any,
-) -> AllWays | None:
+) -> KernelsAll | None:
     if others or axis is None or any(spec.dtype is not out.dtype for spec in specs):
         return None
     lead = (slice(None),) * (axis % out.ndim)
     ends = [0, *accumulate(spec.shape[axis] for spec in specs)]
     cuts = [(*lead, slice(start, end)) for start, end in pairwise(ends)]
-    return _settled_parts(cuts, wanted, lambda dots: np.concatenate(dots, axis))
+    return _plan_parts(cuts, wanted, lambda dots: np.concatenate(dots, axis))
 
 
-def _settled_stack(
+def _plan_stack(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axis: int = 0, **others: Any
-) -> AllWays | None:
+) -> KernelsAll | None:
     if others or not specs[0].ndim or any(spec.dtype is not out.dtype for spec in specs):
         return None
     lead = (slice(None),) * (axis % out.ndim)
@@ -101,7 +101,7 @@ def _settled_stack(
             made[cut] = x
         return made
 
-    return _settled_parts(cuts, wanted, join)
+    return _plan_parts(cuts, wanted, join)
 
 
 def _stacked(arrays: Sequence[Value], axis: int = 0, **options: Any) -> Value:
@@ -128,7 +128,7 @@ linear(
     np.concatenate,
     _concatenate_transpose,
     batch=_concatenated_examples,
-    settle_all=_settled_concatenate,
+    plan_all=_plan_concatenate,
     **JOINING,
 )
 linear(
@@ -136,7 +136,7 @@ linear(
     _stack_transpose,
     batch=_stacked_examples,
     implementation=_stacked,
-    settle_all=_settled_stack,
+    plan_all=_plan_stack,
     **JOINING,
 )
 
@@ -173,17 +173,17 @@ def _append(arr: Value, values: Value, axis: int | None = None) -> Value:
     return np.concatenate([arr, values], axis=axis)
 
 
-def _settled_joined(axis: Function, join: Function) -> Function:
-    """The ways of a concatenation along an axis that arrays of fewer axes are given first."""
+def _plan_joined(axis: Function, join: Function) -> Function:
+    """The kernels of a concatenation along an axis that arrays of fewer axes are given first."""
 
-    def settle(
+    def plan(
         specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **others: Any
-    ) -> AllWays | None:
+    ) -> KernelsAll | None:
         if others or any(spec.dtype is not out.dtype or not spec.ndim for spec in specs):
             return None
         along = axis(out.ndim)
         if all(spec.ndim == out.ndim for spec in specs):
-            return _settled_concatenate(specs, out, wanted, axis=along)
+            return _plan_concatenate(specs, out, wanted, axis=along)
         cuts: list[Any] = []
         start = 0
         for spec in specs:
@@ -194,17 +194,17 @@ def _settled_joined(axis: Function, join: Function) -> Function:
             else:  # np.dstack puts a new axis in front of a vector as well
                 cuts.append((0, *lead[1:], start) if out.ndim - spec.ndim > 1 else (*lead, start))
                 start += 1
-        return _settled_parts(cuts, wanted, join)
+        return _plan_parts(cuts, wanted, join)
 
-    return settle
+    return plan
 
 
-def _settled_append(
+def _plan_append(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axis: int | None = None
-) -> AllWays | None:
+) -> KernelsAll | None:
     if axis is None and (specs[0].ndim != 1 or specs[1].ndim != 1):
         return None
-    return _settled_concatenate(specs, out, wanted, axis=axis or 0)
+    return _plan_concatenate(specs, out, wanted, axis=axis or 0)
 
 
 for _function, _definition, _axis in (
@@ -218,9 +218,9 @@ for _function, _definition, _axis in (
         _definition,
         sequence=True,
         linear=True,
-        settle_all=_settled_joined(_axis, _function),
+        plan_all=_plan_joined(_axis, _function),
     )
-composite(np.append, _append, arrays=2, linear=True, settle_all=_settled_append)
+composite(np.append, _append, arrays=2, linear=True, plan_all=_plan_append)
 
 
 def _block(arrays: Tree) -> Value:

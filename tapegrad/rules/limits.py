@@ -19,7 +19,7 @@ from tapegrad._core.limits import derivatives_along
 from tapegrad._core.types import Index, Tangent, Value
 from tapegrad._core.values import (
     any_true,
-    decide,
+    branch_on,
     itself,
     untraced,
 )
@@ -145,7 +145,7 @@ def _directions(w: Value, involved: Value) -> Iterator[Tangent]:
 
 def _in_any_example(condition: Value, ndim: int) -> Value:
     """Where in its last `ndim` axes a condition holds for any matrix of the stack or example."""
-    found = decide(itself, condition)
+    found = branch_on(itself, condition)
     return found.any(axis=tuple(range(found.ndim - ndim)))
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import Kernels, KernelsAll, Spec
 from tapegrad._core.forms import Constant, composite, constant, general, resolved_product
 from tapegrad._core.quiet import errstate, silence
-from tapegrad._core.settled import AllWays, Spec, Ways
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import any_true, innermost, is_ndarray, untraced
 from tapegrad._numpy_versions import COND_IS_REAL
@@ -44,7 +44,7 @@ def _inv_jvp(dots: Sequence[Tangent], out: Value, _a: Value) -> Tangent:
     return -np.matmul(np.matmul(out, dots[0]), out)
 
 
-def _settled_inv(a: Spec, out: Spec, /) -> Ways | None:
+def _plan_inv(a: Spec, out: Spec, /) -> Kernels | None:
     if a.ndim != 2 or not a.size or out.dtype is not a.dtype:
         return None
 
@@ -52,10 +52,10 @@ def _settled_inv(a: Spec, out: Spec, /) -> Ways | None:
         inverse = out.T
         return -inverse.dot(g).dot(inverse)
 
-    return Ways(np.linalg.inv, pull, lambda dot, out, _a: -out.dot(dot).dot(out))
+    return Kernels(np.linalg.inv, pull, lambda dot, out, _a: -out.dot(dot).dot(out))
 
 
-general(np.linalg.inv, vjp=[_inv_vjp], jvp=_inv_jvp, batch="(m,m)", settle=_settled_inv)
+general(np.linalg.inv, vjp=[_inv_vjp], jvp=_inv_jvp, batch="(m,m)", plan=_plan_inv)
 
 
 def _solve_b(g: Cotangent, _out: Value, a: Value, _b: Value) -> Cotangent:
@@ -82,10 +82,10 @@ def _solve_jvp(dots: Sequence[Tangent], out: Value, a: Value, _b: Value) -> Tang
     return out_dot[..., 0] if vector else out_dot
 
 
-def _settled_solve(
+def _plan_solve(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /
-) -> AllWays | None:
-    """The ways of one matrix with a vector or with columns."""
+) -> KernelsAll | None:
+    """The kernels of one matrix with a vector or with columns."""
     a, b = specs
     if a.ndim != 2 or not 0 < b.ndim <= 2 or not b.size or not a.dtype is b.dtype is out.dtype:
         return None
@@ -106,7 +106,7 @@ def _settled_solve(
         change = a_dot.dot(out)
         return np.linalg.solve(a, -change if b_dot is None else b_dot - change)
 
-    return AllWays(pull, push)
+    return KernelsAll(pull, push)
 
 
 general(
@@ -114,7 +114,7 @@ general(
     vjp=[_solve_a, _solve_b],
     jvp=_solve_jvp,
     batch="(m,m),(m,k?)->(m,k?)",
-    settle_all=_settled_solve,
+    plan_all=_plan_solve,
 )
 
 
@@ -254,7 +254,7 @@ def _det_jvp(dots: Sequence[Tangent], out: Value, a: Value) -> Tangent:
     return np.sum(_cofactors(a, out) * dots[0], axis=(-2, -1))
 
 
-def _settled_det(a: Spec, out: Spec, /) -> Ways | None:
+def _plan_det(a: Spec, out: Spec, /) -> Kernels | None:
     if a.ndim != 2 or not a.size or out.dtype is not a.dtype or a.dtype.kind != "f":
         return None
 
@@ -277,10 +277,10 @@ def _settled_det(a: Spec, out: Spec, /) -> Ways | None:
         total = np.add.reduce(changes, None)
         return total if inverse is None else out * total
 
-    return Ways(np.linalg.det, pull, push)
+    return Kernels(np.linalg.det, pull, push)
 
 
-general(np.linalg.det, vjp=[_det_vjp], jvp=_det_jvp, batch="(m,m)", settle=_settled_det)
+general(np.linalg.det, vjp=[_det_vjp], jvp=_det_jvp, batch="(m,m)", plan=_plan_det)
 
 
 def _inverse_for_logarithm(a: Value, sign: Value) -> Value:

@@ -1,7 +1,7 @@
 """Choices by a condition, as operations on bits.
 
 A choice by a random condition (np.where) costs as much as fifty sums: a processor goes on with the
-branch that it expects. Knows NumPy's own real arrays alone, as the rules of settled calls get
+branch that it expects. Knows NumPy's own real arrays alone, as the rules of planned calls get
 them. Must not know which functions choose between their arguments.
 """
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import Kernels, Spec
 from tapegrad._core.forms import composite, general, strong_product
 from tapegrad._core.quiet import errstate
-from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.sums import reducing, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import (
@@ -25,7 +25,7 @@ from tapegrad._errors import RuleError
 from tapegrad._numpy_versions import TAKES_BIAS, refuse_deprecated
 from tapegrad._warning import warn
 from tapegrad.rules.kinks import is_differentiated, ratio
-from tapegrad.rules.reduction import Reduced, axes_of, masked, settled_axes, spread
+from tapegrad.rules.reduction import Reduced, axes_of, masked, planned_axes, spread
 
 # --- means
 
@@ -46,10 +46,10 @@ def mean_jvp(dots: Sequence[Tangent], _out: Value, _x: Value, **params: Any) -> 
     return reduced.sum(dots[0]) / reduced.divisor()
 
 
-def _settled_mean(
+def _plan_mean(
     x: Spec, out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
-) -> Ways | None:
-    along = settled_axes(x, axis, others)
+) -> Kernels | None:
+    along = planned_axes(x, axis, others)
     if along is None:
         return None
     count, spread_of = along.divisor, along.spread
@@ -63,10 +63,10 @@ def _settled_mean(
         mean = total / count
         return mean if isinstance(mean, number) else number(mean)
 
-    return Ways(run, lambda g, _out, _x: spread_of(g / ratio), lambda dot, _out, _x: run(dot))
+    return Kernels(run, lambda g, _out, _x: spread_of(g / ratio), lambda dot, _out, _x: run(dot))
 
 
-general(np.mean, vjp=[mean_transpose], jvp=mean_jvp, batch="axis", settle=_settled_mean)
+general(np.mean, vjp=[mean_transpose], jvp=mean_jvp, batch="axis", plan=_plan_mean)
 
 
 def weights_beside(a: Value, axis: int | tuple[int, ...] | None, weights: Value) -> Value:
@@ -271,7 +271,7 @@ def declare_spread(
     by_values: Function,
     by_mean: Function,
     jvp: Function,
-    settle: Function | None = None,
+    plan: Function | None = None,
     formula: Function | None = None,
 ) -> None:
     """One declaration of a variance or standard deviation."""
@@ -282,15 +282,15 @@ def declare_spread(
         arrays=("a", "mean"),
         implementation=_with_mean(function),
         batch="axis",
-        settle=settle,
+        plan=plan,
         formula=formula,
     )
 
 
-def _settled_spread(root: bool) -> Function:
-    """The ways of np.var, or of np.std with `root`."""
+def _plan_spread(root: bool) -> Function:
+    """The kernels of np.var, or of np.std with `root`."""
 
-    def settle(
+    def plan(
         x: Spec,
         out: Spec,
         /,
@@ -299,8 +299,8 @@ def _settled_spread(root: bool) -> Function:
         ddof: float = 0,
         correction: float | None = None,
         **others: Any,
-    ) -> Ways | None:
-        along = settled_axes(x, axis, others)
+    ) -> Kernels | None:
+        along = planned_axes(x, axis, others)
         degrees: Any = (
             0 if along is None else along.count - (ddof if correction is None else correction)
         )
@@ -361,15 +361,15 @@ def _settled_spread(root: bool) -> Function:
             out_dot = summed.reshape(out.shape) * factor
             return out_dot * (0.5 / out) if root else out_dot
 
-        return Ways(run, pull, push)
+        return Kernels(run, pull, push)
 
-    return settle
+    return plan
 
 
 VARIANCE = (var_vjp_by_values, var_vjp_by_mean, var_jvp)
 DEVIATION = (std_vjp_by_values, std_vjp_by_mean, std_jvp)
-declare_spread(np.var, *VARIANCE, _settled_spread(root=False), variance)
-declare_spread(np.std, *DEVIATION, _settled_spread(root=True), deviation)
+declare_spread(np.var, *VARIANCE, _plan_spread(root=False), variance)
+declare_spread(np.std, *DEVIATION, _plan_spread(root=True), deviation)
 
 
 # --- covariances

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from tapegrad._core.call_plans import Kernels, Spec
 from tapegrad._core.forms import composite, general, strong_product
-from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.sums import reducing
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad._numpy_versions import NORM_OF_NOTHING_IS_ZERO
 from tapegrad.rules.kinks import ratio
 from tapegrad.rules.matrices import conjugated
-from tapegrad.rules.reduction import settled_axes
+from tapegrad.rules.reduction import planned_axes
 
 # --- the root of a sum of squares
 
@@ -79,11 +79,11 @@ def _has_zeros(out: Value) -> bool:
     return bool(out == 0) if type(out) is np.float64 else any_true(untraced(out) == 0)
 
 
-def _settled_euclidean(
+def _plan_euclidean(
     x: Spec, _out: Spec, /, axis: tuple[int, ...] | None = None, keepdims: bool = False
-) -> Ways | None:
-    """The ways of a norm of real numbers; zeros are left to the rule."""
-    along = settled_axes(x, axis, {})
+) -> Kernels | None:
+    """The kernels of a norm of real numbers; zeros are left to the rule."""
+    along = planned_axes(x, axis, {})
     if along is None:
         return None
     kept = along.kept
@@ -104,7 +104,7 @@ def _settled_euclidean(
             return _euclidean_jvp([dot], out, x, axis, keepdims)
         return total_of(x * dot) / out
 
-    return Ways(run, pull, push)
+    return Kernels(run, pull, push)
 
 
 EUCLIDEAN = general(
@@ -114,7 +114,7 @@ EUCLIDEAN = general(
     formula=_root_of_squares,
     name="np.linalg.norm",
     batch=_euclidean_examples,
-    settle=_settled_euclidean,
+    plan=_plan_euclidean,
 )
 
 

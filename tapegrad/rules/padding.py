@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import Kernels, Spec
 from tapegrad._core.forms import composite, general
-from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import is_numpy, is_plain_number, lift, untraced
 from tapegrad._numpy_versions import PADS_BY_AXIS
@@ -284,21 +284,21 @@ def _pad_by_function(
 _MOVING = frozenset(("constant", "edge", "symmetric", "reflect", "wrap"))
 
 
-def _settled_pad(
+def _plan_pad(
     x: Spec, out: Spec, /, pad_width: Any, mode: str = "constant", **options: Any
-) -> Ways | None:
+) -> Kernels | None:
     if mode not in _MOVING or options.get("reflect_type", "even") != "even":
         return None
 
     def run(a: Value) -> Value:
         return np.pad(a, pad_width, mode, **options)
 
-    ways = moved_by_positions(x, out, run)
-    if ways is not None or mode != "constant" or any(options.values()):
-        return ways
+    kernels = moved_by_positions(x, out, run)
+    if kernels is not None or mode != "constant" or any(options.values()):
+        return kernels
     widths = _widths(pad_width, x.ndim)
     inner = tuple(slice(low, low + n) for (low, _), n in zip(widths, x.shape, strict=True))
-    return Ways(run, lambda g, _out, _x: g[inner], lambda dot, _out, _x: run(dot))
+    return Kernels(run, lambda g, _out, _x: g[inner], lambda dot, _out, _x: run(dot))
 
 
-composite(np.pad, _pad, linear=True, settle=_settled_pad)
+composite(np.pad, _pad, linear=True, plan=_plan_pad)

@@ -1,4 +1,4 @@
-"""Calls that only move elements of one array, settled by where each element goes.
+"""Calls that only move elements of one array, planned by where each element goes.
 
 Whatever moves elements (roll, tile, repeat, pad, triu, diag ...) is told once how an array of
 numbers comes out of it, and then is a read by positions, and so are its cotangent and its tangent.
@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.call_plans import Kernels, Spec
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 
 FEW = 1 << 10  # elements, up to which a read by positions is faster than copies of blocks
 
 
-def moved_by_positions(x: Spec, out: Spec, function: Function) -> Ways | None:
-    """The ways of a call `function(array)` for few elements; None if it does more than move them.
+def moved_by_positions(x: Spec, out: Spec, function: Function) -> Kernels | None:
+    """Kernels of a call `function(array)` for few elements; None if it does more than move them.
 
     It may repeat elements, drop some, and put numbers of its own between them.
     """
@@ -51,7 +51,7 @@ def moved_by_positions(x: Spec, out: Spec, function: Function) -> Ways | None:
             return made
 
     pull = _collected(x, np.flatnonzero(moved), source[moved])
-    return Ways(run, lambda g, _out, _x: pull(g), push)
+    return Kernels(run, lambda g, _out, _x: pull(g), push)
 
 
 def _moved(function: Function, numbers: Any, source: Any) -> Any:

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import Kernels, KernelsAll, Spec
 from tapegrad._core.forms import composite, linear, multilinear
-from tapegrad._core.settled import AllWays, Spec, Ways
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._numpy_versions import CROSSES_PAIRS, HAS_MATVEC
 from tapegrad._warning import warn
-from tapegrad.rules.index import settled_diagonals
+from tapegrad.rules.index import plan_diagonals
 
 
 def _shaped(x: Value) -> Value:
@@ -66,16 +66,16 @@ def _matmul_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
     return np.matmul(_flipped(x), g)
 
 
-def _settled_matmul(
+def _plan_matmul(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **params: Any
-) -> AllWays | None:
-    """The ways of the product of vectors, matrices, stacks of as many, or a stack and a matrix."""
+) -> KernelsAll | None:
+    """Kernels of the product of vectors, matrices, stacks of as many, or a stack and a matrix."""
     x, y = specs
     if params or not x.dtype is y.dtype is out.dtype or not x.ndim or not y.ndim:
         return None
     by_x, by_y = wanted
     if x.ndim < 2 and y.ndim <= 2 or x.ndim == 2 and y.ndim < 2:
-        return _settled_product(x.ndim, y.ndim, np.matmul, wanted)
+        return _plan_product(x.ndim, y.ndim, np.matmul, wanted)
     if x.ndim == y.ndim == 2:
         # The method takes half the time of the operator where matrices are small.
         def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
@@ -101,7 +101,7 @@ def _settled_matmul(
 
     else:
         return None
-    return AllWays(pull, _sum_of_two(operator.matmul))
+    return KernelsAll(pull, _sum_of_two(operator.matmul))
 
 
 multilinear(
@@ -110,7 +110,7 @@ multilinear(
     _matmul_y,
     signature="x1, x2",
     batch="(m?,n),(n,k?)->(m?,k?)",
-    settle_all=_settled_matmul,
+    plan_all=_plan_matmul,
 )
 composite(np.linalg.matmul, lambda x1, x2: np.matmul(x1, x2))
 
@@ -203,10 +203,10 @@ def _padded_to(x: Value, rank: int) -> Value:
     return np.reshape(x, (x.shape[0], *(1,) * (rank - x.ndim), *x.shape[1:]))
 
 
-def _settled_contraction(
+def _plan_contraction(
     x: Spec, y: Spec, out: Spec, x_axes: list[int], y_axes: list[int], wanted: Sequence[bool]
-) -> AllWays | None:
-    """The ways of a tensordot: products of matrices, made as NumPy makes the first of them."""
+) -> KernelsAll | None:
+    """The kernels of a tensordot: products of matrices, made as NumPy makes the first of them."""
     if not x.dtype is y.dtype is out.dtype or not (x.size and y.size and x.ndim and y.ndim):
         return None
     x_kept, y_kept = _others(x.ndim, x_axes), _others(y.ndim, y_axes)
@@ -237,7 +237,7 @@ def _settled_contraction(
             y_bar = y_bar.reshape(y_moved).transpose(y_back)
         return x_bar, y_bar
 
-    return AllWays(pull, _sum_of_two(run), run=run)
+    return KernelsAll(pull, _sum_of_two(run), run=run)
 
 
 def _sum_of_two(run: Function) -> Function:
@@ -252,11 +252,11 @@ def _sum_of_two(run: Function) -> Function:
     return push
 
 
-def _settled_tensordot(
+def _plan_tensordot(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axes: Any = 2
-) -> AllWays | None:
+) -> KernelsAll | None:
     x, y = specs
-    return _settled_contraction(x, y, out, *_contracted(x, y, axes), wanted)
+    return _plan_contraction(x, y, out, *_contracted(x, y, axes), wanted)
 
 
 multilinear(
@@ -264,7 +264,7 @@ multilinear(
     _tensordot_x,
     _tensordot_y,
     batch=_tensordot_examples,
-    settle_all=_settled_tensordot,
+    plan_all=_plan_tensordot,
 )
 composite(np.linalg.tensordot, lambda x1, x2, /, *, axes=2: np.tensordot(x1, x2, axes))
 
@@ -305,18 +305,18 @@ def _inner_y(g: Cotangent, out: Value, x: Value, y: Value) -> Cotangent:
     return _tensordot_y(g, out, x, y, ([-1], [-1]))
 
 
-def _settled_dot(
+def _plan_dot(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **others: Any
-) -> AllWays | None:
-    """The ways of a product of vectors and matrices in NumPy's order; sums over one axis."""
+) -> KernelsAll | None:
+    """The kernels of a product of vectors and matrices in NumPy's order; sums over one axis."""
     x, y = specs
     if others or not x.dtype is y.dtype is out.dtype or not 0 < x.ndim <= 2 or not 0 < y.ndim <= 2:
         return None
-    return _settled_product(x.ndim, y.ndim, np.dot, wanted)
+    return _plan_product(x.ndim, y.ndim, np.dot, wanted)
 
 
-def _settled_product(x_ndim: int, y_ndim: int, run: Function, wanted: Sequence[bool]) -> AllWays:
-    """The ways of x @ y, of matrices or vectors."""
+def _plan_product(x_ndim: int, y_ndim: int, run: Function, wanted: Sequence[bool]) -> KernelsAll:
+    """The kernels of x @ y, of matrices or vectors."""
     want_x, want_y = wanted
     if x_ndim == 1:
         by_x: Function = operator.mul if y_ndim == 1 else (lambda g, y: y.dot(g))
@@ -334,19 +334,19 @@ def _settled_product(x_ndim: int, y_ndim: int, run: Function, wanted: Sequence[b
     def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
         return by_x(g, y) if want_x else None, by_y(g, x) if want_y else None
 
-    return AllWays(pull, _sum_of_two(run), run=run)
+    return KernelsAll(pull, _sum_of_two(run), run=run)
 
 
-def _settled_inner(
+def _plan_inner(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /
-) -> AllWays | None:
+) -> KernelsAll | None:
     x, y = specs
     if x.ndim == y.ndim == 1 and x.dtype is y.dtype is out.dtype:
-        return _settled_product(1, 1, np.inner, wanted)
+        return _plan_product(1, 1, np.inner, wanted)
     if not x.ndim or not y.ndim:
         return None
-    found = _settled_contraction(x, y, out, [x.ndim - 1], [y.ndim - 1], wanted)
-    return None if found is None else AllWays(found.pull, _sum_of_two(np.inner), run=np.inner)
+    found = _plan_contraction(x, y, out, [x.ndim - 1], [y.ndim - 1], wanted)
+    return None if found is None else KernelsAll(found.pull, _sum_of_two(np.inner), run=np.inner)
 
 
 multilinear(
@@ -355,7 +355,7 @@ multilinear(
     _dot_y,
     signature="a, b, out",
     batch=_dot_examples,
-    settle_all=_settled_dot,
+    plan_all=_plan_dot,
 )
 multilinear(
     np.inner,
@@ -363,7 +363,7 @@ multilinear(
     _inner_y,
     signature="a, b",
     batch=_inner_examples,
-    settle_all=_settled_inner,
+    plan_all=_plan_inner,
 )
 
 # --- products that conjugate their first argument
@@ -377,7 +377,7 @@ def _vdot_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
     return np.reshape(g * np.conjugate(_shaped(x)), _y.shape)
 
 
-def _settled_vdot(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /) -> AllWays | None:
+def _plan_vdot(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /) -> KernelsAll | None:
     x, y = specs
     if x.dtype.kind == "c" or x.shape != y.shape or not x.dtype is y.dtype is out.dtype:
         return None
@@ -386,7 +386,7 @@ def _settled_vdot(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /)
     def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
         return g * y if by_x else None, g * x if by_y else None
 
-    return AllWays(pull, _sum_of_two(np.vdot), run=np.vdot)
+    return KernelsAll(pull, _sum_of_two(np.vdot), run=np.vdot)
 
 
 multilinear(
@@ -395,7 +395,7 @@ multilinear(
     _vdot_y,
     signature="a, b",
     batch=_vdot_examples,
-    settle_all=_settled_vdot,
+    plan_all=_plan_vdot,
 )
 
 multilinear(
@@ -473,10 +473,10 @@ def _cross(
     return np.moveaxis(np.stack(parts), 0, axisc)
 
 
-def _settled_outer(
+def _plan_outer(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **others: Any
-) -> AllWays | None:
-    """The ways of an outer product: each cotangent is a product of a matrix and a vector."""
+) -> KernelsAll | None:
+    """The kernels of an outer product: each cotangent is a product of a matrix and a vector."""
     x, y = specs
     if others or not x.dtype is y.dtype is out.dtype or not (x.size and y.size):
         return None
@@ -492,10 +492,10 @@ def _settled_outer(
     def run(x: Value, y: Value) -> Value:
         return x.reshape(-1, 1) * y.reshape(-1)
 
-    return AllWays(pull, _sum_of_two(run), run=run)
+    return KernelsAll(pull, _sum_of_two(run), run=run)
 
 
-composite(np.outer, _outer, arrays=2, settle_all=_settled_outer)
+composite(np.outer, _outer, arrays=2, plan_all=_plan_outer)
 
 
 def _outer_of_vectors(x1: Value, x2: Value, /) -> Value:
@@ -508,8 +508,8 @@ def _outer_of_vectors(x1: Value, x2: Value, /) -> Value:
     return _outer(x1, x2)
 
 
-def _settled_kron(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /) -> AllWays | None:
-    """The ways of a Kronecker product of matrices: an outer product whose axes are moved."""
+def _plan_kron(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /) -> KernelsAll | None:
+    """The kernels of a Kronecker product of matrices: an outer product whose axes are moved."""
     x, y = specs
     if not x.ndim == y.ndim == 2 or not x.dtype is y.dtype is out.dtype or not out.size:
         return None
@@ -527,17 +527,15 @@ def _settled_kron(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /)
     def run(x: Value, y: Value) -> Value:
         return (x[:, None, :, None] * y[:, None, :]).reshape(shape)
 
-    return AllWays(pull, _sum_of_two(run), run=run)
+    return KernelsAll(pull, _sum_of_two(run), run=run)
 
 
-composite(
-    np.linalg.outer, _outer_of_vectors, arrays=2, settle_all=_settled_outer, signature="x1, x2"
-)
-composite(np.kron, _kron, arrays=2, settle_all=_settled_kron)
+composite(np.linalg.outer, _outer_of_vectors, arrays=2, plan_all=_plan_outer, signature="x1, x2")
+composite(np.kron, _kron, arrays=2, plan_all=_plan_kron)
 _ABOUT = ([1, 2, 0], [2, 0, 1])
 
 
-def _settled_cross(
+def _plan_cross(
     specs: tuple[Spec, ...],
     out: Spec,
     wanted: Sequence[bool],
@@ -546,8 +544,8 @@ def _settled_cross(
     axisb: int = -1,
     axisc: int = -1,
     axis: int | None = None,
-) -> AllWays | None:
-    """The ways of products of as many vectors of three elements, along one axis of all arrays."""
+) -> KernelsAll | None:
+    """Kernels of products of as many vectors of three elements, along one axis of all arrays."""
     x, y = specs
     along = axisa if axis is None else axis
     same = axis is not None or axisa == axisb == axisc
@@ -569,16 +567,16 @@ def _settled_cross(
     def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
         return run(y, g) if by_x else None, run(g, x) if by_y else None
 
-    return AllWays(pull, _sum_of_two(run), run=run)
+    return KernelsAll(pull, _sum_of_two(run), run=run)
 
 
-def _settled_cross_of_three(
+def _plan_cross_of_three(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axis: int = -1
-) -> AllWays | None:
-    return _settled_cross(specs, out, wanted, axis=axis)
+) -> KernelsAll | None:
+    return _plan_cross(specs, out, wanted, axis=axis)
 
 
-composite(np.cross, _cross, arrays=2, settle_all=_settled_cross)
+composite(np.cross, _cross, arrays=2, plan_all=_plan_cross)
 
 
 def _cross_of_three(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:
@@ -595,7 +593,7 @@ composite(
     np.linalg.cross,
     _cross_of_three,
     arrays=2,
-    settle_all=_settled_cross_of_three,
+    plan_all=_plan_cross_of_three,
     signature="x1, x2, axis",
 )
 
@@ -696,7 +694,7 @@ def _trace(x: Value, /, *, offset: int = 0, dtype: Any = None) -> Value:
     return np.trace(x, offset, -2, -1, dtype)
 
 
-def _settled_trace(
+def _plan_trace(
     x: Spec,
     out: Spec,
     /,
@@ -704,15 +702,15 @@ def _settled_trace(
     axis1: int = 0,
     axis2: int = 1,
     dtype: Any = None,
-) -> Ways | None:
+) -> Kernels | None:
     if dtype is not None or x.dtype is not out.dtype:
         return None
-    return settled_diagonals(
+    return plan_diagonals(
         x, offset, axis1, axis2, lambda a: a.trace(offset, axis1, axis2), summed=True
     )
 
 
-linear(np.trace, _trace_transpose, batch="axis", settle=_settled_trace)
+linear(np.trace, _trace_transpose, batch="axis", plan=_plan_trace)
 composite(np.linalg.trace, _trace)
 composite(np.linalg.diagonal, lambda x, /, *, offset=0: np.diagonal(x, offset, -2, -1))
 composite(np.linalg.matrix_transpose, lambda x, /: np.swapaxes(x, -1, -2))

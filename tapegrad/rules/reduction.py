@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import Kernels, Spec
 from tapegrad._core.forms import composite, elementwise, general, resolved_product
-from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.sums import reducing, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, cast, is_recorded, lift, untraced
@@ -111,11 +111,11 @@ def of_kind(x: Value, dtype: Any) -> Value:
     return cast(x, np.dtype(dtype))
 
 
-# --- reductions that are settled
+# --- reductions that are planned
 
 
 class SettledAxes:
-    """The axes of a settled reduction of real arrays: what all such calls share."""
+    """The axes of a planned reduction of real arrays: what all such calls share."""
 
     __slots__ = ("axis", "count", "divisor", "kept", "spread")
 
@@ -127,10 +127,10 @@ class SettledAxes:
         self.count = np.intp(math.prod([x.shape[i] for i in axes]))
         # The count as NumPy divides by it; of doubles, which give the same bits, without a cast.
         self.divisor = float(self.count) if x.dtype.char == "d" else self.count
-        self.spread = _settled_spread(x, self.kept)
+        self.spread = _plan_spread(x, self.kept)
 
 
-def _settled_spread(x: Spec, kept: tuple[int, ...]) -> Function:
+def _plan_spread(x: Spec, kept: tuple[int, ...]) -> Function:
     """`spread` to the shape and dtype of x, by strides of 0: a tenth of np.broadcast_to."""
     shape, dtype = x.shape, x.dtype
     strides, step = [0] * len(shape), dtype.itemsize
@@ -158,7 +158,7 @@ def _settled_spread(x: Spec, kept: tuple[int, ...]) -> Function:
     return spread_of
 
 
-def settled_axes(
+def planned_axes(
     x: Spec, axis: int | tuple[int, ...] | None, others: Params
 ) -> SettledAxes | None:
     """The axes of a reduction of real numbers with no other option; None for other calls."""
@@ -170,10 +170,10 @@ def settled_axes(
 # --- sums
 
 
-def _settled_sum(
+def _plan_sum(
     x: Spec, out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
-) -> Ways | None:
-    along = settled_axes(x, axis, others)
+) -> Kernels | None:
+    along = planned_axes(x, axis, others)
     if along is None:
         return None
     spread_of, shape = along.spread, out.shape
@@ -185,7 +185,7 @@ def _settled_sum(
             return run(dot)
         return total(dot).reshape(shape) if shape else total(dot)
 
-    return Ways(run, lambda g, _out, _x: spread_of(g), push)
+    return Kernels(run, lambda g, _out, _x: spread_of(g), push)
 
 
 def sum_transpose(
@@ -222,7 +222,7 @@ general(
     jvp=sum_jvp,
     batch="axis",
     implementation=_sum,
-    settle=_settled_sum,
+    plan=_plan_sum,
 )
 
 
@@ -255,11 +255,11 @@ def _log_of_sum_jvp(
     return np.sum(terms, axis=axis, keepdims=keepdims)
 
 
-def _settled_log_of_sum(
+def _plan_log_of_sum(
     x: Spec, _out: Spec, /, axis: Any = 0, keepdims: bool = False
-) -> Ways | None:
-    """The ways of a sum that is finite; others are left to the rule."""
-    along = settled_axes(x, axis, {})
+) -> Kernels | None:
+    """The kernels of a sum that is finite; others are left to the rule."""
+    along = planned_axes(x, axis, {})
     if along is None:
         return None
     kept, params = along.kept, {"axis": axis, "keepdims": keepdims}
@@ -287,7 +287,7 @@ def _settled_log_of_sum(
                 return total
         return _log_of_sum_jvp([dot], out, x, **params)
 
-    return Ways(lambda a: log_of_sum(a, axis, keepdims), pull, push)
+    return Kernels(lambda a: log_of_sum(a, axis, keepdims), pull, push)
 
 
 general(
@@ -296,7 +296,7 @@ general(
     jvp=_log_of_sum_jvp,
     name="np.logaddexp.reduce",
     batch="axis",
-    settle=_settled_log_of_sum,
+    plan=_plan_log_of_sum,
 )
 
 
@@ -330,7 +330,7 @@ def prod_vjp(
 ) -> Cotangent:
     """The cotangent times the product of the other elements.
 
-    `out` is kept for the settled calls, which divide it by each element.
+    `out` is kept for the planned calls, which divide it by each element.
     """
     if x.size == 0:
         return np.zeros(x.shape, x.dtype)
@@ -346,11 +346,11 @@ def prod_vjp(
     return masked(spread(g, x, reduced.axis, reduced.keepdims) * back, reduced.where)
 
 
-def _settled_prod(
+def _plan_prod(
     x: Spec, out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
-) -> Ways | None:
+) -> Kernels | None:
     """The product over each element is that of the others, where it is an ordinary number."""
-    along = settled_axes(x, axis, others)
+    along = planned_axes(x, axis, others)
     if along is None:
         return None
     axis, kept, params = along.axis, along.kept, {"axis": axis, "keepdims": keepdims}
@@ -383,10 +383,10 @@ def _settled_prod(
             return np.add.reduce(others, axis, None, None, keepdims)
         return total(others).reshape(out.shape) if out.shape else total(others)
 
-    return Ways(run, pull, push)
+    return Kernels(run, pull, push)
 
 
-general(np.prod, vjp=[prod_vjp], batch="axis", settle=_settled_prod)
+general(np.prod, vjp=[prod_vjp], batch="axis", plan=_plan_prod)
 
 
 # --- extrema: ties share evenly
@@ -442,13 +442,13 @@ def _ptp(a: Value, axis: int | tuple[int, ...] | None = None, keepdims: bool = F
     return largest - np.min(a, axis=axis, keepdims=bool(keepdims))
 
 
-def _settled_extremum(ufunc: np.ufunc) -> Function:
-    """The ways of np.max or np.min; ties and NaN are left to the rule."""
+def _plan_extremum(ufunc: np.ufunc) -> Function:
+    """The kernels of np.max or np.min; ties and NaN are left to the rule."""
 
-    def settle(
+    def plan(
         x: Spec, _out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
-    ) -> Ways | None:
-        along = settled_axes(x, axis, others)
+    ) -> Kernels | None:
+        along = planned_axes(x, axis, others)
         if along is None:
             return None
         axis, kept, params = along.axis, along.kept, {"axis": axis, "keepdims": keepdims}
@@ -479,9 +479,9 @@ def _settled_extremum(ufunc: np.ufunc) -> Function:
                 return extremum_jvp([dot], out, x, **params)
             return np.add.reduce(np.where(found, dot, 0), axis, None, None, keepdims)
 
-        return Ways(run, pull, push)
+        return Kernels(run, pull, push)
 
-    return settle
+    return plan
 
 
 for extremum, ufunc in ((np.max, np.maximum), (np.min, np.minimum)):
@@ -490,7 +490,7 @@ for extremum, ufunc in ((np.max, np.maximum), (np.min, np.minimum)):
         vjp=[extremum_vjp],
         jvp=extremum_jvp,
         batch="axis",
-        settle=_settled_extremum(ufunc),
+        plan=_plan_extremum(ufunc),
     )
 composite(np.amax, lambda a, *args, **options: np.max(a, *args, **options))
 composite(np.amin, lambda a, *args, **options: np.min(a, *args, **options))
@@ -590,9 +590,9 @@ BETWEEN = elementwise(
     _clip_by_low,
     _clip_by_high,
     strong=True,
-    everywhere=True,
+    never_nan=True,
     selects=True,
-    together=_clips,
+    fused_vjp=_clips,
     name="np.clip",
 )
 

@@ -16,7 +16,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import general, linear
 from tapegrad._core.types import Cotangent, Index, Tangent, Value
-from tapegrad._core.values import any_true, decide, is_recorded_array, untraced
+from tapegrad._core.values import any_true, branch_on, is_recorded_array, untraced
 from tapegrad.rules.recurrence import accumulate, recurrence
 
 # --- the rules, for segments that fill the axis
@@ -89,7 +89,7 @@ def is_ordinary(out: Value, x: Value) -> bool:
     if x.dtype.kind != "f" or not (_is_plain(out) and _is_plain(x)):
         return False
     of_product, of_factors = _in_range(x.dtype)
-    return bool(decide(of_product, out) and decide(of_factors, x))
+    return bool(branch_on(of_product, out) and branch_on(of_factors, x))
 
 
 def _is_plain(x: Value) -> bool:

@@ -13,8 +13,8 @@ from numpy.exceptions import AxisError
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
+from tapegrad._core.call_plans import Kernels, Spec
 from tapegrad._core.forms import Linear, composite, linear
-from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.sums import summing
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import (
@@ -87,17 +87,17 @@ def _to_argument(g: Cotangent, _out: Value, _x: Value, *_: Any, **__: Any) -> Co
     return np.reshape(g, _x.shape)
 
 
-# --- the same for calls that are settled
+# --- the same for calls that are planned
 
 
-def _moved(run: Function, back: Function) -> Ways:
-    """The ways of a call that moves elements: to the result, and back to the array."""
-    return Ways(run, lambda g, _out, _x: back(g), lambda dot, _out, _x: run(dot))
+def _moved(run: Function, back: Function) -> Kernels:
+    """The kernels of a call that moves elements: to the result, and back to the array."""
+    return Kernels(run, lambda g, _out, _x: back(g), lambda dot, _out, _x: run(dot))
 
 
-def _settled_shape(
+def _plan_shape(
     x: Spec, out: Spec, /, order: Any = "C", copy: Any = None, **_: Any
-) -> Ways | None:
+) -> Kernels | None:
     """Of reshape, squeeze and expand_dims, which keep the elements in C order."""
     if order != "C" or copy is not None:
         return None
@@ -105,52 +105,52 @@ def _settled_shape(
     return _moved(lambda a: a.reshape(after), lambda g: g.reshape(before))
 
 
-def _settled_ravel(x: Spec, _out: Spec, /, order: Any = "C") -> Ways | None:
+def _plan_ravel(x: Spec, _out: Spec, /, order: Any = "C") -> Kernels | None:
     if order != "C":
         return None
     shape = x.shape
     return _moved(lambda a: a.ravel(), lambda g: g.reshape(shape))._replace(view=True)
 
 
-def _settled_slices(index: tuple[Any, ...]) -> Function:
+def _plan_slices(index: tuple[Any, ...]) -> Function:
     """Of functions that turn axes round, by a read of slices."""
 
-    def settle(x: Spec, _out: Spec, /) -> Ways | None:
+    def plan(x: Spec, _out: Spec, /) -> Kernels | None:
         if x.ndim < len(index):
             return None
         return _moved(lambda a: a[index], lambda g: g[index])._replace(view=True)
 
-    return settle
+    return plan
 
 
-def _settled_axes(order: Sequence[int]) -> Ways:
+def _plan_axes(order: Sequence[int]) -> Kernels:
     order = tuple(order)
     back = tuple(sorted(range(len(order)), key=order.__getitem__))
     return _moved(lambda a: a.transpose(order), lambda g: g.transpose(back))
 
 
-def _settled_transpose(x: Spec, _out: Spec, /, axes: Sequence[int] | None = None) -> Ways:
+def _plan_transpose(x: Spec, _out: Spec, /, axes: Sequence[int] | None = None) -> Kernels:
     if axes is None:
         return _moved(lambda a: a.T, lambda g: g.T)
-    return _settled_axes(_positive(axes, x.ndim))
+    return _plan_axes(_positive(axes, x.ndim))
 
 
-def _settled_swap(x: Spec, _out: Spec, /, axis1: int = -1, axis2: int = -2) -> Ways:
+def _plan_swap(x: Spec, _out: Spec, /, axis1: int = -1, axis2: int = -2) -> Kernels:
     order = list(range(x.ndim))
     order[axis1], order[axis2] = order[axis2], order[axis1]
-    return _settled_axes(order)
+    return _plan_axes(order)
 
 
-def _settled_move(x: Spec, _out: Spec, /, source: Any, destination: Any) -> Ways:
+def _plan_move(x: Spec, _out: Spec, /, source: Any, destination: Any) -> Kernels:
     sources = normalize_axis_tuple(source, x.ndim)
     destinations = normalize_axis_tuple(destination, x.ndim)
     order = [axis for axis in range(x.ndim) if axis not in sources]
     for at, axis in sorted(zip(destinations, sources, strict=True)):
         order.insert(at, axis)
-    return _settled_axes(order)
+    return _plan_axes(order)
 
 
-def _settled_flip(x: Spec, _out: Spec, /, axis: int | Sequence[int] | None = None) -> Ways | None:
+def _plan_flip(x: Spec, _out: Spec, /, axis: int | Sequence[int] | None = None) -> Kernels | None:
     if not x.ndim:
         return None
     axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
@@ -158,7 +158,7 @@ def _settled_flip(x: Spec, _out: Spec, /, axis: int | Sequence[int] | None = Non
     return _moved(lambda a: a[index], lambda g: g[index])
 
 
-def _settled_rot90(x: Spec, _out: Spec, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Ways:
+def _plan_rot90(x: Spec, _out: Spec, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Kernels:
     """As np.rot90: one or two axes are turned round, and then change places."""
     first, second = normalize_axis_tuple(axes, x.ndim)
     order = list(range(x.ndim))
@@ -171,12 +171,12 @@ def _settled_rot90(x: Spec, _out: Spec, /, k: int = 1, axes: Sequence[int] = (0,
     return _moved(lambda a: a.transpose(order)[there], lambda g: g.transpose(order)[back])
 
 
-def _settled_roll(
+def _plan_roll(
     x: Spec, out: Spec, /, shift: Any, axis: int | Sequence[int] | None = None
-) -> Ways | None:
-    ways = moved_by_positions(x, out, lambda a: np.roll(a, shift, axis))
-    if ways is not None:
-        return ways
+) -> Kernels | None:
+    kernels = moved_by_positions(x, out, lambda a: np.roll(a, shift, axis))
+    if kernels is not None:
+        return kernels
     if type(shift) is int and axis is None:
         there, here = (roll_moves((x.size,), s, 0) for s in (shift, -shift))
         shape = x.shape
@@ -255,30 +255,30 @@ linear(
     in_order=True,
     signature="a, shape, order, copy",
     batch=_reshaped_examples,
-    settle=_settled_shape,
+    plan=_plan_shape,
 )
-composite(np.ravel, lambda a, order="C": _ravel(a, order), linear=True, settle=_settled_ravel)
-linear(np.transpose, _transposed, view=True, batch=_transposed_examples, settle=_settled_transpose)
+composite(np.ravel, lambda a, order="C": _ravel(a, order), linear=True, plan=_plan_ravel)
+linear(np.transpose, _transposed, view=True, batch=_transposed_examples, plan=_plan_transpose)
 linear(
     np.matrix_transpose,
     lambda g, _out, _x: np.swapaxes(g, -1, -2),
     view=True,
     batch="(m,n)->(n,m)",
-    settle=_settled_swap,
+    plan=_plan_swap,
 )
 linear(
     np.swapaxes,
     lambda g, _out, _x, axis1, axis2: np.swapaxes(g, axis1, axis2),
     view=True,
     batch="axis",
-    settle=_settled_swap,
+    plan=_plan_swap,
 )
 linear(
     np.moveaxis,
     lambda g, _out, _x, source, destination: np.moveaxis(g, destination, source),
     view=True,
     batch="axis",
-    settle=_settled_move,
+    plan=_plan_move,
 )
 linear(
     np.squeeze,
@@ -286,7 +286,7 @@ linear(
     view=True,
     in_order=True,
     batch=_squeezed_examples,
-    settle=_settled_shape,
+    plan=_plan_shape,
 )
 linear(
     np.expand_dims,
@@ -294,21 +294,21 @@ linear(
     view=True,
     in_order=True,
     batch=_expanded_examples,
-    settle=_settled_shape,
+    plan=_plan_shape,
 )
 linear(
     np.flip,
     lambda g, _out, _x, axis=None: np.flip(g, axis),
     view="number",
     batch="axis",
-    settle=_settled_flip,
+    plan=_plan_flip,
 )
 linear(
     np.rot90,
     lambda g, _out, _x, k=1, axes=(0, 1): np.rot90(g, -k, axes),
     view=True,
     batch="axis",
-    settle=_settled_rot90,
+    plan=_plan_rot90,
 )
 
 
@@ -334,8 +334,8 @@ def _rollaxis(a: Value, axis: int, start: int = 0) -> Value:
 
 _BACKWARD = slice(None, None, -1)
 SMALL = 1 << 12  # elements that are copied faster than a view is made of them
-composite(np.fliplr, _fliplr, linear=True, settle=_settled_slices((slice(None), _BACKWARD)))
-composite(np.flipud, _flipud, linear=True, settle=_settled_slices((_BACKWARD,)))
+composite(np.fliplr, _fliplr, linear=True, plan=_plan_slices((slice(None), _BACKWARD)))
+composite(np.flipud, _flipud, linear=True, plan=_plan_slices((_BACKWARD,)))
 composite(np.rollaxis, _rollaxis)
 
 
@@ -368,7 +368,7 @@ def _rolled_by_positions(a: Value, shift: Value, axis: int) -> Value:
     return getitem(a, (*(slice(None),) * axis, positions))
 
 
-composite(np.roll, _roll, linear=True, settle=_settled_roll)
+composite(np.roll, _roll, linear=True, plan=_plan_roll)
 linear(np.copy, lambda g, _out, _x, *_a, **_k: g, fresh=True, batch=_copied_examples)
 
 
@@ -406,7 +406,7 @@ composite(np.atleast_3d, lambda *arrays: _at_least(3, *arrays))
 # --- repetition
 
 
-def _settled_broadcast(x: Spec, out: Spec, /, shape: Any, subok: bool = False) -> Ways:
+def _plan_broadcast(x: Spec, out: Spec, /, shape: Any, subok: bool = False) -> Kernels:
     total = summing(out.shape, x.shape, out.dtype)
 
     def push(dot: Tangent, _out: Value, _x: Value) -> Tangent:
@@ -416,7 +416,7 @@ def _settled_broadcast(x: Spec, out: Spec, /, shape: Any, subok: bool = False) -
         made[...] = dot
         return made
 
-    return Ways(
+    return Kernels(
         lambda a: np.broadcast_to(a, shape, subok=subok),
         lambda g, _out, _x: g if total is None else total(g),
         push,
@@ -429,7 +429,7 @@ linear(
     view="part",
     batch="shape",
     signature="array, shape, subok",
-    settle=_settled_broadcast,
+    plan=_plan_broadcast,
 )
 
 
@@ -539,12 +539,12 @@ def _resize(a: Value, new_shape: Any) -> Value:
     return _own(np.reshape(np.reshape(copies, -1)[:total], shape))
 
 
-def _settled_repeat(
+def _plan_repeat(
     x: Spec, out: Spec, /, repeats: int | Sequence[int], axis: int | None = None
-) -> Ways | None:
-    ways = moved_by_positions(x, out, lambda a: np.repeat(a, repeats, axis))
-    if ways is not None or type(repeats) is not int:
-        return ways
+) -> Kernels | None:
+    kernels = moved_by_positions(x, out, lambda a: np.repeat(a, repeats, axis))
+    if kernels is not None or type(repeats) is not int:
+        return kernels
     if not x.ndim:
         axis = None
     shape, after = x.shape, math.prod(x.shape[axis + 1 :]) if axis is not None and axis >= 0 else 1
@@ -558,11 +558,11 @@ def _settled_repeat(
     return _moved(lambda a: a.repeat(repeats, axis), pull) if out.size else None
 
 
-def _settled_tile(x: Spec, out: Spec, /, reps: int | Sequence[int]) -> Ways | None:
+def _plan_tile(x: Spec, out: Spec, /, reps: int | Sequence[int]) -> Kernels | None:
     """Copies along axes of their own, which are then joined to the array's."""
-    ways = moved_by_positions(x, out, lambda a: np.tile(a, reps))
-    if ways is not None or not out.size or not out.ndim:
-        return ways
+    kernels = moved_by_positions(x, out, lambda a: np.tile(a, reps))
+    if kernels is not None or not out.size or not out.ndim:
+        return kernels
     sides = (1,) * (out.ndim - x.ndim) + x.shape
     apart = [
         part
@@ -575,13 +575,13 @@ def _settled_tile(x: Spec, out: Spec, /, reps: int | Sequence[int]) -> Ways | No
     )
 
 
-def _settled_resize(x: Spec, out: Spec, /, new_shape: int | Sequence[int]) -> Ways | None:
+def _plan_resize(x: Spec, out: Spec, /, new_shape: int | Sequence[int]) -> Kernels | None:
     return moved_by_positions(x, out, lambda a: np.resize(a, new_shape))
 
 
-linear(np.repeat, _repeat_transpose, batch="flat", settle=_settled_repeat)
-composite(np.tile, _tile, linear=True, settle=_settled_tile)
-composite(np.resize, _resize, linear=True, settle=_settled_resize)
+linear(np.repeat, _repeat_transpose, batch="flat", plan=_plan_repeat)
+composite(np.tile, _tile, linear=True, plan=_plan_tile)
+composite(np.resize, _resize, linear=True, plan=_plan_resize)
 
 
 def _windows_transpose(

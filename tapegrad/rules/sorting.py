@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from tapegrad._core.call_plans import Kernels, Spec
 from tapegrad._core.forms import composite
-from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.types import Cotangent, Function, Index, Tangent, Value
 from tapegrad._core.values import getitem, is_ndarray, is_numpy, memory_of, untraced
 from tapegrad.rules.index import picked
@@ -83,7 +83,7 @@ def _sort_complex(a: Value) -> Value:
     return values.astype(np.clongdouble if values.dtype.char == "g" else np.complex128)
 
 
-def _settled_sort(
+def _plan_sort(
     x: Spec,
     out: Spec,
     /,
@@ -91,8 +91,8 @@ def _settled_sort(
     kind: Any = None,
     order: Any = None,
     **others: Any,
-) -> Ways | None:
-    """The ways of a sort, whose order is found again where a derivative asks for it."""
+) -> Kernels | None:
+    """The kernels of a sort, whose order is found again where a derivative asks for it."""
     if kind is not None or order is not None or others or not x.ndim or not out.size:
         return None
     along = 0 if axis is None else normalize_axis_index(axis, x.ndim)
@@ -117,7 +117,7 @@ def _settled_sort(
     def push(dot: Tangent, _out: Value, x: Value) -> Tangent:
         return (dot.reshape(-1) if axis is None else dot)[places(x)]
 
-    return Ways(run, pull, push)
+    return Kernels(run, pull, push)
 
 
 SHORT = 64  # elements of a row, from which NumPy's fastest sort pays
@@ -134,10 +134,10 @@ def stable_order(x: Value, axis: int) -> Index:
     return found if rising.all() else x.argsort(axis, kind="stable")
 
 
-composite(np.sort, _sort, settle=_settled_sort)
+composite(np.sort, _sort, plan=_plan_sort)
 
 
-def _settled_partition(
+def _plan_partition(
     x: Spec,
     out: Spec,
     /,
@@ -145,8 +145,8 @@ def _settled_partition(
     axis: int | None = -1,
     kind: Any = "introselect",
     order: Any = None,
-) -> Ways | None:
-    """The ways of a partition: where its elements come from is told by sorting both arrays."""
+) -> Kernels | None:
+    """The kernels of a partition: where its elements come from is told by sorting both arrays."""
     if kind != "introselect" or order is not None or axis is None or not x.ndim or not out.size:
         return None
     along = normalize_axis_index(axis, x.ndim)
@@ -173,10 +173,10 @@ def _settled_partition(
         made[places(run(x))] = dot[places(x)]
         return made
 
-    return Ways(run, pull, push)
+    return Kernels(run, pull, push)
 
 
-composite(np.partition, _partition, settle=_settled_partition)
+composite(np.partition, _partition, plan=_plan_partition)
 composite(np.sort_complex, _sort_complex)
 
 # --- sets

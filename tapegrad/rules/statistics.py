@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import Kernels, Spec
 from tapegrad._core.forms import general, strong_product
-from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, is_ndarray, untraced
 from tapegrad._numpy_versions import refuse_deprecated
 from tapegrad.rules.moments import weights_beside
-from tapegrad.rules.reduction import axes_of, settled_axes
+from tapegrad.rules.reduction import axes_of, planned_axes
 
 # --- Elements by rank
 
@@ -130,18 +130,18 @@ def _median_rule(function: Function, *, skip_nan: bool) -> None:
         arrays=1,
         implementation=_kept(function),
         batch="axis",
-        settle=None if skip_nan else lambda x, out, /, **params: _settled_median(rule, x, params),
+        plan=None if skip_nan else lambda x, out, /, **params: _plan_median(rule, x, params),
     )
 
 
-def _settled_median(rule: Any, x: Spec, params: Params) -> Ways | None:
-    """The ways of np.median: it is the element in the middle, or the mean of two.
+def _plan_median(rule: Any, x: Spec, params: Params) -> Kernels | None:
+    """The kernels of np.median: it is the element in the middle, or the mean of two.
 
     Ties and NaN are left to the rule.
     """
     options = dict(params)
     axis, keepdims = options.pop("axis", None), bool(options.pop("keepdims", False))
-    along = settled_axes(x, axis, options)
+    along = planned_axes(x, axis, options)
     if along is None or type(along.axis) is tuple:
         return None
     axis, kept, shape, dtype = along.axis, along.kept, x.shape, x.dtype
@@ -175,7 +175,7 @@ def _settled_median(rule: Any, x: Spec, params: Params) -> Ways | None:
     def run(a: Value) -> Value:
         return np.median(a, axis=axis, keepdims=keepdims)
 
-    return Ways(run, pull, push)
+    return Kernels(run, pull, push)
 
 
 def _kept(function: Function) -> Function:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import decide, innermost, is_mapped, untraced
+from tapegrad._core.values import branch_on, innermost, is_mapped, untraced
 from tapegrad._errors import BatchingError
 
 
@@ -24,9 +24,9 @@ def agreed(question: Callable[[Any], Any], value: Value, call: str, name: str) -
     if innermost([value]) is None:
         return question(value)
     if not is_mapped(untraced(value)):
-        return decide(question, value)
+        return branch_on(question, value)
     shape = value.shape
-    answers = decide(lambda all_: tuple(map(question, np.reshape(all_, (-1, *shape)))), value)
+    answers = branch_on(lambda all_: tuple(map(question, np.reshape(all_, (-1, *shape)))), value)
     if not answers or any(answer != answers[0] for answer in answers):
         raise BatchingError(
             f"{call}: {name} decides about the shape, and has to do so alike for all examples of "

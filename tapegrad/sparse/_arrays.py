@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._core.values import is_recorded
 from tapegrad._errors import InputError, ShapeMismatchError, describe, message
-from tapegrad._program.holders import HOLDERS, Holder
+from tapegrad._program.containers import CONTAINERS, Container
 from tapegrad.sparse._products import Pattern
 from tapegrad.sparse._scipy import scipy_sparse
 
@@ -40,9 +40,9 @@ def _open(array: Any) -> tuple[Value, Any] | None:
 def _held(pattern: Pattern, entries: Value) -> Value:
     """`as_scipy` for entries whose calls are recorded."""
     made: Any = as_scipy(pattern, np.zeros(entries.shape, entries.dtype))
-    HOLDERS.setdefault(
+    CONTAINERS.setdefault(
         type(made),
-        Holder(
+        Container(
             _open,
             lambda places, array: as_scipy(places.pattern, array),
             lambda _: None,

@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad._core.entry import Entry, Outputs, Spec, parents_of
 from tapegrad._core.types import Params, Slot, Value
-from tapegrad._core.values import decide, itself
+from tapegrad._core.values import branch_on, itself
 from tapegrad.sparse._sets import NONE, Sets
 
 
@@ -20,7 +20,7 @@ def settled(value: Any) -> Any:
     """A value, or the parts of an index, as the pattern depends on it: a program asks for it."""
     if isinstance(value, (tuple, list)):
         return type(value)([settled(part) for part in value])
-    return decide(itself, value)
+    return branch_on(itself, value)
 
 
 def _nonzero(x: Value) -> Value:
@@ -85,7 +85,7 @@ class Step:
 
     def nonzero(self, position: int) -> Value:
         """Where an argument is other than zero."""
-        found: Value = decide(_nonzero, self.args[position])
+        found: Value = branch_on(_nonzero, self.args[position])
         return found
 
     def settled_params(self) -> Params:

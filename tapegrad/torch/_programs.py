@@ -11,7 +11,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import is_recorded
-from tapegrad._program.holders import DRAWS, FOLLOWED, HOLDERS, STATES, Holder
+from tapegrad._program.containers import CONTAINERS, DRAWS, FOLLOWED, STATES, Container
 from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import new
@@ -108,7 +108,7 @@ def _write_module(module: Module, was: list[Any]) -> None:
 
 
 for _kind in (Tensor, Parameter):
-    HOLDERS[_kind] = Holder(_open, _maker(_kind), _refusal, count_write, plain_of)
+    CONTAINERS[_kind] = Container(_open, _maker(_kind), _refusal, count_write, plain_of)
 STATES.append(_state)
 DRAWS.append(lambda: DRAWN.times)
 FOLLOWED[Tensor] = _read_tensor, _write_tensor

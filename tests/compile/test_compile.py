@@ -548,11 +548,11 @@ def test_a_program_is_shown():
     assert text.splitlines()[0] == "v0 = input 0  # float64[3]"
     assert "= sin(v" in text
     assert "[1:] = v" in text
-    assert "expect bool(" in text
+    assert "assume bool(" in text
     assert "if bool(" not in text
     assert "if bool(" in fast.program(-np.ones(3))
     assert "def run(x0):" in fast.source(np.ones(3))
-    assert "expect is_finite True" in by_numpy(tapegrad.grad(f)).program(np.ones(3))
+    assert "assume is_finite True" in by_numpy(tapegrad.grad(f)).program(np.ones(3))
     with pytest.raises(tapegrad.InputError, match="a program"):
         tapegrad.compile(f, backend="eager").program(np.ones(3))
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import tapegrad
 import tapegrad.torch as torch
 from tapegrad import checkpoint, grad, hvp, jacobian, jvp, linearize, value_and_grad, vjp, vmap
-from tapegrad._arrays.parts import composed
+from tapegrad._arrays.composed_index import composed
 from tapegrad.testing.strategies import indices, shapes
 
 LENGTH = 1500  # beyond Python's limit of recursion

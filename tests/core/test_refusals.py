@@ -162,7 +162,7 @@ def test_the_command_line_shows_the_refusal(tmp_path):
     assert done.stderr.startswith(f"tapegrad: z[...] = x: {LOST}")
 
 
-# --- Other askers -------------------------------------------------------------------------------
+# --- Other callers -------------------------------------------------------------------------------
 
 # The operator itself, which linters rewrite.
 formatted = eval("lambda x: '%.3f' % x")

@@ -393,7 +393,7 @@ GUARDED = {
 def test_a_singular_branch_that_is_not_taken_adds_nothing(f, dtype):
     x = np.array([-1.0, 0.0, 4.0], dtype)
     with np.errstate(all="ignore"):
-        for _ in range(2):  # the second call is settled
+        for _ in range(2):  # the second call is planned
             gradient = grad(lambda x: np.sum(f(x)))(x)
             assert np.isfinite(gradient).all()
 

@@ -225,7 +225,7 @@ def test_norms_are_those_of_vjp(data):
 def test_bytes_are_those_of_the_memory_that_the_tape_keeps(data):
     f = drawn_function(data)
     for _ in range(2):
-        tapegrad.tape(f, *POINT)  # a settled call may keep other values than the first of its kind
+        tapegrad.tape(f, *POINT)  # a planned call may keep other values than the first of its kind
 
     def kept(recording):
         recording.finish(f(*recording.inputs(POINT)))

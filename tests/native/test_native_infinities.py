@@ -123,7 +123,7 @@ def check(f, make, backend, calls=CALLS, *, by_program=True):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error", tapegrad.EagerWarning)
         for x in inputs:
-            f(x)  # which settles calls
+            f(x)  # which plans calls
         for x in inputs:
             assert_same(fast(x), f(x), backend)
         (program,) = fast.call.programs.values()

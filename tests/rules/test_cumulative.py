@@ -40,7 +40,7 @@ def test_running_products_of_nothing():
 
 @pytest.mark.parametrize("axis", [None, 0, 1])
 @pytest.mark.parametrize("special", [1.0, 0.0, 1e-200, 1e200, np.inf, np.nan])
-def test_settled_cumulative_products_are_those_of_the_rule(axis, special):
+def test_planned_cumulative_products_are_those_of_the_rule(axis, special):
     """Quotients serve ordinary numbers alone; an initial call, which is general, says the rest."""
     x = np.array([[0.5, special, 2.0, special], [special, 1.5, 0.7, -1.2], [1.0, 2.0, 3.0, 4.0]])
     dot, bar = np.cos(x + 1) if np.isfinite(special) else np.ones((3, 4)), np.ones((3, 4))

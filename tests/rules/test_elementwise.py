@@ -33,7 +33,7 @@ def test_choices_of_many_elements_are_those_of_few(choose, points):
     if points == "nan":
         x[0, 0] = y[1, 1] = x[2, 2] = y[2, 2] = np.nan
         x[3, 3] = y[3, 3] = np.inf
-    for _ in range(2):  # the second call is settled
+    for _ in range(2):  # the second call is planned
         _, pullback = vjp(choose, x, y)
         _, one_by_one = vjp(lambda x, y: np.stack(list(map(choose, x, y))), x, y)
         for found, known in zip(pullback(g), one_by_one(g), strict=True):

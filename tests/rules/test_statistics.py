@@ -204,13 +204,13 @@ def test_errors_of_quantiles_are_numpys():
 
 @pytest.mark.parametrize("shape", [(5,), (6,), (4, 5), (3, 2, 4), (1,), (2, 1)])
 @pytest.mark.parametrize("keepdims", [False, True])
-def test_settled_medians_share_ties_as_the_rule_does(shape, keepdims):
+def test_planned_medians_share_ties_as_the_rule_does(shape, keepdims):
     rng = np.random.default_rng(0)
     for axis in (None, *range(-1, len(shape))):
         for x in (rng.normal(size=shape), np.round(rng.normal(size=shape)), np.ones(shape)):
             dot = rng.normal(size=shape)
             options = {"axis": axis, "keepdims": keepdims}
-            wanted, pull = vjp(partial(np.nanmedian, **options), x)  # is not settled
+            wanted, pull = vjp(partial(np.nanmedian, **options), x)  # is not planned
             bar = rng.normal(size=np.shape(wanted))
             for _ in range(2):
                 out, pullback = vjp(partial(np.median, **options), x)

@@ -183,7 +183,7 @@ def test_a_reduction_by_logaddexp_is_the_logarithm_of_a_sum(axis, keepdims):
     def by_sums(x):
         return np.sin(np.log(np.sum(np.exp(x), axis, keepdims=keepdims)))
 
-    for _ in range(2):  # the second call is settled
+    for _ in range(2):  # the second call is planned
         check_grads(reduced, (x,), order=2)
         np.testing.assert_allclose(
             grad(lambda x: np.sum(reduced(x)))(x), grad(lambda x: np.sum(by_sums(x)))(x)
@@ -539,7 +539,7 @@ def test_more_elements_take_no_more_calls(name):
 
         for _ in range(
             2
-        ):  # a first call of its kind is logged twice, before and after it is settled
+        ):  # a first call of its kind is logged twice, before and after it is planned
             vjp(slope, positive(count))
         return seen[1:]
 

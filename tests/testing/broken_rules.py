@@ -43,7 +43,7 @@ class Broken(NamedTuple):
 
 
 def _forget() -> None:
-    """Forget what calls came before: they are settled to what the rules were."""
+    """Forget what calls came before: they are planned as what the rules were."""
     for table in (ufuncs.UNARY, ufuncs.REAL, ufuncs.LOOPS):
         table.clear()
     for rule in REGISTRY.values():
@@ -59,7 +59,7 @@ def changed(function: Any, change: Callable[[Any, Any], None]) -> Iterator[None]
     before = dict(rule.__dict__)
     _forget()
     rule.__dict__.update(calls=None, calls_of_all=None)
-    rule.settle = rule.settle_all = lambda *_args, **_kwargs: None
+    rule.plan = rule.plan_all = lambda *_args, **_kwargs: None
     try:
         change(rule, copy.copy(rule))
         yield
@@ -79,7 +79,7 @@ def partial_changed(at: int, wrong: Callable[..., Any]) -> Callable[[Any, Any], 
         rule.x_partial = rule.partials[0]
         rule.y_partial = rule.partials[1] if len(rule.partials) == 2 else None
         rule.product, rule.plain = False, True
-        rule.together = rule.stretched = None
+        rule.fused_vjp = rule.broadcast_vjp = None
 
     return change
 

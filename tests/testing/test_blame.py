@@ -35,7 +35,7 @@ def broken(function, change, at=0, *, forward=True):
         )
         rule.x_partial = rule.partials[0]
         rule.y_partial = rule.partials[1] if len(rule.partials) == 2 else None
-        rule.plain, rule.product, rule.together, rule.stretched = True, False, None, None
+        rule.plain, rule.product, rule.fused_vjp, rule.broadcast_vjp = True, False, None, None
     else:
         pull, push = rule.pull, rule.push
 

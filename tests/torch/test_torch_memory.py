@@ -57,7 +57,7 @@ def test_forward_passes_without_backward_leave_nothing(weights):
 def test_a_linear_layer_holds_one_array_beside_its_input():
     layer, x = torch.nn.Linear(128, 128), torch.ones(256, 128)
     with torch.no_grad():
-        for _ in range(3):  # until the call is settled
+        for _ in range(3):  # until the call is planned
             layer(x)
         tracemalloc.start()
         try:
@@ -162,7 +162,7 @@ def test_live_graphs_do_not_slow_a_backward_pass(weights):
     def backward():
         net(x, weights).backward()
 
-    for _ in range(3):  # until the calls are settled, and Python 3.12 has begun to count
+    for _ in range(3):  # until the calls are planned, and Python 3.12 has begun to count
         steps_of(backward)
     alone = steps_of(backward)
     others = [net(x, weights) for _ in range(1000)]

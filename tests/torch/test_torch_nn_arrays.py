@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad.torch as torch
-from tapegrad.torch._rules import norm_passes, parts
+from tapegrad.torch._rules import blockwise, norm_passes
 from tapegrad.torch.nn import functional
 
 DRAW = np.random.default_rng(5)
@@ -265,7 +265,7 @@ UNITS = {
 @pytest.mark.parametrize("name", UNITS)
 def test_units_of_large_arrays_are_those_of_small_ones(name):
     unit, formula = UNITS[name]
-    x = np.concatenate([[0.0, 3.0, -3.0, 0.5, -0.5, 30.0, -30.0], drawn(2 * parts.PART) * 3])
+    x = np.concatenate([[0.0, 3.0, -3.0, 0.5, -0.5, 30.0, -30.0], drawn(2 * blockwise.PART) * 3])
     if name == "gelu":
         x = np.concatenate([np.float32(x).astype(np.float64)])
     tolerance = {"rtol": 1e-5, "atol": 1e-6} if name == "gelu" else {"rtol": 1e-12, "atol": 1e-14}

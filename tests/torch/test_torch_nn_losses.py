@@ -368,7 +368,7 @@ def test_adaptive_softmax_is_a_distribution():
 def test_an_infinite_cotangent_does_not_reach_a_row_that_is_ignored(name, reduction):
     loss = getattr(torch.nn.functional, name)
     x = torch.tensor([[0.1, 0.2], [0.3, 0.5], [1.0, 2.0]], requires_grad=True)
-    for _ in range(3):  # the third call is a settled one
+    for _ in range(3):  # the third call is a planned one
         value = loss(x, torch.tensor([0, 1, 0]), ignore_index=1, reduction=reduction)
         (bar,) = torch.autograd.grad(value, x, torch.full_like(value, np.inf))
         np.testing.assert_array_equal(bar.numpy()[1], 0)

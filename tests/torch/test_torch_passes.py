@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tapegrad.torch as torch
-from tapegrad.torch._rules import norm_passes, pairs, parts
+from tapegrad.torch._rules import blockwise, norm_passes, pairs
 from tapegrad.torch.nn import functional
 
 UNITS = {
@@ -55,7 +55,7 @@ def test_passes_agree_with_formulas(name, dtype, wild, monkeypatch):
     special = SPECIAL + (WILD if wild else [])
     values = np.concatenate([np.random.default_rng(0).normal(size=5000) * 3, special])
     large = value_and_slope(function, values.astype(dtype))
-    monkeypatch.setattr(parts, "LARGE", 1 << 60)
+    monkeypatch.setattr(blockwise, "LARGE", 1 << 60)
     monkeypatch.setattr("tapegrad.torch._ops.elementwise.activations.LARGE", 1 << 60)
     small = value_and_slope(function, values.astype(dtype))
     for found, expected in zip(large, small, strict=True):
@@ -64,14 +64,14 @@ def test_passes_agree_with_formulas(name, dtype, wild, monkeypatch):
 
 
 def test_parts_are_joined(monkeypatch):
-    monkeypatch.setattr(parts, "ROOM", 1000)
+    monkeypatch.setattr(blockwise, "ROOM", 1000)
     values = np.random.default_rng(0).normal(size=5500).astype(np.float32)
     for function in (functional.gelu, functional.silu, functional.softplus):
         found = value_and_slope(function, values)
-        monkeypatch.setattr(parts, "ROOM", 1 << 18)
+        monkeypatch.setattr(blockwise, "ROOM", 1 << 18)
         for mine, whole in zip(found, value_and_slope(function, values), strict=True):
             np.testing.assert_array_equal(mine, whole)
-        monkeypatch.setattr(parts, "ROOM", 1000)
+        monkeypatch.setattr(blockwise, "ROOM", 1000)
 
 
 @pytest.mark.parametrize("order", [2, 3])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import decide, itself, untraced
+from tapegrad._core.values import branch_on, itself, untraced
 from tapegrad.scipy.interpolate._pieces import banded, beside, places, put, rows
 
 
@@ -28,7 +28,7 @@ def local(t: Value, count: int, k: int, points: Value) -> tuple[Any, list[Any]]:
 def _last_wide(t: Value, count: int, k: int) -> int:
     """The last interval within the base that is not empty."""
     still = untraced(t)
-    is_wide = decide(itself, still[k:count] < still[k + 1 : count + 1])
+    is_wide = branch_on(itself, still[k:count] < still[k + 1 : count + 1])
     wide = np.flatnonzero(np.reshape(is_wide, (-1, count - k))[0])
     return int(wide[-1]) + k if wide.size else count - 1
 

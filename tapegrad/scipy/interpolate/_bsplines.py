@@ -13,7 +13,7 @@ import scipy.interpolate
 from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import decide, itself, raw_value, shown_value, untraced
+from tapegrad._core.values import branch_on, itself, raw_value, shown_value, untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy.interpolate._basis import (
     interpolating,
@@ -686,7 +686,7 @@ def insert(x: Any, tck: Any, m: int = 1, per: Any = 0) -> Any:
     for _ in range(m):
         count = c.shape[0]
         found = np.searchsorted(untraced(t), untraced(x), "right")
-        ell = int(np.clip(decide(itself, found) - 1, k, count - 1))
+        ell = int(np.clip(branch_on(itself, found) - 1, k, count - 1))
         middle = slice(ell - k + 1, ell + 1)
         share = beside((x - t[middle]) / (t[ell + 1 : ell + k + 1] - t[middle]), c.ndim - 1)
         mixed = share * c[middle] + (1 - share) * c[ell - k : ell]

@@ -13,7 +13,7 @@ import scipy.interpolate
 from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import decide, itself, untraced
+from tapegrad._core.values import branch_on, itself, untraced
 from tapegrad.scipy.interpolate._basis import not_a_knot
 from tapegrad.scipy.interpolate._cubic import pchip_slopes
 from tapegrad.scipy.interpolate._mirrored import Mirrored, raw
@@ -92,7 +92,7 @@ class RegularGridInterpolator(Mirrored):
         if plain is not None:
             self._theirs(plain[:-2], plain[-2], method, bounds_error, plain[-1], **options)
         for i, x in enumerate(grid):
-            falls = decide(itself, untraced(x[0]) > untraced(x[-1]))
+            falls = branch_on(itself, untraced(x[0]) > untraced(x[-1]))
             if np.reshape(falls, -1)[0]:
                 grid[i] = x[::-1]
                 values = np.flip(values, axis=i)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad._core.values import decide, itself, raw_value
+from tapegrad._core.values import branch_on, itself, raw_value
 from tapegrad.scipy.interpolate._pieces import holds_mapped, is_plain
 
 
@@ -40,7 +40,7 @@ def raw(*values: Any) -> list[Any] | None:
 
 def asked(*values: Any) -> list[Any] | None:
     """The same for what the result depends on: a recorded call asks for them each time."""
-    return None if any(map(holds_mapped, values)) else [decide(itself, x) for x in values]
+    return None if any(map(holds_mapped, values)) else [branch_on(itself, x) for x in values]
 
 
 __all__ = ["Mirrored", "asked", "raw"]

@@ -10,7 +10,7 @@ import scipy.interpolate
 from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import decide, itself, shown_value, untraced
+from tapegrad._core.values import branch_on, itself, shown_value, untraced
 from tapegrad._errors import BatchingError, InputError, message
 from tapegrad.scipy.interpolate._basis import spline_at
 from tapegrad.scipy.interpolate._mirrored import Mirrored, asked, raw
@@ -88,7 +88,7 @@ class _Piecewise(Mirrored):
         return made
 
     def _descends(self) -> bool:
-        return bool(np.all(decide(itself, untraced(self.x[-1]) < untraced(self.x[0]))))
+        return bool(np.all(branch_on(itself, untraced(self.x[-1]) < untraced(self.x[0]))))
 
     def _asked(self, extrapolate: Any) -> Any:
         return self.extrapolate if extrapolate is None else extrapolate
@@ -140,7 +140,7 @@ class _Piecewise(Mirrored):
             )
         down, ends = (
             self._descends(),
-            [decide(itself, y) for y in (x[0], x[-1], self.x[-1], self.x[0])],
+            [branch_on(itself, y) for y in (x[0], x[-1], self.x[-1], self.x[0])],
         )
         first, last, right, left = (-y if down else y for y in ends)
         if first >= right:

@@ -10,7 +10,7 @@ import scipy.interpolate
 from numpy.typing import NDArray
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import decide, itself, lift, untraced
+from tapegrad._core.values import branch_on, itself, lift, untraced
 from tapegrad._errors import BatchingError, NotDifferentiableError
 from tapegrad.scipy.interpolate._mirrored import Mirrored, asked, raw
 from tapegrad.scipy.interpolate._one_dimension import interp1d
@@ -259,7 +259,7 @@ class Rbf(Mirrored):
         if epsilon is not None:
             return epsilon
         edges = np.max(self._points, axis=0) - np.min(self._points, axis=0)
-        is_wide = decide(itself, untraced(edges) != 0)
+        is_wide = branch_on(itself, untraced(edges) != 0)
         wide = np.flatnonzero(np.reshape(is_wide, (-1, edges.shape[0]))[0])
         return np.prod(edges[wide] / self._points.shape[0] ** (1 / wide.size)) ** (1 / wide.size)
 
@@ -357,7 +357,7 @@ class LinearNDInterpolator(Mirrored):
         ndim = self._data.shape[1]
         xi = coordinates(args[0] if len(args) == 1 else tuple(args), ndim)
         points = np.reshape(xi, (-1, ndim))
-        still = decide(itself, points)
+        still = branch_on(itself, points)
         found = self.tri.find_simplex((still - self._shift) / self._factor)
         if found.ndim != 1:
             raise BatchingError(
@@ -431,7 +431,7 @@ class NearestNDInterpolator(Mirrored):
             raise BatchingError(
                 "scipy.interpolate.NearestNDInterpolator: not under vmap; pass arrays of points."
             )
-        at = self._numbers(decide(itself, xi), **query_options)
+        at = self._numbers(branch_on(itself, xi), **query_options)
         is_known = np.isfinite(at)
         out = rows(self.values, np.where(is_known, at, 0).astype(int))
         return out if is_known.all() else np.where(is_known, out, np.nan)
@@ -560,7 +560,7 @@ def _griddata_1d(points: Any, values: Any, xi: Any, method: str, fill_value: Any
     if isinstance(xi, tuple):
         (xi,) = xi
     points = np.reshape(as_float(points), (-1,))
-    order = decide(itself, np.argsort(untraced(points), axis=-1))
+    order = branch_on(itself, np.argsort(untraced(points), axis=-1))
     if order.ndim != 1:
         raise BatchingError("scipy.interpolate.griddata: not under vmap over the data points.")
     fill_value = "extrapolate" if method == "nearest" else fill_value

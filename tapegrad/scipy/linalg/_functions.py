@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 
 from tapegrad._core.types import Cotangent, Value
-from tapegrad._core.values import any_true, decide, itself, shown_value, untraced
+from tapegrad._core.values import any_true, branch_on, itself, shown_value, untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.rules.matrices import adjoint, row, scalar, transposed
 from tapegrad.scipy.linalg._control import sylvester
@@ -167,7 +167,7 @@ def _kind(x: Value) -> str:
 
 def _settled(out: Value) -> Any:
     """A result that is real or complex by its values: what is done with it depends on that."""
-    decide(_kind, out)
+    branch_on(_kind, out)
     return out
 
 
@@ -237,7 +237,7 @@ def _power_a(g: Cotangent, _out: Value, a: Value, t: Value) -> Cotangent:
     Where t is traced, a power of any other size is near, and its derivative is asked for.
     """
     flipped = transposed(a)
-    whole = decide(itself, t)
+    whole = branch_on(itself, t)
     if shown_value(t) is t and np.ndim(whole) == 0 and whole == int(whole):
         return _along(lambda x: np.linalg.matrix_power(x, int(whole)), flipped, g)
     return _logarithm_along(flipped, t * frechet(t * logarithm(flipped), g))

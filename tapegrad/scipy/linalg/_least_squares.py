@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import any_true, decide, itself, untraced
+from tapegrad._core.values import any_true, branch_on, itself, untraced
 from tapegrad.rules.matrices import adjoint, row
 from tapegrad.scipy.linalg._inputs import (
     array,
@@ -121,7 +121,7 @@ norm = expressed(scipy.linalg.norm, _norm)
 
 def _rank(a: Value, s: Value, rcond: float | None) -> int:
     rcond = np.finfo(s.dtype).eps * max(a.shape[-2:]) if rcond is None else rcond
-    values = decide(itself, s)
+    values = branch_on(itself, s)
     ranks = np.sum(values > rcond * np.max(values, axis=-1, initial=0.0, keepdims=True), axis=-1)
     if ranks.size and np.any(ranks != ranks.flat[0]):
         raise refuse("orth and null_space", "matrices of several ranks", "Loop over the matrices.")

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg
 
 from tapegrad._core.types import Cotangent, Value
-from tapegrad._core.values import decide, itself, untraced
+from tapegrad._core.values import branch_on, itself, untraced
 from tapegrad.rules.matrices import adjoint, row
 from tapegrad.rules.spectra import ORDER, SINGULAR, SYMMETRIC
 from tapegrad.scipy.linalg._banded import hermitian_of_band
@@ -57,7 +57,7 @@ def _aligned(matrix: Value, w0: Value, y0: Value, first: int | None = None) -> t
     count = w0.shape[-1]
     if count != w.shape[-1]:
         if first is None:
-            everywhere, some = decide(itself, w), decide(itself, w0)
+            everywhere, some = branch_on(itself, w), branch_on(itself, w0)
             far = [
                 np.sum(np.abs(everywhere[at : at + count] - some))
                 for at in range(len(w) - count + 1)

@@ -12,7 +12,7 @@ import scipy.signal as ss
 
 from tapegrad._core.forms import composite
 from tapegrad._core.types import Function, Value
-from tapegrad._core.values import decide, untraced
+from tapegrad._core.values import branch_on, untraced
 from tapegrad.scipy._mirror import mirror
 from tapegrad.scipy.signal import _filters as filters
 from tapegrad.scipy.signal._arrays import HERE, as_array, padded
@@ -41,7 +41,7 @@ def _leading_zeros(c: Value, tolerance: float) -> int:
         small = np.all(np.abs(np.atleast_2d(values)) <= tolerance, axis=0)
         return int(np.argmin(small)) if not small.all() else max(small.size - 1, 0)
 
-    found: int = decide(count, c)
+    found: int = branch_on(count, c)
     return found
 
 

@@ -9,7 +9,7 @@ import scipy.signal as ss
 
 from tapegrad._core.forms import composite, constant
 from tapegrad._core.types import Value
-from tapegrad._core.values import decide
+from tapegrad._core.values import branch_on
 from tapegrad.scipy import _special as special
 from tapegrad.scipy._mirror import mirror
 from tapegrad.scipy.signal._arrays import HERE, as_array
@@ -34,11 +34,11 @@ def _chirp_phase(
             return 2 * np.pi * (f0 * t + beta * t**3 / 3)
         return 2 * np.pi * (f1 * t + beta * ((t1 - t) ** 3 - t1**3) / 3)
     if method in ("logarithmic", "log", "lo"):
-        if decide(lambda product: bool(np.any(product <= 0)), f0 * f1):
+        if branch_on(lambda product: bool(np.any(product <= 0)), f0 * f1):
             raise ValueError("scipy.signal.chirp: expected f0 and f1 of one sign, neither 0.")
         return 2 * np.pi * f0 * t * special.exprel(t / t1 * np.log(f1 / f0))
     if method in ("hyperbolic", "hyp"):
-        if decide(lambda product: bool(np.any(product == 0)), f0 * f1):
+        if branch_on(lambda product: bool(np.any(product == 0)), f0 * f1):
             raise ValueError("scipy.signal.chirp: expected f0 and f1 other than 0.")
         growth = (f0 - f1) / (f1 * t1)  # the frequency is f0 / (1 + growth t)
         period = 1 + growth * t

@@ -15,7 +15,7 @@ from scipy import spatial
 
 from tapegrad._arrays.buffers import value_of
 from tapegrad._core.types import Value
-from tapegrad._core.values import are_untraced, decide, in_trace, is_recorded, lift, recorded_in
+from tapegrad._core.values import are_untraced, branch_on, in_trace, is_recorded, lift, recorded_in
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._transforms.custom import stop_gradient
 from tapegrad._tree import flatten, unflatten
@@ -90,7 +90,7 @@ def _asked(tree: Any, name: str, args: Any, kwargs: Any) -> Any:
         leaves = [np.asarray(x) for x in leaves]  # which no program does
     packed = np.concatenate([np.ravel(leaves[i]) for i in places])
     kind = spatial.KDTree if isinstance(tree, spatial.KDTree) else spatial.cKDTree
-    return pickle.loads(decide(_question(kind, name, structure, rest, shapes), packed))  # noqa: S301
+    return pickle.loads(branch_on(_question(kind, name, structure, rest, shapes), packed))  # noqa: S301
 
 
 @functools.lru_cache(256)

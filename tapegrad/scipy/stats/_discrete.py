@@ -1,7 +1,7 @@
 """Laws on whole numbers, by the names of SciPy's distributions.
 
 The formulas take whole k inside the support. They are differentiated by the shapes that are real
-numbers; k, the location and the shapes in `Law.fixed` are whole numbers.
+numbers; k, the location and the shapes in `Density.fixed` are whole numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import scipy.stats
 
 from tapegrad import elementwise, primitive, stop_gradient
 from tapegrad.scipy import _special as sp
-from tapegrad.scipy.stats._laws import Formula, Law, log1mexp, plain
+from tapegrad.scipy.stats._laws import Density, Formula, log1mexp, plain
 from tapegrad.scipy.stats._quadrature import column
 
 
@@ -203,29 +203,29 @@ def _boltzmann_logsf(k: Any, rate: Any, n: Any) -> Any:
     return -rate * (k + 1) + log1mexp(-rate * (n - k - 1)) - log1mexp(-rate * n)
 
 
-LAWS: dict[str, Law] = {
-    "bernoulli": Law(
+LAWS: dict[str, Density] = {
+    "bernoulli": Density(
         _bernoulli_logpmf,
         pdf=lambda k, p: np.where(k == 1, p, 1 - p),
         cdf=lambda k, p: np.where(k < 1, 1 - p, 1.0),
         mean=lambda p: 1 * p,
         variance=lambda p: p * (1 - p),
     ),
-    "betabinom": Law(
+    "betabinom": Density(
         _betabinom_logpmf,
         cdf=summed(_betabinom_logpmf, 0),
         fixed=("n",),
         mean=lambda n, a, b: n * a / (a + b),
         variance=lambda n, a, b: n * a * b * (a + b + n) / ((a + b) ** 2 * (a + b + 1)),
     ),
-    "betanbinom": Law(
+    "betanbinom": Density(
         _betanbinom_logpmf,
         cdf=summed(_betanbinom_logpmf, 0),
         fixed=("n",),
         mean=lambda n, a, b: n * b / (a - 1),
         variance=lambda n, a, b: n * b * (n + a - 1) * (a + b - 1) / ((a - 2) * (a - 1) ** 2),
     ),
-    "binom": Law(
+    "binom": Density(
         _binom_logpmf,
         pdf=_at_ends(_binom_logpmf, _binom_powers, 0.0, 1.0),
         cdf=lambda k, n, p: sp.betaincc(k + 1, n - k, p),
@@ -234,20 +234,20 @@ LAWS: dict[str, Law] = {
         mean=lambda n, p: n * p,
         variance=lambda n, p: n * p * (1 - p),
     ),
-    "boltzmann": Law(
+    "boltzmann": Density(
         lambda k, rate, n: log1mexp(-rate) - rate * k - log1mexp(-rate * n),
         logcdf=lambda k, rate, n: log1mexp(-rate * (k + 1)) - log1mexp(-rate * n),
         logsf=_boltzmann_logsf,
         fixed=("N",),
     ),
-    "dlaplace": Law(
+    "dlaplace": Density(
         _dlaplace_logpmf,
         cdf=_dlaplace_cdf,
         sf=_dlaplace_sf,
         mean=lambda a: 0 * a,
         variance=lambda a: 2 * np.exp(-a) / np.expm1(-a) ** 2,
     ),
-    "geom": Law(
+    "geom": Density(
         lambda k, p: sp.xlog1py(k - 1, -p) + np.log(p),
         pdf=lambda k, p: p * (1 - p) ** (k - 1),
         cdf=lambda k, p: 1 - (1 - p) ** k,
@@ -257,13 +257,13 @@ LAWS: dict[str, Law] = {
         mean=lambda p: 1 / p,
         variance=lambda p: (1 - p) / p**2,
     ),
-    "logser": Law(
+    "logser": Density(
         _logser_logpmf,
         cdf=summed(_logser_logpmf, 1),
         mean=lambda p: -p / (1 - p) / np.log1p(-p),
         variance=lambda p: -p * (np.log1p(-p) + p) / ((1 - p) * np.log1p(-p)) ** 2,
     ),
-    "nbinom": Law(
+    "nbinom": Density(
         _nbinom_logpmf,
         pdf=_at_ends(_nbinom_logpmf, _nbinom_powers, 1.0),
         cdf=lambda k, n, p: sp.betainc(n, k + 1, p),
@@ -271,14 +271,14 @@ LAWS: dict[str, Law] = {
         mean=lambda n, p: n * (1 - p) / p,
         variance=lambda n, p: n * (1 - p) / p**2,
     ),
-    "nchypergeom_fisher": Law(_fisher_logpmf, fixed=("M", "n", "N")),
-    "planck": Law(
+    "nchypergeom_fisher": Density(_fisher_logpmf, fixed=("M", "n", "N")),
+    "planck": Density(
         lambda k, rate: log1mexp(-rate) - rate * k,
         logsf=lambda k, rate: -rate * (k + 1),
         mean=lambda rate: 1 / np.expm1(rate),
         variance=lambda rate: np.exp(-rate) / np.expm1(-rate) ** 2,
     ),
-    "poisson": Law(
+    "poisson": Density(
         _poisson_logpmf,
         pdf=_at_ends(_poisson_logpmf, _poisson_powers, 0.0),
         cdf=lambda k, mu: sp.gammaincc(k + 1, mu),
@@ -286,19 +286,19 @@ LAWS: dict[str, Law] = {
         mean=lambda mu: 1 * mu,
         variance=lambda mu: 1 * mu,
     ),
-    "skellam": Law(
+    "skellam": Density(
         _skellam_logpmf,
         cdf=_skellam_cdf,
         mean=lambda mu1, mu2: mu1 - mu2,
         variance=lambda mu1, mu2: mu1 + mu2,
     ),
-    "yulesimon": Law(
+    "yulesimon": Density(
         lambda k, alpha: np.log(alpha) + sp.betaln(k, alpha + 1),
         logsf=lambda k, alpha: np.log(k) + sp.betaln(k, alpha + 1),
         mean=lambda alpha: alpha / (alpha - 1),
         variance=lambda alpha: alpha**2 / ((alpha - 1) ** 2 * (alpha - 2)),
     ),
-    "zipf": Law(
+    "zipf": Density(
         lambda k, a: -a * np.log(k) - np.log(_zeta(a, 1.0 + 0 * a)),
         sf=lambda k, a: _zeta(a, k + 1) / _zeta(a, 1.0 + 0 * a),
         mean=lambda a: _zeta(a - 1, 1.0 + 0 * a) / _zeta(a, 1.0 + 0 * a),
@@ -307,7 +307,7 @@ LAWS: dict[str, Law] = {
             - (_zeta(a - 1, 1.0 + 0 * a) / _zeta(a, 1.0 + 0 * a)) ** 2
         ),
     ),
-    "zipfian": Law(
+    "zipfian": Density(
         lambda k, a, n: -a * np.log(k) - np.log(_harmonic(a, n)),
         cdf=lambda k, a, n: _harmonic(a, k) / _harmonic(a, n),
         sf=_zipfian_sf,

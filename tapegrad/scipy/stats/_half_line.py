@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.scipy import _special as sp
-from tapegrad.scipy.stats._laws import Law, log1mexp
+from tapegrad.scipy.stats._laws import Density, log1mexp
 from tapegrad.scipy.stats._shared import (
     LOG_2,
     LOG_2PI,
@@ -131,7 +131,7 @@ def _log_power_loss(x: Any, b: Any) -> Any:
     return np.log(abs(np.expm1(-b * np.log(x))))
 
 
-_GAMMA = Law(
+_GAMMA = Density(
     log_gamma_density,
     cdf=lambda y, a: sp.gammainc(a, y),
     sf=lambda y, a: sp.gammaincc(a, y),
@@ -141,33 +141,33 @@ _GAMMA = Law(
     variance=lambda a: 1 * a,
 )
 
-LAWS: dict[str, Law] = {
-    "alpha": Law(
+LAWS: dict[str, Density] = {
+    "alpha": Density(
         lambda y, a: -2 * np.log(y) - sp.log_ndtr(a) + log_normal(a - 1 / y),
         logcdf=lambda y, a: sp.log_ndtr(a - 1 / y) - sp.log_ndtr(a),
         logsf=lambda y, a: log_normal_mass(a - 1 / y, a) - sp.log_ndtr(a),
     ),
-    "betaprime": Law(
+    "betaprime": Density(
         lambda y, a, b: sp.xlogy(a - 1, y) - sp.xlog1py(a + b, y) - sp.betaln(a, b),
         cdf=lambda y, a, b: sp.betainc(a, b, y / (1 + y)),
         sf=lambda y, a, b: sp.betainc(b, a, 1 / (1 + y)),
     ),
-    "burr": Law(
+    "burr": Density(
         lambda y, c, d: (
             np.log(c) + np.log(d) - (c + 1) * np.log(y) - (d + 1) * _softplus(-c * np.log(y))
         ),
         logcdf=lambda y, c, d: -d * _softplus(-c * np.log(y)),
     ),
-    "burr12": Law(
+    "burr12": Density(
         lambda y, c, d: np.log(c) + np.log(d) + sp.xlogy(c - 1, y) - (d + 1) * np.log1p(y**c),
         logsf=lambda y, c, d: -d * np.log1p(y**c),
     ),
-    "chi": Law(
+    "chi": Density(
         lambda y, df: (1 - df / 2) * LOG_2 - sp.gammaln(df / 2) + sp.xlogy(df - 1, y) - y * y / 2,
         cdf=lambda y, df: sp.gammainc(df / 2, y * y / 2),
         sf=lambda y, df: sp.gammaincc(df / 2, y * y / 2),
     ),
-    "chi2": Law(
+    "chi2": Density(
         lambda y, df: log_gamma_density(y / 2, df / 2) - LOG_2,
         cdf=lambda y, df: sp.gammainc(df / 2, y / 2),
         sf=lambda y, df: sp.gammaincc(df / 2, y / 2),
@@ -175,28 +175,28 @@ LAWS: dict[str, Law] = {
         entropy=lambda df: df / 2 + LOG_2 + sp.gammaln(df / 2) + (1 - df / 2) * sp.digamma(df / 2),
         variance=lambda df: 2 * df,
     ),
-    "dpareto_lognorm": Law(
+    "dpareto_lognorm": Density(
         _dpareto_lognorm_logpdf, cdf=_dpareto_lognorm_cdf, sf=_dpareto_lognorm_sf
     ),
     "erlang": _GAMMA,
-    "expon": Law(
+    "expon": Density(
         lambda y: -y,
         logsf=lambda y: -y,
         mean=lambda: 1.0,
         variance=lambda: 1.0,
         entropy=lambda: 1.0,
     ),
-    "exponpow": Law(
+    "exponpow": Density(
         lambda y, b: 1 + np.log(b) + sp.xlogy(b - 1, y) + y**b - np.exp(y**b),
         logsf=lambda y, b: -np.expm1(y**b),
     ),
-    "exponweib": Law(
+    "exponweib": Density(
         lambda y, a, c: (
             np.log(a) + np.log(c) + sp.xlogy(a - 1, -np.expm1(-(y**c))) - y**c + sp.xlogy(c - 1, y)
         ),
         logcdf=lambda y, a, c: a * log1mexp(-(y**c)),
     ),
-    "f": Law(
+    "f": Density(
         lambda y, dfn, dfd: (
             dfd / 2 * np.log(dfd)
             + dfn / 2 * np.log(dfn)
@@ -207,7 +207,7 @@ LAWS: dict[str, Law] = {
         cdf=lambda y, dfn, dfd: sp.betainc(dfn / 2, dfd / 2, dfn * y / (dfd + dfn * y)),
         sf=lambda y, dfn, dfd: sp.betainc(dfd / 2, dfn / 2, dfd / (dfd + dfn * y)),
     ),
-    "fatiguelife": Law(
+    "fatiguelife": Density(
         lambda y, c: (
             np.log1p(y)
             - (y - 1) ** 2 / (2 * y * c * c)
@@ -217,32 +217,32 @@ LAWS: dict[str, Law] = {
         logcdf=lambda y, c: sp.log_ndtr((np.sqrt(y) - 1 / np.sqrt(y)) / c),
         logsf=lambda y, c: sp.log_ndtr((1 / np.sqrt(y) - np.sqrt(y)) / c),
     ),
-    "fisk": Law(
+    "fisk": Density(
         lambda y, c: np.log(c) + sp.xlogy(c - 1, y) - 2 * np.log1p(y**c),
         logcdf=lambda y, c: -_softplus(-c * np.log(y)),
         logsf=lambda y, c: -np.log1p(y**c),
     ),
-    "foldcauchy": Law(
+    "foldcauchy": Density(
         lambda y, c: np.log(1 / (1 + (y - c) ** 2) + 1 / (1 + (y + c) ** 2)) - LOG_PI,
         cdf=lambda y, c: (np.arctan(y - c) + np.arctan(y + c)) / np.pi,
         sf=lambda y, c: (np.arctan2(1.0, y - c) + np.arctan2(1.0, y + c)) / np.pi,
     ),
-    "foldnorm": Law(
+    "foldnorm": Density(
         lambda y, c: np.logaddexp(log_normal(y - c), log_normal(y + c)),
         cdf=lambda y, c: sp.ndtr(y - c) - sp.ndtr(-y - c),
         sf=lambda y, c: sp.ndtr(c - y) + sp.ndtr(-y - c),
     ),
     "gamma": _GAMMA,
-    "genexpon": Law(
+    "genexpon": Density(
         lambda y, a, b, c: np.log(a - b * np.expm1(-c * y)) + _genexpon_logsf(y, a, b, c),
         logsf=_genexpon_logsf,
     ),
-    "gengamma": Law(
+    "gengamma": Density(
         lambda y, a, c: np.log(abs(c)) + sp.xlogy(c * a - 1, y) - y**c - sp.gammaln(a),
         cdf=_gengamma_cdf,
         sf=_gengamma_sf,
     ),
-    "genhalflogistic": Law(
+    "genhalflogistic": Density(
         lambda y, c: (
             LOG_2
             + _genhalflogistic_t(y, c)
@@ -255,70 +255,70 @@ LAWS: dict[str, Law] = {
         ),
         support=lambda c: (np.zeros_like(c), 1 / c),
     ),
-    "genpareto": Law(
+    "genpareto": Density(
         lambda y, c: -(1 + c) * log1p_over(c, y),
         logsf=lambda y, c: -log1p_over(c, y),
         support=_genpareto_end,
     ),
-    "gibrat": Law(
+    "gibrat": Density(
         lambda y: log_normal(np.log(y)) - np.log(y),
         logcdf=lambda y: sp.log_ndtr(np.log(y)),
         logsf=lambda y: sp.log_ndtr(-np.log(y)),
     ),
-    "gompertz": Law(
+    "gompertz": Density(
         lambda y, c: np.log(c) + y - c * np.expm1(y), logsf=lambda y, c: -c * np.expm1(y)
     ),
-    "halfcauchy": Law(
+    "halfcauchy": Density(
         lambda y: LOG_2 - LOG_PI - np.log1p(y * y),
         cdf=lambda y: 2 / np.pi * np.arctan(y),
         sf=lambda y: 2 / np.pi * np.arctan2(1.0, y),
     ),
-    "halfgennorm": Law(
+    "halfgennorm": Density(
         lambda y, beta: np.log(beta) - sp.gammaln(1 / beta) - y**beta,
         cdf=lambda y, beta: sp.gammainc(1 / beta, y**beta),
         sf=lambda y, beta: sp.gammaincc(1 / beta, y**beta),
     ),
-    "halflogistic": Law(
+    "halflogistic": Density(
         lambda y: LOG_2 - y - 2 * np.log1p(np.exp(-y)),
         cdf=lambda y: np.tanh(y / 2),
         logsf=lambda y: LOG_2 - y - np.log1p(np.exp(-y)),
     ),
-    "halfnorm": Law(
+    "halfnorm": Density(
         lambda y: LOG_2 + log_normal(y),
         cdf=lambda y: sp.erf(y / ROOT_2),
         logsf=lambda y: LOG_2 + sp.log_ndtr(-y),
     ),
-    "invgamma": Law(
+    "invgamma": Density(
         lambda y, a: -(a + 1) * np.log(y) - sp.gammaln(a) - 1 / y,
         cdf=lambda y, a: sp.gammaincc(a, 1 / y),
         sf=lambda y, a: sp.gammainc(a, 1 / y),
     ),
-    "invgauss": Law(_invgauss_logpdf, logcdf=_invgauss_logcdf, logsf=_invgauss_logsf),
-    "invweibull": Law(
+    "invgauss": Density(_invgauss_logpdf, logcdf=_invgauss_logcdf, logsf=_invgauss_logsf),
+    "invweibull": Density(
         lambda y, c: np.log(c) - (c + 1) * np.log(y) - y**-c,
         logcdf=lambda y, c: -(y**-c),
     ),
-    "kappa3": Law(
+    "kappa3": Density(
         lambda y, a: np.log(a) - (a + 1) / a * np.log(a + y**a),
         logcdf=lambda y, a: -np.log1p(a * y**-a) / a,
     ),
-    "levy": Law(
+    "levy": Density(
         lambda y: -LOG_2PI / 2 - 1.5 * np.log(y) - 1 / (2 * y),
         logcdf=lambda y: LOG_2 + sp.log_ndtr(-1 / np.sqrt(y)),
         sf=lambda y: sp.erf(1 / np.sqrt(2 * y)),
     ),
-    "levy_l": Law(
+    "levy_l": Density(
         lambda y: -LOG_2PI / 2 - 1.5 * np.log(0 - y) - 1 / (2 * (0 - y)),
         cdf=lambda y: sp.erf(1 / np.sqrt(-2 * y)),
         logsf=lambda y: LOG_2 + sp.log_ndtr(-1 / np.sqrt(-y)),
     ),
-    "loglaplace": Law(
+    "loglaplace": Density(
         lambda y, c: np.log(c / 2) - np.log(y) - c * abs(np.log(y)),
         cdf=_loglaplace_cdf,
         sf=_loglaplace_sf,
         kinks=lambda c: (1 + 0 * c,),
     ),
-    "lognorm": Law(
+    "lognorm": Density(
         lambda y, s: log_normal(np.log(y) / s) - np.log(s) - np.log(y),
         logcdf=lambda y, s: sp.log_ndtr(np.log(y) / s),
         logsf=lambda y, s: sp.log_ndtr(-np.log(y) / s),
@@ -326,27 +326,29 @@ LAWS: dict[str, Law] = {
         entropy=lambda s: (1 + LOG_2PI) / 2 + np.log(s),
         variance=lambda s: np.exp(s * s) * np.expm1(s * s),
     ),
-    "lomax": Law(
+    "lomax": Density(
         lambda y, c: np.log(c) - (c + 1) * np.log1p(y), logsf=lambda y, c: -c * np.log1p(y)
     ),
-    "maxwell": Law(
+    "maxwell": Density(
         lambda y: (LOG_2 - LOG_PI) / 2 + 2 * np.log(y) - y * y / 2,
         cdf=lambda y: sp.gammainc(1.5, y * y / 2),
         sf=lambda y: sp.gammaincc(1.5, y * y / 2),
     ),
-    "mielke": Law(
+    "mielke": Density(
         lambda y, k, s: np.log(k) + sp.xlogy(k - 1, y) - (1 + k / s) * np.log1p(y**s),
         logcdf=lambda y, k, s: -k / s * _softplus(-s * np.log(y)),
     ),
-    "nakagami": Law(
+    "nakagami": Density(
         lambda y, nu: (
             LOG_2 + nu * np.log(nu) - sp.gammaln(nu) + sp.xlogy(2 * nu - 1, y) - nu * y * y
         ),
         cdf=lambda y, nu: sp.gammainc(nu, nu * y * y),
         sf=lambda y, nu: sp.gammaincc(nu, nu * y * y),
     ),
-    "pareto": Law(lambda y, b: np.log(b) - (b + 1) * np.log(y), logsf=lambda y, b: -b * np.log(y)),
-    "powerlognorm": Law(
+    "pareto": Density(
+        lambda y, b: np.log(b) - (b + 1) * np.log(y), logsf=lambda y, b: -b * np.log(y)
+    ),
+    "powerlognorm": Density(
         lambda y, c, s: (
             np.log(c)
             - np.log(s)
@@ -356,25 +358,25 @@ LAWS: dict[str, Law] = {
         ),
         logsf=lambda y, c, s: c * sp.log_ndtr(-np.log(y) / s),
     ),
-    "rayleigh": Law(lambda y: np.log(y) - y * y / 2, logsf=lambda y: -y * y / 2),
-    "recipinvgauss": Law(
+    "rayleigh": Density(lambda y: np.log(y) - y * y / 2, logsf=lambda y: -y * y / 2),
+    "recipinvgauss": Density(
         lambda y, mu: -(LOG_2PI + np.log(y)) / 2 - (1 - mu * y) ** 2 / (2 * y * mu * mu),
         logcdf=_recipinvgauss_logcdf,
         logsf=_recipinvgauss_logsf,
     ),
-    "truncexpon": Law(
+    "truncexpon": Density(
         lambda y, b: -y - log1mexp(-b),
         logcdf=lambda y, b: log1mexp(-y) - log1mexp(-b),
         logsf=_truncexpon_logsf,
         support=lambda b: (np.zeros_like(b), 1 * b),
     ),
-    "truncpareto": Law(
+    "truncpareto": Density(
         lambda y, b, c: np.log(abs(b)) - (b + 1) * np.log(y) - _log_power_loss(c, b),
         logcdf=lambda y, b, c: _log_power_loss(y, b) - _log_power_loss(c, b),
         logsf=lambda y, b, c: _log_power_loss(c / y, b) - b * np.log(y) - _log_power_loss(c, b),
         support=lambda b, c: (np.ones_like(c), 1 * c),
     ),
-    "truncweibull_min": Law(
+    "truncweibull_min": Density(
         lambda y, c, a, b: (
             np.log(c) + sp.xlogy(c - 1, y) - y**c - log_difference(-(a**c), -(b**c))
         ),
@@ -386,17 +388,17 @@ LAWS: dict[str, Law] = {
         ),
         support=lambda c, a, b: (1 * a, 1 * b),
     ),
-    "wald": Law(
+    "wald": Density(
         lambda y: _invgauss_logpdf(y, 1.0),
         logcdf=lambda y: _invgauss_logcdf(y, 1.0),
         logsf=lambda y: _invgauss_logsf(y, 1.0),
     ),
-    "weibull_max": Law(
+    "weibull_max": Density(
         # 0 - y, as -y is a negative zero at the end
         lambda y, c: np.log(c) + sp.xlogy(c - 1, 0 - y) - (0 - y) ** c,
         logcdf=lambda y, c: -((0 - y) ** c),
     ),
-    "weibull_min": Law(
+    "weibull_min": Density(
         lambda y, c: np.log(c) + sp.xlogy(c - 1, y) - y**c,
         logsf=lambda y, c: -(y**c),
     ),

@@ -14,7 +14,7 @@ import scipy.stats
 
 from tapegrad import elementwise, primitive, stop_gradient
 from tapegrad.scipy import _special as sp
-from tapegrad.scipy.stats._laws import Law, plain, slope
+from tapegrad.scipy.stats._laws import Density, plain, slope
 from tapegrad.scipy.stats._quadrature import (
     ARCSINH,
     LINE,
@@ -235,18 +235,18 @@ def _vonmises_cdf(theirs: Any) -> Any:
 
 def _integrated(
     name: str, logpdf: Any, count: int, coordinate: Coordinate, known: Any = None
-) -> dict[str, Law]:
+) -> dict[str, Density]:
     theirs = getattr(scipy.stats, name, None)
     if theirs is None:
         return {}
-    return {name: Law(logpdf, **tails(logpdf, theirs, count, coordinate, known))}
+    return {name: Density(logpdf, **tails(logpdf, theirs, count, coordinate, known))}
 
 
 def _ncx2_by_nc(y: Any, df: Any, nc: Any) -> Any:
     return -np.exp(_ncx2_logpdf(y, df + 2, nc))
 
 
-LAWS: dict[str, Law] = {
+LAWS: dict[str, Density] = {
     **_integrated("gausshyper", _gausshyper_logpdf, 4, LOGIT),
     **_integrated("genhyperbolic", _genhyperbolic_logpdf, 3, LINE),
     **_integrated("geninvgauss", _geninvgauss_logpdf, 2, LOG),
@@ -256,8 +256,8 @@ LAWS: dict[str, Law] = {
     **_integrated("norminvgauss", _norminvgauss_logpdf, 2, LINE),
     **_integrated("rel_breitwigner", _breit_wigner_logpdf, 1, LOG),
     **_integrated("rice", _rice_logpdf, 1, LOG, {1: _rice_by_shape}),
-    "vonmises": Law(_vonmises_logpdf, cdf=_vonmises_cdf(scipy.stats.vonmises), even=True),
-    "vonmises_line": Law(
+    "vonmises": Density(_vonmises_logpdf, cdf=_vonmises_cdf(scipy.stats.vonmises), even=True),
+    "vonmises_line": Density(
         _vonmises_logpdf, cdf=_vonmises_cdf(scipy.stats.vonmises_line), even=True
     ),
 }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.scipy import _special as sp
-from tapegrad.scipy.stats._laws import Law
+from tapegrad.scipy.stats._laws import Density
 from tapegrad.scipy.stats._shared import (
     LOG_2,
     LOG_2PI,
@@ -86,7 +86,7 @@ def _johnson(y: Any, a: Any, b: Any) -> Any:
     return a + b * (np.log(y) - np.log1p(-y))
 
 
-_RECIPROCAL = Law(
+_RECIPROCAL = Density(
     lambda y, a, b: -np.log(y) - np.log(np.log(b) - np.log(a)),
     cdf=lambda y, a, b: (np.log(y) - np.log(a)) / (np.log(b) - np.log(a)),
     sf=lambda y, a, b: (np.log(b) - np.log(y)) / (np.log(b) - np.log(a)),
@@ -99,19 +99,19 @@ def _beta_entropy(a: Any, b: Any) -> Any:
     return sp.betaln(a, b) - ends + (a + b - 2) * sp.digamma(a + b)
 
 
-LAWS: dict[str, Law] = {
-    "anglit": Law(
+LAWS: dict[str, Density] = {
+    "anglit": Density(
         lambda y: np.log(np.cos(2 * y)),
         cdf=lambda y: np.sin(y + np.pi / 4) ** 2,
         sf=lambda y: np.cos(y + np.pi / 4) ** 2,
     ),
-    "arcsine": Law(
+    "arcsine": Density(
         lambda y: -LOG_PI - (np.log(y) + np.log1p(-y)) / 2,
         cdf=_arcsine_cdf,
         sf=lambda y: _arcsine_cdf(1 - y),
     ),
-    "argus": Law(_argus_logpdf, sf=_argus_sf),
-    "beta": Law(
+    "argus": Density(_argus_logpdf, sf=_argus_sf),
+    "beta": Density(
         log_beta_density,
         cdf=lambda y, a, b: sp.betainc(a, b, y),
         sf=lambda y, a, b: sp.betaincc(a, b, y),
@@ -124,26 +124,26 @@ LAWS: dict[str, Law] = {
         entropy=_beta_entropy,
         variance=lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1)),
     ),
-    "bradford": Law(
+    "bradford": Density(
         lambda y, c: np.log(c) - np.log(np.log1p(c)) - np.log1p(c * y),
         cdf=lambda y, c: np.log1p(c * y) / np.log1p(c),
         sf=lambda y, c: np.log1p(c * (1 - y) / (1 + c * y)) / np.log1p(c),
     ),
-    "cosine": Law(
+    "cosine": Density(
         lambda y: np.log1p(np.cos(y)) - LOG_2PI,
         cdf=lambda y: _less_its_sine(np.pi + y) / (2 * np.pi),
         even=True,
     ),
-    "johnsonsb": Law(
+    "johnsonsb": Density(
         lambda y, a, b: np.log(b) - np.log(y) - np.log1p(-y) + log_normal(_johnson(y, a, b)),
         logcdf=lambda y, a, b: sp.log_ndtr(_johnson(y, a, b)),
         logsf=lambda y, a, b: sp.log_ndtr(-_johnson(y, a, b)),
     ),
     "loguniform": _RECIPROCAL,
-    "powerlaw": Law(
+    "powerlaw": Density(
         lambda y, a: np.log(a) + sp.xlogy(a - 1, y), logcdf=lambda y, a: sp.xlogy(a, y)
     ),
-    "rdist": Law(
+    "rdist": Density(
         lambda y, c: log_beta_density((y + 1) / 2, c / 2, c / 2) - LOG_2,
         cdf=lambda y, c: sp.betainc(c / 2, c / 2, (y + 1) / 2),
         even=True,
@@ -152,27 +152,27 @@ LAWS: dict[str, Law] = {
         entropy=lambda c: LOG_2 + _beta_entropy(c / 2, c / 2),
     ),
     "reciprocal": _RECIPROCAL,
-    "semicircular": Law(
+    "semicircular": Density(
         lambda y: LOG_2 - LOG_PI + (np.log1p(-y) + np.log1p(y)) / 2,
         cdf=lambda y: _less_its_sine(4 * np.arcsin(np.sqrt((1 + y) / 2))) / (2 * np.pi),
         even=True,
     ),
-    "trapezoid": Law(
+    "trapezoid": Density(
         _trapezoid_logpdf, cdf=_trapezoid_cdf, sf=_trapezoid_sf, kinks=lambda c, d: (c, d)
     ),
-    "triang": Law(
+    "triang": Density(
         _triangle_logpdf,
         cdf=lambda y, c: _trapezoid_cdf(y, c, c),
         sf=lambda y, c: _trapezoid_sf(y, c, c),
         kinks=lambda c: (c,),
     ),
-    "truncnorm": Law(
+    "truncnorm": Density(
         lambda y, a, b: log_normal(y) - log_normal_mass(a, b),
         logcdf=lambda y, a, b: log_normal_mass(a, y) - log_normal_mass(a, b),
         logsf=lambda y, a, b: log_normal_mass(y, b) - log_normal_mass(a, b),
         support=lambda a, b: (1 * a, 1 * b),
     ),
-    "uniform": Law(
+    "uniform": Density(
         lambda y: 0 * y,
         cdf=lambda y: 1 * y,
         sf=lambda y: 1 - y,
@@ -180,7 +180,7 @@ LAWS: dict[str, Law] = {
         entropy=lambda: 0.0,
         variance=lambda: 1 / 12,
     ),
-    "wrapcauchy": Law(
+    "wrapcauchy": Density(
         lambda y, c: (
             np.log1p(-c * c) - LOG_2PI - np.log((1 - c) ** 2 + 4 * c * np.sin(y / 2) ** 2)
         ),

@@ -23,7 +23,7 @@ Formula = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Law:
+class Density:
     """A distribution in standard form. Every formula takes `(y, *shapes)`.
 
     pdf: in place of exp(logpdf), where it has a derivative that minus infinity does not have
@@ -104,7 +104,7 @@ def log1mexp(v: Any) -> Any:
 class Formulas:
     """The formulas of a law by the names of SciPy's methods: pdf, logpdf, cdf and so on."""
 
-    def __init__(self, law: Law, count: int, is_continuous: bool) -> None:
+    def __init__(self, law: Density, count: int, is_continuous: bool) -> None:
         self.law = law
         self.logpdf = law.logpdf
         cdf, sf, logcdf, logsf = law.cdf, law.sf, law.logcdf, law.logsf
@@ -183,4 +183,4 @@ def _mirrored(function: Any) -> Formula:
     return lambda y, *shapes: function(-y, *shapes)
 
 
-__all__ = ["Formulas", "Law", "by_density", "log1mexp", "plain", "slope"]
+__all__ = ["Density", "Formulas", "by_density", "log1mexp", "plain", "slope"]

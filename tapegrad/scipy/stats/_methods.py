@@ -18,7 +18,7 @@ from tapegrad._core.values import any_true
 from tapegrad.scipy._formula import by_formula
 from tapegrad.scipy.stats._ends import AT_INFINITY, area_at, inward, vanishing
 from tapegrad.scipy.stats._ends import DENSITIES as AT_ENDS
-from tapegrad.scipy.stats._laws import Formulas, Law
+from tapegrad.scipy.stats._laws import Density, Formulas
 from tapegrad.scipy.stats._quadrature import expectation
 
 DENSITIES = ("pdf", "logpdf")
@@ -50,7 +50,7 @@ def shapes_of(theirs: Any) -> tuple[str, ...]:
 class Methods:
     """What the methods of a distribution have in common: its law, and where it holds."""
 
-    def __init__(self, theirs: Any, law: Law) -> None:
+    def __init__(self, theirs: Any, law: Density) -> None:
         self.theirs, self.law = theirs, law
         self.name = theirs.name
         self.shapes = shapes_of(theirs)
@@ -158,7 +158,7 @@ class Methods:
 class ContinuousMethods(Methods):
     """Of a continuous distribution, of arrays `(x, *shapes, loc, scale)`."""
 
-    def __init__(self, theirs: Any, law: Law) -> None:
+    def __init__(self, theirs: Any, law: Density) -> None:
         super().__init__(theirs, law)
         self.areas = [
             area_at(self._end(which), self._end_density, len(self.shapes)) for which in (0, 1)

@@ -9,7 +9,7 @@ import scipy.stats
 
 from tapegrad import elementwise, primitive, stop_gradient
 from tapegrad.scipy import _special as sp
-from tapegrad.scipy.stats._laws import Law
+from tapegrad.scipy.stats._laws import Density
 from tapegrad.scipy.stats._shared import (
     LOG_2,
     LOG_2PI,
@@ -295,72 +295,72 @@ elementwise(
     strong=True,
 )
 
-LAWS: dict[str, Law] = {
-    "cauchy": Law(
+LAWS: dict[str, Density] = {
+    "cauchy": Density(
         lambda y: -LOG_PI - np.log1p(y * y),
         cdf=lambda y: np.arctan2(1.0, -y) / np.pi,
         even=True,
     ),
-    "crystalball": Law(
+    "crystalball": Density(
         _crystal_logpdf, cdf=_crystal_cdf, sf=_crystal_sf, kinks=lambda beta, m: (-beta,)
     ),
-    "dgamma": Law(
+    "dgamma": Density(
         lambda y, a: log_gamma_density(abs(y), a) - LOG_2,
         **_tails(lambda y, a: sp.gammaincc(a, y) / 2),
     ),
-    "dweibull": Law(
+    "dweibull": Density(
         lambda y, c: np.log(c) - LOG_2 + sp.xlogy(c - 1, abs(y)) - abs(y) ** c,
         **_tails(lambda y, c: np.exp(-(y**c)) / 2),
     ),
-    "exponnorm": Law(
+    "exponnorm": Density(
         lambda y, k: -np.log(k) + _exponnorm_term(y, k),
         logcdf=lambda y, k: log_difference(sp.log_ndtr(y), _exponnorm_term(y, k)),
         logsf=lambda y, k: np.logaddexp(sp.log_ndtr(-y), _exponnorm_term(y, k)),
     ),
-    "genextreme": Law(
+    "genextreme": Density(
         lambda y, c: -np.exp(-_extreme(y, c)) - _extreme(y, c) + c * _extreme(y, c),
         logcdf=lambda y, c: -np.exp(-_extreme(y, c)),
         support=_extreme_ends,
     ),
-    "genlogistic": Law(
+    "genlogistic": Density(
         lambda y, c: np.log(c) - y - (c + 1) * np.logaddexp(0.0, -y),
         logcdf=lambda y, c: -c * np.logaddexp(0.0, -y),
     ),
-    "gennorm": Law(
+    "gennorm": Density(
         lambda y, beta: np.log(beta) - LOG_2 - sp.gammaln(1 / beta) - abs(y) ** beta,
         **_tails(lambda y, beta: sp.gammaincc(1 / beta, y**beta) / 2),
     ),
-    "gumbel_l": Law(lambda y: y - np.exp(y), logsf=lambda y: -np.exp(y)),
-    "gumbel_r": Law(lambda y: -y - np.exp(-y), logcdf=lambda y: -np.exp(-y)),
-    "hypsecant": Law(
+    "gumbel_l": Density(lambda y: y - np.exp(y), logsf=lambda y: -np.exp(y)),
+    "gumbel_r": Density(lambda y: -y - np.exp(-y), logcdf=lambda y: -np.exp(-y)),
+    "hypsecant": Density(
         lambda y: LOG_2 - LOG_PI - np.logaddexp(y, -y),
         cdf=lambda y: 2 / np.pi * np.arctan(np.exp(y)),
         even=True,
     ),
-    "jf_skew_t": Law(
+    "jf_skew_t": Density(
         _skew_t_logpdf,
         cdf=lambda y, a, b: sp.betainc(a, b, _skew_t_parts(y, a, b)[0]),
         sf=lambda y, a, b: sp.betainc(b, a, _skew_t_parts(y, a, b)[1]),
     ),
-    "johnsonsu": Law(
+    "johnsonsu": Density(
         lambda y, a, b: np.log(b) - np.log1p(y * y) / 2 + log_normal(a + b * np.arcsinh(y)),
         logcdf=lambda y, a, b: sp.log_ndtr(a + b * np.arcsinh(y)),
         logsf=lambda y, a, b: sp.log_ndtr(-a - b * np.arcsinh(y)),
     ),
-    "kappa4": Law(_kappa4_logpdf, logcdf=lambda y, h, k: _kappa4_terms(y, h, k)[1]),
-    "laplace": Law(lambda y: -abs(y) - LOG_2, **_tails(lambda y: np.exp(-y) / 2)),
-    "laplace_asymmetric": Law(
+    "kappa4": Density(_kappa4_logpdf, logcdf=lambda y, h, k: _kappa4_terms(y, h, k)[1]),
+    "laplace": Density(lambda y: -abs(y) - LOG_2, **_tails(lambda y: np.exp(-y) / 2)),
+    "laplace_asymmetric": Density(
         lambda y, kappa: -_laplace_asymmetric(y, kappa)[0] - np.log(kappa + 1 / kappa),
         cdf=_laplace_asymmetric_cdf,
         sf=_laplace_asymmetric_sf,
         kinks=lambda kappa: (0 * kappa,),
     ),
-    "loggamma": Law(
+    "loggamma": Density(
         lambda y, c: c * y - np.exp(y) - sp.gammaln(c),
         cdf=_log_gamma_part(complement=False),
         sf=_log_gamma_part(complement=True),
     ),
-    "logistic": Law(
+    "logistic": Density(
         lambda y: -abs(y) - 2 * np.log1p(np.exp(-abs(y))),
         logcdf=lambda y: -np.logaddexp(0.0, -y),
         even=True,
@@ -368,12 +368,12 @@ LAWS: dict[str, Law] = {
         variance=lambda: np.pi**2 / 3,
         entropy=lambda: 2.0,
     ),
-    "moyal": Law(
+    "moyal": Density(
         lambda y: log_normal(np.exp(-y / 2)) - y / 2,
         logcdf=lambda y: LOG_2 + sp.log_ndtr(-np.exp(-y / 2)),
         sf=lambda y: sp.erf(np.exp(-y / 2) / ROOT_2),
     ),
-    "norm": Law(
+    "norm": Density(
         log_normal,
         cdf=sp.ndtr,
         logcdf=sp.log_ndtr,
@@ -383,7 +383,7 @@ LAWS: dict[str, Law] = {
         mean=lambda: 0.0,
         variance=lambda: 1.0,
     ),
-    "pearson3": Law(
+    "pearson3": Density(
         _pearson_logpdf,
         cdf=_pearson_cdf,
         sf=_pearson_sf,
@@ -391,23 +391,23 @@ LAWS: dict[str, Law] = {
         mean=lambda skew: 0 * skew,
         variance=lambda skew: 1 + 0 * skew,
     ),
-    "powernorm": Law(
+    "powernorm": Density(
         lambda y, c: np.log(c) + log_normal(y) + (c - 1) * sp.log_ndtr(-y),
         logsf=lambda y, c: c * sp.log_ndtr(-y),
     ),
-    "skewcauchy": Law(
+    "skewcauchy": Density(
         lambda y, a: -LOG_PI - np.log1p((y / _skewcauchy_side(y, a)) ** 2),
         cdf=_skewcauchy_cdf,
         sf=_skewcauchy_sf,
         kinks=lambda a: (0 * a,),
     ),
-    "skewnorm": Law(
+    "skewnorm": Density(
         lambda y, a: LOG_2 + log_normal(y) + sp.log_ndtr(a * y),
         cdf=lambda y, a: sp.ndtr(y) - 2 * sp.owens_t(y, a),
         sf=lambda y, a: sp.ndtr(-y) + 2 * sp.owens_t(y, a),
     ),
-    "t": Law(_student_logpdf, **_tails(_student_tail), score=(_student_score, _student_by_df)),
-    "tukeylambda": Law(
+    "t": Density(_student_logpdf, **_tails(_student_tail), score=(_student_score, _student_by_df)),
+    "tukeylambda": Density(
         _tukey_logpdf,
         cdf=_tukey_cdf,
         sf=lambda y, lam: _tukey_cdf(-y, lam),

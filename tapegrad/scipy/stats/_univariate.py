@@ -17,19 +17,19 @@ from tapegrad._errors import InputError
 from tapegrad._tree import flatten
 from tapegrad.scipy.stats import _discrete, _half_line, _integrals, _intervals, _real_line
 from tapegrad.scipy.stats._discrete_methods import DiscreteMethods
-from tapegrad.scipy.stats._laws import Law
+from tapegrad.scipy.stats._laws import Density
 from tapegrad.scipy.stats._methods import ContinuousMethods, Methods, named
 
 if TYPE_CHECKING:
     from tapegrad.scipy._kinds import Elementwise
 
-CONTINUOUS: dict[str, Law] = {
+CONTINUOUS: dict[str, Density] = {
     **_real_line.LAWS,
     **_half_line.LAWS,
     **_intervals.LAWS,
     **_integrals.LAWS,
 }
-DISCRETE: dict[str, Law] = _discrete.LAWS
+DISCRETE: dict[str, Density] = _discrete.LAWS
 
 # Distributions without a law, and why: calls of them on traced values say so.
 WITHOUT: dict[str, str] = {

@@ -18,15 +18,15 @@ from typing import Any
 
 from tapegrad._block import setting
 from tapegrad._core.backward import emptying, replay_backward
+from tapegrad._core.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.entry import PROJECT, READ, WRITE, Entry, parents_of
 from tapegrad._core.quiet import SILENT, VARIABLE, silence
-from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Cotangent
 from tapegrad._core.values import is_basic
 from tapegrad.torch._engine.gathering import ABSENT, gathered, is_watched_leaf
 from tapegrad.torch._engine.node_run import (
-    SETTLED,
+    CALL_PLANS,
     check_usable,
     free,
     is_singular,
@@ -157,7 +157,7 @@ class BackwardPass:
                     seen.add(y_node)
                     stack.append(y_node)
                 continue
-            if type(y) not in SETTLED:
+            if type(y) not in CALL_PLANS:
                 if rule.singular is not None and is_singular(entry):
                     self.singular = True
                 elif isinstance(node, FunctionNode):
@@ -325,14 +325,14 @@ class BackwardPass:
             rule, out, x, y, x_node, y_node = entry = node._entry
             if custom and isinstance(node, FunctionNode):
                 rule = node._rule_for()
-                entries.append((node, rule, out, x, rule.settled(), x_node, None))
+                entries.append((node, rule, out, x, rule.planned(), x_node, None))
                 continue
             entries.append((node, rule, out, x, y, x_node, y_node))
             if keep:
                 continue
             if y_node is None:
                 kind = type(y)
-                if kind is Settled or kind is SettledAll:  # `freed`, written out
+                if kind is CallPlan or kind is CallPlanAll:  # `freed`, written out
                     if y.holds:
                         node._entry = rule, FREED, (), {}, x_node, None
                 elif (rule is not READ and rule is not WRITE) or not is_basic(y):

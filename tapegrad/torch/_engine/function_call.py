@@ -15,12 +15,12 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from tapegrad._batched.level import VmapLevel
+from tapegrad._core.call_plans import CallPlanAll
 from tapegrad._core.entry import Outputs, Spec, parents_of, spec_of
 from tapegrad._core.fit import fit_cotangent, zeros_of
 from tapegrad._core.forms import General
 from tapegrad._core.recorded import OPEN
 from tapegrad._core.rule import Rule
-from tapegrad._core.settled import SettledAll
 from tapegrad._core.types import Cotangent, Params, Slot, Tangent, Value
 from tapegrad._core.values import innermost, is_mapped, is_recorded
 from tapegrad._warning import warn
@@ -85,13 +85,13 @@ class Backward:
         """The Function's name, for errors."""
         return title(self.node)
 
-    def settled(self) -> SettledAll:
-        """The same for a replay that runs settled calls."""
-        ways = SettledAll()
-        ways.strong, ways.pull = None, self.pull_settled
-        return ways
+    def planned(self) -> CallPlanAll:
+        """The same for a replay that runs planned calls."""
+        kernels = CallPlanAll()
+        kernels.strong, kernels.pull = None, self.pull_planned
+        return kernels
 
-    def pull_settled(self, g: Cotangent, out: Value, *args: Value) -> Sequence[Cotangent]:
+    def pull_planned(self, g: Cotangent, out: Value, *args: Value) -> Sequence[Cotangent]:
         """`pull`, which looks at the usual gradients once, and fits them."""
         node = self.node
         given = _run(node, g, out) if type(g) is list else node._run(as_gradient(g))

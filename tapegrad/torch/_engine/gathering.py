@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+from tapegrad._core.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.entry import PROJECT, READ, WRITE, Entry, parents_of
-from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.types import Cotangent
 from tapegrad._core.values import is_basic
 from tapegrad.torch._engine.node_run import check_unchanged, is_singular
@@ -101,7 +101,7 @@ def gathered(  # noqa: C901 - the hot path, written out
                 bars[parent] = None
                 add(parent)
         kind = type(y)
-        if kind is Settled or kind is SettledAll:
+        if kind is CallPlan or kind is CallPlanAll:
             if y.holds and not keep:  # `freed`, written out
                 node._entry = rule, FREED, (), {}, x_node, None
         elif out is FREED:
@@ -112,7 +112,7 @@ def gathered(  # noqa: C901 - the hot path, written out
         elif isinstance(node, FunctionNode):
             custom.append(node)
             rule = node._rule_for()
-            entries[node._number] = node, rule, out, x, rule.settled(), x_node, None
+            entries[node._number] = node, rule, out, x, rule.planned(), x_node, None
         elif rule.singular is not None and is_singular(entry):
             return _fail(entries)
         elif not keep:

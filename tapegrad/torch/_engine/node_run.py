@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.backward import SparseBars, replay_nested
+from tapegrad._core.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.entry import PROJECT, Outputs, Spec, parents_of
 from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.quiet import silence
-from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.types import Cotangent, Slot, Value
 from tapegrad._core.values import is_inexact, is_recorded
 from tapegrad.torch._graph import modes
@@ -49,7 +49,7 @@ from tapegrad.torch._tensor.gradients import (
 )
 from tapegrad.torch._tensor.tensor import Tensor, array_below, ndarray
 
-SETTLED = frozenset((Settled, SettledAll))  # what the entries of settled calls hold
+CALL_PLANS = frozenset((CallPlan, CallPlanAll))  # what the entries of planned calls hold
 
 
 def free(nodes: Iterable[Node]) -> None:
@@ -95,7 +95,7 @@ def check_unchanged(node: Node, entry: Sequence[Any]) -> None:
     _, out, x, y, parents, y_node = entry
     if y_node is not None:
         values: Any = out, x, y
-    elif type(parents) is not tuple or (type(y) in SETTLED and not y.holds):
+    elif type(parents) is not tuple or (type(y) in CALL_PLANS and not y.holds):
         return
     else:
         values = (*out, *x) if isinstance(out, tuple) else (out, *x)

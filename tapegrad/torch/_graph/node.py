@@ -309,7 +309,7 @@ class GraphTape(Tape):
 
 
 def _apart(entry: Entry) -> Entry:
-    """An entry without what a settled call keeps besides the arguments of its rule."""
+    """An entry without what a planned call keeps besides the arguments of its rule."""
     rule, out, x, y, x_node, y_node = entry
     if type(x_node) is not tuple or len(x) <= len(x_node):
         return entry

@@ -36,8 +36,8 @@ from tapegrad.torch._graph.dual import is_above, tangent_of
 from tapegrad.torch._graph.node import Node, is_on_graph, made_since, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, owner_of
+from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.sections import completed, in_place
-from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.brain_floats import concerns, in_single
 from tapegrad.torch._tensor.short_writes import store_result
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray, of_array, of_value
@@ -180,7 +180,7 @@ def operation(
     function: bool = True,
     name: str | None = None,
     exact: bool = False,
-    settles: bool = False,
+    planned: bool = False,
 ) -> Callable[[Function], Function]:
     """Make an operation on tensors of a function of arrays, and register it.
 
@@ -188,8 +188,8 @@ def operation(
     can. several: it returns several views, which must not be written to. inplace: there is a
     method with an underscore that writes the result into the first argument. method, function:
     whether `Tensor` and `torch` have it. exact: it takes bfloat16 as it is; others, but for views,
-    compute in float32. settles: shapes, dtypes and parameters alone decide what it calls, and it
-    refuses no values: see `settled`.
+    compute in float32. planned: shapes, dtypes and parameters alone decide what it calls, and it
+    refuses no values: see `call_plans`.
     """
 
     def decorate(compute: Function) -> Function:
@@ -226,9 +226,9 @@ def operation(
 
         call.__name__ = call.__qualname__ = word
         made: Any = call
-        if settles:
+        if planned:
             trace = _respelled(evaluate, spellings)
-            made = settling(call, trace)
+            made = planning(call, trace)
             made.trace = trace
         made.compute = compute
         register(word, method=method, function=function)(made)
@@ -245,7 +245,7 @@ def private(
     view: bool = False,
     name: str | None = None,
     exact: bool = False,
-    settles: bool = False,
+    planned: bool = False,
 ) -> Callable[[Function], Function]:
     """Make an operation that is registered neither in `torch` nor as a method."""
     return operation(
@@ -255,7 +255,7 @@ def private(
         function=False,
         name=name,
         exact=exact,
-        settles=settles,
+        planned=planned,
     )
 
 

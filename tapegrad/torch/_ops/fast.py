@@ -19,8 +19,8 @@ import numpy as np
 from tapegrad._core.entry import READ, spec_of
 from tapegrad._core.forms import Elementwise
 from tapegrad._core.quiet import errstate, silence, silently, silently_again
-from tapegrad._core.rows import FEW, read_elements
 from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.scatter_rows import FEW, read_elements
 from tapegrad._core.types import Function, Index, Params, Value
 from tapegrad._core.values import getitem, is_mapped, is_plain_number
 from tapegrad.rules.index import WHERE
@@ -207,7 +207,7 @@ def short_pair(  # noqa: C901 - the hot path, written out
                 y_node = other.node
                 if type(y) is not ndarray or type(x) is not ndarray or x.dtype is not y.dtype:
                     return unusual(self, other)
-                if x.shape != y.shape:  # the settled calls of two tensors that broadcast
+                if x.shape != y.shape:  # the planned calls of two tensors that broadcast
                     found = None if mode_of() is not None else of_pair(self, other, x, y, False)
                     return unusual(self, other) if found is None else found
             else:

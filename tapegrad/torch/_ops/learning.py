@@ -1,4 +1,4 @@
-"""What a call of an operation is settled to: the rules that it calls, and of which arrays.
+"""What a call of an operation is planned as: the rules that it calls, and of which arrays.
 
 The operation's function runs on traced arrays of the graph. What it has logged are the steps of
 the call, if they depend on nothing but the arrays that it was given and on plain parameters, and
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad import Array
+from tapegrad._core.call_plans import CallPlanAll
 from tapegrad._core.entry import PROJECT, READ, parents_of, spec_of
 from tapegrad._core.quiet import silence
 from tapegrad._core.rule import Rule
-from tapegrad._core.settled import SettledAll
 from tapegrad._core.types import Params, Value
 from tapegrad._core.values import ASKED
 from tapegrad.torch._graph.node import GraphTape, Node, fresh_node, number_of
@@ -29,7 +29,7 @@ from tapegrad.torch._tensor.tensor import Tensor, ndarray, node_of
 
 _SMALL = 1 << 12  # elements of an array that is the same for all such calls, as of a mask
 _LONGEST = 16  # steps of a call
-LARGEST = 1 << 20  # elements of an array, beyond which a call is not settled
+LARGEST = 1 << 20  # elements of an array, beyond which a call is not planned
 
 
 class _Probe(GraphTape):
@@ -49,11 +49,11 @@ class _Probe(GraphTape):
             self.given[made.slot] = args
         return made
 
-    def log_settled(
-        self, settled: SettledAll, rule: Any, out: Value, args: list[Value], slots: tuple[Any, ...]
+    def log_planned(
+        self, plan: CallPlanAll, rule: Any, out: Value, args: list[Value], slots: tuple[Any, ...]
     ) -> Any:
         given = list(args)
-        made = super().log_settled(settled, rule, out, args, slots)
+        made = super().log_planned(plan, rule, out, args, slots)
         self.given[made.slot] = given
         return made
 
@@ -66,7 +66,7 @@ def learned(
     result: Any,
     off: bool,
 ) -> Make | None:
-    """How such a call is made, of the tensors among its arguments; None if it is not settled."""
+    """How such a call is made, of the tensors among its arguments; None if it is not planned."""
     arrays = [tensor._value for tensor in tensors]
     tracked = [not off and tensor.node is not None for tensor in tensors]
     parts = result if isinstance(result, tuple) else (result,)
@@ -205,7 +205,7 @@ def _step_of(
             ):
                 return None
         places.append(Place(number, value if number < 0 else None))
-    if rule.settle is not None:  # such a call has one array, and others that were left out
+    if rule.plan is not None:  # such a call has one array, and others that were left out
         while len(places) > 1 and places[-1] == (-1, None):
             places.pop()
     return Step(rule, params, places)

@@ -1,8 +1,8 @@
-"""Calls that are settled, made: how the result is computed, and what its entries keep.
+"""Calls that are planned, made: how the result is computed, and what its entries keep.
 
 A call is a list of steps, each a call of one rule, or a result of several or a part of one. What
 shapes and dtypes decide of a step is known before: its function, which values its entry keeps, and
-how its replay computes the cotangents (`ways`).
+how its replay computes the cotangents (`kernels`).
 
 Knows tensors, nodes and the layout of entries. Must not know how the steps of a call are found
 (`learning`), nor which operations exist.
@@ -16,18 +16,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.call_plans import (
+    CallPlan,
+    CallPlanAll,
+)
 from tapegrad._core.entry import PROJECT, READ, Outputs, Spec, spec_of
 from tapegrad._core.quiet import silence, silently, silently_again
 from tapegrad._core.rule import Rule
-from tapegrad._core.settled import (
-    Settled,
-    SettledAll,
-)
 from tapegrad._core.types import Params, Value
 from tapegrad.torch._graph.node import Node, new
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
-from tapegrad.torch._ops.ways import Call, function_of, ways_of
+from tapegrad.torch._ops.kernels import Call, function_of, kernels_of
 from tapegrad.torch._rules.fused import Instead
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
 
@@ -70,7 +70,7 @@ class _Made(NamedTuple):
     rule: Any
     run: Call
     node_type: Any  # None for a step that nothing is differentiated through
-    settled: Any
+    call_plan: Any
     places: list[Place]
     specs: list[Any]
     wanted: tuple[bool, ...]
@@ -95,7 +95,7 @@ def maker_of(
     for step in steps:
         wanted = tuple(p.number >= 0 and tracked[p.number] for p in step.places)
         specs = [p.constant if p.number < 0 else _spec_of(values[p.number]) for p in step.places]
-        run, settled, node = step.run(), None, None
+        run, call_plan, node = step.run(), None, None
         with silence():
             out = run(*[values[p.number] if p.number >= 0 else p.constant for p in step.places])
         if not isinstance(out, (ndarray, np.generic, tuple)):
@@ -105,12 +105,12 @@ def maker_of(
             node = next(left, None)
             if node is None or node._entry[0] is not step.rule:
                 return None
-            settled, found = _settled_step(step, specs, wanted, spec)
+            call_plan, found = _planned_step(step, specs, wanted, spec)
             run = found or run
         kind = None if node is None else type(node)
-        made.append(_Made(step.rule, run, kind, settled, step.places, specs, wanted, spec))
+        made.append(_Made(step.rule, run, kind, call_plan, step.places, specs, wanted, spec))
         values.append(out)
-        tracked.append(settled is not None)
+        tracked.append(call_plan is not None)
     if next(left, None) is not None or any(tracked[at] is not logs for at in results.numbers):
         return None
     one = len(made) == 1 and results.kind is None
@@ -145,7 +145,7 @@ def _spec_of(value: Value) -> Any:
     return specs
 
 
-def _settled_step(
+def _planned_step(
     step: Step, specs: list[Any], wanted: tuple[bool, ...], spec: Any
 ) -> tuple[Any, Call | None]:
     """What the entry of a step has for its parameters; its function, if there is a faster one."""
@@ -153,7 +153,7 @@ def _settled_step(
         return (step.params["index"], len(specs[0])), None
     if step.rule is READ:
         return step.params["index"], None
-    return ways_of(step.rule, specs, wanted, spec, step.params)
+    return kernels_of(step.rule, specs, wanted, spec, step.params)
 
 
 def _maker(
@@ -161,7 +161,7 @@ def _maker(
     rule: Rule,
     run: Call,
     node_type: type[Node],
-    settled: Settled | SettledAll,
+    call_plan: CallPlan | CallPlanAll,
     places: list[Place],
     specs: list[Any],
     wanted: tuple[bool, ...],
@@ -171,12 +171,12 @@ def _maker(
 
     count: of the tensors, some of which the rule may not get.
     """
-    keeps, keeps_out = _kept_by(settled)
+    keeps, keeps_out = _kept_by(call_plan)
     numbers = [place.number for place in places]
     if count == 1 and numbers[0] == 0 and max(numbers[1:], default=-1) < 0:
-        return _maker_of_one(rule, run, node_type, settled, places, specs, spec)
-    if numbers == [0, 1] and count == 2 and not _is_keeping(settled):
-        return _maker_of_two(rule, run, node_type, settled, specs, wanted, spec)
+        return _maker_of_one(rule, run, node_type, call_plan, places, specs, spec)
+    if numbers == [0, 1] and count == 2 and not _is_keeping(call_plan):
+        return _maker_of_two(rule, run, node_type, call_plan, specs, wanted, spec)
     in_order, fixed = numbers == [*range(count)], None
     if not any(keep and number >= 0 for keep, number in zip(keeps, numbers, strict=True)):
         fixed = tuple(specs)
@@ -186,7 +186,7 @@ def _maker(
         for keep, number, spec in zip(keeps, numbers, specs, strict=True)
     ]
     sources = [number if want else -1 for number, want in zip(numbers, wanted, strict=True)]
-    keeping = _is_keeping(settled)
+    keeping = _is_keeping(call_plan)
     both, whole = sources == [0, 1] and count == 2, sources == [*range(count)]
 
     def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
@@ -223,7 +223,7 @@ def _maker(
         else:
             nodes = tuple([-1 if n < 0 else _node_for(tensors[n]) for n in sources])
         node._number = next_number()
-        node._entry = rule, out if keeps_out else spec, kept, settled, nodes, None
+        node._entry = rule, out if keeps_out else spec, kept, call_plan, nodes, None
         return result
 
     return _fitting(make, count)
@@ -240,14 +240,14 @@ def _maker_of_one(
     rule: Rule,
     run: Call,
     node_type: type[Node],
-    settled: Settled | SettledAll,
+    call_plan: CallPlan | CallPlanAll,
     places: list[Place],
     specs: list[Any],
     spec: Spec,
 ) -> Make:
     """The same for a call of one tensor, before numbers: most calls are such ones."""
-    keeps, keeps_out = _kept_by(settled)
-    keeping = _is_keeping(settled)
+    keeps, keeps_out = _kept_by(call_plan)
+    keeping = _is_keeping(call_plan)
     constants = tuple([place.constant for place in places[1:]])
     rest, absent = tuple(specs[1:]), (-1,) * len(constants)
     fixed = None if keeps[0] else tuple(specs)
@@ -274,7 +274,7 @@ def _maker_of_one(
         result.node = node = new(node_type)
         node._number = next_number()
         nodes = (source, *absent) if constants else (source,)
-        node._entry = rule, out if keeps_out else spec, kept, settled, nodes, None
+        node._entry = rule, out if keeps_out else spec, kept, call_plan, nodes, None
         return result
 
     plain = not constants and fixed is None
@@ -285,13 +285,13 @@ def _maker_of_two(
     rule: Rule,
     run: Call,
     node_type: type[Node],
-    settled: Settled | SettledAll,
+    call_plan: CallPlan | CallPlanAll,
     specs: list[Any],
     wanted: tuple[bool, ...],
     spec: Spec,
 ) -> Make:
     """The same for a call of two tensors, both in their places."""
-    (keeps_x, keeps_y), keeps_out = _kept_by(settled)
+    (keeps_x, keeps_y), keeps_out = _kept_by(call_plan)
     (x_spec, y_spec), (by_x, by_y) = specs, wanted
 
     def make(first: Tensor, second: Tensor, x: Value, y: Value) -> Tensor:
@@ -319,7 +319,7 @@ def _maker_of_two(
         node._number = next_number()
         kept = x if keeps_x else x_spec, y if keeps_y else y_spec
         shown = out if keeps_out else spec
-        node._entry = rule, shown, kept, settled, (x_node, y_node), None
+        node._entry = rule, shown, kept, call_plan, (x_node, y_node), None
         return result
 
     return make
@@ -331,15 +331,15 @@ def _maker_of_several(given: int, steps: list[_Made], results: Results, logs: bo
     Also where the results are several. given: how many tensors the call has.
     """
     plan = []
-    for rule, run, node_type, settled, places, specs, wanted, spec in steps:
-        keeps, keeps_out = _kept_by(settled)
+    for rule, run, node_type, call_plan, places, specs, wanted, spec in steps:
+        keeps, keeps_out = _kept_by(call_plan)
         parts = [
             (place.number if keep and place.number >= 0 else -1, spec)
             for keep, place, spec in zip(keeps or wanted, places, specs, strict=True)
         ]
         slots = [p.number if want else -1 for p, want in zip(places, wanted, strict=True)]
-        how = run, _is_keeping(settled), keeps_out
-        plan.append((rule, how, node_type, settled, places, parts, slots, spec))
+        how = run, _is_keeping(call_plan), keeps_out
+        plan.append((rule, how, node_type, call_plan, places, parts, slots, spec))
 
     run_all = _runner(plan)
 
@@ -366,7 +366,7 @@ def _runner(plan: list[Any]) -> Callable[[list[Any], list[Any]], None]:
     """What computes the steps of a plan, adding their values and nodes to those of the call."""
 
     def run_all(values: list[Any], nodes: list[Any]) -> None:
-        for rule, how, node_type, settled, places, parts, slots, spec in plan:
+        for rule, how, node_type, call_plan, places, parts, slots, spec in plan:
             run, keeping, keeps_out = how
             count = len(slots)
             if count == 1:  # the frequent cases, written out
@@ -389,9 +389,9 @@ def _runner(plan: list[Any]) -> Callable[[list[Any], list[Any]], None]:
                 node = new(node_type)
                 node._number = next_number()
                 if rule is PROJECT:
-                    node._entry = PROJECT, None, *settled, nodes[slots[0]], None
+                    node._entry = PROJECT, None, *call_plan, nodes[slots[0]], None
                 elif rule is READ:
-                    node._entry = READ, None, parts[0][1], settled, nodes[slots[0]], None
+                    node._entry = READ, None, parts[0][1], call_plan, nodes[slots[0]], None
                 else:
                     if count == 1:
                         ((n, x),) = parts
@@ -402,7 +402,7 @@ def _runner(plan: list[Any]) -> Callable[[list[Any], list[Any]], None]:
                         if keeping:
                             kept = _with_besides(kept[:-1], kept[-1])
                         sources = tuple([nodes[n] if n >= 0 else -1 for n in slots])
-                    node._entry = rule, shown, kept, settled, sources, None
+                    node._entry = rule, shown, kept, call_plan, sources, None
             values.append(out)
             nodes.append(node)
 
@@ -422,16 +422,18 @@ def _tensor_of(out: Value, node: Any, owner: Value) -> Tensor:
     return result
 
 
-def _kept_by(settled: Any) -> tuple[tuple[bool, ...], bool]:
+def _kept_by(call_plan: Any) -> tuple[tuple[bool, ...], bool]:
     """Which arguments an entry keeps, and whether it keeps the result."""
-    if settled is None or not isinstance(settled, (Settled, SettledAll)):
+    if call_plan is None or not isinstance(call_plan, (CallPlan, CallPlanAll)):
         return (), False
-    return (settled.keeps_x,) if isinstance(settled, Settled) else settled.keeps, settled.keeps_out
+    return (call_plan.keeps_x,) if isinstance(
+        call_plan, CallPlan
+    ) else call_plan.keeps, call_plan.keeps_out
 
 
-def _is_keeping(settled: Any) -> bool:
+def _is_keeping(call_plan: Any) -> bool:
     """Whether a step gives what its derivative needs beside its results."""
-    return isinstance(settled, SettledAll) and settled.keep is not None
+    return isinstance(call_plan, CallPlanAll) and call_plan.keep is not None
 
 
 def kept_by(result: Tensor) -> Any:

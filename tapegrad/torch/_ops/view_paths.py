@@ -29,7 +29,7 @@ from tapegrad.torch._graph.node import Node, fresh_node, new, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.declare import finish, tell
-from tapegrad.torch._ops.ways import settled_one, settled_spread
+from tapegrad.torch._ops.kernels import plan_one, plan_spread
 from tapegrad.torch._rules.brain_floats import repeated
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
 from tapegrad.torch._tensor.views import link_view
@@ -43,16 +43,16 @@ _MOST = 1 << 14
 
 
 def _learn_entry(key: Any, params: Params, x: Spec, out: Spec) -> tuple[Spec, tuple[Spec], Params]:
-    """What an entry keeps, with the pull that its rule settles such a view to, if it does."""
+    """What an entry keeps, with the pull that its rule plans such a view to, if it does."""
     if len(_ENTRIES) >= _MOST:
         _ENTRIES.clear()
     rule: Rule = key[0]
-    settled: Params | None = None
+    call_plan: Params | None = None
     if rule is Expand.rule:
-        settled = settled_spread(rule, x, out, params)
-    elif rule.settle is not None:
-        settled = settled_one(rule, x, out, params)
-    found = _ENTRIES[key] = out, (x,), params if settled is None else settled
+        call_plan = plan_spread(rule, x, out, params)
+    elif rule.plan is not None:
+        call_plan = plan_one(rule, x, out, params)
+    found = _ENTRIES[key] = out, (x,), params if call_plan is None else call_plan
     return found
 
 

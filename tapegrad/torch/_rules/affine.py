@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec
 from tapegrad._core.forms import General
-from tapegrad._core.settled import AllWays
 from tapegrad._core.sums import summing
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad.rules.products import _matmul_x, _matmul_y
@@ -93,9 +93,9 @@ def _added_examples(
 class _AddedProduct(General, Fused):
     """`beta * input + alpha * (mat1 @ mat2)`."""
 
-    def ways(
+    def kernels(
         self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any
-    ) -> AllWays | None:
+    ) -> KernelsAll | None:
         if not _are_of_dtype(specs, out):
             return None
         first, x, y = specs
@@ -120,7 +120,7 @@ class _AddedProduct(General, Fused):
                 np.matmul(x.swapaxes(-1, -2), g) if by_y else None,
             )
 
-        return AllWays(pull)
+        return KernelsAll(pull)
 
 
 def _are_of_dtype(specs: Sequence[Any], out: Spec) -> bool:
@@ -184,9 +184,9 @@ class _Affine(General, Fused):
             np.matmul(flipped(g), args[1]) if wanted[2] else None,
         )
 
-    def ways(
+    def kernels(
         self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **_params: Any
-    ) -> AllWays | None:
+    ) -> KernelsAll | None:
         if not _are_of_dtype(specs, out) or specs[0].shape != out.shape[1:] or out.ndim != 2:
             return None
         by_bias, by_x, by_weight = wanted
@@ -200,7 +200,7 @@ class _Affine(General, Fused):
                 np.matmul(g.T, x) if by_weight else None,
             )
 
-        return AllWays(pull)
+        return KernelsAll(pull)
 
 
 AFFINE = _Affine(

@@ -21,16 +21,16 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec
 from tapegrad._core.forms import General
-from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import Traced, innermost, is_mapped, untraced
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._graph.node import is_on_graph
+from tapegrad.torch._rules.blockwise import highest, sums_along
 from tapegrad.torch._rules.fused import Fused, Instead, Kept
 from tapegrad.torch._rules.losses import log_probabilities, picked_losses
-from tapegrad.torch._rules.parts import highest, sums_along
 from tapegrad.torch._rules.reducing import reduced, total_of
 
 
@@ -168,9 +168,9 @@ class ClassLoss(General, Fused):
         classes = untraced(target).reshape(-1)
         return _slopes(x.shape, x.dtype, classes, untraced(weight), **words)
 
-    def ways(
+    def kernels(
         self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any
-    ) -> AllWays:
+    ) -> KernelsAll:
         params.pop("kept", None)
 
         def keep(*arrays: Value) -> Any:
@@ -187,9 +187,9 @@ class ClassLoss(General, Fused):
         x = specs[0]
         unusual = len(specs) > 2 or params["share"] or params["ignored"] >= 0
         if unusual or out.dtype is not x.dtype or not x.size:
-            return AllWays(pull, keep=keep)
-        ways = _usual_ways if params["logits"] else _picked_ways
-        return ways(x, keep, pull, params["reduction"])
+            return KernelsAll(pull, keep=keep)
+        kernels = _usual_kernels if params["logits"] else _picked_kernels
+        return kernels(x, keep, pull, params["reduction"])
 
 
 def _usual_bar(g: Cotangent, probabilities: Value, target: Value, reduction: str) -> Cotangent:
@@ -206,8 +206,8 @@ def _softmax(x: Value) -> Value:
     return powers / np.sum(powers, axis=1, keepdims=True)
 
 
-def _usual_ways(x: Spec, keep: Any, pull: Any, reduction: str) -> AllWays:
-    """The ways of calls whose classes mostly all count; others go by `keep` and `pull`."""
+def _usual_kernels(x: Spec, keep: Any, pull: Any, reduction: str) -> KernelsAll:
+    """The kernels of calls whose classes mostly all count; others go by `keep` and `pull`."""
     rows, classes = x.shape
     starts, number = np.arange(rows) * classes, x.dtype.type
     ones, each, is_mean = np.ones((classes, 1), x.dtype), reduction == "none", reduction == "mean"
@@ -243,10 +243,10 @@ def _usual_ways(x: Spec, keep: Any, pull: Any, reduction: str) -> AllWays:
         bar.reshape(-1)[places] -= scale
         return bar, None
 
-    return AllWays(pull_one, keep=keep_one)
+    return KernelsAll(pull_one, keep=keep_one)
 
 
-def _picked_ways(x: Spec, keep: Any, pull: Any, reduction: str) -> AllWays:
+def _picked_kernels(x: Spec, keep: Any, pull: Any, reduction: str) -> KernelsAll:
     """The same of logarithms of probabilities."""
     rows, classes = x.shape
     starts, number = np.arange(rows) * classes, x.dtype.type
@@ -272,7 +272,7 @@ def _picked_ways(x: Spec, keep: Any, pull: Any, reduction: str) -> AllWays:
         bar.reshape(-1)[places] = -g if each else -g / divisor
         return bar, None
 
-    return AllWays(pull_one, keep=keep_one)
+    return KernelsAll(pull_one, keep=keep_one)
 
 
 def are_mapped(*values: Value) -> bool:

@@ -38,11 +38,11 @@ class Declared:
 
 
 class FusedElementwise(Elementwise, Fused):
-    """An elementwise rule with ways of its own."""
+    """An elementwise rule with kernels of its own."""
 
 
 class FusedGeneral(General, Fused):
-    """Any other rule with ways of its own."""
+    """Any other rule with kernels of its own."""
 
 
 class PlainElementwise(FusedElementwise):
@@ -66,12 +66,12 @@ def elementwise(
     *partials: Partial,
     strong: bool = False,
     selects: bool = False,
-    ways: Callable[..., Any] | None = None,
+    kernels: Callable[..., Any] | None = None,
 ) -> Callable[[Function], Declared]:
     """Declare an elementwise function by one partial `(out, *args)` an argument.
 
     label: the name of its nodes. A partial of 0 stands for an argument that is a plain number, and
-    for a function that is piecewise constant. ways: of calls that come again, as of `Fused`.
+    for a function that is piecewise constant. kernels: of calls that come again, as of `Fused`.
     """
 
     def decorate(function: Function) -> Declared:
@@ -79,7 +79,7 @@ def elementwise(
         form = FusedElementwise if strong else PlainElementwise
         name = made.__name__
         rule = form(made, partials, strong=strong, selects=selects, batch="align", name=name)
-        made.rule, rule.given = rule, ways
+        made.rule, rule.given = rule, kernels
         name_nodes(rule, label)
         return made
 
@@ -92,17 +92,17 @@ def general(
     jvp: Function,
     *,
     batch: str | Function = "axis",
-    ways: Callable[..., Any] | None = None,
+    kernels: Callable[..., Any] | None = None,
 ) -> Callable[[Function], Declared]:
     """Declare a function of one array by `vjp(g, out, x, ...)` and `jvp(dots, out, x, ...)`.
 
-    ways: of calls that come again, as of `Fused`.
+    kernels: of calls that come again, as of `Fused`.
     """
 
     def decorate(function: Function) -> Declared:
         made = Declared(function)
         rule = FusedGeneral(made, vjp=[vjp], jvp=jvp, batch=batch, name=made.__name__)
-        made.rule, rule.given = rule, ways
+        made.rule, rule.given = rule, kernels
         name_nodes(rule, label)
         return made
 

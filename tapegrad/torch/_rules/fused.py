@@ -1,10 +1,10 @@
-"""Rules of several steps that are one function: their ways where calls come again.
+"""Rules of several steps that are one function: their kernels where calls come again.
 
-Knows rules, and what is settled of a call. Must not know which functions there are.
+Knows rules, and what is planned of a call. Must not know which functions there are.
 
 A function such as a norm or a loss finds much that its derivative needs as well. Where a call runs
-for the first time it keeps that in a `Kept` among its parameters. A call that is settled has no
-parameters of its own: there `ways` says how such calls are made, with `AllWays.keep`.
+for the first time it keeps that in a `Kept` among its parameters. A call that is planned has no
+parameters of its own: there `kernels` says how such calls are made, with `KernelsAll.keep`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec
 from tapegrad._core.recorded import OPEN, recorded_among
 from tapegrad._core.rule import Rule
-from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Params, Value
 from tapegrad._core.values import innermost
 
@@ -40,9 +40,9 @@ class Instead(tuple[Any, ...]):
 
 
 class Fused(Rule):
-    """A rule with ways of its own for calls of the object layer that come again."""
+    """A rule with kernels of its own for calls of the object layer that come again."""
 
-    given: Callable[..., AllWays | None] | None = None  # instead of a method
+    given: Callable[..., KernelsAll | None] | None = None  # instead of a method
 
     def call(self, arrays: Sequence[Value], params: Params) -> Any:
         """The function; of arrays whose calls are recorded it is one call, as of plain ones."""
@@ -51,13 +51,13 @@ class Fused(Rule):
             return super().call(arrays, params)
         return found.call_rule(self, list(arrays), params)
 
-    def ways(
+    def kernels(
         self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any
-    ) -> AllWays | None:
-        """The ways of calls with these arrays, or None for those that the rule leaves.
+    ) -> KernelsAll | None:
+        """The kernels of calls with these arrays, or None for those that the rule leaves.
 
         specs: of the arrays; an argument that is a number, and the same for all such calls, is
-        that number. Products of these ways are never 0 times an infinity, or the rule is not
+        that number. Products of these kernels are never 0 times an infinity, or the rule is not
         strong.
         """
         return None if self.given is None else self.given(specs, out, wanted, **params)

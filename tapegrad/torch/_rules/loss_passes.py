@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Cotangent, Function, Params, Value
-from tapegrad.torch._rules.parts import LARGE, ROOM, is_plain, slices_of
+from tapegrad.torch._rules.blockwise import LARGE, ROOM, is_plain, slices_of
 from tapegrad.torch._types import Number
 
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec
 from tapegrad._core.forms import General
-from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import shown_value, untraced
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules import loss_passes, loss_ways
+from tapegrad.torch._rules import loss_kernels, loss_passes
+from tapegrad.torch._rules.blockwise import logistic_of, softplus_of
 from tapegrad.torch._rules.fused import Fused
+from tapegrad.torch._rules.loss_kernels import SmallLoss
 from tapegrad.torch._rules.loss_passes import LossPasses, are_large
-from tapegrad.torch._rules.loss_ways import SmallLoss
-from tapegrad.torch._rules.parts import logistic_of, softplus_of
 from tapegrad.torch._rules.reducing import parameter, reduced, weighted
 
 NUMBERS = (np.float32, np.float64)
@@ -103,16 +103,16 @@ class PairLoss(General, Fused):
             for partial, want in zip(self.of_each, wanted, strict=True)
         ]
 
-    def ways(
+    def kernels(
         self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any
-    ) -> AllWays | None:
+    ) -> KernelsAll | None:
         reduction = params.pop("reduction", "mean")
         if self.small is None or "pos_weight" in params:
             return None
         x, y = specs
         if type(x) is not Spec or type(y) is not Spec:
             return None
-        return loss_ways.ways_of(self.small, x, y, wanted, reduction, params)
+        return loss_kernels.kernels_of(self.small, x, y, wanted, reduction, params)
 
     def push(
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
@@ -163,7 +163,7 @@ MSE = PairLoss(
     [lambda x, y: 2 * (x - y), lambda x, y: 2 * (y - x)],
     "MseLossBackward0",
     passes=loss_passes.MSE,
-    small=loss_ways.MSE,
+    small=loss_kernels.MSE,
 )
 
 L1 = PairLoss(
@@ -171,7 +171,7 @@ L1 = PairLoss(
     [lambda x, y: np.sign(x - y), lambda x, y: np.sign(y - x)],
     "MeanBackward0",
     passes=loss_passes.L1,
-    small=loss_ways.L1,
+    small=loss_kernels.L1,
 )
 
 
@@ -193,7 +193,7 @@ def _smooth_slope(x: Value, y: Value, beta: float) -> Value:
 
 
 SMOOTH_L1 = _of_difference(
-    _smooth, _smooth_slope, "SmoothL1LossBackward0", loss_passes.SMOOTH_L1, loss_ways.SMOOTH_L1
+    _smooth, _smooth_slope, "SmoothL1LossBackward0", loss_passes.SMOOTH_L1, loss_kernels.SMOOTH_L1
 )
 
 
@@ -208,7 +208,7 @@ def _huber_slope(x: Value, y: Value, delta: float) -> Value:
 
 
 HUBER = _of_difference(
-    _huber, _huber_slope, "HuberLossBackward0", loss_passes.HUBER, loss_ways.HUBER
+    _huber, _huber_slope, "HuberLossBackward0", loss_passes.HUBER, loss_kernels.HUBER
 )
 
 # --- Two classes --------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ WITH_LOGITS = PairLoss(
     "BinaryCrossEntropyWithLogitsBackward0",
     by_weights=False,
     passes=loss_passes.WITH_LOGITS,
-    small=loss_ways.WITH_LOGITS,
+    small=loss_kernels.WITH_LOGITS,
 )
 
 # --- Several classes ----------------------------------------------------------------------------

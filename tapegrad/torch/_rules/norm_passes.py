@@ -18,7 +18,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch._rules import row_passes
-from tapegrad.torch._rules.parts import LARGE
+from tapegrad.torch._rules.blockwise import LARGE
 
 BLOCK = 1 << 20  # bytes of what goes through all passes at once
 

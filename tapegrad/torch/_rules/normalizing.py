@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec
 from tapegrad._core.fit import fit_cotangent
 from tapegrad._core.forms import General
-from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import innermost
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules import norm_passes, norm_ways
+from tapegrad.torch._rules import norm_kernels, norm_passes
 from tapegrad.torch._rules.fused import Fused, Kept
 from tapegrad.torch._rules.norm_passes import is_even
 
@@ -157,9 +157,9 @@ class Normalization(General, Fused):
             bars[0] = _projected(inner, y, total, along, _count(x, axes), found, None)
         return bars[: len(args)]
 
-    def ways(
+    def kernels(
         self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any
-    ) -> AllWays:
+    ) -> KernelsAll:
         params.pop("kept", None)
 
         def keep(*arrays: Value) -> Any:
@@ -175,7 +175,7 @@ class Normalization(General, Fused):
             ]
 
         small = _of_small(specs, wanted, **params) if _are_of_one_dtype(specs) else None
-        return AllWays(pull, keep=keep) if small is None else small(keep, pull)
+        return KernelsAll(pull, keep=keep) if small is None else small(keep, pull)
 
     def push(
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
@@ -224,20 +224,22 @@ def _of_small(
     split: tuple[int, ...] | None = None,
     aligned: tuple[int, ...] | None = None,
 ) -> Any:
-    """A function that returns the ways of small arrays, from those of others; None for large."""
+    """A function that returns kernels of small arrays, from those of others; None for large."""
     x, shapes = specs[0], {spec.shape for spec in specs[1:]}
     if len(shapes) > 1:
         return None
     shape, given = split or x.shape, next(iter(shapes), None)
     weight = given if aligned is None else aligned
     three = (*wanted, False, False)[:3]
-    found = norm_ways.ways_of(norm_ways.Norm(shape, x.dtype, axes, eps, centred, weight, three))
+    found = norm_kernels.kernels_of(
+        norm_kernels.Norm(shape, x.dtype, axes, eps, centred, weight, three)
+    )
     if found is None:
         return None
     keep_small, pull_small = found
     count = len(specs)
 
-    def small(keep: Any, pull: Any) -> AllWays:
+    def small(keep: Any, pull: Any) -> KernelsAll:
         def keep_one(x: Value, weight: Value = None, bias: Value = None) -> Any:
             if not x.flags.c_contiguous:
                 return keep(*(x, weight, bias)[:count])
@@ -267,7 +269,7 @@ def _of_small(
                 bars = (bars[0].reshape(x.shape), *bars[1:])
             return bars[:count]
 
-        return AllWays(pull_one, keep=keep_one)
+        return KernelsAll(pull_one, keep=keep_one)
 
     return small
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import Kernels
 from tapegrad._core.entry import Spec
 from tapegrad._core.forms import Constant, General, Linear
-from tapegrad._core.settled import Ways as Settling
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.declare import Declared
@@ -183,18 +183,18 @@ def _pull_apart(g: Cotangent, out: Value, x: Value, ways: Ways) -> Cotangent | N
     return whole[own_part(ways)].copy() if is_padded(ways) else whole
 
 
-def _settle(_x: Spec, _out: Spec, ways: Ways) -> Settling | None:
+def _plan(_x: Spec, _out: Spec, ways: Ways) -> Kernels | None:
     once_each = all(way.is_apart for way in ways)
 
     def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
         found = _pull_apart(g, out, x, ways) if once_each else None
         return _pull_peaks(g, out, x, ways) if found is None else found
 
-    return Settling(lambda x: _peaks(x, ways=ways), pull)
+    return Kernels(lambda x: _peaks(x, ways=ways), pull)
 
 
 peaks.rule = General(
-    peaks, vjp=[_pull_peaks], jvp=_push_peaks, name="max_pool", batch=peaks, settle=_settle
+    peaks, vjp=[_pull_peaks], jvp=_push_peaks, name="max_pool", batch=peaks, plan=_plan
 )
 winners.rule = Constant(winners, arrays=2, name="max_pool", batch=winners)
 picked.rule = Linear(

@@ -2,7 +2,7 @@
 
 Knows arrays, the cells and rules. Must not know tensors or modules.
 
-A program that loops over a cell calls it with the same shapes each time: such calls are settled,
+A program that loops over a cell calls it with the same shapes each time: such calls are planned,
 and the forward pass keeps the gates for the pull. What is differentiated further is computed again
 from the arguments, by NumPy's functions, which log themselves.
 """
@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec
 from tapegrad._core.forms import General
-from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Params, Value
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.declare import Declared
@@ -111,14 +111,14 @@ class OneStep(General, Fused):
         whole = [np.zeros_like(x) if b is None else b for b, x in zip(bars, states, strict=True)]
         return _pulled(mode, args, saved, tuple(whole), wanted)
 
-    def ways(
+    def kernels(
         self, specs: Sequence[Any], out: Any, wanted: tuple[bool, ...], **params: Any
-    ) -> AllWays | None:
+    ) -> KernelsAll | None:
         mode, kinds = params["mode"], {getattr(spec, "dtype", None) for spec in specs}
         if len(kinds) > 1 or any(type(spec) is not Spec for spec in specs):
             return None
         if mode == "LSTM":
-            return _lstm_ways(specs, wanted)
+            return _lstm_kernels(specs, wanted)
 
         def keep(*arrays: Value) -> Any:
             (new,), saved = _stepped(arrays, mode)
@@ -128,11 +128,11 @@ class OneStep(General, Fused):
             *arrays, saved = args
             return _pulled(mode, arrays, saved, (g,), wanted)
 
-        return AllWays(pull, keep=keep)
+        return KernelsAll(pull, keep=keep)
 
 
-def _lstm_ways(specs: Sequence[Spec], wanted: tuple[bool, ...]) -> AllWays:
-    """The ways of a step of an LSTM, with all gates in one array."""
+def _lstm_kernels(specs: Sequence[Spec], wanted: tuple[bool, ...]) -> KernelsAll:
+    """The kernels of a step of an LSTM, with all gates in one array."""
     size, dtype = specs[1].shape[1], specs[0].dtype
     one = dtype.type(1)
     biased = len(specs) > 5
@@ -199,7 +199,7 @@ def _lstm_ways(specs: Sequence[Spec], wanted: tuple[bool, ...]) -> AllWays:
             *[total if want else None for want in biases_wanted],
         ]
 
-    return AllWays(pull, keep=keep)
+    return KernelsAll(pull, keep=keep)
 
 
 def _declared(count: int) -> Declared:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._warning import warn
-from tapegrad.torch._rules.parts import LARGE
+from tapegrad.torch._rules.blockwise import LARGE
 from tapegrad.torch._types import Axis
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Value
 from tapegrad.torch._rules import unit_passes
+from tapegrad.torch._rules.blockwise import by_passes
 from tapegrad.torch._rules.declare import elementwise
-from tapegrad.torch._rules.parts import by_passes
 
 ROOT_PI = math.sqrt(math.pi)
 

@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad.torch._rules.parts import logistic_into, softplus_into
+from tapegrad.torch._rules.blockwise import logistic_into, softplus_into
 from tapegrad.torch._types import Number
 
 _ROOT_HALF, _DENSITY = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad._arrays.parts import composed
+from tapegrad._arrays.composed_index import composed
 from tapegrad._core.types import Tree, Value
 from tapegrad._core.values import is_basic, is_mapped, is_recorded
 from tapegrad.torch._graph import modes as _modes

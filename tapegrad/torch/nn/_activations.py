@@ -10,8 +10,8 @@ from typing import Any
 
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import dtype
+from tapegrad.torch._ops.call_plans import planned
 from tapegrad.torch._ops.declare import OPERATIONS
-from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._tensor.tensor import Tensor
 
 Operation = Callable[..., Any]
@@ -95,7 +95,7 @@ def _along(word: str, sums: str, result: str) -> Operation:
 
     along.__name__ = along.__qualname__ = word
     along.__doc__ = _ALONG.format(name=word, sums=sums, result=result)
-    return settled(along)
+    return planned(along)
 
 
 def _implicit_dim(word: str, ndim: int) -> int:
@@ -110,7 +110,7 @@ softmax = _along("softmax", ", with sums of 1 along `dim`", "[0.5000, 0.5000]")
 log_softmax = _along("log_softmax", "", "[-0.6931, -0.6931]")
 
 
-@settled
+@planned
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Any:

@@ -13,10 +13,10 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._core.values import shown_value
 from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._ops.call_plans import planned
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.activations import log_softmax_of
 from tapegrad.torch._ops.elementwise.kinds import require_kind
-from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.class_losses import are_mapped, class_losses
 from tapegrad.torch._rules.reducing import reduced, word_for
@@ -59,7 +59,7 @@ def _check_classes(x: Value, target: Value) -> None:
         )
 
 
-@private(_nll_label, name="nll_loss", settles=True)
+@private(_nll_label, name="nll_loss", planned=True)
 def _nll(input: Value, target: Value, weight: Value, ignore_index: int, reduction: str) -> Value:
     _check_classes(input, target)
     _check_weight(input, weight)
@@ -103,7 +103,7 @@ def _nll_of_arrays(
     return _losses.picked_losses(x, target, weight, reduction, ignore_index)[0]
 
 
-@settled
+@planned
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -168,7 +168,7 @@ def _cross_entropy_label(
     return "AddBackward0" if smoothing else _nll_label(input, target, weight, ignored, reduction)
 
 
-@private(_cross_entropy_label, name="cross_entropy", settles=True)
+@private(_cross_entropy_label, name="cross_entropy", planned=True)
 def _cross_entropy(
     input: Value,
     target: Value,
@@ -225,7 +225,7 @@ def _soft_cross_entropy(
     return -np.sum(scores, axis=axis) if reduction == "none" else -reduced(scores, reduction)
 
 
-@settled
+@planned
 def cross_entropy(
     input: Tensor,
     target: Tensor,

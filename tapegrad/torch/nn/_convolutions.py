@@ -126,7 +126,7 @@ def _label(input: TensorLike, *_rest: Any) -> str:
     return "SqueezeBackward1" if input.ndim == dims + 1 else "ConvolutionBackward0"
 
 
-@private(_label, name="convolution", settles=True)
+@private(_label, name="convolution", planned=True)
 def _convolution(
     input: Value,
     weight: Value,
@@ -181,7 +181,7 @@ def _check_output_padding(more: Moves, steps: Moves, apart: Moves) -> None:
     )
 
 
-@private(_label, name="conv_transpose", settles=True)
+@private(_label, name="conv_transpose", planned=True)
 def _transposed_convolution(
     input: Value,
     weight: Value,

@@ -14,15 +14,15 @@ from tapegrad._core.values import untraced
 from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._graph.node import node_class
+from tapegrad.torch._ops.call_plans import planned
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.elementwise.kinds import FLOATS, require_kind
 from tapegrad.torch._ops.fast import logged_pair
-from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._rules import loss_passes
 from tapegrad.torch._rules import losses as _losses
+from tapegrad.torch._rules.loss_kernels import sum_of_squares
 from tapegrad.torch._rules.loss_passes import are_large
-from tapegrad.torch._rules.loss_ways import sum_of_squares
 from tapegrad.torch._rules.reducing import reduced, weighted, word_for
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 
@@ -58,7 +58,7 @@ def _check_size(input: Tensor, weight: Tensor | None) -> None:
         raise ValueError("Weights and input must have the same size.")
 
 
-@private("MseLossBackward0", name="mse_loss", settles=True)
+@private("MseLossBackward0", name="mse_loss", planned=True)
 def _mse(input: Value, target: Value, reduction: str, weight: Value = None) -> Value:
     return _pair(_losses.MSE, input, target, "mse", reduction, weight)
 
@@ -137,7 +137,7 @@ _L1_LABELS = {"mean": "MeanBackward0", "sum": "SumBackward0", "none": "AbsBackwa
 
 
 @private(
-    lambda input, target, reduction, *_: _L1_LABELS.get(reduction, "AbsBackward0"), settles=True
+    lambda input, target, reduction, *_: _L1_LABELS.get(reduction, "AbsBackward0"), planned=True
 )
 def _l1(input: Value, target: Value, reduction: str, weight: Value = None) -> Value:
     if not np.iscomplexobj(untraced(input)) and not np.iscomplexobj(untraced(target)):
@@ -146,7 +146,7 @@ def _l1(input: Value, target: Value, reduction: str, weight: Value = None) -> Va
     return reduced(losses, reduction) if weight is None else weighted(losses, weight, reduction)
 
 
-@settled
+@planned
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -193,14 +193,14 @@ def l1_loss(
     return _l1(input, target, word_for(size_average, reduce, reduction), weight)
 
 
-@private("SmoothL1LossBackward0", settles=True)
+@private("SmoothL1LossBackward0", planned=True)
 def _smooth_l1(input: Value, target: Value, reduction: str, beta: float) -> Value:
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     return _pair(_losses.SMOOTH_L1, input, target, "smooth_l1", reduction, beta=beta)
 
 
-@settled
+@planned
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -248,14 +248,14 @@ def smooth_l1_loss(
     return _smooth_l1(input, target, word_for(size_average, reduce, reduction), beta)
 
 
-@private("HuberLossBackward0", settles=True)
+@private("HuberLossBackward0", planned=True)
 def _huber(input: Value, target: Value, reduction: str, delta: float) -> Value:
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     return _pair(_losses.HUBER, input, target, "huber", reduction, delta=delta)
 
 
-@settled
+@planned
 def huber_loss(
     input: Tensor,
     target: Tensor,

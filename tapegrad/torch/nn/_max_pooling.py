@@ -113,7 +113,7 @@ def _ways(
     return ways
 
 
-@private(_label, name="max_pool", settles=True)
+@private(_label, name="max_pool", planned=True)
 def _max_pool(input: Value, dims: int, *way: Any) -> Value:
     return pooling.peaks(input, ways=_ways(input, dims, *way))
 

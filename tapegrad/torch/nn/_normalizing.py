@@ -18,13 +18,13 @@ from tapegrad._core.values import Traced, is_mapped, is_recorded, shown_value
 from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._graph.versions import count_write
+from tapegrad.torch._ops.call_plans import planned
 from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import OPERATIONS, private
 from tapegrad.torch._ops.elementwise.kinds import require_kind
 from tapegrad.torch._ops.making import kept_by
-from tapegrad.torch._ops.settled import settled
+from tapegrad.torch._rules.blockwise import constant_of
 from tapegrad.torch._rules.normalizing import moments, moments_kept, normalized
-from tapegrad.torch._rules.parts import constant_of
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import is_plain, overwrite
 
@@ -58,7 +58,7 @@ def _check_channels(channels: int, **parts: Value) -> None:
             )
 
 
-@private("NativeBatchNormBackward0", settles=True)
+@private("NativeBatchNormBackward0", planned=True)
 def _batch_norm(
     input: Value, weight: Value, bias: Value, axes: tuple[int, ...], eps: float
 ) -> Value:
@@ -68,7 +68,7 @@ def _batch_norm(
     return normalized(input, weight, bias, axes, eps, aligned=aligned)
 
 
-@private("NativeBatchNormBackward0", settles=True)
+@private("NativeBatchNormBackward0", planned=True)
 def _scaled(
     input: Value, mean: Value, variance: Value, weight: Value, bias: Value, eps: float
 ) -> Value:
@@ -243,7 +243,7 @@ def _but_channels(ndim: int) -> tuple[int, ...]:
     return (-ndim, *range(2 - ndim, 0))
 
 
-@settled
+@planned
 def _by_channels(
     input: Tensor,
     running_mean: Tensor | None,
@@ -391,7 +391,7 @@ def _last(
     return tuple(range(-len(given), 0))
 
 
-@private("NativeLayerNormBackward0", settles=True)
+@private("NativeLayerNormBackward0", planned=True)
 def _layer_norm(
     input: Value, axes: tuple[int, ...], weight: Value, bias: Value, eps: float
 ) -> Value:
@@ -399,7 +399,7 @@ def _layer_norm(
     return normalized(input, weight, bias, axes, eps)
 
 
-@settled
+@planned
 def layer_norm(
     input: Tensor,
     normalized_shape: Shape,
@@ -448,12 +448,12 @@ def layer_norm(
     return _layer_norm(input, axes, weight, bias, eps)
 
 
-@private("MulBackward0", settles=True)
+@private("MulBackward0", planned=True)
 def _rms_norm(input: Value, axes: tuple[int, ...], weight: Value, eps: float) -> Value:
     return normalized(input, weight, None, axes, eps, centred=False)
 
 
-@settled
+@planned
 def rms_norm(
     input: Tensor,
     normalized_shape: Shape,
@@ -507,7 +507,7 @@ def rms_norm(
     return _rms_norm(input, axes, weight, eps).to(input.dtype)
 
 
-@private("NativeGroupNormBackward0", settles=True)
+@private("NativeGroupNormBackward0", planned=True)
 def _group_norm(input: Value, groups: int, weight: Value, bias: Value, eps: float) -> Value:
     require_kind(input, "GroupNormKernelImpl")
     shape = input.shape
@@ -518,7 +518,7 @@ def _group_norm(input: Value, groups: int, weight: Value, bias: Value, eps: floa
     return normalized(input, weight, bias, axes, eps, split=split, aligned=aligned)
 
 
-@settled
+@planned
 def group_norm(
     input: Tensor,
     num_groups: int,

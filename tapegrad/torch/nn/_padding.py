@@ -27,7 +27,7 @@ def _pad_label(_input: Tensor, pad: Sequence[int], mode: str, _value: Value) -> 
     return f"{word}Pad{len(pad) // 2}DBackward0"
 
 
-@private(_pad_label, settles=True)
+@private(_pad_label, planned=True)
 def _pad(input: Value, pad: Sequence[int], mode: str, value: Value) -> Value:
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")

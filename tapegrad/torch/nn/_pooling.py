@@ -114,7 +114,7 @@ def _label_of_averages(_input: TensorLike, dims: int, *_rest: Any) -> str:
     return "SqueezeBackward1" if dims == 1 else f"AvgPool{dims}DBackward0"
 
 
-@private(_label_of_averages, name="avg_pool", settles=True)
+@private(_label_of_averages, name="avg_pool", planned=True)
 def _avg_pool(
     input: Value,
     dims: int,

@@ -13,10 +13,10 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._core.values import shown_value, untraced
 from tapegrad._warning import warn
+from tapegrad.torch._ops.call_plans import planned
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.elementwise.functions import _xlogy
-from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.reducing import reduced, word_for
 from tapegrad.torch._tensor.tensor import Tensor
@@ -35,7 +35,7 @@ def _kl(input: Value, target: Value, reduction: str, log_target: bool) -> Value:
     return reduced(losses, reduction)
 
 
-@settled
+@planned
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -154,7 +154,7 @@ def binary_cross_entropy(
     return _binary(input, target, weight, word_for(size_average, reduce, reduction))
 
 
-@private("BinaryCrossEntropyWithLogitsBackward0", settles=True)
+@private("BinaryCrossEntropyWithLogitsBackward0", planned=True)
 def _with_logits(
     input: Value, target: Value, weight: Value, pos_weight: Value, reduction: str
 ) -> Value:
@@ -168,7 +168,7 @@ def _with_logits(
     return _losses.WITH_LOGITS.of(x, y, reduction, weight, **params)
 
 
-@settled
+@planned
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,

@@ -13,9 +13,9 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import Traced, getitem
+from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.create.generator import draw_uniform
 from tapegrad.torch._ops.declare import private, register
-from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.affine import AFFINE
 from tapegrad.torch._rules.recurrent import recurrent
 from tapegrad.torch._rules.recurrent_step import recurrent_step
@@ -181,7 +181,7 @@ for _name, _mode, _what, _layer, _states in (
 # --- Cells --------------------------------------------------------------------------------------
 
 
-@private("AddBackward0", name="rnn_cell", settles=True)
+@private("AddBackward0", name="rnn_cell", planned=True)
 def _one_step(mode: str, *arrays: Value) -> Any:
     """One step of a network: its new state, or for an LSTM its new states."""
     return recurrent_step(arrays, mode)
@@ -269,7 +269,7 @@ def _cell(name: str, mode: str, what: str, layer: str) -> Operation:
         _check_cell(input, others[:count], *others[count : count + 2])
         return _one_step(mode, input, *others)
 
-    step = settling(checked, _one_step.trace)  # type: ignore[attr-defined]
+    step = planning(checked, _one_step.trace)  # type: ignore[attr-defined]
 
     call.__name__ = call.__qualname__ = name
     states, first = ("(h, h)", "[0]") if mode == "LSTM" else ("h", "")

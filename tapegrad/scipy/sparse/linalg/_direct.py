@@ -15,7 +15,7 @@ import scipy.sparse.linalg
 
 from tapegrad._core.forms import general
 from tapegrad._core.types import Cotangent, Value
-from tapegrad._core.values import decide, in_trace, itself
+from tapegrad._core.values import branch_on, in_trace, itself
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._transforms.primitives import primitive
 from tapegrad._warning import warn
@@ -181,7 +181,7 @@ class SuperLU:
         array, shape (n,) or (n, k)
             The solution, a plain array.
         """
-        data = decide(itself, self._a.data)
+        data = branch_on(itself, self._a.data)
         return _plain_solve(data, b, self._factors, "N")
 
     def __getattr__(self, name: str) -> Any:

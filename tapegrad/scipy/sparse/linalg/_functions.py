@@ -9,7 +9,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import any_true, decide, itself, untraced
+from tapegrad._core.values import any_true, branch_on, itself, untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.scipy.sparse._arrays import SparseArray, of
 from tapegrad.scipy.sparse._construct import mirrored
@@ -51,7 +51,7 @@ def expm_multiply(
         )
     a = of(A)
     x = B if hasattr(B, "shape") else np.asarray(B, float)
-    norms = decide(
+    norms = branch_on(
         itself, np.max(SparseArray(np.abs(untraced(a.data)), a.row, a.col, a.shape).sum(axis=0))
     )
     size = float(np.max(norms, initial=0))

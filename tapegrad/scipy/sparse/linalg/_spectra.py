@@ -21,7 +21,7 @@ import scipy.sparse.linalg
 from tapegrad._core.forms import Constant, general
 from tapegrad._core.rule import register
 from tapegrad._core.types import Cotangent, Value
-from tapegrad._core.values import decide, is_mapped, itself, untraced
+from tapegrad._core.values import branch_on, is_mapped, itself, untraced
 from tapegrad._errors import BatchingError, NotDifferentiableError
 from tapegrad._transforms.primitives import primitive
 from tapegrad.rules.matrices import conjugated
@@ -88,7 +88,7 @@ def _pairs_vjp(
 ) -> tuple[Cotangent, None, None]:
     w, v = out
     w_bar, v_bar = g
-    plain = decide(itself, w)
+    plain = branch_on(itself, w)
     scale = np.max(np.abs(plain), initial=0)
     size = v.shape[0]
     total: Any = np.zeros(data.shape, data.dtype)

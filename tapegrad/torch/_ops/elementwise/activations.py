@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec, spec_of
-from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.rules.masks import selected
 from tapegrad.torch._dims import along_one, shaped, wrapped
 from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._graph.node import node_class
+from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.declare import (
     OPERATIONS,
     Operation,
@@ -38,10 +39,8 @@ from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, refuse_tr
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import is_short, logged, quiet, short_single
 from tapegrad.torch._ops.sections import completed, told
-from tapegrad.torch._ops.settled import settling
-from tapegrad.torch._rules import special, unit_passes, unit_ways
-from tapegrad.torch._rules.declare import Declared, elementwise, general
-from tapegrad.torch._rules.parts import (
+from tapegrad.torch._rules import special, unit_kernels, unit_passes
+from tapegrad.torch._rules.blockwise import (
     LARGE,
     add_up,
     by_passes,
@@ -53,6 +52,7 @@ from tapegrad.torch._rules.parts import (
     sums_along,
     sums_of_products,
 )
+from tapegrad.torch._rules.declare import Declared, elementwise, general
 from tapegrad.torch._tensor.short_writes import store_result
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import write
@@ -83,14 +83,14 @@ def activation(
     def decorate(compute: Operation) -> Operation:
         word, compute = compute.__name__, refusing(compute)
         public = everywhere and not inplace
-        own = operation(label, method=method, function=public, settles=True)(compute)
+        own = operation(label, method=method, function=public, planned=True)(compute)
         trace = own.trace  # type: ignore[attr-defined]
         if short is not None:
             given = numbers or (lambda *given: given)
-            own = settling(_shortened(own, short, label, given), trace)
+            own = planning(_shortened(own, short, label, given), trace)
         if not inplace:
             return own
-        call = settling(with_inplace(own, compute, within), _apart(trace, compute))
+        call = planning(with_inplace(own, compute, within), _apart(trace, compute))
         if everywhere:
             add_inplace(word, quiet(compute), within, {}, method=method, operation=own)
             register(method=False)(call)
@@ -136,7 +136,7 @@ def _apart(trace: Operation, compute: Operation) -> Operation:
     def traced(*args: Any, **kwargs: Any) -> Any:
         given = {**dict(zip(names, args, strict=False)), **kwargs}
         if given.pop("inplace", False):
-            raise TypeError("a write is not settled")
+            raise TypeError("a write is not planned")
         return trace(**given)
 
     return traced
@@ -197,7 +197,7 @@ def relu_of(x: Value) -> Value:
     return np.maximum(x, 0)
 
 
-@operation("ReluBackward0", inplace=True, settles=True)
+@operation("ReluBackward0", inplace=True, planned=True)
 def relu(input: Value) -> Value:
     """`max(x, 0)`; the gradient at 0 is 0.
 
@@ -218,7 +218,9 @@ relu = register(replaces=relu)(short_single(relu_of, "ReluBackward0", relu, warn
     0,
     strong=True,
     selects=True,
-    ways=unit_ways.ways_of(unit_ways.between, large=unit_ways.Large(unit_ways.pull_between)),
+    kernels=unit_kernels.kernels_of(
+        unit_kernels.between, large=unit_kernels.Large(unit_kernels.pull_between)
+    ),
 )
 def _between(x: Value, low: Value, high: Value) -> Value:
     return clipped(x, low, high)
@@ -274,9 +276,9 @@ def _leaky_slopes(x: Value, slope: Value) -> Value:
     "LeakyReluBackward0",
     lambda _out, x, slope: _kept(_leaky_slopes(untraced(x), slope), x),
     0,
-    ways=unit_ways.ways_of(
-        unit_ways.leaky,
-        large=unit_ways.with_slopes(unit_passes.leaky_and_slopes, work=0, takes=_is_fraction),
+    kernels=unit_kernels.kernels_of(
+        unit_kernels.leaky,
+        large=unit_kernels.with_slopes(unit_passes.leaky_and_slopes, work=0, takes=_is_fraction),
     ),
 )
 def _leaky(x: Value, slope: Value) -> Value:
@@ -351,7 +353,7 @@ def prelu(input: Value, weight: Value) -> Value:
     0,
     strong=True,
     selects=True,
-    ways=unit_ways.ways_of(unit_ways.threshold),
+    kernels=unit_kernels.kernels_of(unit_kernels.threshold),
 )
 def _threshold(x: Value, limit: Number, value: Number) -> Value:
     return selected(x <= limit, np.asarray(value, x.dtype), x)
@@ -395,7 +397,7 @@ def _elu_slope(_out: Value, x: Value, alpha: Number, scale: Number, recording: N
     return np.where(below, low, scale)
 
 
-_ELUS = unit_ways.with_slopes(
+_ELUS = unit_kernels.with_slopes(
     unit_passes.elu_and_slopes,
     work=1,
     takes=lambda alpha, scale, recording: alpha * scale * recording == scale,
@@ -408,7 +410,7 @@ _ELUS = unit_ways.with_slopes(
     0,
     0,
     0,
-    ways=unit_ways.ways_of(unit_ways.elu, large=_ELUS),
+    kernels=unit_kernels.kernels_of(unit_kernels.elu, large=_ELUS),
 )
 @by_passes(unit_passes.elu, work=1)
 def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
@@ -469,7 +471,7 @@ def selu(input: Value) -> Value:
     return _elu(input, *_SELU, 1.0)
 
 
-@private("RreluWithNoiseBackward0", settles=True)
+@private("RreluWithNoiseBackward0", planned=True)
 def _leaky_by(input: Value, slope: Value) -> Value:
     return _leaky(input, slope)
 
@@ -547,10 +549,10 @@ def _gelu_slopes(x: Value) -> Value:
     return 0.5 * special.erfc(-_ROOT_HALF * x) + x * (_DENSITY * np.exp(-0.5 * x * x))
 
 
-_GELUS = unit_ways.with_slopes(unit_passes.gelu_and_slopes, work=1, dtypes="f")
+_GELUS = unit_kernels.with_slopes(unit_passes.gelu_and_slopes, work=1, dtypes="f")
 
 
-@elementwise("GeluBackward0", _gelu_slope, ways=unit_ways.ways_of(None, large=_GELUS))
+@elementwise("GeluBackward0", _gelu_slope, kernels=unit_kernels.kernels_of(None, large=_GELUS))
 @by_passes(unit_passes.gelu, work=1)
 @in_parts
 def _gelu(x: Value) -> Value:
@@ -571,7 +573,7 @@ def _gelu_tanh_slopes(x: Value) -> Value:
 @elementwise(
     "GeluBackward0",
     _gelu_tanh_slope,
-    ways=unit_ways.ways_of(unit_ways.gelu_tanh),
+    kernels=unit_kernels.kernels_of(unit_kernels.gelu_tanh),
 )
 @by_passes(unit_passes.gelu_tanh)
 def _gelu_tanh(x: Value) -> Value:
@@ -615,7 +617,7 @@ def _short_gelu(general: Operation) -> Operation:
     return within
 
 
-gelu = settling(_short_gelu(gelu), gelu.trace)  # type: ignore[attr-defined]
+gelu = planning(_short_gelu(gelu), gelu.trace)  # type: ignore[attr-defined]
 
 
 def _silu_slope(_out: Value, x: Value) -> Value:
@@ -628,10 +630,12 @@ def _silu_slopes(x: Value) -> Value:
     return part * (1 + x * (1 - part))
 
 
-_SILUS = unit_ways.with_slopes(unit_passes.silu_and_slopes, work=1)
+_SILUS = unit_kernels.with_slopes(unit_passes.silu_and_slopes, work=1)
 
 
-@elementwise("SiluBackward0", _silu_slope, ways=unit_ways.ways_of(unit_ways.silu, large=_SILUS))
+@elementwise(
+    "SiluBackward0", _silu_slope, kernels=unit_kernels.kernels_of(unit_kernels.silu, large=_SILUS)
+)
 @by_passes(unit_passes.silu)
 def _silu(x: Value) -> Value:
     return x / (1 + np.exp(-x))
@@ -658,7 +662,7 @@ def _softplus_slopes(x: Value, beta: Number, limit: Number) -> Value:
     return np.where(untraced(x) * beta > limit, 1, sigmoid_of(x * beta))
 
 
-_SOFTPLUSES = unit_ways.with_slopes(
+_SOFTPLUSES = unit_kernels.with_slopes(
     unit_passes.softplus_and_slopes,
     work=1,
     dtypes="f",
@@ -671,7 +675,7 @@ _SOFTPLUSES = unit_ways.with_slopes(
     _softplus_slope,
     0,
     0,
-    ways=unit_ways.ways_of(unit_ways.softplus, large=_SOFTPLUSES),
+    kernels=unit_kernels.kernels_of(unit_kernels.softplus, large=_SOFTPLUSES),
 )
 @by_passes(unit_passes.softplus, work=1)
 @in_parts
@@ -709,7 +713,7 @@ def _mish_slopes(x: Value) -> Value:
     return inner + x * sigmoid_of(x) * (1 - inner * inner)
 
 
-@elementwise("MishBackward0", _mish_slope, ways=unit_ways.ways_of(unit_ways.mish))
+@elementwise("MishBackward0", _mish_slope, kernels=unit_kernels.kernels_of(unit_kernels.mish))
 @in_parts
 def _mish(x: Value) -> Value:
     return x * np.tanh(softplus_of(x))
@@ -734,7 +738,7 @@ def _logsigmoid_slopes(x: Value) -> Value:
 @elementwise(
     "LogSigmoidBackward0",
     lambda _out, x: _logsigmoid_slopes(x),
-    ways=unit_ways.ways_of(unit_ways.log_logistic),
+    kernels=unit_kernels.kernels_of(unit_kernels.log_logistic),
 )
 @by_passes(unit_passes.log_logistic, work=1)
 def _logsigmoid(x: Value) -> Value:
@@ -783,7 +787,7 @@ def tanhshrink(input: Value) -> Value:
     lambda _out, x: ((untraced(x) > -3) & (untraced(x) < 3)).astype(x.dtype) / 6,
     strong=True,
     selects=True,
-    ways=unit_ways.ways_of(unit_ways.hardsigmoid),
+    kernels=unit_kernels.kernels_of(unit_kernels.hardsigmoid),
 )
 @by_passes(unit_passes.hardsigmoid)
 def _hardsigmoid(x: Value) -> Value:
@@ -816,7 +820,7 @@ def _hardswish_slopes(x: Value) -> Value:
     _hardswish_slope,
     strong=True,
     selects=True,
-    ways=unit_ways.ways_of(unit_ways.hardswish),
+    kernels=unit_kernels.kernels_of(unit_kernels.hardswish),
 )
 @by_passes(unit_passes.hardswish)
 def _hardswish(x: Value) -> Value:
@@ -844,7 +848,7 @@ def _beyond(_out: Value, x: Value, limit: Number) -> Value:
     0,
     strong=True,
     selects=True,
-    ways=unit_ways.ways_of(unit_ways.beyond),
+    kernels=unit_kernels.kernels_of(unit_kernels.beyond),
 )
 @by_passes(unit_passes.softshrink, work=1)
 def _softshrink(x: Value, limit: Number) -> Value:
@@ -882,7 +886,7 @@ def softshrink(input: Value, lambd: float = 0.5) -> Value:
     0,
     strong=True,
     selects=True,
-    ways=unit_ways.ways_of(unit_ways.beyond),
+    kernels=unit_kernels.kernels_of(unit_kernels.beyond),
 )
 def _hardshrink(x: Value, limit: Number) -> Value:
     return selected((x >= -limit) & (x <= limit), np.asarray(0, x.dtype), x)
@@ -966,7 +970,9 @@ def _sums_for(x: Spec, axis: int) -> Callable[[Value], Value]:
     return sums
 
 
-def _softmax_ways(specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int) -> AllWays | None:
+def _softmax_kernels(
+    specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int
+) -> KernelsAll | None:
     (x,) = specs
     if x is not out or not x.size or x.size >= LARGE or x.dtype.char not in "fd":
         return None
@@ -982,17 +988,17 @@ def _softmax_ways(specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int) ->
         np.subtract(g, sums(bar), bar)
         return (np.multiply(bar, out, bar),)
 
-    return AllWays(pull, run=run)
+    return KernelsAll(pull, run=run)
 
 
-def _log_softmax_ways(
+def _log_softmax_kernels(
     specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int
-) -> AllWays | None:
+) -> KernelsAll | None:
     (x,) = specs
     if x is not out or not x.size or x.dtype.char not in "fd":
         return None
     if x.size >= LARGE:
-        return AllWays(_pull_log_softmax, keep=lambda x: _keep_log_softmax(x, axis))
+        return KernelsAll(_pull_log_softmax, keep=lambda x: _keep_log_softmax(x, axis))
     sums = _sums_for(x, axis)
 
     def run(x: Value) -> Value:
@@ -1005,7 +1011,7 @@ def _log_softmax_ways(
         np.multiply(bar, sums(g), bar)
         return (np.subtract(g, bar, bar),)
 
-    return AllWays(pull, run=run)
+    return KernelsAll(pull, run=run)
 
 
 def _keep_log_softmax(x: Value, axis: int) -> Any:
@@ -1023,7 +1029,7 @@ def _pull_log_softmax(g: Cotangent, _out: Value, _x: Value, kept: Any) -> Any:
     return (np.subtract(g, bar, bar),)
 
 
-@general("SoftmaxBackward0", _softmax_vjp, _softmax_jvp, ways=_softmax_ways)
+@general("SoftmaxBackward0", _softmax_vjp, _softmax_jvp, kernels=_softmax_kernels)
 def softmax_of(x: Value, axis: int) -> Value:
     """exp(x) over its sum along an axis."""
     if not x.size:
@@ -1046,7 +1052,7 @@ def _log_softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent
     return dots[0] - np.sum(np.exp(out) * dots[0], axis, keepdims=True)
 
 
-@general("LogSoftmaxBackward0", _log_softmax_vjp, _log_softmax_jvp, ways=_log_softmax_ways)
+@general("LogSoftmaxBackward0", _log_softmax_vjp, _log_softmax_jvp, kernels=_log_softmax_kernels)
 def log_softmax_of(x: Value, axis: int) -> Value:
     """x less the logarithm of the sum of exp(x) along an axis."""
     if not x.size:
@@ -1080,7 +1086,7 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str, result
         parameters="dim : int\n    The dimension along which the exponentials are added.",
         returns="Tensor\n    A tensor in the shape of `input`.",
     )
-    usual = operation(label, name=word, settles=True)(compute)
+    usual = operation(label, name=word, planned=True)(compute)
 
     def call(input: TensorLike, dim: Dim = None, dtype: DType = None, **words: Any) -> Any:
         if type(dim) is int and dtype is None and not words and is_short(input):
@@ -1093,7 +1099,7 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str, result
             dim = words.pop("axis", None)
         return usual(input, dim, dtype, **words)
 
-    register(replaces=usual)(settling(call, usual.trace))  # type: ignore[attr-defined]
+    register(replaces=usual)(planning(call, usual.trace))  # type: ignore[attr-defined]
 
 
 _declare_softmax(

@@ -85,7 +85,7 @@ def copied_like(given: Value, old: Value) -> Value:
 # --- Arithmetic ---------------------------------------------------------------------------------
 
 
-@operation("AddBackward0", inplace=True, settles=True)
+@operation("AddBackward0", inplace=True, planned=True)
 def add(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`input + alpha * other`.
 
@@ -105,7 +105,7 @@ def add(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     return np.add(x, scaled(y, alpha))
 
 
-@operation("SubBackward0", inplace=True, settles=True)
+@operation("SubBackward0", inplace=True, planned=True)
 def sub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`input - alpha * other`.
 
@@ -169,7 +169,7 @@ def _rsub_name(_input: TensorLike, other: TensorLike, **_kwargs: Any) -> str:
     return "RsubBackward0" if isinstance(other, Tensor) else "RsubBackward1"
 
 
-@operation(_rsub_name, settles=True)
+@operation(_rsub_name, planned=True)
 def rsub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`other - alpha * input`.
 
@@ -190,7 +190,7 @@ def rsub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     return _difference_from(scaled(x, alpha), y)
 
 
-@operation("MulBackward0", inplace=True, settles=True)
+@operation("MulBackward0", inplace=True, planned=True)
 def mul(input: Value, other: Value) -> Value:
     """`input * other`.
 
@@ -231,7 +231,7 @@ def _div_name(_input: TensorLike, _other: TensorLike, *, rounding_mode: str | No
     return "DivBackward0" if rounding_mode is None else "DivBackward2"
 
 
-@operation(_div_name, inplace=True, settles=True)
+@operation(_div_name, inplace=True, planned=True)
 def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> Value:
     """`input / other`; rounding_mode: "trunc" towards zero, "floor" downwards.
 
@@ -269,7 +269,7 @@ def _pow_name(_input: TensorLike, exponent: TensorLike) -> str:
     return "PowBackward1" if isinstance(exponent, Tensor) else "PowBackward0"
 
 
-@operation(_pow_name, inplace=True, settles=True)
+@operation(_pow_name, inplace=True, planned=True)
 def pow(input: Value, exponent: Value) -> Value:  # noqa: A001
     """`input ** exponent`.
 
@@ -338,7 +338,7 @@ def _single(ufunc: np.ufunc, word: str, label: str, doc: str, *, warns: bool) ->
 
     compute.__name__ = word
     compute.__doc__ = doc
-    general = operation(label, inplace=True, name=word, settles=True)(compute)
+    general = operation(label, inplace=True, name=word, planned=True)(compute)
     register(replaces=general)(short_single(ufunc, label, general, warns=warns))
 
 
@@ -377,7 +377,7 @@ for _line in _SINGLE.splitlines():
     )
 
 
-@operation("NegBackward0", inplace=True, settles=True)
+@operation("NegBackward0", inplace=True, planned=True)
 def neg(input: Value) -> Value:
     """`-input`.
 
@@ -397,7 +397,7 @@ _of_tensor("__neg__")(neg)
 _of_tensor("__pos__")(lambda self: self)
 
 
-@operation("AbsBackward0", inplace=True, settles=True)
+@operation("AbsBackward0", inplace=True, planned=True)
 def abs(input: Value) -> Value:  # noqa: A001
     """The absolute value.
 
@@ -414,7 +414,7 @@ PI = math.pi
 # --- Copies -------------------------------------------------------------------------------------
 
 
-@operation("CloneBackward0", settles=True)
+@operation("CloneBackward0", planned=True)
 def clone(input: Value, *, memory_format: MemoryFormat = None) -> Value:
     """A copy that passes the gradient on; in the memory order of the tensor by default.
 

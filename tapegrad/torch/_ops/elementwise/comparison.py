@@ -14,6 +14,7 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops import sections
+from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.declare import OPERATIONS, Operation, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import inplace_operator, promoted, wrapping
 from tapegrad.torch._ops.fast import (
@@ -24,7 +25,6 @@ from tapegrad.torch._ops.fast import (
     short_logic,
     short_where,
 )
-from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import TensorLike
@@ -334,7 +334,7 @@ def _chosen(condition: Value, x: Value, y: Value) -> Value:
     return np.where(condition.astype(bool, copy=False), x, y)
 
 
-@operation("WhereBackward0", method=False, settles=True)
+@operation("WhereBackward0", method=False, planned=True)
 def where(condition: Value, input: Value = None, other: Value = None) -> Value:
     """`input` where the condition holds, else `other`; of a condition alone its positions.
 
@@ -368,10 +368,10 @@ def where(condition: Value, input: Value = None, other: Value = None) -> Value:
     return _chosen(condition, input, other)
 
 
-register(method=False, replaces=where)(settling(short_where(where), where.trace))  # type: ignore[attr-defined]
+register(method=False, replaces=where)(planning(short_where(where), where.trace))  # type: ignore[attr-defined]
 
 
-@operation("WhereBackward0", function=False, name="where", settles=True)
+@operation("WhereBackward0", function=False, name="where", planned=True)
 def _where_of(input: Value, condition: Value, other: Value) -> Value:
     """This tensor where the condition holds, else `other`.
 
@@ -529,6 +529,6 @@ for _word, _choose, _what, _result in (
             f"{word}(torch.tensor([1.0, torch.nan]), torch.tensor([3.0, 2.0]))",
             f"tensor({result})",
         )
-        operation(f"{word.capitalize()}Backward0", name=word, settles=True)(compute)
+        operation(f"{word.capitalize()}Backward0", name=word, planned=True)(compute)
 
     _declare_choice(_word, _choose, _what, _result)

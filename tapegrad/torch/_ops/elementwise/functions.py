@@ -16,6 +16,7 @@ from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops import sections
+from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.declare import Operation, add_inplace, alias, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import (
     cast,
@@ -32,10 +33,9 @@ from tapegrad.torch._ops.fast import (
     logged,
     short_single,
 )
-from tapegrad.torch._ops.settled import settling
-from tapegrad.torch._rules import incomplete_gamma, special, unit_passes, unit_ways
+from tapegrad.torch._rules import incomplete_gamma, special, unit_kernels, unit_passes
+from tapegrad.torch._rules.blockwise import by_passes, clipped, logistic_into
 from tapegrad.torch._rules.declare import Declared, elementwise
-from tapegrad.torch._rules.parts import by_passes, clipped, logistic_into
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Number, TensorLike
 
@@ -136,7 +136,7 @@ def require_divisor(x: Value, y: Value) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
-@operation(_label_by_tensor("Fmod"), inplace=True, settles=True)
+@operation(_label_by_tensor("Fmod"), inplace=True, planned=True)
 def fmod(input: Value, other: Value) -> Value:
     """The remainder with the sign of the dividend.
 
@@ -160,7 +160,7 @@ def fmod(input: Value, other: Value) -> Value:
     return np.fmod(x, y)
 
 
-@operation(_label_by_tensor("Remainder"), inplace=True, settles=True)
+@operation(_label_by_tensor("Remainder"), inplace=True, planned=True)
 def remainder(input: Value, other: Value) -> Value:
     """The remainder with the sign of the divisor, as Python's %.
 
@@ -256,7 +256,7 @@ def _above(_out: Value, x: Value, low: Value, high: Value) -> Value:
     _below,
     _above,
     strong=True,
-    ways=unit_ways.ways_of(unit_ways.clamped),
+    kernels=unit_kernels.kernels_of(unit_kernels.clamped),
 )
 def _clamped(x: Value, low: Value, high: Value) -> Value:
     if _is_number(low) and _is_number(high):
@@ -276,7 +276,7 @@ def _is_number(bound: Value) -> bool:
     lambda _out, x, low: (untraced(x) >= untraced(low)).astype(x.dtype),
     lambda _out, x, low: (untraced(x) < untraced(low)).astype(x.dtype),
     strong=True,
-    ways=unit_ways.ways_of(unit_ways.at_least),
+    kernels=unit_kernels.kernels_of(unit_kernels.at_least),
 )
 def _at_least(x: Value, low: Value) -> Value:
     return np.maximum(x, low)
@@ -287,7 +287,7 @@ def _at_least(x: Value, low: Value) -> Value:
     lambda _out, x, high: (untraced(x) <= untraced(high)).astype(x.dtype),
     lambda _out, x, high: (untraced(x) > untraced(high)).astype(x.dtype),
     strong=True,
-    ways=unit_ways.ways_of(unit_ways.at_most),
+    kernels=unit_kernels.kernels_of(unit_kernels.at_most),
 )
 def _at_most(x: Value, high: Value) -> Value:
     return np.minimum(x, high)
@@ -297,7 +297,7 @@ def _label_of_clamp(input: TensorLike, min: TensorLike = None, max: TensorLike =
     return f"ClampBackward{0 if isinstance(min, Tensor) or isinstance(max, Tensor) else 1}"
 
 
-@operation(_label_of_clamp, inplace=True, settles=True)
+@operation(_label_of_clamp, inplace=True, planned=True)
 def clamp(input: Value, min: Value = None, max: Value = None) -> Value:
     """The elements clamped to bounds: numbers or tensors, of which one may be None.
 
@@ -341,14 +341,14 @@ def _short_clamp(
 
 
 NUMBERS = (float, int)
-register(replaces=clamp)(settling(_short_clamp, clamp.trace))  # type: ignore[attr-defined]
+register(replaces=clamp)(planning(_short_clamp, clamp.trace))  # type: ignore[attr-defined]
 alias("clamp", "clip")
 
 
 @operation(
     lambda input, min: f"ClampMinBackward{1 if isinstance(min, Tensor) else 0}",
     inplace=True,
-    settles=True,
+    planned=True,
 )
 def clamp_min(input: Value, min: Value) -> Value:
     """The elements clamped to a lower bound.
@@ -362,7 +362,7 @@ def clamp_min(input: Value, min: Value) -> Value:
 @operation(
     lambda input, max: f"ClampMaxBackward{1 if isinstance(max, Tensor) else 0}",
     inplace=True,
-    settles=True,
+    planned=True,
 )
 def clamp_max(input: Value, max: Value) -> Value:
     """The elements clamped to an upper bound.
@@ -387,7 +387,7 @@ def declare_single(
         return function(floating(input))
 
     compute.__doc__ = sections.of_one(doc, word, "0.5", value, real_only=real_only)
-    general = operation(label, inplace=True, name=word, settles=True)(compute)
+    general = operation(label, inplace=True, name=word, planned=True)(compute)
     if isinstance(function, (Declared, np.ufunc)):
         register(replaces=general)(short_single(function, label, general, warns=True))
 
@@ -449,7 +449,7 @@ for _function, _word, _label, _value, _doc in (
     declare_single(_function, _word, f"{_label}Backward0", _doc, _value, real_only=_real)
 
 
-@operation("PowBackward0", inplace=True, settles=True)
+@operation("PowBackward0", inplace=True, planned=True)
 def square(input: Value) -> Value:
     """`x * x` of each element.
 
@@ -882,7 +882,7 @@ def _lerp(x: Value, y: Value, w: Value) -> Value:
 @operation(
     lambda input, end, weight: f"LerpBackward{1 if isinstance(weight, Tensor) else 0}",
     inplace=True,
-    settles=True,
+    planned=True,
 )
 def lerp(input: Value, end: Value, weight: Value) -> Value:
     """`input + weight * (end - input)`.
@@ -906,7 +906,7 @@ def lerp(input: Value, end: Value, weight: Value) -> Value:
     return _lerp(input, end, weight)
 
 
-@operation("AddcmulBackward0", inplace=True, settles=True)
+@operation("AddcmulBackward0", inplace=True, planned=True)
 def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Value:
     """`input + value * tensor1 * tensor2`.
 
@@ -918,7 +918,7 @@ def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) 
     return np.add(x, product if value == 1 else product * value)
 
 
-@operation("AddcdivBackward0", inplace=True, settles=True)
+@operation("AddcdivBackward0", inplace=True, planned=True)
 def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Value:
     """`input + value * tensor1 / tensor2`.
 

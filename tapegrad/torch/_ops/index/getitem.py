@@ -21,9 +21,9 @@ from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import begin_write, register, tell
 from tapegrad.torch._ops.fast import chosen, chosen_here
 from tapegrad.torch._ops.index.syntax import Parsed, parse
-from tapegrad.torch._ops.settled_views import Known, is_usual, known_view, remember
 from tapegrad.torch._ops.shape.reshape import reshaped
 from tapegrad.torch._ops.view_paths import Index, label_of, view_of
+from tapegrad.torch._ops.view_plans import Known, is_usual, known_view, remember
 from tapegrad.torch._tensor.short_writes import is_held, store_part
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 from tapegrad.torch._tensor.writes import COPY_SLICES, overwrite, put

@@ -61,7 +61,7 @@ def masked_select(input: Value, mask: Value) -> Value:
         "MaskedFillBackward1" if isinstance(value, Tensor) else "MaskedFillBackward0"
     ),
     inplace=True,
-    settles=True,
+    planned=True,
 )
 def masked_fill(input: Value, mask: Value, value: Value) -> Value:
     """The tensor with one value where a mask is true.

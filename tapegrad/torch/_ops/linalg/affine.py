@@ -11,6 +11,7 @@ import numpy as np
 
 from tapegrad._core.types import Params, Value
 from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.declare import operation, private
 from tapegrad.torch._ops.fast import logged_affine
 from tapegrad.torch._ops.linalg.product_checks import (
@@ -25,7 +26,6 @@ from tapegrad.torch._ops.linalg.product_checks import (
     raise_product,
 )
 from tapegrad.torch._ops.linalg.products import product_label
-from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.affine import ADDED_PRODUCT, AFFINE, flipped
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import Number, TensorLike
@@ -49,7 +49,7 @@ def _scales(beta: Number, alpha: Number) -> Params:
     return {name: value for name, value in given.items() if type(value) is not int or value != 1}
 
 
-@operation("AddmmBackward0", inplace=True, settles=True)
+@operation("AddmmBackward0", inplace=True, planned=True)
 def addmm(input: Value, mat1: Value, mat2: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * (mat1 @ mat2)` of matrices; input broadcasts.
 
@@ -74,7 +74,7 @@ def addmm(input: Value, mat1: Value, mat2: Value, *, beta: Number = 1, alpha: Nu
     return _added(input, mat1, mat2, beta, alpha)
 
 
-@operation("AddmvBackward0", inplace=True, settles=True)
+@operation("AddmvBackward0", inplace=True, planned=True)
 def addmv(input: Value, mat: Value, vec: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * (mat @ vec)`.
 
@@ -97,7 +97,7 @@ def addmv(input: Value, mat: Value, vec: Value, *, beta: Number = 1, alpha: Numb
     return _added(input, mat, vec, beta, alpha)
 
 
-@operation("AddrBackward0", inplace=True, settles=True)
+@operation("AddrBackward0", inplace=True, planned=True)
 def addr(input: Value, vec1: Value, vec2: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * outer(vec1, vec2)`.
 
@@ -121,7 +121,7 @@ def addr(input: Value, vec1: Value, vec2: Value, *, beta: Number = 1, alpha: Num
     return _added(input, column, row, beta, alpha)
 
 
-@operation("BaddbmmBackward0", inplace=True, settles=True)
+@operation("BaddbmmBackward0", inplace=True, planned=True)
 def baddbmm(
     input: Value, batch1: Value, batch2: Value, *, beta: Number = 1, alpha: Number = 1
 ) -> Value:
@@ -146,7 +146,7 @@ def baddbmm(
     return _added(input, batch1, batch2, beta, alpha)
 
 
-@operation("AddbmmBackward0", inplace=True, settles=True)
+@operation("AddbmmBackward0", inplace=True, planned=True)
 def addbmm(
     input: Value, batch1: Value, batch2: Value, *, beta: Number = 1, alpha: Number = 1
 ) -> Value:
@@ -183,7 +183,7 @@ def _linear_label(input: TensorLike, weight: TensorLike, bias: TensorLike = None
     return "AddmmBackward0" if input.ndim == 2 else "ViewBackward0"
 
 
-@private(_linear_label, name="linear", settles=True)
+@private(_linear_label, name="linear", planned=True)
 def _linear(input: Value, weight: Value, bias: Value = None) -> Value:
     if len(weight.shape) == 1:
         if len(input.shape) == 1:
@@ -212,7 +212,7 @@ def _linear(input: Value, weight: Value, bias: Value = None) -> Value:
     return made if len(input.shape) == 2 else np.reshape(made, (*lead, count))
 
 
-@functools.partial(settling, trace=_linear.trace)  # type: ignore[attr-defined]
+@functools.partial(planning, trace=_linear.trace)  # type: ignore[attr-defined]
 def linear(input: TensorLike, weight: TensorLike, bias: TensorLike = None) -> Tensor:
     """`input @ weight.T + bias`, as one node of the graph.
 

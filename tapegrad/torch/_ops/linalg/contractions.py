@@ -17,8 +17,8 @@ from tapegrad._warning import warn
 from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.linalg.product_checks import check_scalar_types
+from tapegrad.torch._rules.blockwise import LARGE
 from tapegrad.torch._rules.pairs import distances_between
-from tapegrad.torch._rules.parts import LARGE
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import TensorLike
 
@@ -68,7 +68,7 @@ def _einsum_label(equation: str, *operands: TensorLike) -> str:
     return "PermuteBackward0" if len(operands) <= 2 - bool(equation) else "ViewBackward0"
 
 
-@private(_einsum_label, name="einsum", settles=True)
+@private(_einsum_label, name="einsum", planned=True)
 def _einsum(equation: str, *operands: Value) -> Value:
     arrays = operands if equation else operands[::2]
     if not equation and len(operands) % 2:
@@ -86,7 +86,7 @@ def _einsum(equation: str, *operands: Value) -> Value:
     return made.copy() if len(arrays) == 1 else made  # NumPy returns a view
 
 
-@operation("ViewBackward0", method=False, settles=True)
+@operation("ViewBackward0", method=False, planned=True)
 def tensordot(a: Value, b: Value, dims: Any = 2) -> Value:
     """Sums of products over pairs of dimensions: the last of `a` with the first of `b`, or lists.
 
@@ -138,7 +138,7 @@ def _check_contracted(a: Value, b: Value, dims: Any) -> None:
     check_scalar_types(a, b)
 
 
-@operation("UnsafeViewBackward0", settles=True)
+@operation("UnsafeViewBackward0", planned=True)
 def kron(input: Value, other: Value) -> Value:
     """The Kronecker product: every element of `input` times the whole of `other`.
 
@@ -172,7 +172,7 @@ def cross_along(input: Value, other: Value, dim: int) -> Value:
     return np.cross(input, other, axis=dim)
 
 
-@operation("LinalgCrossBackward0", settles=True)
+@operation("LinalgCrossBackward0", planned=True)
 def cross(input: Value, other: Value, dim: int | None = None) -> Value:
     """The cross products of vectors of three elements along `dim`: the first of length 3.
 
@@ -329,7 +329,7 @@ def matrix_power(input: Value, n: int) -> Value:
     return made.copy() if n == 1 else made
 
 
-@operation("TraceBackward0", settles=True)
+@operation("TraceBackward0", planned=True)
 def trace(input: Value) -> Value:
     """The sum of the diagonal of a matrix.
 

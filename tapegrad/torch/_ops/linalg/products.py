@@ -13,6 +13,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.fast import logged_product
@@ -24,7 +25,6 @@ from tapegrad.torch._ops.linalg.product_checks import (
     check_vector,
     check_vectors,
 )
-from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import TensorLike
 
@@ -44,7 +44,7 @@ def product_label(input: TensorLike, other: TensorLike) -> str:
     return _LABELS.get((input.ndim, other.ndim), "UnsafeViewBackward0")
 
 
-@private(product_label, name="matmul", settles=True)
+@private(product_label, name="matmul", planned=True)
 def _matmul(input: Value, other: Value) -> Value:
     """`input @ other`: of vectors, matrices, and stacks of matrices that broadcast."""
     if not hasattr(other, "dtype"):
@@ -56,7 +56,7 @@ def _matmul(input: Value, other: Value) -> Value:
 
 
 @register()
-@functools.partial(settling, trace=_matmul.trace)  # type: ignore[attr-defined]
+@functools.partial(planning, trace=_matmul.trace)  # type: ignore[attr-defined]
 def matmul(input: TensorLike, other: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """`input @ other`: of vectors, matrices, and stacks of matrices that broadcast.
 
@@ -107,7 +107,7 @@ def _matmul_operator(self: Tensor, other: TensorLike) -> Any:
 # --- Products of fixed dimensions ---------------------------------------------------------------
 
 
-@operation("MmBackward0", settles=True)
+@operation("MmBackward0", planned=True)
 def mm(input: Value, mat2: Value) -> Value:
     """The product of two matrices.
 
@@ -136,7 +136,7 @@ def mm(input: Value, mat2: Value) -> Value:
     return np.matmul(input, mat2)
 
 
-@operation("MvBackward0", settles=True)
+@operation("MvBackward0", planned=True)
 def mv(input: Value, vec: Value) -> Value:
     """The product of a matrix and a vector.
 
@@ -169,7 +169,7 @@ def mv(input: Value, vec: Value) -> Value:
     return np.matmul(input, vec)
 
 
-@operation("BmmBackward0", settles=True)
+@operation("BmmBackward0", planned=True)
 def bmm(input: Value, mat2: Value) -> Value:
     """The products of two stacks of matrices, pair by pair.
 
@@ -199,7 +199,7 @@ def bmm(input: Value, mat2: Value) -> Value:
     return np.matmul(input, mat2)
 
 
-@operation("DotBackward0", settles=True)
+@operation("DotBackward0", planned=True)
 def dot(input: Value, tensor: Value) -> Value:
     """The sum of the products of two vectors' elements, without a conjugate.
 
@@ -254,7 +254,7 @@ def vdot(input: Value, other: Value) -> Value:
     return np.vdot(input, other)
 
 
-@operation("ViewBackward0", settles=True)
+@operation("ViewBackward0", planned=True)
 def inner(input: Value, other: Value) -> Value:
     """Sums of products over the last dimensions of both; of a number, the product.
 
@@ -313,5 +313,5 @@ def _outer(input: Value, vec2: Value) -> Value:
     return np.reshape(x, (-1, 1)) * y
 
 
-outer = operation("MulBackward0", name="outer", settles=True)(_outer)
+outer = operation("MulBackward0", name="outer", planned=True)(_outer)
 ger = operation("MulBackward0", name="ger")(_outer)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad import BatchingError
-from tapegrad._arrays.asker import asking_place
+from tapegrad._arrays.caller import asking_place
 from tapegrad._arrays.refusal import keep_refusal
 from tapegrad._core.types import Tree, Value
 from tapegrad._core.values import is_mapped, is_recorded, untraced
@@ -214,7 +214,7 @@ def _wanted(args: tuple[Any, ...], dtype: DType) -> DType:
     return dtype
 
 
-@private("ToCopyBackward0", exact=True, settles=True)
+@private("ToCopyBackward0", exact=True, planned=True)
 def _to_copy(input: Value, given: np.dtype[Any]) -> Value:
     made = converted(input, given)
     return made.copy() if made is input else made

@@ -25,7 +25,7 @@ from tapegrad.torch._types import MemoryFormat
 # --- Memory -------------------------------------------------------------------------------------
 
 
-@private("CloneBackward0", settles=True)
+@private("CloneBackward0", planned=True)
 def _in_order(input: Value) -> Value:
     return input.copy()
 

@@ -26,14 +26,14 @@ def _declare_running(word: str, function: Function, noun: str) -> None:
         parameters="dim : int\n    The dimension, counted from either end.",
         returns=f"Tensor\n    The {noun}s, in the shape of `input`; int64 of whole numbers.",
     )
-    operation(f"{word.capitalize()}Backward0", name=word, inplace=True, settles=True)(compute)
+    operation(f"{word.capitalize()}Backward0", name=word, inplace=True, planned=True)(compute)
 
 
 _declare_running("cumsum", np.cumsum, "sum")
 _declare_running("cumprod", np.cumprod, "product")
 
 
-@operation("LogcumsumexpBackward0", settles=True)
+@operation("LogcumsumexpBackward0", planned=True)
 def logcumsumexp(input: Value, dim: Dim) -> Value:
     """`log(cumsum(exp(x)))` along a dimension, without overflow.
 

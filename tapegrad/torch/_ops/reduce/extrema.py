@@ -77,7 +77,7 @@ def _declare_extreme(word: str, reduce: Function) -> None:
         parameters="dim : int or sequence of ints, default ()\n"
         "    The dimensions that are reduced; all if empty.",
     )
-    operation(f"{word.capitalize()}Backward0", name=word, settles=True)(compute)
+    operation(f"{word.capitalize()}Backward0", name=word, planned=True)(compute)
 
 
 _MATRIX = "torch.tensor([[1.0, 5.0], [4.0, 2.0]])"
@@ -86,7 +86,7 @@ _declare_extreme("amax", np.max)
 _declare_extreme("amin", np.min)
 
 
-@operation("AminmaxBackward0", settles=True)
+@operation("AminmaxBackward0", planned=True)
 def aminmax(input: Value, *, dim: Dim = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, as a named tuple (min, max).
 
@@ -146,12 +146,12 @@ def _declare_extremum(word: str, reduce: Function, locate: Function, pairwise: F
         return pairwise(*promoted(input, other))
 
     options: dict[str, Any] = {"method": False, "function": False, "name": word}
-    of_all = operation(f"{label}Backward1", settles=True, **options)(whole)
+    of_all = operation(f"{label}Backward1", planned=True, **options)(whole)
     of_dim = operation(f"{label}Backward0", **options)(along)
     of_dim = short_reading(
         of_dim, f"{label}Backward0", 0, locate=(locate, getattr(return_types, word))
     )
-    of_two = operation(f"{label}imumBackward0", settles=True, **options)(paired)
+    of_two = operation(f"{label}imumBackward0", planned=True, **options)(paired)
 
     def choose(input: TensorLike, dim: Dim = None, keepdim: bool = False, **words: Any) -> Any:
         other = words.pop("other", None) if words else None

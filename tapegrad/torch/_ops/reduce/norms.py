@@ -41,7 +41,7 @@ def _vector_norm(x: Value, ord: Number, dim: Dim, keepdim: bool) -> Value:
     return reduced_norm(x, ord, axes_of(dim, len(x.shape)), keepdim)
 
 
-@private("LinalgVectorNormBackward0", name="linalg_vector_norm", settles=True)
+@private("LinalgVectorNormBackward0", name="linalg_vector_norm", planned=True)
 def vector_norm(
     x: Value, ord: Number = 2, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None
 ) -> Value:
@@ -89,7 +89,7 @@ def _matrix_norm(A: Value, ord: Any, dim: Dim, keepdim: bool) -> Value:
     return np.linalg.norm(A, ord, axes_of(dim, len(A.shape)), keepdims=keepdim)
 
 
-@private(_matrix_label, name="linalg_matrix_norm", settles=True)
+@private(_matrix_label, name="linalg_matrix_norm", planned=True)
 def matrix_norm(
     A: Value, ord: Any = "fro", dim: Dim = (-2, -1), keepdim: bool = False, *, dtype: DType = None
 ) -> Value:
@@ -137,7 +137,7 @@ def _any_norm(x: Value, ord: Any, dim: Dim, keepdim: bool) -> Value:
     return _vector_norm(x, 2 if ord is None else ord, dim, keepdim)
 
 
-@private(_norm_label, name="linalg_norm", settles=True)
+@private(_norm_label, name="linalg_norm", planned=True)
 def norm(
     A: Value, ord: Any = None, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None
 ) -> Value:

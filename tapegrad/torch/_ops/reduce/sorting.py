@@ -13,7 +13,7 @@ from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.fast import short_reading
 from tapegrad.torch._ops.reduce.extrema import taken
-from tapegrad.torch._rules.parts import LARGE
+from tapegrad.torch._rules.blockwise import LARGE
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import TensorLike
 from tapegrad.torch.return_types import pair

@@ -11,21 +11,21 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.rule import REGISTRY
-from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._dims import axes_of, wrapped
 from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._graph.node import node_class
+from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
 from tapegrad.torch._ops.fast import is_short, logged
 from tapegrad.torch._ops.sections import told
-from tapegrad.torch._ops.settled import settling
+from tapegrad.torch._rules.blockwise import add_up, highest
 from tapegrad.torch._rules.declare import elementwise, general
-from tapegrad.torch._rules.parts import add_up, highest
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import Axis, Dim, DType, Number, TensorLike
 
@@ -63,7 +63,7 @@ def counted(array: Value, dtype: DType) -> Value:
     return cast(array, np.dtype(np.int64)) if array.dtype.kind in "bui" else array
 
 
-@operation(_label_by_dim("Sum"), name="sum", settles=True)
+@operation(_label_by_dim("Sum"), name="sum", planned=True)
 def _sum(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The sum of all elements, or along dimensions; of integers and booleans as int64.
 
@@ -100,7 +100,7 @@ def _short_sum(input: TensorLike, dim: Dim = None, keepdim: bool = False, **word
     return logged(input, out, _SUM, _SUM_ALONG, (spec_of(x),), params)
 
 
-sum = register(replaces=_sum)(settling(_short_sum, _sum.trace))  # type: ignore[attr-defined]  # noqa: A001
+sum = register(replaces=_sum)(planning(_short_sum, _sum.trace))  # type: ignore[attr-defined]  # noqa: A001
 
 
 @operation("NansumBackward0")
@@ -132,7 +132,7 @@ def _count(array: Value, axis: Axis) -> int:
     return math.prod(array.shape[i] for i in axes)
 
 
-@operation(_label_by_dim("Mean"), name="mean", settles=True)
+@operation(_label_by_dim("Mean"), name="mean", planned=True)
 def _mean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The mean of all elements, or along dimensions.
 
@@ -176,7 +176,7 @@ def _short_mean(input: TensorLike, dim: Dim = None, keepdim: bool = False, **wor
     return logged(input, out, _MEAN, _MEAN_ALONG, (spec_of(x),), params)
 
 
-mean = register(replaces=_mean)(settling(_short_mean, _mean.trace))  # type: ignore[attr-defined]
+mean = register(replaces=_mean)(planning(_short_mean, _mean.trace))  # type: ignore[attr-defined]
 
 
 @operation("DivBackward0")
@@ -193,7 +193,7 @@ def nanmean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DTyp
     return np.nansum(array, axis, keepdims=keepdim) / present
 
 
-@operation(_label_by_dim("Prod"), name="prod", settles=True)
+@operation(_label_by_dim("Prod"), name="prod", planned=True)
 def _prod(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The product of all elements, or along a dimension.
 
@@ -280,7 +280,7 @@ def _declare_spread(word: str, label: str, root: bool) -> None:
         f"(tensor({result}), tensor(3.))",
         returns=f"tuple of Tensors\n    The {what}s and the means.",
     )
-    operation(f"{label}Backward0", name=word, settles=True)(compute)
+    operation(f"{label}Backward0", name=word, planned=True)(compute)
     operation(f"{label}MeanBackward0", name=f"{word}_mean", method=False)(compute_both)
 
 
@@ -381,14 +381,14 @@ def _euclidean_jvp(dots: Tangent, out: Value, x: Value, axis: Axis, keepdims: bo
     return np.where(zero, 0, change / np.where(zero, 1, out)) if any_true(zero) else change / out
 
 
-def _euclidean_ways(
+def _euclidean_kernels(
     specs: Any, out: Spec, wanted: tuple[bool, ...], axis: Axis, keepdims: bool
-) -> AllWays | None:
+) -> KernelsAll | None:
     (x,) = specs
     if x.dtype.char not in "fd" or not x.size or not x.ndim:
         return None
     if axis is None:
-        return None if keepdims else AllWays(_pull_length, run=_length)
+        return None if keepdims else KernelsAll(_pull_length, run=_length)
     if not isinstance(axis, int):
         return None
     kept = list(x.shape)
@@ -404,7 +404,7 @@ def _euclidean_ways(
             return (_euclidean_vjp(g, out, x, axis, keepdims),)
         return ((g / out).reshape(kept) * x,)
 
-    return AllWays(pull, run=run)
+    return KernelsAll(pull, run=run)
 
 
 def _length(x: Value) -> Value:
@@ -416,7 +416,7 @@ def _pull_length(g: Cotangent, out: Value, x: Value) -> Any:
     return (np.zeros_like(x) if out == 0 else x * (g / out),)
 
 
-@general("LinalgVectorNormBackward0", _euclidean_vjp, _euclidean_jvp, ways=_euclidean_ways)
+@general("LinalgVectorNormBackward0", _euclidean_vjp, _euclidean_jvp, kernels=_euclidean_kernels)
 def _euclidean(x: Value, axis: Axis, keepdims: bool) -> Value:
     """The root of the sum of squares; its derivatives of any order at zero are zero."""
     if axis is None or isinstance(axis, int):
@@ -453,7 +453,7 @@ def _widened(array: Value, given: np.dtype[Any]) -> Value:
     return cast(array, given)
 
 
-@operation("LinalgVectorNormBackward0", settles=True)
+@operation("LinalgVectorNormBackward0", planned=True)
 def norm(
     input: Value,
     p: Number | str = "fro",
@@ -485,7 +485,7 @@ def norm(
     return vector_norm(array, 2 if p in (None, "fro") else p, axis, keepdim)
 
 
-@operation("DistBackward0", settles=True)
+@operation("DistBackward0", planned=True)
 def dist(input: Value, other: Value, p: Number = 2) -> Value:
     """The p-norm of a difference.
 
@@ -559,9 +559,9 @@ def _logsumexp_jvp(dots: Tangent, out: Value, x: Value, axis: Axis, keepdims: bo
     return np.sum(dots[0] * _share(out, x, axis, keepdims), axis=axis, keepdims=keepdims)
 
 
-def _logsumexp_ways(
+def _logsumexp_kernels(
     specs: Any, out: Spec, wanted: tuple[bool, ...], axis: Axis, keepdims: bool
-) -> AllWays | None:
+) -> KernelsAll | None:
     (x,) = specs
     if x.dtype.char not in "fd" or not x.size or not x.ndim or axis is None:
         return None
@@ -587,10 +587,10 @@ def _logsumexp_ways(
         bar *= g.reshape(kept)
         return (bar,)
 
-    return AllWays(pull, run=run)
+    return KernelsAll(pull, run=run)
 
 
-@general("LogsumexpBackward0", _logsumexp_vjp, _logsumexp_jvp, ways=_logsumexp_ways)
+@general("LogsumexpBackward0", _logsumexp_vjp, _logsumexp_jvp, kernels=_logsumexp_kernels)
 def _logsumexp(x: Value, axis: Axis, keepdims: bool) -> Value:
     largest = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf)
     largest = np.where(np.isinf(largest), 0, largest)
@@ -598,7 +598,7 @@ def _logsumexp(x: Value, axis: Axis, keepdims: bool) -> Value:
     return total if keepdims else np.squeeze(total, axis)
 
 
-@operation("LogsumexpBackward0", settles=True)
+@operation("LogsumexpBackward0", planned=True)
 def logsumexp(input: Value, dim: Dim, keepdim: bool = False) -> Value:
     """`log(sum(exp(x)))` along dimensions, without overflow.
 

@@ -14,10 +14,10 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import by_name, wrapped
 from tapegrad.torch._dtypes import result_of, sizes_of
+from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.fast import short_join
-from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._ops.shape.reshape import reshaped
 from tapegrad.torch._ops.view_paths import Index, label_of, view_of, whole
 from tapegrad.torch._tensor.tensor import Tensor
@@ -72,7 +72,7 @@ def _joined(arrays: Sequence[Value], dim: int) -> Value:
     return np.concatenate(kept, axis)
 
 
-@operation("CatBackward0", method=False, settles=True)
+@operation("CatBackward0", method=False, planned=True)
 def cat(tensors: Sequence[Value], dim: int = 0) -> Value:
     """Tensors joined along one of their dimensions.
 
@@ -94,7 +94,7 @@ def cat(tensors: Sequence[Value], dim: int = 0) -> Value:
     return _joined(_require_list(tensors, "cat"), dim)
 
 
-@operation("StackBackward0", method=False, settles=True)
+@operation("StackBackward0", method=False, planned=True)
 def stack(tensors: Sequence[Value], dim: int = 0) -> Value:
     """Tensors of one shape joined along a new dimension.
 
@@ -126,10 +126,10 @@ def stack(tensors: Sequence[Value], dim: int = 0) -> Value:
 
 
 cat = register("cat", "concat", "concatenate", method=False, replaces=cat)(
-    settling(short_join(cat, np.concatenate, "CatBackward0"), cat.trace)  # type: ignore[attr-defined]
+    planning(short_join(cat, np.concatenate, "CatBackward0"), cat.trace)  # type: ignore[attr-defined]
 )
 stack = register(method=False, replaces=stack)(
-    settling(short_join(stack, np.stack, "StackBackward0"), stack.trace)  # type: ignore[attr-defined]
+    planning(short_join(stack, np.stack, "StackBackward0"), stack.trace)  # type: ignore[attr-defined]
 )
 
 
@@ -142,7 +142,7 @@ def _at_least(array: Value, count: int) -> Value:
     return array.reshape((1,) * (count - len(shape)) + shape)
 
 
-@operation("CatBackward0", method=False, settles=True)
+@operation("CatBackward0", method=False, planned=True)
 def hstack(tensors: Sequence[Value]) -> Value:
     """Tensors joined along dimension 1, vectors along 0.
 
@@ -153,7 +153,7 @@ def hstack(tensors: Sequence[Value]) -> Value:
     return _joined(arrays, 0 if arrays[0].ndim == 1 else 1)
 
 
-@operation("CatBackward0", method=False, settles=True)
+@operation("CatBackward0", method=False, planned=True)
 def vstack(tensors: Sequence[Value]) -> Value:
     """Tensors joined along dimension 0, vectors as rows.
 
@@ -323,7 +323,7 @@ def atleast_3d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
 # --- Repetition ---------------------------------------------------------------------------------
 
 
-@operation("RepeatBackward0", function=False, settles=True)
+@operation("RepeatBackward0", function=False, planned=True)
 def repeat(self: Value, *repeats: Sizes) -> Value:
     """The tensor so many times along each dimension.
 
@@ -456,7 +456,7 @@ def _of_size(made: Value, dim: int, size: int | None) -> Value:
 # --- Flips and rotations ------------------------------------------------------------------------
 
 
-@operation("FlipBackward0", settles=True)
+@operation("FlipBackward0", planned=True)
 def flip(input: Value, *dims: Dim) -> Value:
     """The elements in reverse order along these dimensions.
 
@@ -487,7 +487,7 @@ def _flip_method(self: Tensor, *dims: Dim, **words: Any) -> Tensor:
     return flip(self, *given)
 
 
-@operation("FlipBackward0", settles=True)
+@operation("FlipBackward0", planned=True)
 def fliplr(input: Value) -> Value:
     """The columns in reverse order.
 
@@ -507,7 +507,7 @@ def fliplr(input: Value) -> Value:
     return np.flip(input, 1)
 
 
-@operation("FlipBackward0", settles=True)
+@operation("FlipBackward0", planned=True)
 def flipud(input: Value) -> Value:
     """The rows in reverse order.
 
@@ -527,7 +527,7 @@ def flipud(input: Value) -> Value:
     return np.flip(input, 0)
 
 
-@operation("RollBackward0", settles=True)
+@operation("RollBackward0", planned=True)
 def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
     """The elements shifted along dimensions; those beyond one end come back at the other.
 
@@ -557,7 +557,7 @@ def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
     return turned
 
 
-@operation("Rot90Backward0", settles=True)
+@operation("Rot90Backward0", planned=True)
 def rot90(input: Value, k: int = 1, dims: Dim = (0, 1)) -> Value:
     """A rotation by k * 90 degrees in the plane of two dims, from the first to the second.
 
@@ -596,7 +596,7 @@ def _triangle(array: Value, diagonal: int, word: str) -> Value:
     return np.tril(array, diagonal) if word == "tril" else np.triu(array, diagonal)
 
 
-@operation("TrilBackward0", inplace=True, settles=True)
+@operation("TrilBackward0", inplace=True, planned=True)
 def tril(input: Value, diagonal: int = 0) -> Value:
     """The matrix with zeros above a diagonal.
 
@@ -614,7 +614,7 @@ def tril(input: Value, diagonal: int = 0) -> Value:
     return _triangle(input, diagonal, "tril")
 
 
-@operation("TriuBackward0", inplace=True, settles=True)
+@operation("TriuBackward0", inplace=True, planned=True)
 def triu(input: Value, diagonal: int = 0) -> Value:
     """The matrix with zeros below a diagonal.
 
@@ -650,7 +650,7 @@ def _embedded(array: Value, offset: int, dim1: int, dim2: int) -> Value:
     return np.moveaxis(cast(made, array.dtype), (-2, -1), (first, second))
 
 
-@operation("DiagEmbedBackward0", settles=True)
+@operation("DiagEmbedBackward0", planned=True)
 def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
     """Matrices whose diagonals are the last dimension, zero elsewhere.
 

@@ -21,7 +21,6 @@ from tapegrad.torch._graph.node import Node, new, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, share_version
 from tapegrad.torch._ops.declare import OPERATIONS, register
-from tapegrad.torch._ops.settled_views import Plan, viewing
 from tapegrad.torch._ops.view_paths import (
     ALL,
     Expand,
@@ -34,6 +33,7 @@ from tapegrad.torch._ops.view_paths import (
     view_of,
     whole,
 )
+from tapegrad.torch._ops.view_plans import Plan, viewing
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 from tapegrad.torch._tensor.views import Steps
 from tapegrad.torch._tensor.writes import check_writable, outdate_views

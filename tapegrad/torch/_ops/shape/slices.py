@@ -13,7 +13,6 @@ from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.node import Node
 from tapegrad.torch._ops.declare import register
-from tapegrad.torch._ops.settled_views import Plan, viewing, viewing_apart
 from tapegrad.torch._ops.view_paths import (
     ALL,
     AsComplex,
@@ -32,6 +31,7 @@ from tapegrad.torch._ops.view_paths import (
     view_of,
     whole,
 )
+from tapegrad.torch._ops.view_plans import Plan, viewing, viewing_apart
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import Number, Sizes, TensorLike
 

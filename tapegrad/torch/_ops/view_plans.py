@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.call_plans import KernelsAll, plan_of_several
 from tapegrad._core.entry import PROJECT, Outputs, Spec, spec_of
-from tapegrad._core.settled import AllWays, settled_of_several
 from tapegrad._core.types import Cotangent, Params, Value
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._graph.modes import MODE
@@ -133,7 +133,7 @@ def _key_of(x: Value, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def viewing(plan: Callable[..., Plan], *, numpy_words: bool = False) -> Callable[..., Tensor]:
-    """A view, of which calls that come again are settled.
+    """A view, of which calls that come again are planned.
 
     plan: a function of a tensor and parameters that checks them, and gives the path and the class
     of the node. numpy_words: keywords may be NumPy's.
@@ -205,11 +205,11 @@ def _learned_parts(x: Value, cut: Cut) -> KnownParts | None:
         return None
     specs = Outputs(map(spec_of, found))
     specs.slots = (-1,) * len(found)  # not the parts' nodes, which hold that of the call
-    ways = AllWays(_joining(x.shape, x.dtype, [path.index for path in paths]))
+    kernels = KernelsAll(_joining(x.shape, x.dtype, [path.index for path in paths]))
     kept = (spec_of(x),)
-    settled = settled_of_several(APART, ways, kept, (True,), specs, cut.params())  # type: ignore[arg-type]
+    call_plan = plan_of_several(APART, kernels, kept, (True,), specs, cut.params())  # type: ignore[arg-type]
     takes = [(path.quick(x, part), path) for path, part in zip(paths, found, strict=True)]
-    return KnownParts(takes, cut.label, specs, kept, settled)
+    return KnownParts(takes, cut.label, specs, kept, call_plan)
 
 
 def _joining(shape: tuple[int, ...], dtype: Any, places: list[Any]) -> Callable[..., Any]:
@@ -271,7 +271,7 @@ def _known_parts(input: Tensor, x: Value, known: KnownParts) -> tuple[Tensor, ..
 def viewing_apart(
     plan: Callable[..., Cut], *, numpy_words: bool = True
 ) -> Callable[..., tuple[Tensor, ...]]:
-    """Several views, of which calls that come again are settled.
+    """Several views, of which calls that come again are planned.
 
     plan: a function of a tensor and parameters that checks them, and says how it is taken apart.
     """

@@ -1,4 +1,4 @@
-"""Activations: the ways of calls that come again.
+"""Activations: the kernels of calls that come again.
 
 Knows NumPy arrays and numbers. Must not know rules; the formulas stand beside these.
 
@@ -6,8 +6,9 @@ A small array costs as much as the calls of NumPy that it goes through. So each 
 few of them, in place (but for maxima and minima, which that slows down), with numbers that are
 arrays without dimensions: NumPy asks for several hundred nanoseconds what a number of Python's is.
 What both passes need the backward one takes over from the forward one. Large arrays go part by
-part (`unit_passes`), and have ways of their own where the forward pass finds the slopes as well. A
-cotangent where the slope is 0 is chosen and not multiplied: an infinite one leaves a 0 there.
+part (`unit_passes`), and have kernels of their own where the forward pass finds the slopes as
+well. A cotangent where the slope is 0 is chosen and not multiplied: an infinite one leaves a 0
+there.
 
 Each activation of small arrays is a function of what makes such an array of a number, and of the
 numbers of its calls. In its `Unit`, `run(x, *numbers)` is the result, `keep(x, *numbers)` this and
@@ -23,14 +24,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec
-from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad.rules.masks import chosen
-from tapegrad.torch._rules.parts import LARGE, Constant, constant_of, kept_by_passes
+from tapegrad.torch._rules.blockwise import LARGE, Constant, constant_of, kept_by_passes
 from tapegrad.torch._types import Number
 
-Ways = Callable[..., AllWays | None]
+MakeKernels = Callable[..., KernelsAll | None]
 Bars = tuple[Cotangent]
 
 _ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715
@@ -45,7 +46,7 @@ class Unit(NamedTuple):
 
 
 class Large(NamedTuple):
-    """The ways of large arrays of these dtypes, and with numbers of which `takes` is true."""
+    """The kernels of large arrays of these dtypes, and with numbers of which `takes` is true."""
 
     pull: Callable[..., Bars]
     keep: Callable[..., Any] | None = None
@@ -72,11 +73,13 @@ def with_slopes(
     return large if takes is None else large._replace(takes=takes)
 
 
-def ways_of(unit: Callable[..., Unit] | None, large: Large | None = None) -> Ways:
-    """The ways of an elementwise function of one array and numbers."""
+def kernels_of(unit: Callable[..., Unit] | None, large: Large | None = None) -> MakeKernels:
+    """The kernels of an elementwise function of one array and numbers."""
     by_size = large
 
-    def ways(specs: Any, out: Spec, wanted: tuple[bool, ...], **params: Any) -> AllWays | None:
+    def kernels(
+        specs: Any, out: Spec, wanted: tuple[bool, ...], **params: Any
+    ) -> KernelsAll | None:
         x, *numbers = specs
         if x is not out or not x.ndim or x.dtype.char not in "fd" or params:
             return None
@@ -87,12 +90,12 @@ def ways_of(unit: Callable[..., Unit] | None, large: Large | None = None) -> Way
             if unit is None:
                 return None
             pull, run, keep = unit(constant_of(x.dtype), *numbers)
-            return AllWays(pull, run=run, keep=keep)
+            return KernelsAll(pull, run=run, keep=keep)
         if by_size is None or x.dtype.char not in by_size.dtypes or not by_size.takes(*numbers):
             return None
-        return AllWays(by_size.pull, keep=by_size.keep)
+        return KernelsAll(by_size.pull, keep=by_size.keep)
 
-    return ways
+    return kernels
 
 
 def _number_of(given: Any, dtype: np.dtype[Any]) -> Number | None:
@@ -395,4 +398,4 @@ def gelu_tanh(constant: Constant) -> Unit:
     return Unit(pull, keep=keep)
 
 
-__all__ = ["Large", "Unit", "Ways", "ways_of", "with_slopes"]
+__all__ = ["Large", "MakeKernels", "Unit", "kernels_of", "with_slopes"]

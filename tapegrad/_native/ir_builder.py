@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-class Text:
+class IRBuilder:
     """Lines of a function, with loops."""
 
     def __init__(self) -> None:
@@ -62,4 +62,4 @@ class Text:
         )
 
 
-__all__ = ["Text"]
+__all__ = ["IRBuilder"]

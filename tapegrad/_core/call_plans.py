@@ -1,7 +1,7 @@
-"""Calls that are settled: what shapes and parameters decide is decided once.
+"""Calls that are planned: what shapes and parameters decide is decided once.
 
 Most calls of a program come again: the same function, of arrays of the same shapes and dtypes,
-with the same parameters. A rule may be declared with `settle=`, a function that gives for such a
+with the same parameters. A rule may be declared with `plan=`, a function that gives for such a
 call what to do with NumPy's own arrays: how to compute the cotangents and the tangent (and for a
 function of one array the result), with no parameter to look at and no shape to compare. The
 functions of the rule itself remain the definition: they serve every other call, arrays of other
@@ -25,8 +25,8 @@ from tapegrad._core.scatter import put_at, selects_once
 from tapegrad._core.types import Cotangent, Index, Tangent, Value
 
 
-class Ways(NamedTuple):
-    """What `settle=` returns: the ways of a call with NumPy's arrays of one shape and dtype."""
+class Kernels(NamedTuple):
+    """What `plan=` returns: the kernels of a call with NumPy's arrays of one shape and dtype."""
 
     run: Callable[[Any], Any]  # the result, of the array
     pull: Callable[[Cotangent, Value, Value], Cotangent]  # from (g, out, x): of x's shape, dtype
@@ -36,8 +36,8 @@ class Ways(NamedTuple):
     add: Callable[[Cotangent, Cotangent], None] | None = None
 
 
-class Settled(dict[str, Any]):
-    """The parameters of a settled call, as its entry holds them, with the ways of the call."""
+class CallPlan(dict[str, Any]):
+    """The parameters of a planned call, as its entry holds them, with the kernels of the call."""
 
     __slots__ = (
         "add",
@@ -66,8 +66,8 @@ class Settled(dict[str, Any]):
     add: Callable[[Cotangent, Cotangent], None] | None
 
 
-class AllWays(NamedTuple):
-    """What `settle_all=` returns: the same of a call with several arrays."""
+class KernelsAll(NamedTuple):
+    """What `plan_all=` returns: the same of a call with several arrays."""
 
     pull: Callable[..., Any]  # from (g, out, *arrays): one cotangent each, None if not wanted
     # From (dots, out, *arrays), by ordinary products: where one makes a NaN, the rule is asked.
@@ -81,8 +81,8 @@ class AllWays(NamedTuple):
     keep: Callable[..., tuple[Any, Any]] | None = None
 
 
-class SettledAll(dict[str, Any]):
-    """The parameters of a settled call with several arrays, with the ways of the call."""
+class CallPlanAll(dict[str, Any]):
+    """The parameters of a planned call with several arrays, with the kernels of the call."""
 
     __slots__ = (
         "constants",
@@ -128,8 +128,8 @@ _NUMBERS = frozenset((float, int))
 _ARRAYS = frozenset((np.ndarray, np.float64, np.float32, np.complex128, np.complex64))
 
 
-def settled_spec(arg: Value) -> Spec | None:
-    """By what a call with several arrays is remembered; None for what settles no call."""
+def plan_spec(arg: Value) -> Spec | None:
+    """By what a call with several arrays is remembered; None for what plans no call."""
     kind = type(arg)
     if kind is np.ndarray or kind in _ARRAYS:
         return spec_of(arg)
@@ -146,7 +146,7 @@ _LONGEST = 64  # items of a list that is part of a key
 
 def learn(
     rule: Any, key: Any, x: Spec, out: Value, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Settled | None:
+) -> CallPlan | None:
     """Remember, under a key, how to make a call that has been made: of an array `x` first."""
     others, named = args[1:], kwargs
     args = (args[0], *map(_frozen, others))
@@ -155,7 +155,7 @@ def learn(
         return None
     if len(rule.calls) >= _MOST:
         rule.calls.clear()
-    made = _settled(rule, x, spec_of(out), args, kwargs) if is_plain(out) else None
+    made = _plan_of(rule, x, spec_of(out), args, kwargs) if is_plain(out) else None
     if made is not None:
         made.given = as_given(others, named)
     rule.calls[key] = made
@@ -167,9 +167,9 @@ def as_given(others: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes | None:
     return marshal.dumps((others, kwargs), 2) if others or kwargs else None
 
 
-def is_given(settled: Any, others: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call that was found by its key has the parameters of the settled call."""
-    given = settled.given
+def is_given(plan: Any, others: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a call that was found by its key has the parameters of the planned call."""
+    given = plan.given
     if given is None:
         return True
     try:
@@ -180,7 +180,7 @@ def is_given(settled: Any, others: tuple[Any, ...], kwargs: dict[str, Any]) -> b
 
 
 def is_plain(out: Value) -> bool:
-    """Whether a result settles its call: an array or float64 number of NumPy's."""
+    """Whether a result plans its call: an array or float64 number of NumPy's."""
     kind = type(out)
     return kind is np.ndarray or kind is np.float64
 
@@ -245,7 +245,7 @@ def gather(
     Numbers are among them if the rule may have all arguments, and None, which stands for one that
     is absent.
     """
-    count = rule.gathers
+    count = rule.leading_arrays
     if rule.sequence:
         arrays, rest = args[0], args[1:]
         if type(arrays) is not list and type(arrays) is not tuple:
@@ -269,7 +269,7 @@ def gather(
             key.append(spec_of(array))
         elif kind in kinds and array.tape is tape:
             raw = array._value
-            if type(raw) is not np.ndarray and (count != ALL or settled_spec(raw) is None):
+            if type(raw) is not np.ndarray and (count != ALL or plan_spec(raw) is None):
                 return None
             raws.append(raw)
             slot = array.slot
@@ -277,7 +277,7 @@ def gather(
             key.append(slot is not ABSENT)
             key.append(array.spec)
         elif count == ALL:
-            spec = NUMBER if kind is float else settled_spec(array)
+            spec = NUMBER if kind is float else plan_spec(array)
             if spec is None and array is not None:
                 return None
             raws.append(array)
@@ -295,7 +295,7 @@ ABSENT = -1  # the slot of what is not traced; small integers are one object
 BOTH, BY_X, BY_Y, NEITHER = (True, True), (True, False), (False, True), (False, False)
 
 
-def learn_all(rule: Any, key: Any, call: Gathered, out: Value) -> SettledAll | None:
+def learn_all(rule: Any, key: Any, call: Gathered, out: Value) -> CallPlanAll | None:
     """Remember, under a key, how to make a call of several arrays that has been made."""
     _, raws, slots, others, named = call
     wanted = tuple([slot != -1 for slot in slots])
@@ -310,13 +310,13 @@ def learn_all(rule: Any, key: Any, call: Gathered, out: Value) -> SettledAll | N
         return _learn_primitive(rule, key, call, out)
     arrays = (raws,) if rule.sequence else raws
     _, params = rule.bind((*arrays, *rest), kwargs)
-    made = settle_all(rule, key, tuple(map(spec_of, raws)), wanted, spec_of(out), params)
+    made = plan_all(rule, key, tuple(map(spec_of, raws)), wanted, spec_of(out), params)
     if made is not None:
         made.given = as_given(others, named)
     return made
 
 
-def _learn_primitive(rule: Any, key: Any, call: Gathered, out: Value) -> SettledAll | None:
+def _learn_primitive(rule: Any, key: Any, call: Gathered, out: Value) -> CallPlanAll | None:
     """The same of a call that comes to one of another rule, which is asked with their places."""
     _, raws, slots, names, _ = call
     places = [None if raw is None else at for at, raw in enumerate(raws)]
@@ -325,14 +325,14 @@ def _learn_primitive(rule: Any, key: Any, call: Gathered, out: Value) -> Settled
     known = rule.calls_of_all
     known[key] = None
     found = rule.primitive(*places[:count], **named)
-    if found is None or found[0].settle_all is None:
+    if found is None or found[0].plan_all is None:
         return None
     target, takes, params = found
-    specs: Any = tuple([settled_spec(raws[at]) for at in takes])
+    specs: Any = tuple([plan_spec(raws[at]) for at in takes])
     traced = [slots[at] != -1 for at in takes]
     constant = target.fixed if True in traced[: target.fixed] else 0
     wanted = (*(False,) * constant, *traced[constant:])
-    made = settle_all(target, key, specs, wanted, spec_of(out), params, known)
+    made = plan_all(target, key, specs, wanted, spec_of(out), params, known)
     if made is not None and tuple(takes) != tuple(range(len(raws))):
         made.takes = itemgetter(*takes)
     if made is not None:
@@ -340,10 +340,10 @@ def _learn_primitive(rule: Any, key: Any, call: Gathered, out: Value) -> Settled
     return made
 
 
-def _settled(
+def _plan_of(
     rule: Any, x: Spec, out: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Settled | None:
-    """The settled call, or None if the rule leaves it as it is."""
+) -> CallPlan | None:
+    """The planned call, or None if the rule leaves it as it is."""
     if rule.primitive is not None:
         found = rule.primitive(x, *args[1:], **kwargs)
         if found is None:
@@ -351,24 +351,24 @@ def _settled(
         rule, _, params = found
     else:
         _, params = rule.bind(args, kwargs)
-    ways = rule.settle(x, out, **params)
-    if ways is None:
+    kernels = rule.plan(x, out, **params)
+    if kernels is None:
         return None
-    return settled_of_one(rule, ways, out, params)
+    return plan_of_one(rule, kernels, out, params)
 
 
-def settled_of_one(rule: Any, ways: Ways, out: Spec, params: Any) -> Settled:
-    """A settled call of an array with these ways."""
-    found = Settled(params)
+def plan_of_one(rule: Any, kernels: Kernels, out: Spec, params: Any) -> CallPlan:
+    """A planned call of an array with these kernels."""
+    found = CallPlan(params)
     (keeps,), found.keeps_out = rule.needed((True,))
     found.keeps_x, found.rule, found.spec, found.given = bool(keeps), rule, out, None
     found.holds = bool(keeps or found.keeps_out)
-    found.run, found.pull, found.push, view, found.add = ways
+    found.run, found.pull, found.push, view, found.add = kernels
     found.view = rule.view or view
     return found
 
 
-def settle_all(
+def plan_all(
     rule: Any,
     key: Any,
     specs: tuple[Spec, ...],
@@ -376,8 +376,8 @@ def settle_all(
     out: Spec,
     params: Any,
     known: dict[Any, Any] | None = None,
-) -> SettledAll | None:
-    """Remember, under a key, what a call with several arrays is settled to.
+) -> CallPlanAll | None:
+    """Remember, under a key, what a call with several arrays is planned as.
 
     `known`: what has come of the function that was called, if it is not the rule's own.
     """
@@ -388,34 +388,34 @@ def settle_all(
         known.clear()
     numbers = NUMBER in specs and not rule.numbers
     none = numbers or True not in wanted  # traced constants: nothing is pulled to them
-    ways = None if none else rule.settle_all(specs, out, wanted, **params)
+    kernels = None if none else rule.plan_all(specs, out, wanted, **params)
     found = None
-    if ways is not None:
-        found = settled_of_several(rule, ways, specs, wanted, out, params)
+    if kernels is not None:
+        found = plan_of_several(rule, kernels, specs, wanted, out, params)
     known[key] = found
     return found
 
 
-def settled_of_several(
+def plan_of_several(
     rule: Any,
-    ways: AllWays,
+    kernels: KernelsAll,
     specs: tuple[Spec, ...],
     wanted: tuple[bool, ...],
     out: Spec,
     params: Any,
-) -> SettledAll:
-    """A settled call of several arrays with these ways."""
-    found = SettledAll(params)
+) -> CallPlanAll:
+    """A planned call of several arrays with these kernels."""
+    found = CallPlanAll(params)
     keeps, found.keeps_out = rule.needed(wanted)
     found.keeps, found.given = tuple(map(bool, keeps)), None
-    found.holds = bool(found.keeps_out or True in found.keeps or ways.keep is not None)
+    found.holds = bool(found.keeps_out or True in found.keeps or kernels.keep is not None)
     found.spec, found.specs, found.rule = out, specs, rule
     arrays = [at for at, spec in enumerate(specs) if spec is not NUMBER]
     found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
     found.unread = tuple(at for at in arrays if not keeps[at])
-    found.pull, found.push, found.keep = ways.pull, ways.push, ways.keep
-    found.strong = ways.strong or (ways.pull if rule.strong else None)
-    found.run, found.takes, found.fixed = ways.run or _run_of(rule, params), None, 0
+    found.pull, found.push, found.keep = kernels.pull, kernels.push, kernels.keep
+    found.strong = kernels.strong or (kernels.pull if rule.strong else None)
+    found.run, found.takes, found.fixed = kernels.run or _run_of(rule, params), None, 0
     return found
 
 
@@ -444,12 +444,12 @@ __all__ = [
     "NEITHER",
     "NEW",
     "NUMBER",
-    "AllWays",
+    "CallPlan",
+    "CallPlanAll",
     "Gathered",
-    "Settled",
-    "SettledAll",
+    "Kernels",
+    "KernelsAll",
     "Spec",
-    "Ways",
     "are_plain",
     "as_given",
     "gather",
@@ -459,8 +459,8 @@ __all__ = [
     "learn",
     "learn_all",
     "placed",
-    "settle_all",
-    "settled_of_one",
-    "settled_of_several",
-    "settled_spec",
+    "plan_all",
+    "plan_of_one",
+    "plan_of_several",
+    "plan_spec",
 ]

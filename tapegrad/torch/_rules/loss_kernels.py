@@ -1,4 +1,4 @@
-"""Losses of pairs of small arrays: the ways of calls that come again.
+"""Losses of pairs of small arrays: the kernels of calls that come again.
 
 Knows NumPy arrays and numbers. Must not know rules; the formulas stand in `losses`.
 
@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec
-from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Value
-from tapegrad.torch._rules.parts import LARGE, Constant, constant_of
+from tapegrad.torch._rules.blockwise import LARGE, Constant, constant_of
 from tapegrad.torch._rules.reducing import ones_of
 from tapegrad.torch._types import Number
 
@@ -36,15 +36,15 @@ class SmallLoss(NamedTuple):
     total: Callable[[Value, Value], Value] | None = None
 
 
-def ways_of(
+def kernels_of(
     loss: SmallLoss,
     x: Spec,
     y: Spec,
     wanted: tuple[bool, ...],
     reduction: str,
     params: dict[str, Any],
-) -> AllWays | None:
-    """The ways of such calls; None for large arrays, and those of two shapes or dtypes."""
+) -> KernelsAll | None:
+    """The kernels of such calls; None for large arrays, and those of two shapes or dtypes."""
     if x is not y or not x.ndim or not 0 < x.size < LARGE or x.dtype.char not in "fd":
         return None
     if wanted[1] and not loss.odd:
@@ -67,7 +67,7 @@ def ways_of(
         np.multiply(bar, g if of_each else number(g / divisor), bar)
         return (bar if by_x else None), (np.negative(bar) if by_y else None)
 
-    return AllWays(pull, run=run)
+    return KernelsAll(pull, run=run)
 
 
 # --- Differences --------------------------------------------------------------------------------
@@ -183,6 +183,6 @@ __all__ = [
     "SMOOTH_L1",
     "WITH_LOGITS",
     "SmallLoss",
+    "kernels_of",
     "sum_of_squares",
-    "ways_of",
 ]

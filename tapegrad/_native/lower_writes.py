@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._native.lower_elementwise import castable, kind_of
 from tapegrad._native.native_ops import LOGICAL, TYPES, UFUNC_OF, Cast, is_known, loop_dtype
 from tapegrad._native.regions import (
     Array,
@@ -24,7 +25,6 @@ from tapegrad._native.regions import (
     is_uniform,
     view_of,
 )
-from tapegrad._native.stated_elements import castable, kind_of
 from tapegrad._program.functions import OUT_OF
 from tapegrad._program.program import Node, Ref, references, taken
 

@@ -1,7 +1,7 @@
-"""The ways of a settled call: its function, and how its replay computes the cotangents.
+"""The kernels of a planned call: its function, and how its replay computes the cotangents.
 
-The core has such ways for many rules (`tapegrad._core.settled`), and rules of several steps for
-their own calls (`_rules.fused`); for the others they are made here.
+The core has such kernels for many rules (`tapegrad._core.call_plans`), and rules of several steps
+for their own calls (`_rules.fused`); for the others they are made here.
 
 Knows rules and specs. Must not know tensors, nor the steps of a call (`making`).
 """
@@ -13,21 +13,21 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad._core.call_plans import (
+    NUMBER,
+    CallPlan,
+    CallPlanAll,
+    Kernels,
+    KernelsAll,
+    plan_of_one,
+    plan_of_several,
+    plan_spec,
+)
 from tapegrad._core.entry import MINUS, Outputs, Spec, spec_of
 from tapegrad._core.fit import fit_cotangent, multiplied
 from tapegrad._core.forms import Elementwise
 from tapegrad._core.rule import Rule
 from tapegrad._core.scatter import scatter
-from tapegrad._core.settled import (
-    NUMBER,
-    AllWays,
-    Settled,
-    SettledAll,
-    Ways,
-    settled_of_one,
-    settled_of_several,
-    settled_spec,
-)
 from tapegrad._core.sums import summing
 from tapegrad._core.types import Cotangent, Function, Params, Value
 from tapegrad._core.values import Scatter
@@ -49,58 +49,58 @@ def function_of(rule: Rule, params: Params) -> Call:
     return functools.partial(function, **params) if params else function
 
 
-def settled_one(rule: Rule, x: Spec, out: Spec, params: Params) -> Settled | None:
-    """The settled call of a rule of one array that declares ways; None for what it leaves."""
-    assert rule.settle is not None
-    ways: Ways | None = rule.settle(x, out, **params)
-    if ways is None:
+def plan_one(rule: Rule, x: Spec, out: Spec, params: Params) -> CallPlan | None:
+    """The planned call of a rule of one array that declares kernels; None for what it leaves."""
+    assert rule.plan is not None
+    kernels: Kernels | None = rule.plan(x, out, **params)
+    if kernels is None:
         return None
-    return settled_of_one(rule, ways, out, params)
+    return plan_of_one(rule, kernels, out, params)
 
 
-def settled_spread(rule: Rule, x: Spec, out: Spec, params: Params) -> SettledAll:
-    """The settled call of `rule`, which broadcasts an array: its cotangents are sums."""
+def plan_spread(rule: Rule, x: Spec, out: Spec, params: Params) -> CallPlanAll:
+    """The planned call of `rule`, which broadcasts an array: its cotangents are sums."""
     total = summing(out.shape, x.shape, out.dtype)
     pull = (lambda g, *_: (g,)) if total is None else (lambda g, *_: (total(g),))
-    return settled_of_several(rule, AllWays(pull), (x,), (True,), out, params)
+    return plan_of_several(rule, KernelsAll(pull), (x,), (True,), out, params)
 
 
-def ways_of(
+def kernels_of(
     rule: Rule, specs: list[Any], wanted: tuple[bool, ...], out: Any, params: Params
-) -> tuple[Settled | SettledAll, Call | None]:
-    """The ways of a call, and its function if that is among them."""
+) -> tuple[CallPlan | CallPlanAll, Call | None]:
+    """The kernels of a call, and its function if that is among them."""
     whole = all(type(spec) is Spec for spec in specs)
     several = type(out) is Outputs
-    if rule.settle is not None and whole and len(specs) == 1 and not several:
-        one = settled_one(rule, specs[0], out, params)
+    if rule.plan is not None and whole and len(specs) == 1 and not several:
+        one = plan_one(rule, specs[0], out, params)
         if one is not None:
             return one, one.run
-    found: AllWays | None = None
+    found: KernelsAll | None = None
     if isinstance(rule, Fused):
-        found = rule.ways(specs, out, wanted, **params)
+        found = rule.kernels(specs, out, wanted, **params)
         if found is not None:
-            made = settled_of_several(rule, found, tuple(specs), wanted, out, params)
+            made = plan_of_several(rule, found, tuple(specs), wanted, out, params)
             made.strong = found.strong  # else they need none
             return made, found.keep or found.run
-    if rule.settle_all is not None:
+    if rule.plan_all is not None:
         given = tuple(map(_spec_for, specs))
         dtype = out[0].dtype if several else out.dtype
         if all(_is_known(rule, spec, dtype) for spec in given):
-            found = rule.settle_all(given, out, wanted, **params)
+            found = rule.plan_all(given, out, wanted, **params)
     if found is None:
-        found = AllWays(_pull_of(rule, specs, wanted, out, params))
-    return settled_of_several(rule, found, tuple(specs), wanted, out, params), found.run
+        found = KernelsAll(_pull_of(rule, specs, wanted, out, params))
+    return plan_of_several(rule, found, tuple(specs), wanted, out, params), found.run
 
 
 def _spec_for(given: Any) -> Any:
     """The spec of an argument that is a constant, or its own; None for what has none."""
     if type(given) is Spec:
         return given
-    return spec_of(given) if type(given) is ndarray else settled_spec(given)
+    return spec_of(given) if type(given) is ndarray else plan_spec(given)
 
 
 def _is_known(rule: Rule, spec: Any, dtype: Any) -> bool:
-    """Whether the core settles calls of a rule with such an argument."""
+    """Whether the core plans calls of a rule with such an argument."""
     if spec is NUMBER:
         return rule.numbers
     return spec is not None and (spec.dtype is dtype or (rule is WHERE and spec.dtype.char == "?"))
@@ -109,7 +109,7 @@ def _is_known(rule: Rule, spec: Any, dtype: Any) -> bool:
 def _pull_of(
     rule: Rule, specs: list[Any], wanted: tuple[bool, ...], out: Spec, params: Params
 ) -> Call:
-    """The pull of a rule that has no ways of its own, for calls with these specs."""
+    """The pull of a rule that has no kernels of its own, for calls with these specs."""
     at = wanted.index(True)
     if isinstance(rule, Elementwise) and wanted.count(True) == 1 and specs[at] is out:
         return _pull_elementwise(rule, at, specs)
@@ -154,4 +154,4 @@ def _pull_elementwise(rule: Elementwise, at: int, specs: list[Any]) -> Call:
 # --- Making the call ----------------------------------------------------------------------------
 
 
-__all__ = ["Call", "function_of", "settled_one", "settled_spread", "ways_of"]
+__all__ = ["Call", "function_of", "kernels_of", "plan_one", "plan_spread"]

@@ -1,15 +1,15 @@
-"""Calls of operations that are settled: what shapes and parameters decide is decided once.
+"""Calls of operations that are planned: what shapes and parameters decide is decided once.
 
 Most calls of a program come again: the same operation, of tensors of the same shapes and dtypes,
-with the same parameters. Of an operation that is declared with `settles=True` such a call is one
+with the same parameters. Of an operation that is declared with `planned=True` such a call is one
 call of one rule, which is found out when the call comes for the second time: the operation's
 function runs on traced arrays of the graph, and where it has logged one entry, of the arrays that
 it was given, the later calls make that entry without it. What they remember is how the result is
 computed, which values the entry keeps, and how its replay computes the cotangents. The core has
-such ways for many rules (`tapegrad._core.settled`); for the others they are made here.
+such kernels for many rules (`tapegrad._core.call_plans`); for the others they are made here.
 
-An operation settles if its shapes, dtypes and parameters alone decide which rule it calls, and if
-it refuses no values. Anything unusual is left to the general call: traced and batched arrays,
+An operation is planned if its shapes, dtypes and parameters alone decide which rule it calls, and
+if it refuses no values. Anything unusual is left to the general call: traced and batched arrays,
 profilers, hooks of saved tensors, inference mode, parameters that are not plain, calls that warn.
 
 Knows by what a call is told from others. Must not know how it is learned (`learning`) and made
@@ -44,18 +44,18 @@ _SEQUENCES = frozenset((tuple, list, Size))
 _IN_TUPLES = frozenset((int, bool, str, type(None)))
 
 
-def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, written out
-    """An operation of which calls that come again are settled.
+def planning(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, written out
+    """An operation of which calls that come again are planned.
 
     general: the operation. trace: what it computes, a function of arrays with its parameters.
     """
     known: dict[Any, Make] = {}
     pairs: dict[Any, Make] = {}  # the same of two tensors of one dtype and nothing else
-    others: dict[Any, bool] = {}  # calls that came once: whether they may be settled
+    others: dict[Any, bool] = {}  # calls that came once: whether they may be planned
     ask, ask_pair = known.get, pairs.get
 
     def of_pair(first: Tensor, second: Tensor, x: Value, y: Value, off: bool) -> Any:
-        """The call of two tensors over these arrays of one dtype; None if it is not settled."""
+        """The call of two tensors over these arrays of one dtype; None if it is not planned."""
         free, other = off or first.node is None, off or second.node is None
         found = ask_pair((x.dtype, x.shape, x.strides, y.shape, y.strides, free, other))
         return None if found is None else found(first, second, x, y)
@@ -166,8 +166,8 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
     return call
 
 
-def settled(function: Call) -> Call:
-    """A function of tensors that calls operations, whose calls that come again are settled.
+def planned(function: Call) -> Call:
+    """A function of tensors that calls operations, whose calls that come again are planned.
 
     What decides what it calls is as of an operation: shapes, dtypes and parameters alone.
     """
@@ -179,7 +179,7 @@ def settled(function: Call) -> Call:
         )
         return made._value if type(made) is Tensor else None
 
-    return settling(function, trace)
+    return planning(function, trace)
 
 
 def _tensors(arg: Any) -> Any:
@@ -189,4 +189,4 @@ def _tensors(arg: Any) -> Any:
     return of_value(arg) if isinstance(arg, (Array, ndarray)) else arg
 
 
-__all__ = ["settled", "settling"]
+__all__ = ["planned", "planning"]

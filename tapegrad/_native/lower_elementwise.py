@@ -1,6 +1,6 @@
 """Elementwise functions, choices and casts, as statements about regions of memories.
 
-Knows in which dtypes NumPy computes them. Must not know which calls they are (`meanings.py`).
+Knows in which dtypes NumPy computes them. Must not know which calls they are (`semantics.py`).
 `None` stands for a call that is to be made by Python.
 """
 

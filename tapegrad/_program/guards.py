@@ -1,4 +1,4 @@
-"""The pass `questions`: what is not asked, as the answer to a later question tells it.
+"""The pass `guards`: what is not asked, as the answer to a later question tells it.
 
 Knows which calls hand on an infinity or a NaN. Must not know how code is generated.
 

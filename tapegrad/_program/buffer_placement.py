@@ -1,4 +1,4 @@
-"""The pass `placing`: what is computed to be written into a part of an array is computed there.
+"""The pass `buffer_placement`: what is written into a part of an array is computed there.
 
 Knows which writes and concatenations take the value of an elementwise call that nothing else uses.
 Must not know how code is generated.

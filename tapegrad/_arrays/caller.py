@@ -35,7 +35,7 @@ PRIVATE = ("core",)  # parts of modules' names that no program imports, beside _
 Place = tuple[CodeType, int]
 
 
-class Asker(NamedTuple):
+class Caller(NamedTuple):
     """What asks for a plain value."""
 
     place: Place  # the instruction, in the innermost frame outside tapegrad
@@ -48,14 +48,14 @@ class Asker(NamedTuple):
     adopted: bool = False  # whether it is
 
 
-def asker() -> Asker:
+def caller() -> Caller:
     """What asks now, in the frames below the caller's."""
     frame = _asking_frame()
-    return asker_at(frame, frame.f_lasti)
+    return caller_at(frame, frame.f_lasti)
 
 
 def asking_place() -> Place:
-    """The instruction that asks now: `asker().place`, at once."""
+    """The instruction that asks now: `caller().place`, at once."""
     frame = _asking_frame()
     return frame.f_code, frame.f_lasti
 
@@ -78,23 +78,23 @@ def is_formatting() -> bool:
     return _formats(_instruction((frame.f_code, frame.f_lasti)))
 
 
-def asker_at(frame: FrameType, offset: int) -> Asker:
+def caller_at(frame: FrameType, offset: int) -> Caller:
     """What asks at an instruction of a frame."""
     place = frame.f_code, offset
     instruction = _instruction(place)
     if _formats(instruction):  # logging does so for a program
-        return Asker(place, operation="format")
+        return Caller(place, operation="format")
     if is_library(frame):
         name = _called_library(frame)
         mirrored = name.startswith("scipy.") and _is_mirrored(frame)
-        return Asker(place, name, "", mirrored, *_asking_package(frame))
+        return Caller(place, name, "", mirrored, *_asking_package(frame))
     if instruction is None:
-        return Asker(place)
+        return Caller(place)
     if instruction.opname in ("STORE_SUBSCR", "STORE_SLICE"):
-        return Asker(place, operation="write")
+        return Caller(place, operation="write")
     if instruction.opname in ("BINARY_SUBSCR", "BINARY_SLICE") or instruction.argrepr == "[]":
-        return Asker(place, operation="index")
-    return Asker(place, _called(frame, instruction))
+        return Caller(place, operation="index")
+    return Caller(place, _called(frame, instruction))
 
 
 # --- Frames -------------------------------------------------------------------------------------
@@ -340,11 +340,11 @@ def _source(frame: FrameType, instruction: dis.Instruction) -> ast.AST | None:
 
 __all__ = [
     "NOT_ADOPTED",
-    "Asker",
+    "Caller",
     "Place",
-    "asker",
-    "asker_at",
     "asking_place",
+    "caller",
+    "caller_at",
     "extension_of",
     "innermost",
     "is_adopted",

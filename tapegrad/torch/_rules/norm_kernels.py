@@ -1,4 +1,4 @@
-"""Normalization of small arrays whose shapes are known: the ways of calls that come again.
+"""Normalization of small arrays whose shapes are known: the kernels of calls that come again.
 
 Knows NumPy arrays and the passes. Must not know rules, or what is normalized.
 
@@ -19,8 +19,8 @@ import numpy as np
 from tapegrad._core.sums import summing
 from tapegrad._core.types import Value
 from tapegrad.torch._rules import norm_passes
+from tapegrad.torch._rules.blockwise import LARGE, add_up, constant_of
 from tapegrad.torch._rules.norm_passes import Axes, is_column, is_even
-from tapegrad.torch._rules.parts import LARGE, add_up, constant_of
 
 Shape = tuple[int, ...]
 
@@ -37,7 +37,7 @@ class Norm(NamedTuple):
     wanted: tuple[bool, ...]  # of x, the weight and the bias: which cotangents
 
 
-def ways_of(norm: Norm) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
+def kernels_of(norm: Norm) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
     """`keep(x, weight, bias)`, which returns the result and what `pull(g, weight, kept)` needs.
 
     All arrays have the shapes of the norm, are contiguous, and weight and bias may be None. None
@@ -227,4 +227,4 @@ def _narrowing(shape: Shape, to: Shape) -> Callable[[Value], Value]:
     return summing(shape, to) or (lambda g: g)
 
 
-__all__ = ["Norm", "ways_of"]
+__all__ = ["Norm", "kernels_of"]

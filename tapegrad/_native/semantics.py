@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad._native import places, sums, triangular
+from tapegrad._native.lower_elementwise import bits, cast_of, chosen, clip, mapped, where
+from tapegrad._native.lower_products import product, product_of
+from tapegrad._native.lower_writes import is_basic, write
 from tapegrad._native.native_ops import BOOL, REDUCERS, UFUNC_OF, Cast, can_cast, is_known
 from tapegrad._native.regions import Array, Memory, Number, Statements, dense, is_uniform, view_of
-from tapegrad._native.stated_elements import bits, cast_of, chosen, clip, mapped, where
-from tapegrad._native.stated_products import product, product_of
-from tapegrad._native.stated_writes import is_basic, write
 from tapegrad._program.functions import METHODS, function_of, method
 from tapegrad._program.passes import COPIES
 from tapegrad._program.program import Node, Ref, references, references_of, value_of

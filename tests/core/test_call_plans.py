@@ -1,6 +1,6 @@
-"""Settled calls give what the rules give: the same values, derivatives within rounding.
+"""Planned calls give what the rules give: the same values, derivatives within rounding.
 
-Every function with a sample is called twice on traced arrays, so that the second call is settled
+Every function with a sample is called twice on traced arrays, so that the second call is planned
 if it can be, and once with settling switched off.
 """
 
@@ -18,8 +18,8 @@ from samples import SAMPLES
 from sampling import Noted
 
 import tapegrad
+from tapegrad._core.call_plans import CallPlanAll
 from tapegrad._core.rule import REGISTRY
-from tapegrad._core.settled import SettledAll
 from tapegrad._core.sums import _WIDEST, _WIDTHS, running_sums, summing
 from tapegrad._tree import flatten, unflatten
 
@@ -36,28 +36,28 @@ INDIRECTLY = {
 }
 
 
-def is_settled(rule):
-    """Whether calls of a function can be settled, its own or those that it consists of."""
-    return bool(rule.settle or rule.settle_all or rule.function in INDIRECTLY)
+def is_planned(rule):
+    """Whether calls of a function can be planned, its own or those that it consists of."""
+    return bool(rule.plan or rule.plan_all or rule.function in INDIRECTLY)
 
 
 each_sample = pytest.mark.parametrize(
     "entry",
-    [entry for entry in SAMPLES.values() if is_settled(REGISTRY[entry.function])],
+    [entry for entry in SAMPLES.values() if is_planned(REGISTRY[entry.function])],
     ids=lambda entry: REGISTRY[entry.function].name,
 )
 
 
 @cache
 def settling(_count):
-    """The rules that settle calls at all, looked for again where there are more rules."""
+    """The rules that plan calls at all, looked for again where there are more rules."""
     rules = REGISTRY.values()
     return [r for r in rules if r.calls is not None or r.calls_of_all is not None]
 
 
 @contextmanager
-def unsettled():
-    """No call is settled in this block."""
+def unplanned():
+    """No call is planned in this block."""
     known = [(rule, rule.calls, rule.calls_of_all) for rule in settling(len(REGISTRY))]
     for rule, *_ in known:
         rule.calls = rule.calls_of_all = None
@@ -69,9 +69,9 @@ def unsettled():
 
 
 def test_no_rule_settles_where_none_is_to():
-    with unsettled():
+    with unplanned():
         assert all(r.calls is None is r.calls_of_all for r in REGISTRY.values())
-    assert all(bool(r.settle) <= (r.calls is not None) for r in REGISTRY.values())
+    assert all(bool(r.plan) <= (r.calls is not None) for r in REGISTRY.values())
 
 
 def is_traceable(value):
@@ -121,7 +121,7 @@ def check_one(entry, data):
         return np.asarray(drawn, np.asarray(x).dtype)
 
     try:
-        with unsettled():
+        with unplanned():
             plain = call(*arrays)
             assume(plain)
             seeds = [like(part) for part in plain]
@@ -152,7 +152,7 @@ def assert_close(found, wanted):
 @each_sample
 @draws(3, 100)
 @given(data=st.data())
-def test_a_settled_call_is_the_call(entry, data):
+def test_a_planned_call_is_the_call(entry, data):
     check_one(entry, data)
 
 
@@ -174,7 +174,7 @@ def test_ties_and_nan_are_left_to_the_rule(function, dtype, shape):
             def f(x, axis=axis):
                 return np.sum(np.nan_to_num(function(x, axis=axis)) * 2.0)
 
-            with unsettled():
+            with unplanned():
                 wanted = tapegrad.grad(f)(x)
             for _ in range(2):
                 np.testing.assert_allclose(tapegrad.grad(f)(x), wanted, rtol=1e-5, atol=1e-6)
@@ -320,7 +320,7 @@ def test_special_values_and_ties(call, dtype):
             with np.errstate(all="ignore"):
                 return tapegrad.jvp(call, (x,), (seed,))[1]
 
-        with unsettled():
+        with unplanned():
             wanted, along = cotangent(), tangent()
         for _ in range(2):
             np.testing.assert_array_equal(cotangent(), wanted, strict=True)
@@ -386,7 +386,7 @@ def test_calls_that_come_to_one_of_another_rule_or_to_none(call):
     def f(x):
         return np.sum(np.sin(call(x)))
 
-    with unsettled():
+    with unplanned():
         value, slope = tapegrad.value_and_grad(f)(x)
         along = tapegrad.jvp(f, (x,), (x,))[1]
     for _ in range(3):
@@ -396,7 +396,7 @@ def test_calls_that_come_to_one_of_another_rule_or_to_none(call):
         np.testing.assert_allclose(tapegrad.jvp(f, (x,), (x,))[1], along, rtol=1e-14)
 
 
-def test_a_number_of_a_settled_call_may_change():
+def test_a_number_of_a_planned_call_may_change():
     """Calls are remembered by the classes of their numbers: the numbers themselves are kept."""
     x = np.linspace(-1, 1, 9)
     for bound in (0.1, 0.3, -0.2):
@@ -441,7 +441,7 @@ def test_a_traced_condition_is_a_constant():
         )
 
 
-def test_a_choice_by_a_traced_condition_is_settled():
+def test_a_choice_by_a_traced_condition_is_planned():
     """A condition of numbers, as `where(x, x, 2.0)` has, is a constant for the tape."""
     x, seen = np.array([0.0, 1.3, -2.0]), []
 
@@ -456,7 +456,7 @@ def test_a_choice_by_a_traced_condition_is_settled():
 
     for _ in range(3):
         np.testing.assert_allclose(tapegrad.grad(f)(x), [1.0, 3.6, -3.0])
-        assert type(seen[-1][4]) is SettledAll
+        assert type(seen[-1][4]) is CallPlanAll
     hessian = tapegrad.hessian(f)(x)
     np.testing.assert_allclose(hessian, np.diag([0.0, 2.0, 2.0]))
     many = tapegrad.vmap(tapegrad.grad(lambda x: np.sum(np.where(x, x * x, 2.0))))
@@ -465,7 +465,7 @@ def test_a_choice_by_a_traced_condition_is_settled():
     np.testing.assert_allclose(alone(x), 1.0)
 
 
-def test_the_condition_of_a_settled_choice_may_change():
+def test_the_condition_of_a_planned_choice_may_change():
     """The derivative is that of the call: what the program writes later does not count."""
     mask = np.array([True, False, True])
 

@@ -1,4 +1,4 @@
-"""Infinities and NaN that a program gives by hand: a settled call pulls and pushes them alike.
+"""Infinities and NaN that a program gives by hand: a planned call pulls and pushes them alike.
 
 The first call of a function is replayed entry by entry, later ones as a whole: what comes to zero
 times infinity must come to the same in both.
@@ -12,7 +12,7 @@ from draws import draws
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from samples import SAMPLES
-from test_settled import assert_close, drawn_call, leaves, unsettled
+from test_call_plans import assert_close, drawn_call, leaves, unplanned
 
 import tapegrad
 from tapegrad._core.rule import REGISTRY
@@ -24,13 +24,13 @@ GIVEN = {
     "both": (0.0, -0.0, 1.0, INF, -INF, NAN),
 }
 
-each_settled = pytest.mark.parametrize(
+each_planned = pytest.mark.parametrize(
     "entry",
     [
         entry
         for entry in SAMPLES.values()
-        if REGISTRY[entry.function].form != "elementwise"  # in test_settled: CHOOSING
-        and (REGISTRY[entry.function].settle or REGISTRY[entry.function].settle_all)
+        if REGISTRY[entry.function].form != "elementwise"  # in test_call_plans: CHOOSING
+        and (REGISTRY[entry.function].plan or REGISTRY[entry.function].plan_all)
     ],
     ids=lambda entry: REGISTRY[entry.function].name,
 )
@@ -45,7 +45,7 @@ def special(rng, values, x):
     return drawn
 
 
-@each_settled
+@each_planned
 @draws(3, 60)
 @given(data=st.data())
 def test_special_cotangents_and_tangents(entry, data):
@@ -58,7 +58,7 @@ def test_special_cotangents_and_tangents(entry, data):
 
     with np.errstate(all="ignore"):
         try:
-            with unsettled():
+            with unplanned():
                 plain = call(*arrays)
                 assume(plain)
                 bars = [special(rng, values, part) for part in plain]
@@ -104,7 +104,7 @@ def test_composites_at_zeros(call, values, dtype):
             return [*tapegrad.vjp(call, x)[1](bar), tapegrad.jvp(call, (x,), (dot,))[1]]
 
         with np.errstate(all="ignore"):
-            with unsettled():
+            with unplanned():
                 wanted = answers()
             for _ in range(3):
                 found = answers()

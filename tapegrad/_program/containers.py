@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from tapegrad._tree import Structure, flatten, register, unflatten
 
 
-class Holder(NamedTuple):
+class Container(NamedTuple):
     """How the objects of one class are opened and made."""
 
     open: Callable[[Any], tuple[Any, Any] | None]  # the array and the rest, which has a hash
@@ -24,7 +24,7 @@ class Holder(NamedTuple):
     array: Callable[[Any], Any]  # the array, of any object
 
 
-HOLDERS: dict[type, Holder] = {}
+CONTAINERS: dict[type, Container] = {}
 
 # The state that the functions of objects depend on besides their arguments: has a hash, or is
 # None where calls cannot be programs. There is none until a package brings it.
@@ -58,20 +58,20 @@ _LEAF = object()
 register(
     _Held,
     lambda held: ((_LEAF,), held.rest),
-    lambda made, children: HOLDERS[made[0]].make(made[1], *children),
+    lambda made, children: CONTAINERS[made[0]].make(made[1], *children),
 )
 
 
 def opened(leaf: Any) -> tuple[Any, Any] | None:
     """The array of an object and `(its class, the rest)`; None for what cannot be opened."""
-    holder = HOLDERS.get(type(leaf))
+    holder = CONTAINERS.get(type(leaf))
     found = None if holder is None else holder.open(leaf)
     return None if found is None else (found[0], (type(leaf), found[1]))
 
 
 def closed(array: Any, rest: Any) -> Any:
     """An object of an array, from what `opened` returned of another."""
-    return HOLDERS[rest[0]].make(rest[1], array)
+    return CONTAINERS[rest[0]].make(rest[1], array)
 
 
 def with_held(structure: Structure, rests: list[Any]) -> Structure:
@@ -83,11 +83,11 @@ def with_held(structure: Structure, rests: list[Any]) -> Structure:
 
 
 __all__ = [
+    "CONTAINERS",
     "DRAWS",
     "FOLLOWED",
-    "HOLDERS",
     "STATES",
-    "Holder",
+    "Container",
     "closed",
     "draws",
     "opened",

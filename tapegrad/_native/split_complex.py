@@ -1,7 +1,7 @@
 """Complex arrays as two real ones: a path whose runs of complex arithmetic are written by parts.
 
 Knows how a path is written anew. Must not know which runs pay (`complex_runs.py`), formulas
-(`complex_arithmetic.py`), nor what calls of real numbers mean as code (`meanings.py`).
+(`complex_arithmetic.py`), nor what calls of real numbers mean as code (`semantics.py`).
 
 Registers hold real numbers. So where a path computes with complex ones for a while, it does with
 their parts, which are real arrays. What takes a whole one (a Fourier transform, a product of

@@ -7,7 +7,7 @@ import pytest
 
 import tapegrad
 from tapegrad import optimize, testing
-from tapegrad._transforms import elsewhere
+from tapegrad._transforms import foreign_names
 
 
 def norm(x):
@@ -24,7 +24,7 @@ def test_names_of_other_libraries():
 
 def test_what_is_said_to_be_here_is_here():
     pytest.importorskip("scipy")
-    for name, here in elsewhere._HERE.items():
+    for name, here in foreign_names._HERE.items():
         assert name not in dir(tapegrad)
         for word in here.replace(",", " ").split():
             path = word.split("(")[0].rstrip(".")

@@ -1,4 +1,4 @@
-"""The pass `signs`: a change of sign is made by the calls that use what it makes.
+"""The pass `negations`: a change of sign is made by the calls that use what it makes.
 
 Knows through which calls a sign goes without changing a bit. Must not know how code is generated.
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tapegrad import grad
-from tapegrad._core.rows import add_in_rounds, adds_in_rounds, read_elements
 from tapegrad._core.scatter import put_at, scatter, selects_once
+from tapegrad._core.scatter_rows import add_in_rounds, adds_in_rounds, read_elements
 
 CASES = [
     (784, (4096,), (64,)),

@@ -1,7 +1,7 @@
 """Products of matrices and vectors: small ones as statements, others as calls that write in place.
 
 Knows from which size on BLAS is the faster. Must not know which calls are products
-(`meanings.py`). `None` stands for a call that is to be made by Python.
+(`semantics.py`). `None` stands for a call that is to be made by Python.
 """
 
 from __future__ import annotations

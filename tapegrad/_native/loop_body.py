@@ -25,7 +25,7 @@ from tapegrad._native.regions import Array, Number, Place, Statement
 from tapegrad._native.vectors import alignment
 
 
-class Turn(Nest):
+class LoopBody(Nest):
     """What is done in a turn."""
 
     def __init__(self, statements: list[Statement]) -> None:
@@ -222,4 +222,4 @@ def _converted(x: Number, dtype: Any) -> Any:
     return bool(x.value) if dtype == BOOL else x.value
 
 
-__all__ = ["Turn"]
+__all__ = ["LoopBody"]

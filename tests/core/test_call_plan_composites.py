@@ -1,18 +1,18 @@
-"""Functions that others express: a settled call of one has an entry of its own.
+"""Functions that others express: a planned call of one has an entry of its own.
 
-What serves NumPy's own arrays is compared with the rules in `test_settled`. Here is every other
+What serves NumPy's own arrays is compared with the rules in `test_call_plans`. Here is every other
 replay of such an entry: derivatives of derivatives, pullbacks under vmap, forward mode, infinite
-cotangents, writes to the arrays that the call has read; and the calls that must not be settled.
+cotangents, writes to the arrays that the call has read; and the calls that must not be planned.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_settled import unsettled
+from test_call_plans import unplanned
 
 import tapegrad
-from tapegrad._core.settled import spec_of
+from tapegrad._core.call_plans import spec_of
 from tapegrad.rules.positions import moved_by_positions
 
 C = np.arange(1.0, 13.0).reshape(3, 4)
@@ -99,7 +99,7 @@ TRANSFORMS = {
 @pytest.mark.parametrize("dtype", ["d", "f"])
 def test_every_transform_agrees_with_the_definition(transform, call, dtype):
     x = X.astype(dtype)
-    with unsettled():
+    with unplanned():
         wanted = TRANSFORMS[transform](weighted(call), call)(x)
     made = TRANSFORMS[transform](weighted(call), call)
     for _ in range(3):
@@ -146,7 +146,7 @@ LARGE = {
 @pytest.mark.parametrize("transform", ["grad", "jvp"])
 def test_large_arrays_agree_with_the_definition(transform, call):
     x = np.random.default_rng(5).standard_normal((40, 60))
-    with unsettled():
+    with unplanned():
         wanted, value = TRANSFORMS[transform](weighted(call), call)(x), weighted(call)(x)
     made = TRANSFORMS[transform](weighted(call), call)
     for _ in range(3):
@@ -180,7 +180,7 @@ def test_complex_arrays_agree_with_the_definition(call):
         tangent = tapegrad.jvp(call, (x,), (x * 1j,))[1]
         return [tangent, *np.atleast_1d(tapegrad.vjp(call, x)[1](seed))]
 
-    with unsettled():
+    with unplanned():
         wanted = answers()
     for _ in range(2):
         for ours, rules in zip(answers(), wanted, strict=True):
@@ -188,8 +188,8 @@ def test_complex_arrays_agree_with_the_definition(call):
 
 
 @each_call
-def test_a_recording_of_settled_calls_is_pulled_for_many_cotangents(call):
-    """A pullback that was made by settled calls gets batched and traced cotangents."""
+def test_a_recording_of_planned_calls_is_pulled_for_many_cotangents(call):
+    """A pullback that was made by planned calls gets batched and traced cotangents."""
     for _ in range(2):
         out, pullback = tapegrad.vjp(call, X)
     seeds = np.random.default_rng(0).standard_normal((2, *np.shape(out)))
@@ -208,7 +208,7 @@ def test_an_infinite_cotangent_stays_where_it_belongs(call):
         return np.sum(np.sqrt(np.ravel(call(x))[:1] - first))
 
     first = np.ravel(call(X))[:1]
-    with np.errstate(all="ignore"), unsettled():
+    with np.errstate(all="ignore"), unplanned():
         wanted = tapegrad.grad(f)(X)
     with np.errstate(all="ignore"):
         for _ in range(2):
@@ -226,7 +226,7 @@ def test_a_write_after_the_call_changes_nothing(call):
         y[0] = 0.0
         return total + np.sum(y)
 
-    with unsettled():
+    with unplanned():
         wanted = tapegrad.grad(f)(X)
     for _ in range(2):
         np.testing.assert_allclose(tapegrad.grad(f)(X), wanted, rtol=1e-12, atol=1e-12)
@@ -240,7 +240,7 @@ def test_views_are_written_through(function):
         view[0] = view[1] * 3.0
         return np.sum(y * y)
 
-    with unsettled():
+    with unplanned():
         wanted = tapegrad.grad(f)(X)
     for _ in range(2):
         np.testing.assert_allclose(tapegrad.grad(f)(X), wanted)
@@ -279,7 +279,7 @@ def test_lists_are_told_from_tuples_and_from_what_they_held():
 
     for step in (1, 2, 1, 2):
         shift[0] = step
-        with unsettled():
+        with unplanned():
             wanted = tapegrad.grad(f)(X)
         np.testing.assert_allclose(tapegrad.grad(f)(X), wanted)
 
@@ -359,14 +359,14 @@ def test_a_list_that_the_program_changes_after_the_call_is_kept_as_it_was(times)
 
 @pytest.mark.parametrize("function", [np.outer, np.kron, np.cross, np.linalg.outer, np.hypot])
 @pytest.mark.parametrize("both", [True, False])
-def test_zero_tangents_beside_infinities_stay_zero_in_settled_calls(function, both):
+def test_zero_tangents_beside_infinities_stay_zero_in_planned_calls(function, both):
     def call(x):
         x = x[None] if function is np.kron else x
         return function(x, x if both else np.array([[np.inf, 1.0, np.inf]])[0].reshape(x.shape))
 
     x, dot = np.array([np.inf, 1.0, 2.0]), np.array([0.0, 1.0, 0.0])
     with np.errstate(invalid="ignore"):
-        with unsettled():
+        with unplanned():
             wanted = tapegrad.jvp(call, (x,), (dot,))[1]
         for _ in range(3):
             np.testing.assert_array_equal(tapegrad.jvp(call, (x,), (dot,))[1], wanted)

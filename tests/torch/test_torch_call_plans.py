@@ -294,7 +294,7 @@ def results(call, seed, dtype):
 
 
 def general_calls():
-    """A block in which no call is settled: hooks of saved tensors are for the general calls."""
+    """A block in which no call is planned: hooks of saved tensors are for the general calls."""
     return torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
 
 
@@ -394,7 +394,7 @@ def test_infinite_cotangents_leave_zeros_of_other_branches():
         assert x.grad.tolist() == [[0.0, 0.0]]
 
 
-def test_a_call_that_was_settled_still_serves_gradients_off_and_subclasses():
+def test_a_call_that_was_planned_still_serves_gradients_off_and_subclasses():
     for _ in range(3):
         x, y = torch.ones(2, 3, requires_grad=True), torch.ones(3)
         assert (x + y).requires_grad
@@ -435,7 +435,7 @@ def test_infinities_and_nan_are_replaced_also_after_calls_without_them():
     assert x.grad.tolist() == [0.0, 0.0, 1.0]
 
 
-def test_an_operation_that_chooses_by_special_numbers_is_not_settled():
+def test_an_operation_that_chooses_by_special_numbers_is_not_planned():
     def choosing(x):
         return np.copy(x) if np.isfinite(tapegrad.stop_gradient(x)).all() else np.sin(x)
 
@@ -528,7 +528,7 @@ def test_a_view_without_gradients_is_not_taken_for_one_with_them():
             assert not x.view(6).mul(1).requires_grad
 
 
-def test_a_call_is_settled_also_where_the_core_has_settled_its_function():
+def test_a_call_is_planned_also_where_the_core_has_planned_its_function():
     mask = torch.eye(3) == 1
     for _ in range(2):
         torch.where(mask, torch.zeros(()), torch.ones(2, 3, 3, requires_grad=True))

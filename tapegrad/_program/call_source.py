@@ -67,7 +67,7 @@ _REDUCTIONS: dict[Any, Any] = {
 }
 
 
-class Words:
+class CallSource:
     """The names of a source, and what they stand for."""
 
     def __init__(self) -> None:
@@ -269,4 +269,4 @@ def literal(structure: Structure, leaves: Iterator[str]) -> str | None:
     return f"({joined})" if structure.kind is tuple else f"[{joined}]"
 
 
-__all__ = ["STATE", "Words", "literal", "out_argument"]
+__all__ = ["STATE", "CallSource", "literal", "out_argument"]

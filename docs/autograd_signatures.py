@@ -1,4 +1,4 @@
-"""What HIPS autograd's operators make of a function's types: for docs/namespace_stub.py.
+"""Types of HIPS autograd's operators by a function's types: for docs/namespace_stub.py.
 
 As namespace_signatures.py has them of tapegrad's own transforms; here the arguments to
 differentiate by are `argnum`, and integers count as floats.

@@ -78,7 +78,7 @@ Indexing and `x.astype` need no rule of NumPy's, and work likewise.
 
 
 class Ticks(NamedTuple):
-    """What stands under vjp, jvp, second order."""
+    """Entries under vjp, jvp, second order."""
 
     vjp: str
     jvp: str
@@ -92,7 +92,7 @@ ZERO, NONE, UNTESTED = Ticks("0", "0", "0"), Ticks("–", "–", "–"), Ticks("
 
 
 def ticks_of(function: Any, samples: dict[Any, Sample] = SAMPLES) -> Ticks:
-    """What a check of a function's derivatives finds, at a few arguments."""
+    """Findings of a check of a function's derivatives, at a few arguments."""
     rule = REGISTRY.get(function)
     if isinstance(rule, Unsupported):
         return NONE

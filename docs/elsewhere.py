@@ -1,4 +1,4 @@
-"""What these pages link to in the documentation of NumPy, SciPy and PyTorch.
+"""Links of these pages into the documentation of NumPy, SciPy and PyTorch.
 
 intersphinx reads an *inventory*: a table of names and addresses that each of these sites offers. A
 build must work without a network, so the names that are used here stand below, and `write` makes

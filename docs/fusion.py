@@ -72,7 +72,7 @@ def words_of(statements: list[Any]) -> list[str]:
 
 
 def frames_of(path: Path) -> list[tuple[str, list[str], set[int]]]:
-    """What runs, in order: a title, lines, and the memories that it computes."""
+    """Steps in order: a title, lines, and the memories that it computes."""
     found = []
     for _, _, _, piece in path.steps:
         if isinstance(piece, list):

@@ -33,7 +33,7 @@ EXAMPLES = {path.stem: path for path in sorted((DOCS / "examples").glob("*.py"))
 
 @dataclass(frozen=True)
 class Example:
-    """What the text at the top of a script says."""
+    """Text at the top of a script."""
 
     title: str
     about: str
@@ -113,7 +113,7 @@ def links_of(printed: str) -> str:
 
 
 def text_of(name: str) -> str:
-    """What the page shows of an example, as text of MyST."""
+    """Part of the page on an example, as text of MyST."""
     about = read(EXAMPLES[name]).about
     picture, printed = made(name)
     words = printed.read_text(encoding="utf-8")

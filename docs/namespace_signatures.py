@@ -1,4 +1,4 @@
-"""What the transforms make of a function's types: for docs/namespace_stub.py.
+"""Types of transformed functions: for docs/namespace_stub.py.
 
 A form is one overload: the parameters that have another type in it than the source says, and the
 type of the result. All other parameters, all names, their order and their defaults are those of

@@ -1,6 +1,6 @@
 """Writes the stub of the namespace `tapegrad`: `python docs/namespace_stub.py`.
 
-What a transform makes of a function's types takes overloads, which would stand between the lines
+The type of a transformed function takes overloads, which would stand between the lines
 of its source. So they stand in a stub, for type checkers and editors. Its names are those of
 `tapegrad/__init__.py`, the parameters those that `inspect` finds; namespace_signatures.py has the
 types that depend on the function that is transformed.

@@ -1,4 +1,4 @@
-"""What SciPy's functions return: for docs/scipy_stubs.py.
+"""Return types of SciPy's functions: for docs/scipy_stubs.py.
 
 SciPy says it in its docstrings alone. A function that is named nowhere here returns `Any`: what it
 returns depends on the values of its arguments, or is an object of SciPy's.

@@ -193,7 +193,7 @@ def lines_of(module: str, found: Any) -> tuple[int, int]:
 
 
 def source_of(_app, module: str) -> tuple[str, dict[str, tuple[str, int, int]]] | None:
-    """What `[source]` shows of a module of the object layer."""
+    """Source of a module of the object layer for `[source]`."""
     return source(module) if module.startswith("tapegrad.torch") else None
 
 

@@ -136,7 +136,7 @@ def parameters(found: Any, *, method: bool, out: str) -> str:
 
 
 def result_of(key: str, found: Any) -> str:
-    """What a function returns, for a user."""
+    """Return type of a function, for a user."""
     if key in known.RESULTS:
         return plain(known.RESULTS[key])
     annotation = text_of(inspect.signature(found).return_annotation)

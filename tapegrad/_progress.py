@@ -226,7 +226,7 @@ def current() -> Bar:
 
 
 def _automatic(call: str) -> Callable[..., Any] | None:
-    """What makes a bar that nobody asked for, or None where none is to be seen."""
+    """Maker of a bar that nobody asked for, or None where none is to be seen."""
     if not _is_wanted():
         return None
     try:
@@ -244,7 +244,7 @@ def _is_wanted() -> bool:
 
 
 def _setting() -> bool | None:
-    """What a user has chosen for all bars."""
+    """Choices of a user for all bars."""
     return {"on": True, "off": False}.get(config.progress)
 
 

@@ -11,7 +11,7 @@ line. Nothing is paid before a warning is shown, NumPy's error state stays the u
 in every thread.
 
 Python shows a DeprecationWarning by default only where it names a line of the program itself.
-What NumPy would warn of so at a line of ours is not asked of NumPy, and warned of here: `warn`.
+A warning of NumPy's for a line of ours is not left to NumPy, and given here: `warn`.
 """
 
 from __future__ import annotations

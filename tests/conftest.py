@@ -71,7 +71,7 @@ def pytest_pycollect_makeitem(collector, name, obj):
 
 
 def pytest_collection_finish():
-    """What is there before the first test is not looked through by each collection of garbage.
+    """Objects from before the first test are not looked through by each collection of garbage.
 
     Thirty thousand tests are a million objects: one collection takes a second, and many tests ask
     for one.

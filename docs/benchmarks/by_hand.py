@@ -1,4 +1,4 @@
-"""What the programs by hand share: their inputs, and how they are named.
+"""Common code of the programs by hand: their inputs, and how they are named.
 
 Knows how the inputs of object_programs are drawn. Must not know the programs.
 """
@@ -37,7 +37,7 @@ class Arrays(Numbers):
         return self.constant(*shape, scale=scale)
 
     def parameters(self, *shapes: tuple[int, ...]) -> list[Any]:
-        """What `set_parameters` draws for a module whose parameters have these shapes."""
+        """Draws of `set_parameters` for a module whose parameters have these shapes."""
         return [self.constant(*shape, scale=0.1) for shape in shapes]
 
 

@@ -1,4 +1,4 @@
-"""What compiled derivatives cost, beside `jax.jit`.
+"""Cost of compiled derivatives, beside `jax.jit`.
 
 Run ``python docs/benchmarks/compile.py [--only ROW ...] [--quick] [--threads N] [--memory]
 [--markdown]``, with OMP_NUM_THREADS as many threads for BLAS. All times are over the plain NumPy
@@ -105,7 +105,7 @@ def calls_of(
 
 
 def seconds(call: Call) -> float:
-    """What a call takes, without the first time."""
+    """Time of a call, without the first one."""
     call()
     start = time.perf_counter()
     call()
@@ -119,7 +119,7 @@ def difference(got: list[Any], expected: list[Any]) -> float:
 
 
 def peak(name: str, column: str, threads: int) -> float:
-    """What `peak_here` finds, in a process of its own."""
+    """Result of `peak_here`, in a process of its own."""
     given = ["--only", f"={name}", "--peak-of", column, "--threads", str(threads)]
     run = subprocess.run([sys.executable, __file__, *given], capture_output=True, check=True)
     return float(run.stdout)

@@ -1,4 +1,4 @@
-"""What tapegrad costs, beside its peers.
+"""Cost of tapegrad, beside its peers.
 
 Run ``python docs/benchmarks/core.py [--only ROW ...] [--quick]``.
 Prints one table: a row per promise, with its goal, tapegrad's figure, whether the goal is met,
@@ -43,7 +43,7 @@ WIDTHS = (15, 51, 12, 22, 6, 11, 22, 22, 9, 7)
 
 @dataclass(frozen=True)
 class Setting:
-    """What a run has at hand: the installed libraries, and how much time a row may take."""
+    """Environment of a run: the installed libraries, and how much time a row may take."""
 
     installed: list[Library]
     quick: bool

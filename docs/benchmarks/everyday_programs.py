@@ -62,7 +62,7 @@ def layer_norms(xp: Any) -> Program:
 
 
 def layer_norms_start() -> list[Any]:
-    """What the first layer gets, and gains and biases."""
+    """Input of the first layer, and gains and biases."""
     return [_random(32, 64), *[np.ones(64), np.zeros(64)] * 4]
 
 

@@ -1,4 +1,4 @@
-"""What a gradient through joining and picking costs: time and memory, beside the plain forward.
+"""Cost of a gradient through joining and picking: time and memory, beside the plain forward.
 
 Run ``python docs/benchmarks/gathering.py [--quick]``.
 Prints one row a program: the gradient's time and peak memory over those of the forward, at each
@@ -107,7 +107,7 @@ class Cost(NamedTuple):
 
 
 def costs(program: Program, x: Any, seconds: float) -> tuple[Cost, Cost]:
-    """What the forward costs, and what the gradient does."""
+    """Costs of the forward pass and of the gradient."""
     calls = {"forward": lambda: program(x), "gradient": lambda: grad(program)(x)}
     samples = interleave(calls, seconds)
     found = [Cost(statistics.median(samples[name]), peak_of(call)) for name, call in calls.items()]

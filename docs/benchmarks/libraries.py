@@ -31,7 +31,7 @@ os.environ.update(ONE_THREAD)
 
 @dataclass(frozen=True)
 class Library:
-    """What a library offers to the benchmark.
+    """Interface of a library for the benchmark.
 
     ``xp`` is the namespace that programs call; ``argument`` turns a NumPy array, or a list of
     them, into something that the library differentiates. ``grad`` and ``second`` (the gradient

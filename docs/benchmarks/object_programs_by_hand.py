@@ -1,6 +1,6 @@
 """The programs of object_programs as NumPy's calls, with gradients that are derived by hand.
 
-What one who knows the whole program writes, so that it says what the program costs at least with
+Code by one who knows the whole program, so that it tells the least cost of the program with
 NumPy: no operation of the forward pass is left out, but several may be one call, and the gradients
 are as short as they become with all that is known of the program. Where memory is no longer read
 it is written over, and a sum is a product with ones. What is made once, before the steps, depends

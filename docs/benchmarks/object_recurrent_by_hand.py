@@ -87,7 +87,7 @@ class Lstm:
         return slopes.reshape(steps, 4 * size, rows).transpose(1, 0, 2).reshape(4 * size, -1)
 
     def states(self) -> Any:
-        """What the states' weights were multiplied with: (size, steps * rows)."""
+        """Factors of the states' weights: (size, steps * rows)."""
         return self.h[:-1].transpose(1, 0, 2).reshape(self.size, -1)
 
 

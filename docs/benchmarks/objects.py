@@ -1,4 +1,4 @@
-"""What the object layer costs, beside PyTorch in the same process.
+"""Cost of the object layer, beside PyTorch in the same process.
 
 Run ``python docs/benchmarks/objects.py [--only ROW ...] [--quick] [--threads N]``.
 Prints one table: a row per promise, with its goal and the figure. With ``--programs`` the rows

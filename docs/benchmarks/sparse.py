@@ -1,4 +1,4 @@
-"""What a sparse Hessian or Jacobian costs: products taken, and time beside one gradient.
+"""Cost of a sparse Hessian or Jacobian: products taken, and time beside one gradient.
 
 Run ``python docs/benchmarks/sparse.py [--quick] [--n 100000]``.
 Prints one row a problem: the entries, the products, the times of the gradient (of the sum, for a

@@ -1,4 +1,4 @@
-"""What a gradient through a method of a ufunc costs, beside the plain call.
+"""Cost of a gradient through a method of a ufunc, beside the plain call.
 
 Run ``python docs/benchmarks/ufunc_methods.py [--quick]``.
 Prints one row a program: the time of the plain call, that of the gradient, and their ratio. The

@@ -124,7 +124,7 @@ def speed(args: Any) -> None:
 
 
 def _block(rows: int, i: int) -> Any:
-    """What a worker does for one partition in `speed`, by plain calls."""
+    """Work for one partition in `speed`, by plain calls."""
     from tapegrad import value_and_grad
 
     block = made({None: {"array-location": [(i * rows, (i + 1) * rows), (0, COLUMNS + 1)]}})
@@ -252,7 +252,7 @@ def memory(args: Any) -> None:
 
 
 def bytes_moved(args: Any) -> None:
-    """What workers send each other in a pass, by numbers of partitions and parameters."""
+    """Messages between workers in a pass, by numbers of partitions and parameters."""
     import dask.array as da
 
     import tapegrad.dask

@@ -23,7 +23,7 @@ from tapegrad.dask._tasks import Place
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """What is assumed; times in seconds, rates in bytes a second."""
+    """Assumptions; times in seconds, rates in bytes a second."""
 
     workers: int
     network: float = 1.25e9  # 10 Gbit/s into each worker
@@ -34,7 +34,7 @@ class Cluster:
 
 @dataclasses.dataclass(frozen=True)
 class Pass:
-    """What a pass does, and its graph: the inputs of each task, and the tasks that need it."""
+    """Work of a pass, and its graph: the inputs of each task, and the tasks that need it."""
 
     partitions: int
     work: float  # seconds, of all gradients together
@@ -54,7 +54,7 @@ class Pass:
 
 @dataclasses.dataclass
 class Run:
-    """What came of a pass."""
+    """Result of a pass."""
 
     seconds: float = 0.0
     moved: float = 0.0  # bytes between workers, parameters included

@@ -1,4 +1,4 @@
-"""What `numpy`, `math`, `scipy` and others mean in adopted code, and its `__import__`.
+"""Meanings of `numpy`, `math`, `scipy` and others in adopted code, and its `__import__`.
 
 Knows which module of tapegrad lies over which: a name that ours lacks is the original's own. Must
 not know how modules are found or executed.

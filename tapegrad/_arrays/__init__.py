@@ -1,1 +1,1 @@
-"""What stands for an ndarray in a trace, and how NumPy's protocols reach it."""
+"""Stand-ins for ndarrays in a trace, and how NumPy's protocols reach it."""

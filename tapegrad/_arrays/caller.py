@@ -36,7 +36,7 @@ Place = tuple[CodeType, int]
 
 
 class Caller(NamedTuple):
-    """What asks for a plain value."""
+    """A caller that asks for a plain value."""
 
     place: Place  # the instruction, in the innermost frame outside tapegrad
     name: str = ""  # the function that asks, with its module, or ""
@@ -49,7 +49,7 @@ class Caller(NamedTuple):
 
 
 def caller() -> Caller:
-    """What asks now, in the frames below the caller's."""
+    """The caller that asks now, in the frames below ours."""
     frame = _asking_frame()
     return caller_at(frame, frame.f_lasti)
 
@@ -79,7 +79,7 @@ def is_formatting() -> bool:
 
 
 def caller_at(frame: FrameType, offset: int) -> Caller:
-    """What asks at an instruction of a frame."""
+    """The caller at an instruction of a frame."""
     place = frame.f_code, offset
     instruction = _instruction(place)
     if _formats(instruction):  # logging does so for a program

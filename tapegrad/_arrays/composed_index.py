@@ -119,7 +119,7 @@ def _composed(shape: Shape, first: Index, then: Index) -> Any:
 
 
 def _next_axis(inner: Iterator[Any], parts: list[Any]) -> Any:
-    """What an index takes of the next axis; its new axes before that go to `parts`."""
+    """Part of the next axis that an index takes; its new axes before that go to `parts`."""
     for part in inner:
         if part is not None:
             return part

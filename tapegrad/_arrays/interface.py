@@ -87,7 +87,7 @@ class Flat:
 
 
 class Container:
-    """What arrays have and numbers have not: length, elements in turn, a search among them.
+    """Members of arrays that numbers lack: length, elements in turn, a search among them.
 
     Python's abstract classes (`Iterable`, `Sized`) ask the class of a value for these methods, so
     that numbers have a class without them.
@@ -433,7 +433,7 @@ class _Unlisted(type):
 
 
 class NumberInterface(metaclass=_Unlisted):
-    """What NumPy's numbers lack of the interface of arrays.
+    """Members that NumPy's numbers lack of the interface of arrays.
 
     They have brackets (`x[()]`, `x[None]`), and are not iterable. Python takes what has brackets
     for iterable, unless its class has an `__iter__` which is None.

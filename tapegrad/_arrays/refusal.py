@@ -123,7 +123,7 @@ _OF_CONVERSION = {
 
 
 def advice_for(name: str) -> str:
-    """What to do instead of a call of a library's function, or "" for one of the language."""
+    """Advice in place of a call of a library's function, or "" for one of the language."""
     module, _, last = name.rpartition(".")
     if module in ("math", "cmath") and hasattr(np, last):
         return f"Use np.{last}(x), or put @tapegrad.adopt over the function"
@@ -241,7 +241,7 @@ def refuse_conversion(x: Any, conversion: str) -> NoReturn:
 
 
 def holder_of(x: Any) -> Any:
-    """What keeps the refusals of a traced or batched value."""
+    """Holder of the refusals of a traced or batched value."""
     return x.tape.root if isinstance(x, Traced) else x.vmap_level
 
 

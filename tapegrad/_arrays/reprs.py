@@ -1,4 +1,4 @@
-"""What the repr of a value in a trace says: its elements, and by what it is traced or batched.
+"""The repr of a value in a trace: its elements, and by what it is traced or batched.
 
 Knows tapes and calls of vmap by their names. Must not know the classes of their values.
 

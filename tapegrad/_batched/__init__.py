@@ -1,1 +1,1 @@
-"""What stands for an ndarray inside a vmap, and how each function batches."""
+"""Stand-ins for ndarrays inside a vmap, and how each function batches."""

@@ -166,7 +166,7 @@ class RefusedConversions:
 
 
 class BatchedContainer(Container):
-    """What batched arrays have and batched numbers have not."""
+    """Members of batched arrays that batched numbers lack."""
 
     __slots__ = ()
 

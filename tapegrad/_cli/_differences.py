@@ -113,7 +113,7 @@ class _Pair:
         self.real = self.imag = 0j
 
     def add(self, unit: complex, change: Any) -> None:
-        """What the value changes by along an axis of the complex plane."""
+        """Change of the value along an axis of the complex plane."""
         self.real += np.conjugate(unit) * complex(change).real
         self.imag += np.conjugate(unit) * complex(change).imag
 

@@ -1,4 +1,4 @@
-"""What a command line names: the user's function, and the point to differentiate it at.
+"""Names of a command line: the user's function, and the point to differentiate it at.
 
 Knows files, modules and expressions, and nothing of derivatives. Whatever goes wrong in the user's
 own code ends as a `CommandError`, whose text is one line.

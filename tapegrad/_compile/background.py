@@ -291,7 +291,7 @@ class Builder:
 
 
 class _Marker:
-    """What is built when all before it is."""
+    """A build that waits for all before it."""
 
     def __init__(self, done: threading.Event) -> None:
         self.build = done.set

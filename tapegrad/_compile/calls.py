@@ -193,7 +193,7 @@ class Calls:
         )
 
     def _known(self, structure: Any, signature: Any, inputs: int) -> Specialization | None:
-        """What is known of such calls; None for calls that are the function's own."""
+        """Knowledge of such calls; None for calls that are the function's own."""
         outside = self.surroundings.version()
         if outside > MOST_CHANGES or self.surroundings.unseen is not None:
             self._give_up_all()
@@ -201,14 +201,14 @@ class Calls:
         return self._program(self._key(structure, signature, outside), inputs)
 
     def _key(self, structure: Any, signature: Any, outside: int) -> Any:
-        """What tells the programs of calls apart; None for calls that are the function's own."""
+        """Key of the programs of calls; None for calls that are the function's own."""
         if not self.objects:
             return (structure, signature, outside)
         around = state()
         return None if around is None else (structure, signature, outside, around)
 
     def _program(self, key: Any, inputs: int) -> Specialization | None:
-        """What is known of a signature; None if the signature has no hash."""
+        """Knowledge of a signature; None if the signature has no hash."""
         if key is None:
             return None
         try:

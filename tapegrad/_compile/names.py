@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 
 class Names(NamedTuple):
-    """What code names, inner functions included."""
+    """Names in code, inner functions included."""
 
     globals: tuple[str, ...]
     attributes: frozenset[str]  # and texts that may be names

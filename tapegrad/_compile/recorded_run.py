@@ -39,7 +39,7 @@ KEPT = "it keeps what it computes in an object outside (return it)"
 
 
 class Outcome(NamedTuple):
-    """What comes of a recorded run of the function.
+    """The outcome of a recorded run of the function.
 
     It is the call itself, if it has a result. Else what it changed outside is put back, and the
     function runs again as it is.

@@ -236,7 +236,7 @@ class Search:
         self._code(f.__code__, f.__globals__)
 
     def _code(self, code: types.CodeType, known: dict[str, Any]) -> None:
-        """What code reads or sets by name: globals, and modules that it imports itself."""
+        """Names that code reads or sets: globals, and modules that it imports itself."""
         found = names_in(code)
         self.names |= found.attributes
         constructs = code.co_name in _CONSTRUCTORS
@@ -278,7 +278,7 @@ class Search:
         return False
 
     def _part(self, module: types.ModuleType, name: str) -> None:
-        """What a module of Python's own library holds under a name."""
+        """The object of a module of Python's own library under a name."""
         value = vars(module).get(name, Missing)
         if isinstance(value, _FOLLOWED_ALONE):
             self.waiting.append(value)
@@ -314,7 +314,7 @@ class Search:
             self.modules.append(value)
 
     def _of_modules(self) -> None:
-        """What modules hold under names that some code asks for."""
+        """The objects of modules under names that some code asks for."""
         fresh = self.names - self.looked_for  # the others were looked for in all earlier modules
         self.looked_for |= fresh
         earlier, self.looked_at = self.looked_at, len(self.modules)
@@ -340,7 +340,7 @@ class Search:
                 self._names(held, names)
 
     def _of_names(self) -> None:
-        """What functions of Python's own library find by a text; what is used of classes."""
+        """Objects that functions of Python's own library find by a text; used ones of classes."""
         if self.finds_loggers:
             self.finds_loggers = False
             self.waiting += standard.loggers(self.names)
@@ -356,7 +356,7 @@ class Search:
             self.waiting += used
 
     def _of_decimals(self, module: str) -> None:
-        """What the arithmetic of decimal numbers depends on."""
+        """Context of the arithmetic of decimal numbers."""
         if module in standard.DECIMALS and not self.counts_decimals:
             self.counts_decimals = True
             self._hold(standard.context_of_decimals)
@@ -522,7 +522,7 @@ _BUILTIN = frozenset((dict, list, tuple, set, frozenset, collections.deque, byte
 
 
 def _nowhere(was: list[Any]) -> None:
-    """What cannot be put back."""
+    """State that cannot be put back."""
 
 
 def _refill(value: Any, fill: Any, was: list[Any]) -> None:

@@ -30,7 +30,7 @@ STATIC = frozenset(
 
 
 def signature_of(leaves: list[Any], inputs: list[Any]) -> tuple[Any, bool]:
-    """What a program depends on of the leaves, and whether some are objects that hold an array.
+    """Key of a program in its leaves, and whether some are objects that hold an array.
 
     The leaves that the program takes are appended to `inputs`. The signature is None for leaves
     with which there can be no program.
@@ -72,7 +72,7 @@ def layout(array: Any) -> Any:
 
 
 def short_key(args: Any, given: list[Any]) -> Any:
-    """What a program depends on of arguments that are arrays in C order, or numbers; else None.
+    """Key of a program in arguments that are arrays in C order, or numbers; else None.
 
     Lists and tuples of such are taken, too. The arrays and numbers are appended to `given`.
     """

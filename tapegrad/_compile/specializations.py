@@ -16,7 +16,7 @@ MOST_NOT_FINITE = 4  # calls of a program with derivatives that are not finite
 
 
 class Specialization:
-    """What is known of the calls of one signature: their program, or why there is none."""
+    """Knowledge of the calls of one signature: their program, or why there is none."""
 
     __slots__ = (
         "careful",

@@ -123,7 +123,7 @@ class _Environment:
 
 
 def context_of_decimals() -> list[Any]:
-    """What the arithmetic of decimal numbers depends on besides them."""
+    """Context of the arithmetic of decimal numbers."""
     return _of_decimals(sys.modules["decimal"].getcontext)
 
 

@@ -1,4 +1,4 @@
-"""What a function reaches from outside: closures, globals, defaults, attributes, containers.
+"""State that a function reaches from outside: closures, globals, defaults, attributes, containers.
 
 Knows where Python keeps what a function refers to (`search.py`). Must not know programs.
 
@@ -56,7 +56,7 @@ def _kept(array: Any) -> Kept:
 
 
 class _State(NamedTuple):
-    """What was found outside at some time."""
+    """State found outside at some time."""
 
     holders: list[Holder]
     held: list[list[Any]]  # what was in each holder
@@ -144,13 +144,13 @@ class Surroundings:
         return any(np.may_share_memory(a, b.array) for a in arrays for b in outside)
 
     def before(self) -> Before:
-        """What is outside now, before a run that may change it."""
+        """State outside now, before a run that may change it."""
         state = self._found(0) if self.state is None else self.state
         return Before(state._replace(held=[x.read() for x in state.holders]), self.f, self.ran)
 
 
 class Before:
-    """What was outside before a run of the function: what it changes there can be put back."""
+    """State outside before a run of the function: what it changes there can be put back."""
 
     def __init__(self, state: _State, f: Function, ran: set[CodeType] | None) -> None:
         self.state, self.f, self.ran = state, f, ran

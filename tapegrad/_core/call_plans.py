@@ -26,7 +26,7 @@ from tapegrad._core.types import Cotangent, Index, Tangent, Value
 
 
 class Kernels(NamedTuple):
-    """What `plan=` returns: the kernels of a call with NumPy's arrays of one shape and dtype."""
+    """Result of `plan=`: the kernels of a call with NumPy's arrays of one shape and dtype."""
 
     run: Callable[[Any], Any]  # the result, of the array
     pull: Callable[[Cotangent, Value, Value], Cotangent]  # from (g, out, x): of x's shape, dtype
@@ -67,7 +67,7 @@ class CallPlan(dict[str, Any]):
 
 
 class KernelsAll(NamedTuple):
-    """What `plan_all=` returns: the same of a call with several arrays."""
+    """Result of `plan_all=`: the same of a call with several arrays."""
 
     pull: Callable[..., Any]  # from (g, out, *arrays): one cotangent each, None if not wanted
     # From (dots, out, *arrays), by ordinary products: where one makes a NaN, the rule is asked.

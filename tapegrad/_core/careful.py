@@ -482,7 +482,7 @@ class Call:
         return mapped(reach_of, self._spread(through, mapped(_drawn_like, m, likes)))
 
     def _spread(self, through: Callable[..., Any], weights: Any) -> Any:
-        """What is not zero wherever positive weights reach, here or at arguments nearby.
+        """The part that is not zero wherever positive weights reach, here or at arguments nearby.
 
         Here too, as a tie gives a share to each: nearby one of them alone has it all.
         """

@@ -110,7 +110,7 @@ class Outputs(tuple[Any, ...]):
 
 
 class Named(Protocol):
-    """What an error says of a rule."""
+    """Name of a rule in errors."""
 
     @property
     def name(self) -> str:
@@ -118,7 +118,7 @@ class Named(Protocol):
 
 
 class ReplayedRule(Protocol):
-    """What the tape and its replays ask of a rule. `Rule` has more: how a call is bound, batched.
+    """Interface of a rule for tape and replays. `Rule` has more: how a call is bound, batched.
 
     The first layout reads the attributes up to `y_partial`; the second calls `pull` and `push`.
     """
@@ -235,7 +235,7 @@ def kind_of_result(entry: Entry, kinds: dict[Any, Any]) -> Any:
 
 
 def wrap_kept(tape: Any, entry: Entry) -> tuple[Any, Any, Any]:
-    """What an entry keeps (out, x, y), wrapped with its slots."""
+    """Values that an entry keeps (out, x, y), wrapped with its slots."""
     slot, rule, out, x, y, x_slot, y_slot = entry
     if y_slot is not None:
         return _wrap(tape, out, slot), _wrap(tape, x, x_slot), _wrap(tape, y, y_slot)

@@ -134,7 +134,7 @@ class General(Rule):
         params: Params,
         wanted: Wanted,
     ) -> Sequence[Any]:
-        """What the functions of the vjp return, one (or None) per argument, unchecked."""
+        """Results of the functions of the vjp, one (or None) per argument, unchecked."""
         if self._joint is not None:
             given = self._joint(g, out, *args, **params)
             return given if isinstance(given, (tuple, list)) else (given,)

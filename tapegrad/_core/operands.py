@@ -1,4 +1,4 @@
-"""What a value of another type means beside a traced one: an array, a number, or neither.
+"""Meaning of a value of another type beside a traced one: an array, a number, or neither.
 
 Knows NumPy's protocols, and a few libraries by the name of their module. Must not know tapes,
 rules, or the classes of traced arrays.

@@ -94,7 +94,7 @@ def positional_count(function: Function) -> int:
 
 
 def of_count(reads: list[bool], count: int) -> list[bool]:
-    """What a derivative reads of a call with another number of arguments, as *args allow."""
+    """Reads of a derivative of a call with another number of arguments, as *args allow."""
     return reads if len(reads) == count else [*reads, *[True] * count][:count]
 
 

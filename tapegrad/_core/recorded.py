@@ -134,7 +134,7 @@ class _Value(NamedTuple):
 
 
 def state_of(kept: Any) -> tuple[Any, ...]:
-    """What an object that keeps arrays holds, in the order of its slots."""
+    """Contents of an object that keeps arrays, in the order of its slots."""
     return tuple([getattr(kept, name, None) for name in type(kept).__slots__])
 
 
@@ -157,7 +157,7 @@ def spread(state: Any, arguments: list[Any]) -> tuple[Any, list[Any]]:
 
 
 def gathered(state: Any, values: Any, arguments: list[Any]) -> Any:
-    """What `spread` was given; arrays that were no arguments are none now."""
+    """Argument of `spread`, made again; arrays that were no arguments are none now."""
     if state is None:
         return None
     if type(state) is _Argument:

@@ -66,7 +66,7 @@ _OF_ALL = object()  # the pattern of a function of *args
 
 
 class Rule:
-    """What tapegrad knows of one function. The forms are subclasses (`forms.py`)."""
+    """The rule of one function. The forms are subclasses (`forms.py`)."""
 
     form = "rule"
     unary = False

@@ -1,4 +1,4 @@
-"""What stands for an array in a trace, and how it is asked and unwrapped.
+"""Stand-ins for arrays in a trace, and how it is asked and unwrapped.
 
 Knows the two kinds of such values, `Traced` (at a slot of a tape) and `Mapped` (of a vmap), by
 their base classes. Must not know tapes, entries, or the classes that `_arrays` and `_batched` make
@@ -298,7 +298,7 @@ def is_recorded_array(value: Any) -> bool:
 
 
 def branch_on(question: Callable[[Any], Any], value: Any) -> Any:
-    """What a question about a value without tracing and vmaps is answered.
+    """Evaluate a predicate on the untraced value; `compile` records a branch.
 
     Every place where a rule or a replay looks at numbers, to go one way or another, asks by it,
     so that a value whose calls are recorded hears of the question.
@@ -582,7 +582,7 @@ def class_for_holder(kind: type) -> type | None:
 
 
 def _shown_to(name: str) -> type | bool | None:
-    """What the code of a module is shown: see `_asking`."""
+    """View of a value for the code of a module: see `_asking`."""
     if name.startswith(_ASKERS):
         return True
     return next((kind for start, kind in _SHOWN.items() if name.startswith(start)), None)

@@ -1,1 +1,1 @@
-"""What a program did under a transform: the tape's rows, times, bytes, lines, and NaNs."""
+"""Records of a program under a transform: the tape's rows, times, bytes, lines, and NaNs."""

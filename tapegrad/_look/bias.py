@@ -1,4 +1,4 @@
-"""What watching takes that no clock within it sees, measured.
+"""Overhead of watching that no clock within it sees, measured.
 
 Knows small programs, which it runs with and without a watch. Must not know what is shown.
 
@@ -51,7 +51,7 @@ def costs() -> Costs:
 
 
 def _costs(least: dict[str, float]) -> Costs:
-    """What the times say."""
+    """Result of the times."""
     passing, logging = (
         max(0.0, least[f"{name}, seen"] - least[name]) / STEPS for name in ("passing", "logging")
     )
@@ -258,7 +258,7 @@ def _sums(watch: Watch) -> dict[int, float]:
 
 
 def _parts() -> dict[str, float]:
-    """What the functions take that stand in for others, of a function that does nothing."""
+    """Time of the functions that stand in for others, of a function that does nothing."""
     entries: list[Any] = []
     watch = Watch()
     thread = watch.local.thread

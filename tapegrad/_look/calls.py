@@ -29,7 +29,7 @@ Function = Callable[..., Any]
 
 
 class Watcher(Protocol):
-    """What is told of calls, each in the thread that makes it."""
+    """Watcher of calls, each in the thread that makes it."""
 
     def begin(self, name: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A call begins; `name(*args)` is the operation as users write it: np.sin."""
@@ -140,14 +140,14 @@ def _of_own(call: Any, *_args: Any) -> str:
 
 
 class Given(NamedTuple):
-    """What a call was given, as users write it."""
+    """Arguments of a call, as users write it."""
 
     read: list[Any]  # the arguments; those in `written` too, if what they held counts
     written: Any = None  # what the call writes to, if it does: y of y += 1, out=y, y[0] = 1
 
 
 def given_to(name: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
-    """What the call that a watcher is told of was given: see `Watcher.begin`."""
+    """Arguments of the call that a watcher is told of: see `Watcher.begin`."""
     if name is _of_ufunc:  # (self, ufunc, method, *args)
         read, written = list(args[3:]), args[3] if args[2] == "at" else None
     elif name is _of_function:  # (self, function, types, args, kwargs)

@@ -57,7 +57,7 @@ class Made:
 
 
 class Thread:
-    """What a thread is at."""
+    """Position of a thread."""
 
     __slots__ = (
         "base",

@@ -24,7 +24,7 @@ UNKNOWN = -1.0  # of a time or a norm; those that are known are not negative
 
 
 class Table:
-    """What is written once each, by number."""
+    """Items written once each, by number."""
 
     def __init__(self) -> None:
         self.numbers: dict[Hashable, int] = {}

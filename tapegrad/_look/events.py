@@ -49,7 +49,7 @@ _NOTED = "noted"  # an attribute of the roots of tapes; weak references to them 
 
 
 class _Noted:
-    """What is noted of a tape: the numbers of calls by slot. sites: those to which these refer."""
+    """Notes on a tape: the numbers of calls by slot. sites: those to which these refer."""
 
     __slots__ = ("counted", "made", "sites")
 

@@ -20,7 +20,7 @@ from tapegrad._profile.switch import Place
 
 
 class _Local(threading.local):
-    """What a thread has logged; other threads, which the switch watches too, have logged none."""
+    """Entries of a thread; other threads, which the switch watches too, have logged none."""
 
     def __init__(self) -> None:
         self.order: list[int] = []  # all slots, as they are logged

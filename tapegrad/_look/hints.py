@@ -104,7 +104,7 @@ def _arguments(frame: FrameType) -> tuple[list[np.ndarray[Any, Any]], set[int], 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What `checkpoint` around a function of the program would save.
+    """Savings by `checkpoint` around a function of the program.
 
     Hints are for one function each: of functions that call each other, choose one.
 
@@ -154,7 +154,7 @@ class Candidate:
 def candidates(
     entries: Sequence[Entry], inputs: dict[int, Any], calls: Iterable[Call]
 ) -> list[Candidate]:
-    """What checkpointed functions would save, those that save most first.
+    """Savings by checkpointed functions, those that save most first.
 
     inputs: something with shape and dtype, by the slot of an input.
     """

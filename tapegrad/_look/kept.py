@@ -1,4 +1,4 @@
-"""What the replay of a recording keeps, by the calls of the program.
+"""Memory that the replay of a recording keeps, by the calls of the program.
 
 Knows how bytes are counted and which functions are hinted. Must not know how calls are watched.
 """
@@ -13,7 +13,7 @@ from tapegrad._transforms.recording import Recording
 
 
 class Kept(NamedTuple):
-    """What the replay of a recording keeps: bytes by the number of a call, and by input.
+    """Memory that the replay of a recording keeps: bytes by the number of a call, and by input.
 
     name: of the recording. outermost: whether it is that of the function itself, and not of a
     checkpointed one that a replay runs again. The rest is there where the calls of functions are
@@ -39,7 +39,7 @@ class Kept(NamedTuple):
 def kept_by(
     recording: Recording, made: dict[Any, int], stack: CallStack | None, outermost: bool
 ) -> Kept:
-    """What the replay of a recording keeps. made: the numbers of calls by slot."""
+    """Memory that the replay of a recording keeps. made: the numbers of calls by slot."""
     entries = recording.entries
     inputs = dict.fromkeys(recording.slots, 0)
 

@@ -32,7 +32,7 @@ Site = tuple[Frame, ...]
 
 
 def derivative_note(operation: str, site: Site) -> str:
-    """What a note says of an error in a derivative: the operation, and where it was called."""
+    """Text of a note on an error in a derivative: the operation, and where it was called."""
     lines = [f"Raised in the derivative of {operation}, which was called at"]
     for frame in site[:1]:
         lines.append(f'  File "{frame.file}", line {frame.line}, in {frame.function}')

@@ -131,7 +131,7 @@ class MemoryTable(Sequence[MemoryRow]):
 
 @dataclass(frozen=True, slots=True)
 class InputCost:
-    """What an input costs.
+    """Cost of an input.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class InputCost:
 
 
 class MemoryReport:
-    """What a gradient's memory is. `tapegrad.memory_report` makes it; it prints as tables.
+    """Memory of a gradient. `tapegrad.memory_report` makes it; it prints as tables.
 
     Attributes
     ----------
@@ -283,7 +283,7 @@ class MemoryReport:
 
 
 def memory_report(f: Function, *args: Tree, **kwargs: Any) -> MemoryReport:
-    """What the gradient of `f(*args, **kwargs)` keeps and allocates, and how to need less.
+    """Memory that the gradient of `f(*args, **kwargs)` keeps and allocates, and how to need less.
 
     f runs three times: to be warm, with notes, and once more to see the peaks.
 
@@ -373,7 +373,7 @@ def memory_report(f: Function, *args: Tree, **kwargs: Any) -> MemoryReport:
 
 
 def _without_replay(f: Function) -> tuple[str, str]:
-    """What is said of a function of which nothing was replayed: what it is, and what to do."""
+    """Text on a function of which nothing was replayed: its kind, and advice."""
     if isinstance(f, Compiled):
         return "a compiled one, which has no tape", "Pass the function that was compiled"
     if is_transform(f):

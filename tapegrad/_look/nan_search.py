@@ -98,7 +98,7 @@ def _copied(value: Any) -> Any:
 
 
 class _Local(threading.local):
-    """What a thread is at."""
+    """Position of a thread."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[_Call, Any]] = []

@@ -332,7 +332,7 @@ class Profile(Block[Any]):
 
     @property
     def bytes(self) -> int:
-        """What the replay keeps, of the recording that keeps most."""
+        """Bytes that the replay keeps, of the recording that keeps most."""
         return 0 if self._watch.kept is None else self._watch.kept.total
 
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:
@@ -463,7 +463,7 @@ def _key_of_frame(frame: Any, by: By) -> Any:
 
 
 def title_of(key: Any, by: By) -> str:
-    """What a row of a key is called."""
+    """Name of a row of a key."""
     if isinstance(key, str):
         return key
     return str(key) if by == "line" else str(key[1])

@@ -206,7 +206,7 @@ class Records:
     # -- results ---------------------------------------------------------------------------------
 
     def events(self) -> list[Event]:
-        """What was recorded, with the lines of its sites."""
+        """The recording, with the lines of its sites."""
         details = [
             Detail(stack=tuple(f"{f.file}({f.line}): {f.function}" for f in site), site=site)
             for site in self.sites.sites()

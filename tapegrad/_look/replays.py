@@ -22,7 +22,7 @@ Telling = Callable[[Iterable[Entry], Any], Generator[Entry, None, None]]
 
 
 class Watcher(Protocol):
-    """What is told of the entries of a replay, each in the thread that replays it."""
+    """Watcher of the entries of a replay, each in the thread that replays it."""
 
     def before(self, entry: Entry, cotangent: Cotangent, bars: Any) -> None:
         """An entry is replayed next: the cotangent of its result, and those of all slots."""

@@ -266,7 +266,7 @@ _COUNTED = (tuple, list, dict, int, float, complex, slice, np.ndarray, Outputs)
 
 
 def _parts_kept(entry: Entry) -> list[tuple[Any, int]]:
-    """What an entry keeps, each with the slot where it lives; a constant with the entry's own."""
+    """Values that an entry keeps, each with its slot; a constant with the entry's own."""
     slot, rule, out, x, y, x_slot, y_slot = entry
     if rule is PROJECT:
         return []

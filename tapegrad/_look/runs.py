@@ -43,7 +43,7 @@ class _Here(threading.local):
 
 
 class Notes:
-    """What is noted of the entries of one tape, by slot, as they are logged and replayed."""
+    """Notes on the entries of one tape, by slot, as they are logged and replayed."""
 
     def __init__(self, sites: Sites) -> None:
         self.sites = sites
@@ -120,7 +120,7 @@ class Notes:
 
 
 class _Replay:
-    """What `replays.watched` tells of this thread's outermost replay: times and norms."""
+    """Watcher of this thread's outermost replay for `replays.watched`: times and norms."""
 
     def __init__(self, notes: Notes, known: set[int]) -> None:
         self.notes, self.known = notes, known
@@ -239,7 +239,7 @@ class Run:
             error.add_note(derivative_note(operation_of(entry), site))
 
     def rows(self) -> list[Row]:
-        """What was noted until now."""
+        """Notes until now."""
         notes, entries = self.notes, self.recording.entries
         kinds: dict[int, Any] = {slot: x.spec for slot, x in self.inputs.items()}
         kinds_of(entries, kinds)

@@ -1,4 +1,4 @@
-"""What a function of our own does for given values: the calls of NumPy's that it makes.
+"""Expansion of a function of our own for given values: the calls of NumPy's that it makes.
 
 Knows how such a function is recorded anew, and when the record can stand for it. Must not know
 paths, nor which functions are taken apart.

@@ -72,7 +72,7 @@ class Kernel(LoopBody):
         return len({id(s.out.memory) for s in self.totals}) == len(self.totals)
 
     def _work(self) -> int:
-        """What an element takes, in simple statements."""
+        """Cost of an element, in simple statements."""
         return sum(DEAR if s.op in FORMULAS else 1 for s in self.statements)
 
     def bounds(self, threads: int) -> list[int]:
@@ -198,7 +198,7 @@ class Kernel(LoopBody):
                 self._body(rows, str(full), rest)
 
     def _last(self, body: Callable[[], None], n: int) -> None:
-        """What only the last part does."""
+        """Instructions of the last part alone."""
         self.count += 1
         k = self.count
         last = self.put(f"icmp eq i64 %end, {n}")

@@ -48,7 +48,7 @@ def new_target() -> Any:
 
 @functools.cache
 def unit() -> Unit:
-    """What this processor has for products of matrices."""
+    """Features of this processor for products of matrices."""
     return unit_of(dict(llvm.get_host_cpu_features()))
 
 
@@ -83,7 +83,7 @@ COUNT = itertools.count()
 
 @functools.cache
 def linker() -> Any:
-    """What loads machine code into this process."""
+    """Loader of machine code into this process."""
     return llvm.create_lljit_compiler(new_target())
 
 

@@ -26,7 +26,7 @@ from tapegrad._native.vectors import alignment
 
 
 class LoopBody(Nest):
-    """What is done in a turn."""
+    """Instructions of one turn of the innermost loop."""
 
     def __init__(self, statements: list[Statement]) -> None:
         super().__init__(statements)

@@ -83,7 +83,7 @@ def write(path: Statements, node: Node) -> Array | None:
 
 
 def _delivered(path: Statements, node: Node) -> Array | None:
-    """What a ufunc with `out=` computes, before it is written."""
+    """Value of a ufunc with `out=`, before it is written."""
     ufunc = UFUNC_OF.get(OUT_OF[node.function], OUT_OF[node.function])
     operands = [path.operand(arg) for arg in node.args[1:]]
     if not isinstance(ufunc, np.ufunc) or ufunc.nin != len(operands) or None in operands:
@@ -102,7 +102,7 @@ def _delivered(path: Statements, node: Node) -> Array | None:
 
 
 def _written(node: Node) -> tuple[Any, Any, Any, Any] | None:
-    """What is written to, at which index, what, and the ufunc that combines; None for others."""
+    """Target, index and value of a write, and the ufunc that combines; None for others."""
     function, (whole, *rest) = node.function, node.args
     if function in OUT_OF:
         return (whole, (...,), _DELIVERED, None) if set(node.kwargs) <= {"casting"} else None

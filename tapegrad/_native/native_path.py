@@ -249,7 +249,7 @@ class Path:
         return lines
 
     def _kind(self, item: _Invoked) -> Any:
-        """What two calls share if they differ in addresses alone."""
+        """Key that two calls share if they differ in addresses alone."""
         return item.number, tuple([self.places[id(m)][0] for m in item.kernel.memories])
 
     def _repeated(self, items: list[_Invoked], lines: list[str], block: str) -> str:
@@ -320,7 +320,7 @@ class Path:
         self.program.append(Divided(k, len(parts)))
 
     def _part(self) -> list[Any]:
-        """What the native part that is being written calls."""
+        """Calls of the native part that is being written."""
         if not self.program or type(self.program[-1]) is not int:
             self.program.append(len(self.parts))
             self.parts.append([])

@@ -1,4 +1,4 @@
-"""What indexing by arrays of integers means to the native back end: reads and writes at places.
+"""Lowering of indexing by arrays of integers: reads and writes at places.
 
 Knows NumPy's rules for an index with arrays in it, `take`, `take_along_axis`, `ufunc.at`. Must not
 know loops (`kernels.py`). `None` stands for a call that is to be made by Python.
@@ -341,7 +341,7 @@ READS: dict[Any, Callable[[Statements, Node], Array | None]] = {
 
 
 def reader(function: Any) -> Callable[[Statements, Node], Array | None] | None:
-    """What reads by a call of a function, or of a method."""
+    """Lowering of a read by a function, or by a method."""
     return take if METHODS.get(function) == "take" else READS.get(function)
 
 

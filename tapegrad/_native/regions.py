@@ -442,7 +442,7 @@ class Statements:
         return out
 
     def _of_nothing(self, out: Array, reduces: Any) -> Array:
-        """What a statement over no element leaves: of a reduction the number it starts from."""
+        """Result of a statement over no element: of a reduction the number it starts from."""
         kept = [(n, s) for n, s in zip(out.shape, out.strides, strict=True) if s]
         if reduces is not None and all(n for n, _ in kept):
             shape, strides = [tuple([pair[i] for pair in kept]) for i in (0, 1)]

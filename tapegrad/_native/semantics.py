@@ -1,4 +1,4 @@
-"""What calls mean to the native back end: as statements about regions of memories.
+"""Semantics of calls for the native back end: as statements about regions of memories.
 
 Knows NumPy's elementwise functions, views, writes, reductions, joins and products. Must not know
 in which order statements are computed (`lowering.py`), nor how (`kernels.py`). `native` gives None

@@ -399,7 +399,7 @@ BY_METHOD: dict[str, Any] = {
 
 
 def meaning(function: Any) -> Callable[[Statements, Node], Array | None] | None:
-    """What states a call of a function, or of a method."""
+    """Lowering of a call of a function, or of a method."""
     owner: Any = getattr(function, "__self__", None)
     if isinstance(owner, np.ufunc) and function.__name__ == "accumulate":
         return running

@@ -12,7 +12,7 @@ from tapegrad._native.ir_builder import IRBuilder
 
 
 class Unit(NamedTuple):
-    """What a processor has for products: bytes of a vector, and the largest tile."""
+    """Features of a processor for products: bytes of a vector, and the largest tile."""
 
     bytes: int
     rows: int

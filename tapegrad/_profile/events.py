@@ -16,7 +16,7 @@ TANGENT, REPLAY, PROGRAM, AGAIN, WHOLE = 16, 17, 18, 19, 20
 
 
 class Detail(NamedTuple):
-    """What is known of a call beside its time, where the profile asked for it."""
+    """Details of a call beside its time, where the profile asked for it."""
 
     shapes: Sequence[Any] = ()  # of the arguments; [] for one that has no shape
     memory: int = 0  # bytes: what was allocated within the call less what was freed

@@ -32,7 +32,7 @@ _LOCK = threading.RLock()
 
 
 class Log:
-    """What is recorded: shared by the recorders that run on it.
+    """Recorded data: shared by the recorders that run on it.
 
     declared: whether it is of the functions that layers declare, which are put in place while a
     recorder runs. shapes, memory, stack: whether any recorder asks for it.

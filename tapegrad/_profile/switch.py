@@ -94,7 +94,7 @@ class Switch:
 
 
 class _State(Switch):
-    """What stands in for other functions now, and who watches."""
+    """Stand-ins for other functions now, and who watches."""
 
     watcher: Any = None
 

@@ -167,7 +167,7 @@ def _parts(recorder: Recorder, value: Any, at: int, call: Logged, args: tuple[An
 
 
 def called_plainly(function: Any, args: Any, kwargs: Any) -> Any:
-    """What a function gives for plain values, of which nothing is recorded.
+    """Result of a function for plain values, of which nothing is recorded.
 
     A function of our own may run transforms, which must not make recorded arrays in there. One in
     C runs none.

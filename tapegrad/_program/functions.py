@@ -1,4 +1,4 @@
-"""What recorded calls name: one object for each method, attribute and kind of write.
+"""Functions that recorded calls name: one object for each method, attribute and kind of write.
 
 Knows NumPy's functions: which of them write, which answer by shapes alone, and whose results have
 shapes that depend on values. Must not know recorded values.

@@ -35,7 +35,7 @@ _MADE_OF: dict[Any, float] = {
 
 
 class Numbers:
-    """What is known along a path: the number that all elements of an array are."""
+    """Knowledge along a path: the number that all elements of an array are."""
 
     def __init__(self) -> None:
         self.constants: dict[int, tuple[Any, float | None]] = {}  # by id

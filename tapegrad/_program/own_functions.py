@@ -32,12 +32,12 @@ Function = Callable[..., Any]
 
 
 def by_value(self: Recorded, function: Function, *args: Any) -> Any:
-    """What a function of plain arrays gives: see `by`."""
+    """Result of a function of plain arrays: see `by`."""
     return by(self.recorder, function, args)
 
 
 def by_one(self: Recorded, function: Function, *args: Any) -> Any:
-    """What a function of plain arrays gives, as one call of the program."""
+    """Result of a function of plain arrays, as one call of the program."""
     if self.recorder.unfit is None and not _is_recordable(function(*raw(args))):
         return function(*args)
     return called(self.recorder, function, args, {})

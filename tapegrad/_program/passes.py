@@ -80,7 +80,7 @@ class Block:
 
 
 class _Known:
-    """What is known along a path: what stands for a position, and where a call was made."""
+    """Knowledge along a path: what stands for a position, and where a call was made."""
 
     __slots__ = ("calls", "numbers", "stand_ins")
 
@@ -204,7 +204,7 @@ def _folded(node: Node) -> Any:
 
 
 def _simplified(node: Node, described: dict[int, Node]) -> Any:
-    """What stands for a call that does nothing: a reference to its argument, or None."""
+    """Replacement for a call that does nothing: a reference to its argument, or None."""
     if node.steps is not None or node.kind is not np.ndarray or not node.args:
         return None
     function, x = node.function, node.args[0]

@@ -275,7 +275,7 @@ class Recorded(Mapped):
         return answer
 
     def assume(self, question: Callable[[Any], bool], answer: bool) -> bool:
-        """What a question is answered; the program asks it later if that was expected."""
+        """Answer to a predicate; the program asks it later if that was expected."""
         recorder = self.recorder
         if recorder.careful:
             return self._answered_carefully(question, answer)
@@ -284,7 +284,7 @@ class Recorded(Mapped):
         return found
 
     def _answered_carefully(self, question: Callable[[Any], bool], usual: bool) -> bool:
-        """What decides a way to go on; or that which is right in all cases."""
+        """The answer that decides a branch; or one that is right in all cases."""
         return not usual if self.recorder.assumes_worst else bool(self.answer(question))
 
     def assume_inside(self, question: Callable[[Any], bool], answer: bool) -> bool:
@@ -355,7 +355,7 @@ class Recorded(Mapped):
         return made
 
     def __getattr__(self, name: str) -> Any:
-        """What its value has and this class has not: f might ask whether there is such a thing."""
+        """Attributes of its value alone: f might ask whether there is such a thing."""
         found = getattr(object.__getattribute__(self, "_value"), name)
         if name.startswith("__"):  # NumPy looks for ways to read memory, and gets `__array__`
             raise AttributeError(name)

@@ -30,7 +30,7 @@ class Storage:
 
 
 class Scope:
-    """What is known at a place of the program: storages, names of values, free buffers."""
+    """Knowledge at a place of the program: storages, names of values, free buffers."""
 
     def __init__(self) -> None:
         self.storages: dict[int, Storage] = {}

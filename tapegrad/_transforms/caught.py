@@ -182,7 +182,7 @@ def _warn(name: str, refusals: list[Refusal], said: str) -> None:
 
 
 def _results(found: Tree, expected: Any) -> str:
-    """What came and what should have, in words."""
+    """Found and expected results, in words."""
     if isinstance(expected, _Raised):
         return f"went on, where it raises {expected.kind}"
     pairs = zip(flatten(found)[0], flatten(expected)[0], strict=False)
@@ -210,7 +210,7 @@ class _Restored:
         self.restore = restore
 
     def outcome(self, run: Callable[[], Any]) -> Any:
-        """What a run returns, or that it raised an error."""
+        """Result of a run, or a mark that it raised an error."""
         with undoing(self.restore), setting(_AGAIN, True):
             try:
                 return run()

@@ -23,7 +23,7 @@ _DEEPEST = 12
 
 
 class Hoisted:
-    """What is in a trace in any part of a tree of values, functions and objects.
+    """Traced values in any part of a tree of values, functions and objects.
 
     `values` are the values in a trace, each once. `filled(others)` is the same tree with others in
     their places. Functions and objects that hold some are made anew, so that what they hold
@@ -321,7 +321,7 @@ def _is_full(cell: Any) -> bool:
 
 
 def _parts(x: Any) -> list[Any]:
-    """What an object holds, as far as it can be made anew with other parts."""
+    """Contents of an object, as far as it can be made anew with other parts."""
     if isinstance(x, types.FunctionType):
         cells = [cell.cell_contents for cell in x.__closure__ or () if _is_full(cell)]
         named = [*(x.__kwdefaults__ or {}).values(), *vars(x).values()]

@@ -94,7 +94,7 @@ def _names_in(code: types.CodeType) -> frozenset[str]:
 
 
 def _global_generator() -> Any:
-    """What `np.random.normal` belongs to: it keeps a number that its bit generator knows not of.
+    """Owner of `np.random.normal`: it keeps a number that its bit generator knows not of.
 
     Normal numbers are drawn in pairs, and the second of a pair leaves the bits as they are.
     """

@@ -1,4 +1,4 @@
-"""What other libraries call it: their names and keyword arguments, and what to write here.
+"""Terms of other libraries: their names and keyword arguments, and what to write here.
 
 Knows words alone. Must not know transforms: who has parameters that are spelt otherwise elsewhere
 says so where they are declared.

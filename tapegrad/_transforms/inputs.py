@@ -78,7 +78,7 @@ STATIC = (
 
 
 def _advice(leaf: Value, where: str) -> str:
-    """What to do about a leaf that cannot be differentiated."""
+    """Advice about a leaf that cannot be differentiated."""
     kind = type(leaf)
     if hasattr(leaf, "to_numpy"):
         return "Pass its values: x.to_numpy()"

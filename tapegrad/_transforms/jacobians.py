@@ -359,7 +359,7 @@ def _cheaper(f: Function, selection: Selection, args: Tree, kwargs: Any, has_aux
 
 
 def _output(f: Function, _selection: Selection, args: Tree, kwargs: Any, has_aux: bool) -> Any:
-    """What f returns, without aux, by a plain run; a search for NaNs puts another in its place."""
+    """Result of f, without aux, by a plain run; a search for NaNs puts another in its place."""
     out = f(*args, **kwargs)
     return out[0] if has_aux else out
 
@@ -524,7 +524,7 @@ class _Asked(NamedTuple):
         require_room(f"{self.name}({name_of(f)})", outputs, inputs, ways, forward=forward)
 
     def options(self) -> dict[str, Any]:
-        """What makes the same transform again."""
+        """Arguments that make the same transform again."""
         return {name: value for name, value in self._asdict().items() if name != "name"}
 
 

@@ -1,4 +1,4 @@
-"""What a function inside a transform may return: values whose derivative is known.
+"""Admissible results of a function inside a transform: values whose derivative is known.
 
 Knows which values are traced, and which are plain numbers and arrays. Must not know tapes.
 """

@@ -269,7 +269,7 @@ class ContainerCall(General):
         ]
 
     def _split(self, parts: Sequence[Any]) -> list[Sequence[Any]]:
-        """What belongs to the arrays of the call, by argument."""
+        """Values that belong to the arrays of the call, by argument."""
         split, start = [], 0
         for argument in self.arguments:
             end = start + len(argument.places)

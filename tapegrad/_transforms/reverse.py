@@ -327,7 +327,7 @@ def _check_scalar(name: str, out: Tree, leaves: list[Value], holomorphic: bool) 
 
 
 def _advice(name: str, out: Tree, kind: str) -> str:
-    """What to do about an output that is not a real scalar."""
+    """Advice about an output that is not a real scalar."""
     function = name[5:-1]
     if out is None:
         return "Return the value: a return statement may be missing"

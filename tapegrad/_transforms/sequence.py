@@ -387,7 +387,7 @@ class _Sequence:
     def _measured(
         self, files: StateFiles, state: Tree, args: Sequence[Tree]
     ) -> tuple[float, float]:
-        """What writing and reading the first state take, in steps."""
+        """Cost of writing and reading the first state, in steps."""
         times: list[list[float]] = []
         for _ in range(2):  # the first may compile, or fill a cache
             times.append([time.perf_counter()])

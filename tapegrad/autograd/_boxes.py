@@ -121,7 +121,7 @@ class _ShowsTraced(type):
 
 
 class _BoxesByType(dict[type, Any]):
-    """What boxes the values of a class. A subclass of ndarray in here gives way to traced arrays.
+    """Box of the values of a class. A subclass of ndarray in here gives way to traced arrays.
 
     Its arrays are constants of a derivative then, and its own arithmetic is not asked: boxes have
     priority over it in HIPS, and it could not read a traced array.

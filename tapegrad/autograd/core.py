@@ -1,4 +1,4 @@
-"""What HIPS autograd has in `core`: derivatives of functions of one argument, and declarations.
+"""Names of HIPS autograd's `core`: derivatives of functions of one argument, and declarations.
 
 `_derivatives` and `_declarations` define them; here are their names.
 """

@@ -1,4 +1,4 @@
-"""What a package needs to define primitives, boxes and vector spaces of its own."""
+"""Tools of a package to define primitives, boxes and vector spaces of its own."""
 
 from __future__ import annotations
 

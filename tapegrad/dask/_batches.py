@@ -1,4 +1,4 @@
-"""What a loss is given: the batch, or the batches, of one partition.
+"""Argument of a loss: the batch, or the batches, of one partition.
 
 Runs where the data lie, so all of it is sent there. Knows NumPy, pandas and xarray by what their
 values say of themselves. A batch is not to be written into. Must not know Dask's graphs or losses.

@@ -103,7 +103,7 @@ def jacobian(
 
 
 def _form_of(step: Step, partitions: Partitions, where: Where) -> Form:
-    """What the first partition with rows says of the Jacobian."""
+    """Description of the Jacobian by the first partition with rows."""
     client = client_of(step.call, where, partitions)
     delayed = dask_module(step.call, "dask.delayed")
     name = f"jacobian-form-{uuid.uuid4().hex}"

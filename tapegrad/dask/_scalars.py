@@ -546,7 +546,7 @@ class _Work:
         return self._of_nothing(kind) if found is None else list(found)
 
     def _of_nothing(self, kind: str) -> list[Any]:
-        """What a sum over no rows gives."""
+        """Value of a sum over no rows."""
         if self.combine == "mean":
             advice = 'Look at the data, or pass combine="sum"'
             raise InputError(message(self.call, "rows, for a mean over them", "none", advice))

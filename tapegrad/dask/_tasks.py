@@ -1,4 +1,4 @@
-"""What runs where the data lie: the derivatives of one partition, and sums of such results.
+"""Tasks that run where the data lie: the derivatives of one partition, and sums of such results.
 
 Knows tapegrad's transforms. Must not know Dask: these are plain functions, which a graph names.
 """
@@ -27,7 +27,7 @@ FAN_IN = 8  # so many results are summed at once
 
 
 class Part(NamedTuple):
-    """What came of one or more batches: arrays to be combined, and what is only collected."""
+    """Results of one or more batches: arrays to be combined, and those only collected."""
 
     weight: float
     leaves: list[Any]
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 
 class Place:
-    """What a task knows of its partition beside the blocks of the data.
+    """Knowledge of a task about its partition beside the blocks of the data.
 
     A class of its own, as Dask takes a tuple for a call and what equals a key for its value.
     """
@@ -47,7 +47,7 @@ class Place:
 
 
 class Form(NamedTuple):
-    """What a Jacobian looks like.
+    """Description of a Jacobian.
 
     mode: forward or reverse, the same for all partitions. leaves: `(shape, dtype)` of each output
     by each parameter, without the rows. template: the output, with positions for leaves.
@@ -80,7 +80,7 @@ class Step:
 
 @contextmanager
 def _task(step: Step, place: Place) -> Iterator[None]:
-    """What all tasks of a partition are: outside of any transform, and named in errors.
+    """Base of all tasks of a partition: outside of any transform, and named in errors.
 
     The context of a task may be a copy of the caller's, where a tape is open. Its thread must not
     log there, nor may bits depend on it: a gradient within a transform rounds otherwise.
@@ -113,7 +113,7 @@ def add_parts(step: Step, parts: list[Part | None]) -> Part | None:
 
 
 def finish(total: Part | None, aux: list[Any]) -> tuple[Any, list[Any]]:
-    """What the client is sent."""
+    """Message to the client."""
     return (None if total is None else total.leaves), [x for part in aux for x in part]
 
 
@@ -289,7 +289,7 @@ def _jacobian_leaves(step: Step, batch: Any) -> list[Any]:
 
 
 def _rows_of(step: Step, batch: Any, rows: int | None, params: Any) -> Any:
-    """What the function returns, which has a row for each row of its batch."""
+    """Result of the function, which has a row for each row of its batch."""
     out = step.function(params, batch)
     for leaf in flatten(out)[0]:
         shape = getattr(leaf, "shape", ())
@@ -302,7 +302,7 @@ def _rows_of(step: Step, batch: Any, rows: int | None, params: Any) -> Any:
 
 
 def jacobian_form(step: Step, blocks: list[Any], place: Place) -> Form | None:
-    """What a Jacobian looks like, by one run of the function; None of a partition without rows."""
+    """Description of a Jacobian, by one run of the function; None of a partition without rows."""
     with _task(step, place):
         for batch in step.source.batches(blocks, place.pieces):
             rows = step.source.rows(batch)

@@ -81,7 +81,7 @@ class Minimisation:
 
     @property
     def values(self) -> list[list[Any]]:
-        """What the functions close over of a trace."""
+        """Traced values that the functions close over."""
         return [[] if f is None else f.values for f in self.lifted]
 
     def functions(self, values: list[list[Any]], args: tuple[Any, ...]) -> list[Any]:

@@ -181,7 +181,7 @@ class DenseMatrix:
 
 
 def closes_over(call: str, which: str) -> RuleError:
-    """What is raised where a function depends on a traced value that is no argument of it."""
+    """Error where a function depends on a traced value that is no argument of it."""
     return RuleError(
         f"{call}: {which} depends on a traced or batched value that is neither among its "
         "arguments nor in its closure (but in an attribute of a class, say), by which it would "
@@ -236,7 +236,7 @@ def scipy_optimize(call: str) -> Any:
 
 
 def missing_scipy(call: str) -> ImportError:
-    """What is raised where SciPy is missing."""
+    """Error where SciPy is missing."""
     return ImportError(
         f"{call}: this method is SciPy's. Install tapegrad[scipy], or choose a solver of "
         "tapegrad's own."

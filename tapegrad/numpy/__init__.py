@@ -43,7 +43,7 @@ _MODULES = ("fft", "linalg", "polynomial")
 
 
 def __getattr__(name: str) -> Any:
-    """What is not defined here: NumPy's own, or that with lists of traced values made arrays."""
+    """Names not defined here: NumPy's own, or that with lists of traced values made arrays."""
     if name in _MODULES:
         from importlib import import_module
 

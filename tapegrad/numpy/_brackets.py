@@ -46,7 +46,7 @@ class _Layout(NamedTuple):
 
 
 class Concatenator:
-    """What joins the parts in its brackets, as `numpy.r_` and `numpy.c_`, traced or not.
+    """Join the parts in its brackets, as `numpy.r_` and `numpy.c_`, traced or not.
 
     The bounds of ranges may be traced too.
 
@@ -107,7 +107,7 @@ def _range(part: slice) -> Value:
 
 
 class Grid:
-    """What spans a grid of the ranges in its brackets, as `numpy.mgrid` and `numpy.ogrid`.
+    """Span a grid of the ranges in its brackets, as `numpy.mgrid` and `numpy.ogrid`.
 
     The bounds of ranges may be traced.
 

@@ -99,7 +99,7 @@ class Constraint:
         return any_true(fixed)
 
     def part(self, which: int, whole: Function) -> Function:
-        """What must be zero (0), or not negative (1), as a function of the free leaves."""
+        """Values to be zero (0), or not negative (1), as a function of the free leaves."""
         # In variables of their own, so that what they close over is found.
         fun, lowest, highest = self.fun, self.lower, self.upper
 

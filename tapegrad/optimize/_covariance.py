@@ -21,7 +21,7 @@ from tapegrad.optimize._objective import Objective
 
 
 class Curvature(NamedTuple):
-    """What a covariance is made of.
+    """Ingredients of a covariance.
 
     matrix: the Hessian, or what stands for it. scale: what the inverse is multiplied by. free:
     which parameters stand at no bound. normals: a row for each constraint that holds, or None.
@@ -104,7 +104,7 @@ def curvature_of(
 
 
 def _joined(objective: Objective, conditions: list[Constraint], which: int) -> Function:
-    """What must be zero (0), or not negative (1), as a vector of the vector of parameters."""
+    """Values to be zero (0), or not negative (1), as a vector of the vector of parameters."""
     parameters = objective.parameters
     parts = [one.part(which, parameters.whole) for one in conditions]
     return lambda v: as_vector([part(parameters.unknowns.tree(v)) for part in parts])

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @dataclass(repr=False)
 class Run(Generic[T]):
-    """What `run` did: the parameters at its end, the method's state, and what it saw on the way.
+    """Result of `run`: the parameters at its end, the method's state, and its history.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Run(Generic[T]):
         return f"Run({self.steps} steps, last loss {last}, {self.reason})"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the same, with the curve of the losses."""
+        """HTML for a notebook: the same, with the curve of the losses."""
         losses = [float(x) for x in self.losses] if not any(map(in_trace, self.losses)) else []
         return f"<p>{html.escape(repr(self))}</p>{curve_svg(losses, 'loss', 'step')}"
 

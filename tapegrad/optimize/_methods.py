@@ -1,4 +1,4 @@
-"""What each method of `scipy.optimize.minimize` takes, and which is chosen.
+"""Arguments of each method of `scipy.optimize.minimize`, and which is chosen.
 
 Must not know functions or trees.
 """
@@ -11,7 +11,7 @@ from tapegrad._errors import InputError, message
 
 
 class Method(NamedTuple):
-    """What a method takes: gradients; Hessians dense, as products, or sparse; constraints."""
+    """Arguments of a method: gradients; Hessians dense, as products, or sparse; constraints."""
 
     gradient: bool = True
     hessians: tuple[str, ...] = ()

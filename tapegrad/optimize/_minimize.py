@@ -408,7 +408,7 @@ def _differentiable(
 
 
 def no_covariance(call: str) -> Callable[[], Any]:
-    """What stands for the curvature of a result inside a transform: an error."""
+    """Stand-in for the curvature of a result inside a transform: an error."""
 
     def refuse() -> Any:
         raise NotDifferentiableError(

@@ -54,7 +54,7 @@ class Objective:
         self._kept: dict[str, tuple[bytes, Any]] = {}
 
     def with_aux(self, v: Value) -> Any:
-        """What fun returns, as a function of the vector."""
+        """Value of fun, as a function of the vector."""
         out = self.fun(self.parameters.tree(v), *self.args)
         value = out[0] if self.has_aux else out
         if getattr(value, "size", 1) != 1 or isinstance(value, tuple | list | dict):

@@ -1,4 +1,4 @@
-"""What a method found: the parameters as a tree, and what is made of them when it is asked for."""
+"""Result of a method: the parameters as a tree, and values made of them on demand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(repr=False)
 class Result(Generic[T]):
-    """What `minimize`, `least_squares`, `root` or `curve_fit` found.
+    """Result of `minimize`, `least_squares`, `root` or `curve_fit`.
 
     Pickled, it keeps the `covariance` and `standard_errors` that were asked for. A notebook shows
     it as a table, with the curve of `history`.
@@ -152,7 +152,7 @@ class Result(Generic[T]):
         return [[name, _short(value)] for name, value in values.items()]
 
     def _found(self) -> tuple[str, ...]:
-        """What is shown of the parameters, beside themselves."""
+        """Lines about the parameters, beside themselves."""
         return ("fun", "grad")
 
     def __repr__(self) -> str:

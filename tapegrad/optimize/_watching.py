@@ -1,4 +1,4 @@
-"""What SciPy tells while it runs: a step of the bar, and the user's callback with the tree."""
+"""Messages of SciPy while it runs: a step of the bar, and the user's callback with the tree."""
 
 from __future__ import annotations
 

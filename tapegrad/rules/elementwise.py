@@ -133,7 +133,7 @@ def _power_by_exponent(out: Value, x: Value, _y: Value) -> Value:
 
 
 def _log_of_zero(out: Value) -> Value:
-    """What log(0) is beside 0 ** y: 0 where that is finite, and else minus infinity."""
+    """Value of log(0) beside 0 ** y: 0 where that is finite, and else minus infinity."""
     infinite = np.isinf(untraced(out))
     return np.where(infinite, -np.inf, 0.0).astype(out.dtype) if any_true(infinite) else 0.0
 

@@ -1,6 +1,6 @@
 """Sums, products, extrema along axes, and clipping.
 
-What several reductions share (`Reduced`, `spread`, `axes_of`, `masked`) is public to the other
+Code of several reductions (`Reduced`, `spread`, `axes_of`, `masked`) is public to the other
 families; moments are in `moments`, reductions that ignore NaN in `nan`.
 """
 

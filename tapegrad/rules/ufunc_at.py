@@ -1,4 +1,4 @@
-"""What `ufunc.at` makes of a row of numbers, each changed by all values for its position.
+"""Results of `ufunc.at` on a row of numbers, each changed by all values for its position.
 
 Sums and extrema have rules of their own: the cotangent of a value is that of its position. Values
 of any other ufunc are put in the order of their positions, and reduced by segments.

@@ -1,4 +1,4 @@
-"""What type checkers see of SciPy's functions; at run time there is no such module.
+"""Types of SciPy's functions for type checkers; at run time there is no such module.
 
 An elementwise function of numbers returns a number, of an array an array. Arguments that are no
 numbers (`out=`, `where=`) go by keyword.
@@ -14,7 +14,7 @@ Array: TypeAlias = NDArray[Any]
 Shape: TypeAlias = int | Sequence[int]
 
 class _Ufunc:
-    """What all ufuncs have."""
+    """Members of all ufuncs."""
 
     __name__: str
     @property
@@ -65,7 +65,7 @@ class ElementwiseFour(_Ufunc):
     def __call__(self, *args: ArrayLike, **options: Any) -> tuple[Array, Array, Array, Array]: ...
 
 class Solution:
-    """What `solve_ivp` returns."""
+    """Result of `solve_ivp`."""
 
     t: Array
     y: Array

@@ -17,7 +17,7 @@ from tapegrad._errors import BatchingError
 
 
 def agreed(question: Callable[[Any], Any], value: Value, call: str, name: str) -> Any:
-    """What a question about a value is answered, of a vmap about each example.
+    """Answer to a predicate on a value, of a vmap on each example.
 
     call, name: the function and the argument, for the error of examples that differ.
     """

@@ -79,7 +79,7 @@ def _single(term: str, array: Value) -> tuple[str, Value]:
 def products(
     subscripts: str, labels: Value, position: int, masks: Sequence[Value]
 ) -> tuple[Index, Value] | None:
-    """What the elements of a product get from one operand: (positions in the result, labels).
+    """One operand's share in the elements of a product: (positions in the result, labels).
 
     `masks` has for each operand where it is not zero. None where there are too many products.
     """

@@ -3,7 +3,7 @@
 Knows the tape's own entries (reading, writing, one of several results). Must not know functions,
 colourings or matrices.
 
-What is found is exact for the program as it ran: a constant factor of zero, and a branch not
+The result is exact for the program as it ran: a constant factor of zero, and a branch not
 taken, make no dependence.
 """
 

@@ -21,7 +21,7 @@ from tapegrad.sparse._products import Pattern, Plan, plan_columns
 
 
 class Matrix:
-    """What one transform keeps from call to call: the given pattern, and the last plan."""
+    """State of one transform from call to call: the given pattern, and the last plan."""
 
     def __init__(self, call: str, pattern: Value, mode: str, *, symmetric: bool) -> None:
         self.call, self.mode, self.symmetric = call, mode, symmetric

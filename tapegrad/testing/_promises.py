@@ -21,7 +21,7 @@ from tapegrad.testing._measuring.tolerances import resolution_of
 
 
 class Promises:
-    """What the Hermitian matrices of a function allow the directions of its leaves to be."""
+    """Directions of the leaves that a function's Hermitian matrices allow."""
 
     def __init__(self, function: Callable[..., Any], leaves: Sequence[Any]) -> None:
         self.function = function

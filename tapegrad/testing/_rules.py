@@ -183,7 +183,7 @@ def _check_values(subject: Subject, call: Call, rule: Rule | None) -> None:
 
 
 def _mismatch(expected: Tree, got: Tree, *, exact: bool) -> tuple[str, str] | None:
-    """What differs between two results in containers, shapes, dtypes or values, as text."""
+    """Differences between two results in containers, shapes, dtypes or values, as text."""
     leaves, structure = flatten(expected)
     found, other = flatten(got)
     if structure != other:

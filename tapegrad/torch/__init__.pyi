@@ -1068,7 +1068,7 @@ def get_autocast_xla_dtype() -> _dtype:
 def get_default_device(*_args: Any, **_words: Any) -> Tensor:
     """The CPU."""
 def get_deterministic_debug_mode() -> _int:
-    """What was set last, as a number: 0, 1 or 2."""
+    """The last setting, as a number: 0, 1 or 2."""
 def get_device(self: Tensor) -> _int:
     """-1: tensors are in the CPU's memory."""
 def get_rng_state() -> Tensor:
@@ -1275,11 +1275,11 @@ def instance_norm(
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix, or of each of a stack."""
 def is_autocast_cache_enabled() -> _bool:
-    """What was set last; True at first."""
+    """The last setting; True at first."""
 def is_autocast_cpu_enabled() -> _bool:
     """The older form of the function of a device type, for 'cpu'."""
 def is_autocast_enabled(device_type: _str = 'cuda') -> _bool:
-    """What was set last for a device."""
+    """The last setting for a device."""
 def is_autocast_ipu_enabled() -> _bool:
     """The older form of the function of a device type, for 'ipu'."""
 def is_autocast_xla_enabled() -> _bool:
@@ -1289,7 +1289,7 @@ def is_complex(input: Tensor) -> _bool:
 def is_conj(self: Tensor) -> _bool:
     """False: conjugates are computed at once."""
 def is_deterministic_algorithms_warn_only_enabled() -> _bool:
-    """What `use_deterministic_algorithms` was told last as `warn_only`."""
+    """The last `warn_only` of `use_deterministic_algorithms`."""
 def is_distributed(*_args: Any, **_words: Any) -> Tensor:
     """False."""
 def is_floating_point(input: Tensor) -> _bool:
@@ -1311,7 +1311,7 @@ def is_tensor(obj: object) -> _bool:
 def is_vulkan_available(*_args: Any, **_words: Any) -> Tensor:
     """False."""
 def is_warn_always_enabled() -> _bool:
-    """What was set last."""
+    """The last setting."""
 def isclose(
     input: Tensor,
     other: _Operand,
@@ -1426,7 +1426,7 @@ def load(
     max_bytes: _int | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """What `save` wrote to a file, or PyTorch did."""
+    """Load a file that `save` wrote, or PyTorch."""
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The natural logarithm of each element."""
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:

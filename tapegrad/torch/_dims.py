@@ -78,7 +78,7 @@ def along_one(array: Value, dim: SupportsIndex) -> tuple[Value, int]:
 
 
 def by_name(word: str, name: str, given: tuple[Any, ...], words: dict[str, Any]) -> Any:
-    """What a method takes as many arguments or as one by name; TypeError for other names."""
+    """Value given as many arguments or as one by name; TypeError for other names."""
     if not words:
         return given
     other = next((key for key in words if key != name), None)

@@ -1,4 +1,4 @@
-"""What scripts ask of PyTorch's environment: autocast, devices, warnings, symbolic numbers.
+"""PyTorch's environment for scripts: autocast, devices, warnings, symbolic numbers.
 
 Knows what has no effect here. Must not know operations.
 """
@@ -106,7 +106,7 @@ def set_autocast_dtype(device_type: str, dtype: _dtypes.dtype) -> None:
 
 @register(method=False)
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """What was set last for a device.
+    """The last setting for a device.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ for _kind, _word in (("cpu", "cpu"), ("cuda", "gpu"), ("ipu", "ipu"), ("xla", "x
 
 @register(method=False)
 def is_autocast_cache_enabled() -> bool:
-    """What was set last; True at first.
+    """The last setting; True at first.
 
     >>> torch.is_autocast_cache_enabled()
     True
@@ -320,7 +320,7 @@ def set_warn_always(b: bool) -> None:
 
 @register(method=False)
 def is_warn_always_enabled() -> bool:
-    """What was set last.
+    """The last setting.
 
     >>> torch.is_warn_always_enabled()
     False
@@ -330,7 +330,7 @@ def is_warn_always_enabled() -> bool:
 
 @register(method=False)
 def get_deterministic_debug_mode() -> int:
-    """What was set last, as a number: 0, 1 or 2.
+    """The last setting, as a number: 0, 1 or 2.
 
     Returns
     -------
@@ -375,7 +375,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 @register(method=False)
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """What `use_deterministic_algorithms` was told last as `warn_only`.
+    """The last `warn_only` of `use_deterministic_algorithms`.
 
     >>> torch.is_deterministic_algorithms_warn_only_enabled()
     False
@@ -822,7 +822,7 @@ register("grad_dtype", function=False)(property(_grad_dtype))
 
 @register(function=False)
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What `load_state_dict` stores for this parameter: a detached tensor.
+    """Value that `load_state_dict` stores for this parameter: a detached tensor.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ def _read_tensor(tensor: Tensor) -> list[Any]:
 
 
 def _write_tensor(tensor: Tensor, was: list[Any]) -> None:
-    """What a run has written into an array is taken out by `Recording.put_back`."""
+    """Values that a run has written into an array are taken out by `Recording.put_back`."""
     tensor._value, tensor._grad, _, tensor.node = was
 
 

@@ -1,4 +1,4 @@
-"""What scripts ask for at their top: threads, determinism, compilation.
+"""Settings at the top of scripts: threads, determinism, compilation.
 
 Knows what has no effect here, and says so. Must not know tensors.
 """
@@ -108,12 +108,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def warns_only() -> bool:
-    """What `warn_only` was set last."""
+    """The last `warn_only`."""
     return _deterministic["warn_only"]
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What was set last.
+    """The last setting.
 
     Returns
     -------

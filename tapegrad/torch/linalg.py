@@ -202,7 +202,7 @@ _UNSOLVED = "torch.linalg.{word}: {{batch}}The solver failed because the input m
 
 
 def _solver(A: Value, B: Value, left: bool = True) -> Callable[[Value], Value]:
-    """What solves the equation for given matrices in the place of A; errors of unfit arguments."""
+    """Solver of the equation for given matrices in the place of A; errors of unfit arguments."""
     require_matrices("linalg.solve", A, square=True)
     if not B.shape:
         raise RuntimeError("linalg.solve: The input tensor B must have at least 2 dimensions.")

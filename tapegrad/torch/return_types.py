@@ -13,7 +13,7 @@ def _shown(self: Any) -> str:
     return f"torch.return_types.{type(self).__name__}(\n" + ",\n".join(parts) + ")"
 
 
-_DOC = """What `torch.{call}` returns.
+_DOC = """Result of `torch.{call}`.
 
 Attributes
 ----------

@@ -59,7 +59,7 @@ def differences(f, x):
 
 
 def traced_result(f, x):
-    """What f returns for a traced array, and its gradient by the weighted sum."""
+    """Result of f for a traced array, and its gradient by the weighted sum."""
     results = []
 
     def scalar(x):
@@ -254,7 +254,7 @@ def test_operators_leave_the_word_to_classes_that_want_it():
 
 
 def look(f, x=X):
-    """What f says of a traced array."""
+    """Answer of f on a traced array."""
     seen = []
     grad(lambda x: seen.append(f(x)) or np.sum(x))(x.copy())
     return seen[0]
@@ -403,7 +403,7 @@ CLASSES = (
 
 
 def asked(x):
-    """What programs ask before they branch: the classes of a value, and whether it is a number."""
+    """Queries before a branch: the classes of a value, and whether it is a number."""
     return [isinstance(x, kind) for kind in CLASSES] + [np.isscalar(x)]
 
 

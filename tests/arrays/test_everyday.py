@@ -1,4 +1,4 @@
-"""What a function can do, its derivative can: be a method, a pickle, a copy; run in threads."""
+"""Derivatives can do all that functions can: be a method, a pickle, a copy; run in threads."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ each_library = pytest.mark.parametrize("name", LIBRARIES)
 
 
 def silent(name, used: Library, functions: dict[str, Any], text: str, mode) -> list[str]:
-    """What is wrong with the row of a library: wrong derivatives, and errors without words."""
+    """Errors in the row of a library: wrong derivatives, and errors without words."""
     found = list(cells(name, used, functions, text, mode))
     print(name, collections.Counter(cell.outcome for cell in found))  # pytest -rP shows it
     return [str(cell) for cell in found if cell.outcome not in ("right", "refused")]

@@ -1,4 +1,4 @@
-"""What one writes who comes from another library: the error says what it is called here."""
+"""Names of other libraries: the error says what it is called here."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ NDARRAY = [
 
 
 def mistakes(function, text, ours=None):
-    """What is wrong with the calls of a function of NumPy's, or with those of ours by its name."""
+    """Errors in the calls of a function of NumPy's, or with those of ours by its name."""
     judged = (
         judge(TAPEGRAD, ours or function, *call, reference=function)
         for _, *call in meaningful_calls(function, text)

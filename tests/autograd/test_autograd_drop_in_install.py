@@ -11,7 +11,7 @@ import pytest
 
 
 def run(program, *, check=True):
-    """What a program prints, in a Python of its own."""
+    """Output of a program, in a Python of its own."""
     code = textwrap.dedent(program)
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False

@@ -171,7 +171,7 @@ def test_values_and_derivatives_are_the_same(name):
 
 
 def _result(module, operator, f, x):
-    """What an operator gives, or the error that HIPS raises where it does not apply."""
+    """Result of an operator, or the error that HIPS raises where it does not apply."""
     made = getattr(module, operator)(f)
     if module is ours:
         if operator in ("value_and_grad", "jacobian", "hessian"):

@@ -795,7 +795,7 @@ def test_a_sum_without_axes_is_kept_in_nested_vmaps():
 
 
 def tripled(v):
-    """What stands under a name after an in-place product: NumPy changes arrays, not numbers."""
+    """The value of a name after an in-place product: NumPy changes arrays, not numbers."""
     other = v
     other *= 3.0
     return v

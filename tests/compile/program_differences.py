@@ -146,7 +146,7 @@ def leaves(tree):
 
 
 def result(f, *args):
-    """What a call returns, or the class of what it raises; of arguments of its own."""
+    """Result of a call, or the class of its error; of arguments of its own."""
     args = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

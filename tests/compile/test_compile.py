@@ -466,7 +466,7 @@ def test_an_array_that_f_made_may_change_after_its_use(backend):
 
 
 def told(f, *args, **kwargs):
-    """What a call warns of; an older NumPy ends one text with a full stop."""
+    """Warnings of a call; an older NumPy ends one text with a full stop."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         f(*args, **kwargs)

@@ -127,7 +127,7 @@ def test_eight_threads_at_once():
 
 
 def test_other_threads_are_not_recorded():
-    """What another thread does while a function is recorded is not part of the program."""
+    """Calls of another thread while a function is recorded are not part of the program."""
     entered, go_on = threading.Event(), threading.Event()
 
     def slow(x):

@@ -1,4 +1,4 @@
-"""What a compiled function reads from outside is looked at in each call, wherever it is kept."""
+"""State that a compiled function reads from outside is looked at in each call."""
 
 import collections
 import functools

@@ -1,4 +1,4 @@
-"""What objects of Python's own library hold or give is seen, refused, or found by `check=`.
+"""State and results of objects of Python's own library are seen, refused, or found by `check=`.
 
 Each row makes a program that reads a number from outside, and what sets that number. A compiled
 function gives what the function itself gives, call by call, before and after a change.

@@ -1,6 +1,6 @@
 """Functions that others express: a planned call of one has an entry of its own.
 
-What serves NumPy's own arrays is compared with the rules in `test_call_plans`. Here is every other
+Kernels for NumPy arrays are compared with the rules in `test_call_plans`. Here is every other
 replay of such an entry: derivatives of derivatives, pullbacks under vmap, forward mode, infinite
 cotangents, writes to the arrays that the call has read; and the calls that must not be planned.
 """

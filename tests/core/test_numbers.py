@@ -90,7 +90,7 @@ def same(found, expected):
 
 
 def derivatives(f, x):
-    """What each transform makes of a real function of an array or number."""
+    """Results of each transform for a real function of an array or number."""
     one = np.ones_like(x)[()] if isinstance(x, np.generic) else np.ones_like(x)
     examples = np.stack([x, x])
     with np.errstate(all="ignore"):  # in no generator, which would leave it to others in between

@@ -1,4 +1,4 @@
-"""What replays save: entries that outputs do not need, copies of tangents, strong products."""
+"""Savings of replays: entries that outputs do not need, copies of tangents, strong products."""
 
 from __future__ import annotations
 

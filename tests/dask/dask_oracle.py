@@ -60,7 +60,7 @@ def summed(parts, combine):
 
 
 def bits(found):
-    """What two trees share if they are equal to the last bit, dtypes and shapes included."""
+    """Key that two trees share if they are equal to the last bit, dtypes and shapes included."""
     return [(x.dtype.str, x.shape, x.tobytes()) for x in map(np.asarray, tree.leaves(found))]
 
 

@@ -1,4 +1,4 @@
-"""What tapegrad.dask takes for data, and what it says of the rest."""
+"""Data that tapegrad.dask takes, and errors for the rest."""
 
 from __future__ import annotations
 

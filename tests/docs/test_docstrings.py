@@ -1,6 +1,6 @@
 """Docstrings have numpydoc's sections, as its validator reads them.
 
-What a name lacks, before it is in the list: `python tests/docs/test_docstrings.py tapegrad.tree`.
+List the lacks of a new name: `python tests/docs/test_docstrings.py tapegrad.tree`.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ class Reader(numpydoc.Validator):
 
 
 def faults(name: str, waived: set[str]) -> list[str]:
-    """What the validator says of a name, without what is not required."""
+    """Messages of the validator on a name, without those not required."""
     found = numpydoc.validate(name, validator_cls=Reader)
     return [f"{code} {said}" for code, said in found["errors"] if code not in waived]
 

@@ -47,7 +47,7 @@ def script(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_runs_checks_itself_and_draws(gallery, name):
-    """What it made is kept where the next build of the docs looks for it."""
+    """Results are kept where the next build of the docs looks for it."""
     pytest.importorskip("matplotlib")
     pytest.importorskip("sklearn")
     printed = gallery.run(name).splitlines()

@@ -31,7 +31,7 @@ def programs():
 
 
 def held_by_line(function, args, file):
-    """What `tracemalloc` holds when the replay begins, by the innermost line in a file.
+    """Memory that `tracemalloc` holds when the replay begins, by the innermost line in a file.
 
     Pairs: bytes of the elements of arrays, and of all else.
     """

@@ -77,7 +77,7 @@ class Opened:
             time.sleep(0.05)
 
     def __call__(self, script, arg=None):
-        """What a script says in the page, after all that was asked to be drawn is drawn."""
+        """Value of a script in the page, after all that was asked to be drawn is drawn."""
         return self.browser_page.evaluate(script, arg)
 
     def settle(self):

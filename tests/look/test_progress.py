@@ -846,7 +846,7 @@ class tqdm:
 
 
 def written(tmp_path, *, terminal, real=None, **environment):
-    """What a program writes to stderr, at a terminal of its own or into a pipe."""
+    """Output of a program on stderr, at a terminal of its own or into a pipe."""
     if real is None:
         (tmp_path / "tqdm").mkdir(exist_ok=True)
         (tmp_path / "tqdm" / "__init__.py").touch()

@@ -109,7 +109,7 @@ def test_an_output_that_is_refused_does_not_run_the_function_again():
 
 
 def test_a_pullback_that_failed_may_be_called_again():
-    """What is raised before the next replay is none of the replay's."""
+    """An error that is raised before the next replay is none of the replay's."""
     runs = []
 
     def f(x):

@@ -1,4 +1,4 @@
-"""What a notebook shows: tables and curves of the same numbers as the text, and no markup of a
+"""Reprs in a notebook: tables and curves of the same numbers as the text, and no markup of a
 user's own.
 """
 

@@ -475,7 +475,7 @@ tapegrad.grad(g)(np.ones(2))
 
 
 def printed(file, **environment):
-    """What the program prints with the tapegrad that this process imports: the folder of a
+    """Output of the program with the tapegrad that this process imports: the folder of a
     clone or what is installed."""
     file.write_text(PROGRAM.lstrip(), encoding="utf-8")
     environment["PYTHONPATH"] = os.path.dirname(os.path.dirname(OURS))

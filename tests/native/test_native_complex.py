@@ -42,7 +42,7 @@ def numbers(dtype):
 
 
 def compiled(f, *args):
-    """What f gives as machine code, and itself; it runs natively in one path."""
+    """Results of f as machine code, and itself; it runs natively in one path."""
     fast = tapegrad.compile(f, backend="llvm")
     with np.errstate(all="ignore"):
         for _ in range(5):

@@ -41,7 +41,7 @@ EXACT = pytest.mark.skipif(
 
 
 def native(ufunc, *arrays):
-    """What the native back end computes, in vectors and in what is left over."""
+    """Results of the native back end, in vectors and in the remainder."""
     fast = tapegrad.compile(lambda *xs: ufunc(*xs), backend="llvm")
     with np.errstate(all="ignore"):
         for _ in range(3):

@@ -61,7 +61,7 @@ def test_adam_is_its_textbook_formula(gradients, rate):
 
 
 def textbook(gradients, *, rate=0.1, of):
-    """What a formula's steps add up to; of: the step for a gradient, and what it has kept."""
+    """Sum of a formula's steps; of: the step for a gradient, and what it has kept."""
     x, kept = np.zeros_like(gradients[0]), {}
     for count, g in enumerate(gradients, 1):
         x = x - rate * of(g, kept, count)

@@ -166,7 +166,7 @@ def _functions(node: ast.AST, path: str = "") -> Iterator[tuple[str, ast.Functio
 
 
 def ignored(source: str) -> Iterator[str]:
-    """What the functions of a source ignore, as `function.parameter`."""
+    """Parameters that the functions of a source ignore, as `function.parameter`."""
     for path, function in _functions(ast.parse(source)):
         is_special = function.name.startswith("__") and function.name not in (
             *("__init__", "__new__", "__call__"),

@@ -243,7 +243,7 @@ def own_imports(name: str) -> set[str]:
 
 
 def foreign_imports(name: str) -> set[str]:
-    """What a module imports that is neither tapegrad nor the standard library."""
+    """Imports of a module that are neither tapegrad nor the standard library."""
     tops = {found.split(".")[0] for found in imports(MODULES[name])}
     return tops - {"tapegrad"} - sys.stdlib_module_names
 
@@ -271,7 +271,7 @@ def test_modules_import_only_from_the_rooms_below():
 
 
 def test_one_module_is_imported_by_name():
-    """What an import statement does not show. Public packages load their own parts so, too."""
+    """Imports without an import statement. Public packages load their own parts so, too."""
     found = {}
     for name, path in MODULES.items():
         text = path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What type checkers, editors and completion know of the namespace `tapegrad`."""
+"""Knowledge of type checkers, editors and completion about the namespace `tapegrad`."""
 
 from __future__ import annotations
 

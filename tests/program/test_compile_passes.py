@@ -1,4 +1,4 @@
-"""What the passes and the NumPy back end do to a program changes no bit of its results."""
+"""No pass, nor the NumPy back end, changes no bit of its results."""
 
 from __future__ import annotations
 

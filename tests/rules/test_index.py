@@ -13,7 +13,7 @@ X = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.6]])
 
 
 def after(write):
-    """What a writing function leaves in a copy of its first argument."""
+    """Contents that a writing function leaves in a copy of its first argument."""
 
     def result(x, *args, **params):
         y = np.copy(x)

@@ -350,7 +350,7 @@ def test_a_determinant_with_infinities_has_no_derivative():
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_the_third_order_of_det_at_a_singular_matrix(rank):
-    """What no inverse gives, and the expansion of low order no more."""
+    """A case that no inverse covers, nor the expansion of low order."""
     rng = np.random.default_rng(rank)
     a = rng.normal(size=(4, rank)) @ rng.normal(size=(rank, 4))
     b = rng.normal(size=(4, 4))

@@ -79,7 +79,7 @@ def numpy_functions():
 
 
 def overridable():
-    """What a library may override, by the function that people call.
+    """Functions that a library may override, by the function that people call.
 
     For the like= argument of a creation function NumPy hands over a function of its own.
     """
@@ -143,7 +143,7 @@ def test_there_is_a_decision_on_everything_that_a_library_may_override():
 
 
 def test_creation_functions_have_no_rule_besides():
-    """What is in both would be differentiable by `like=` alone, or not at all."""
+    """A function in both would be differentiable by `like=` alone, or not at all."""
     assert REGISTRY.keys().isdisjoint(CREATION)
 
 

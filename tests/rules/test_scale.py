@@ -1,6 +1,6 @@
 """The elementwise rules from the smallest numbers to the largest: no relative accuracy is lost.
 
-What is right is a difference of mpmath's, by so many digits that no step is too small.
+The reference is a difference of mpmath's, by so many digits that no step is too small.
 """
 
 from __future__ import annotations

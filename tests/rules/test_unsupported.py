@@ -1,4 +1,4 @@
-"""What no derivative goes through: each call says so, by tapegrad or by NumPy itself."""
+"""Functions that no derivative goes through: each call says so, by tapegrad or by NumPy itself."""
 
 from __future__ import annotations
 

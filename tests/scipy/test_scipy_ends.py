@@ -2,7 +2,7 @@
 every special function at 0, 1 and -1, by every argument; and functions of these, where zero meets
 infinity.
 
-What is right is a one-sided difference of SciPy's values, of fifth order, at several steps: two of
+The reference is a one-sided difference of SciPy's values, of fifth order, at several steps: two of
 them that agree state its error. A slope is infinite where they grow with each step. Of functions
 of functions it is known by hand, or from such differences: a derivative there is right, or NaN.
 """

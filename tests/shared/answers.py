@@ -1,4 +1,4 @@
-"""What tapegrad answers to a call: all results without tracing, and their derivative, by mode."""
+"""Answers of tapegrad to a call: all results without tracing, and their derivative, by mode."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TAPEGRAD = (forward, reverse)
 
 
 def by_name(name):
-    """What `tapegrad.numpy` has under a name of NumPy's; np.emath is NumPy's own there."""
+    """The object of `tapegrad.numpy` under a name of NumPy's; np.emath is NumPy's own there."""
     space, _, last = name.removeprefix("np").rpartition(".")
     module = np.emath if space == ".emath" else importlib.import_module(f"tapegrad.numpy{space}")
     return getattr(module, last)

@@ -32,7 +32,7 @@ warn_return_any = false
 
 @pytest.fixture(scope="session")
 def by_mypy(tmp_path_factory):
-    """What mypy prints of some files, whose imports are read once for all tests."""
+    """Output of mypy on some files, whose imports are read once for all tests."""
     pytest.importorskip("mypy", reason="mypy comes with the extra `lint`")
     folder = tmp_path_factory.mktemp("mypy")
     settings = folder / "mypy.ini"

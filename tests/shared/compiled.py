@@ -347,7 +347,7 @@ class _Both:
 
 
 class _Rounded:
-    """What rounding may change in the results of a call.
+    """Bound of rounding in the results of a call.
 
     That is a small part of a result's greatest element, or what changes if the arguments do by
     some units in the last place. NaNs, infinities and whole numbers must be the same.
@@ -412,7 +412,7 @@ def _within(a, b, room_of):
 
 
 class _State:
-    """What a function may write to outside: lists, dicts, attributes, variables, arrays."""
+    """Outside targets of a function's writes: lists, dicts, attributes, variables, arrays."""
 
     def __init__(self, f):
         self.before = Surroundings(f).before()

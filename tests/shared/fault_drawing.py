@@ -27,7 +27,7 @@ LEFT_OUT = {"tapegrad/testing/_plugin/entry.py"}  # it is read from where tapegr
 
 
 class Fault(NamedTuple):
-    """What is written at a place of a file; `was` and `becomes` are its lines."""
+    """Replacement at a place of a file; `was` and `becomes` are its lines."""
 
     name: str
     room: str

@@ -37,7 +37,7 @@ OPPOSITES = {
 
 
 class Edit(NamedTuple):
-    """What is written in the place of the bytes from `start` to `end`."""
+    """Replacement of the bytes from `start` to `end`."""
 
     start: int
     end: int
@@ -265,7 +265,7 @@ def copy(source: Source, node: ast.AST) -> Iterator[Edit]:
 
 
 def state(source: Source, node: ast.AST) -> Iterator[Edit]:
-    """What is restored at the end, left out."""
+    """A restoring statement at the end, left out."""
     match node:
         case ast.Try(finalbody=[first, *_] as body) if not isinstance(first, ast.Pass):
             start, end = source.start(first), source.end(body[-1])

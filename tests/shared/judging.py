@@ -1,6 +1,6 @@
-"""What a library says of a call on differentiated values: right, refused, or silently wrong.
+"""Verdict on a library's call on differentiated values: right, refused, or silently wrong.
 
-What a call returns, and what it leaves in its arguments, is compared with NumPy's; its derivative
+The result of a call, and its arguments afterwards, are compared with NumPy's; its derivative
 with differences of NumPy's results, wherever these converge. test_never_silent.py asks tapegrad,
 docs/benchmarks/never_silent.py counts for other libraries too.
 """

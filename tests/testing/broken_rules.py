@@ -395,7 +395,7 @@ def _along(gradients: Any, dots: list[Any]) -> float:
 
 
 def gradient_along(program: Program, args: Any, dots: list[Any], *, forward: bool) -> float:
-    """What the program's derivative says along a direction."""
+    """Derivative of the program along a direction."""
     if forward:
         return float(tapegrad.jvp(program, tuple(args), tuple(dots))[1])
     return float(_along(tapegrad.vjp(program, *args)[1](1.0), dots))

@@ -12,7 +12,7 @@ class SpoiledError(RuntimeError):
 
 
 class Node:
-    """What a memory held at one time, and where that came from."""
+    """Contents of a memory at one time, and their origin."""
 
     def __init__(self, parents=()):
         self.parents = list(parents)  # (node, pull), of flat cotangents

@@ -59,7 +59,7 @@ def same(x, y):
 
 
 def failing_text(strategy, condition=lambda x: True):
-    """What Hypothesis prints for the smallest example that fails."""
+    """Text that Hypothesis prints for the smallest example that fails."""
 
     @settings(
         database=None,

@@ -1,4 +1,4 @@
-"""What checks of a whole program say of it: ours, and others' by their arithmetic.
+"""Verdicts of checks on a whole program: ours, and others' by their arithmetic.
 
 As a program it prints the figures: `python verdicts.py [COUNT OF RIGHT PROGRAMS]`.
 """
@@ -174,7 +174,7 @@ def right_subject(number: int) -> tuple[Any, tuple[Any, ...]]:
 
 
 def false_alarm(number: int, laws: Any = LAWS) -> str | None:
-    """What `check` says against the right function with a number, or None."""
+    """Verdict of `check` on the right function with a number, or None."""
     f, args = right_subject(number)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -54,7 +54,7 @@ def agree(
 
 
 def _seen(library: Any, call: Call, inputs: Any, order: int) -> dict[str, Any]:
-    """What a call gives with a library, or raises, as plain data."""
+    """Result of a call with a library, or its error, as plain data."""
     try:
         tensors = [_made(library, x) for x in inputs]
         results = call(library, *tensors)

@@ -66,7 +66,7 @@ class Draw:
 
 
 class Transcript(Log):
-    """What a program saw; errors with their texts, tensors with all that can be asked of them."""
+    """Log of a program; errors with their texts, tensors with all that can be asked of them."""
 
     def __call__(self, *values: Any) -> None:
         self.append([shown(value) for value in values])

@@ -1,4 +1,4 @@
-"""What random stacks of layers are made of: layers for images, sequences and vectors, and losses.
+"""Parts of random stacks of layers: layers for images, sequences and vectors, and losses.
 
 Each entry draws a layer that takes an input of the shape it is given. Knows nothing of libraries:
 a layer is its name, its arguments and its options.

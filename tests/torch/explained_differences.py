@@ -193,7 +193,7 @@ def leaves(entries: Sequence[Any]) -> list[Any]:
 
 
 def state(entry: Any) -> Any:
-    """What an entry of the family graphs says of a tensor, or six times nothing."""
+    """Data of an entry of the family graphs on a tensor, or six times nothing."""
     found = entry[-1] if isinstance(entry, list) and entry else None
     known = isinstance(found, list) and len(found) == 6 and isinstance(found[0], list)
     return found if known else [[None] * 7, None, None, None, [], None]

@@ -23,7 +23,7 @@ def program(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def error_of(call: Callable[[], Any]) -> str:
-    """What a call raises: its type and its message."""
+    """Error of a call: its type and its message."""
     try:
         found = call()
     except Exception as error:  # noqa: BLE001 - its type is compared

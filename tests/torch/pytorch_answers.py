@@ -1,4 +1,4 @@
-"""What PyTorch gives: by itself where it is installed, else as `--record-answers` stored it.
+"""Answers of PyTorch: by itself where it is installed, else as `--record-answers` stored it.
 
 `of_pytorch(see)` is `see(torch)` with PyTorch, made of plain data: numbers, texts, bytes, arrays,
 tuples, lists and dictionaries of them. `pytest tests/torch --record-answers` stores it under the
@@ -49,7 +49,7 @@ def begin(item: pytest.Item) -> None:
 def of_pytorch(
     see: Callable[[Any], Any], *, digits: int | None = None, sums: bool = False, asked: str = ""
 ) -> Any:
-    """What `see` gives with PyTorch.
+    """Result of `see` with PyTorch.
 
     digits: how many of them numbers are stored with, which is all by default. sums: whether large
     arrays are stored as `Sums`, to be compared by `same_numbers`. asked: what the answer depends
@@ -145,7 +145,7 @@ def _rounded(x: float, digits: int | None) -> float:
 
 
 def decoded(value: Any) -> Any:
-    """What `encoded` was given."""
+    """Argument of `encoded`."""
     if isinstance(value, list):
         return [decoded(part) for part in value]
     if not isinstance(value, dict):

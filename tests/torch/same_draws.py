@@ -40,7 +40,7 @@ class Draws:
         monkeypatch.setattr(pytorch.utils.data.RandomSampler, "__iter__", self.order())
 
     def ours(self, x: Any) -> Any:
-        """What PyTorch was called with, as tapegrad would have been."""
+        """Arguments of PyTorch's call, as tapegrad would have been."""
         if isinstance(x, self.pytorch.Tensor):
             return torch.from_numpy(x.detach().numpy().copy())
         if isinstance(x, self.pytorch.dtype):

@@ -1,4 +1,4 @@
-"""What PyTorch gives is stored, read and refused as `pytorch_answers` says."""
+"""PyTorch's answers are stored, read and refused as `pytorch_answers` says."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tapegrad.torch.nn import AvgPool2d, Linear
 
 
 def printed(value):
-    """What print shows, with addresses left out."""
+    """Output of print, with addresses left out."""
     return re.sub(r" object at 0x[0-9a-f]+", "", str(value))
 
 

@@ -31,7 +31,7 @@ UNEXPLAINED: dict[str, int] = {}
 
 
 def parted(theirs, name, number):
-    """What is unexplained between the transcript of PyTorch and ours."""
+    """Unexplained differences between the transcript of PyTorch and ours."""
 
     ours = run(torch, name, number)
 

@@ -1,4 +1,4 @@
-"""What programs written for PyTorch meet: behaviours in which the two once differed."""
+"""Programs written for PyTorch: behaviours in which the two once differed."""
 
 from __future__ import annotations
 

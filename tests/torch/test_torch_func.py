@@ -294,7 +294,7 @@ def kinds_of_numbers(T: Any, log: Log) -> None:
 
 @program
 def around_the_graph(T: Any, log: Log) -> None:
-    """What a function closes over, and arguments, may require grad."""
+    """Tensors that a function closes over, and arguments, may require grad."""
     x, w = numbers(T, 3).requires_grad_(), numbers(T, 3, seed=1).requires_grad_()
 
     def f(x: Any) -> Any:

@@ -127,7 +127,7 @@ def test_hooks_of_all_kinds_run_as_soon_as_a_gradient_is_there(x):
 
 
 def test_a_hook_that_replaces_a_gradient_and_one_that_keeps_it(x):
-    """What a hook keeps does not change when a pass writes to cotangents of its own."""
+    """A hook's cotangent does not change when a pass writes to cotangents of its own."""
     x = torch.ones(300, requires_grad=True)
     y = x * 1.0
     y[:100] = 5.0

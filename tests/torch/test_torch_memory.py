@@ -1,4 +1,4 @@
-"""What the graph keeps alive, and for how long."""
+"""Lifetimes of values that the graph keeps alive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found to differ from PyTorch, each beside its kin."""
+"""Former differences from PyTorch, each beside its kin."""
 
 from __future__ import annotations
 

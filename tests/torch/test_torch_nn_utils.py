@@ -114,7 +114,7 @@ def test_functional_call_where_pytorch_had_it_first() -> None:
 
 
 class _Norm(nn.Module):
-    """What batch normalization does in evaluation mode."""
+    """Batch normalization in evaluation mode."""
 
     def __init__(self, count: int) -> None:
         super().__init__()
@@ -237,7 +237,7 @@ class Doubled(nn.Module):
 
 
 def _parametrized(t: Any) -> list[Any]:
-    """What can be seen of modules with parametrizations."""
+    """Observable state of modules with parametrizations."""
 
     class Sum(t.nn.Module):  # type: ignore[misc, name-defined]
         def forward(self, x: Any, y: Any) -> Any:

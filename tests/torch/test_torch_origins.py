@@ -71,7 +71,7 @@ def test_an_origin_is_the_module_that_a_reader_looks_for():
 
 
 def test_an_origin_declares_operations_and_is_no_machinery():
-    """What `declare` and `fast` make is declared where it is registered."""
+    """Functions made by `declare` and `fast` are declared where they are registered."""
     machinery = {declare.__name__, "tapegrad.torch._ops.fast"}
     assert machinery.isdisjoint(ORIGINS.values())
     assert set(ORIGINS.values()) <= set(sys.modules)

@@ -16,7 +16,7 @@ import tapegrad.torch as torch
 
 
 def both(see):
-    """What is seen with either library."""
+    """Observations with either library."""
     return see(torch), of_pytorch(see)
 
 

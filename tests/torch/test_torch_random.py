@@ -13,7 +13,7 @@ NEAR = 6 / N**0.5  # six standard deviations of a mean of N numbers of variance 
 
 
 def same(t, x, value):
-    """What both libraries can agree on: the form of a draw."""
+    """Common ground of both libraries: the form of a draw."""
     return str(value.dtype), tuple(value.shape), value.requires_grad
 
 

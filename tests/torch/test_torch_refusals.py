@@ -1,4 +1,4 @@
-"""What operations refuse, in PyTorch's words, and empty or mixed arguments that they take."""
+"""Refusals of operations, in PyTorch's words, and empty or mixed arguments that they take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a review found by running programs beside PyTorch: each was wrong once."""
+"""Findings of a review by running programs beside PyTorch: each was wrong once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes say that they keep: numbers under PyTorch's names, and saved tensors with hooks."""
+"""Saved attributes of nodes: numbers under PyTorch's names, and saved tensors with hooks."""
 
 from __future__ import annotations
 

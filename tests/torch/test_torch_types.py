@@ -1,4 +1,4 @@
-"""What type checkers and editors know of the object layer: the stubs, and typed programs."""
+"""Knowledge of type checkers and editors about the object layer: the stubs, and typed programs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ torch.optim.SGD(x, momentum="much")  # arg-type
 
 @pytest.fixture(scope="module")
 def written():
-    """What the stubs should be, by their files."""
+    """Expected stubs, by their files."""
     sys.path.insert(0, str(DOCS))
     try:
         return importlib.import_module("torch_stubs").stubs()

@@ -91,7 +91,7 @@ def kind_of(error: Exception) -> str:
 
 
 def run(lib: Any, given_leaves: Any, program: Any) -> list[Any]:
-    """What a program shows, line by line."""
+    """Output of a program, line by line."""
     draw = np.random.default_rng(7)
     tensors = [lib.from_numpy(draw.normal(size=shape)) for shape, _ in given_leaves]
     for tensor, (_, needs) in zip(tensors, given_leaves, strict=True):

@@ -13,7 +13,7 @@ import tapegrad.torch as torch
 
 
 class Log(list[Any]):
-    """What a program saw, in a form that both libraries can be compared by."""
+    """Observations of a program, in a form that both libraries can be compared by."""
 
     def __call__(self, *values: Any) -> None:
         self.append([_shown(value) for value in values])

@@ -108,7 +108,7 @@ SECOND = {
 
 
 def told(*ignored):
-    """What is warned of within, but for these."""
+    """Warnings within, but for these."""
     caught = warnings.catch_warnings(record=True)
     seen = caught.__enter__()
     warnings.simplefilter("always")

@@ -289,7 +289,7 @@ FIRST = [name for name in TRANSFORMS if ORDER[name] < 2]
 
 
 def check_laws(f, program):
-    """What holds for any function: here for one that is itself a tower of transforms."""
+    """Laws of any function: here for one that is itself a tower of transforms."""
     weights = np.array([0.8, -1.3])
     out = f(X)
     matrix = jacrev(f)(X)

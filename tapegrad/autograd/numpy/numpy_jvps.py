@@ -1,4 +1,4 @@
-"""What forward rules of HIPS autograd are made of, for packages that declare rules of their own.
+"""Building blocks of forward rules of HIPS autograd, for packages that declare rules of their own.
 
 The rules of NumPy's functions are tapegrad's (`tapegrad.rules`).
 """

@@ -34,7 +34,7 @@ mapparms = _coefficients.differentiable(polyutils.mapparms, _coefficients.mappar
 
 
 class _Differentiable(ABCPolyBase):
-    """What the six classes share. Methods without words here have those of NumPy's class."""
+    """Base of the six classes. Methods without words here have those of NumPy's class."""
 
     if TYPE_CHECKING:  # NumPy's stubs have no hooks, and fixed domains
         coef: Any

@@ -1,4 +1,4 @@
-"""What the transforms share: lengths, axes, and values that are not overwritten."""
+"""Common code of the transforms: lengths, axes, and values that are not overwritten."""
 
 from __future__ import annotations
 

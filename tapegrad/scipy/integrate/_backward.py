@@ -134,7 +134,7 @@ class Backward:
         return True
 
     def _products(self, path: Trajectory, edges: Any) -> Any:
-        """What multiplies by Jacobians of the trajectory."""
+        """Products with Jacobians of the trajectory."""
         count = stages_for(self.rtol) * len(edges) * self.state_bar.size**2
         if self.is_mapped and count <= _MOST_INTERPOLATED:
             try:

@@ -143,7 +143,7 @@ def solve_ivp(
 
 
 class _Call:
-    """What a solution depends on, in the order of SciPy's arguments."""
+    """Arguments that a solution depends on, in the order of SciPy's arguments."""
 
     def __init__(
         self,
@@ -370,7 +370,7 @@ _OF_SOLVERS = (
 
 
 def _rate(name: str, out: Value, y: Value) -> Any:
-    """What a right-hand side returned, as an array like the state."""
+    """Value of a right-hand side, as an array like the state."""
     out = np.reshape(out, y.shape) if np.ndim(out) != 1 else _array(out)
     if out.dtype.kind == "c" and y.dtype.kind != "c":  # of which SciPy would take the real part
         raise InputError(

@@ -1,4 +1,4 @@
-"""What derivatives ask of a right-hand side along a known trajectory, at many times in one call.
+"""Derivatives of a right-hand side along a known trajectory, at many times in one call.
 
 Knows vmap of a right-hand side, and what a function must be for it. Must not know solvers.
 """

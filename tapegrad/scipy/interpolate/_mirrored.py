@@ -1,4 +1,4 @@
-"""What objects of ours have of SciPy's: the object itself, where all that it holds is plain."""
+"""Base of objects that mirror SciPy's: the object itself, where all that it holds is plain."""
 
 from __future__ import annotations
 

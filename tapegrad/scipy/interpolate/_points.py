@@ -18,7 +18,7 @@ from tapegrad.scipy.interpolate._pieces import as_float, beside, is_plain, place
 
 
 class _OnAxis(Mirrored):
-    """What is evaluated along one axis of its values."""
+    """Base of functions evaluated along one axis of its values."""
 
     _axis: int
     _y: Any

@@ -26,7 +26,7 @@ from tapegrad.scipy.interpolate._pieces import (
 
 
 class _Univariate(Mirrored):
-    """What FITPACK's classes of one variable have in common: a spline and what is outside."""
+    """Base of FITPACK's classes of one variable: a spline and what is outside."""
 
     def _hold(self, x: Value, y: Value, tck: tuple[Any, Any, int], ext: Any) -> None:
         self._data = x, y

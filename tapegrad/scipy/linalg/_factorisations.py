@@ -315,7 +315,7 @@ schur = expressed(scipy.linalg.schur, _schur)
 
 
 def _rotation(block: Value) -> Value:
-    """What makes a block of two rows upper triangular, as SciPy turns it; of a triangle, eye."""
+    """Rotation of two rows to an upper triangle, as SciPy turns it; of a triangle, eye."""
     below = abs(untraced(block[1, 0]))
     scale = abs(untraced(block[0, 0])) + abs(untraced(block[1, 1]))
     turned = below > np.finfo(float).eps * scale

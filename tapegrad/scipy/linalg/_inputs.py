@@ -1,4 +1,4 @@
-"""What the rules of scipy.linalg share: how functions are mirrored, and what they are given.
+"""Common code of the rules of scipy.linalg: how functions are mirrored, and their inputs.
 
 SciPy's functions read lists, refuse what is not finite, and may overwrite their arguments. In a
 trace they read lists and refuse as SciPy's do; nothing is overwritten.
@@ -86,7 +86,7 @@ def refuse(function: str, case: str, advice: str) -> NotDifferentiableError:
 
 
 def as_columns(solve: Callable[[Value], Value], b: Value) -> Any:
-    """What a function of matrices makes of a right side, which may be one vector."""
+    """Result of a function of matrices for a right side, which may be one vector."""
     return solve(column(b))[..., 0] if len(b.shape) == 1 else solve(b)
 
 

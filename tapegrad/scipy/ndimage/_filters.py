@@ -382,7 +382,7 @@ def _by_axis(
     axes: Any,
     name: str,
 ) -> list[Value]:
-    """What the function returns along each axis; it has to return, for nothing is written."""
+    """Result of the function along each axis; it has to return, for nothing is written."""
     x = as_image(input)
     chosen = axes_of(axes, x.ndim)
     terms = []

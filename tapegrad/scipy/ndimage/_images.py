@@ -1,4 +1,4 @@
-"""What the rules of images share: axes, modes, outputs and extensions. Must not know filters."""
+"""Shared by the rules of images: axes, modes, outputs and extensions. Must not know filters."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def for_each(value: Any, count: int, name: str) -> list[Any]:
 
 
 def number(question: Any, value: Any, name: str) -> Any:
-    """What a question about one number is answered; the numbers of a vmap may differ."""
+    """Answer to a predicate on one number; the numbers of a vmap may differ."""
     return agreed(question, value, "scipy.ndimage", name)
 
 

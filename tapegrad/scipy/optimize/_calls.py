@@ -142,7 +142,7 @@ class _Call:
         return _rebuilt(found, {"x": x, "root": x, **conditions.outputs(x, found)}, x)
 
     def message(self) -> str:
-        """What SciPy said of its last run."""
+        """Message of SciPy on its last run."""
         last = self.last
         parts = last if isinstance(last, tuple) else (last,)
         words = [part for part in parts if isinstance(part, str)]

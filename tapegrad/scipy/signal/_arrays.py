@@ -1,4 +1,4 @@
-"""What the rules of signals share. Must not know single functions."""
+"""Common code of the rules of signals. Must not know single functions."""
 
 from __future__ import annotations
 

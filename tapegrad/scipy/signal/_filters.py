@@ -158,7 +158,7 @@ def _lfilter(b: Value, a: Value, x: Value, axis: int = -1, zi: Value = None) -> 
 
 
 def _final_state(b: Value, a: Value, x: Value, y: Value, zi: Value, axis: int) -> Value:
-    """What the last elements leave: zf[k] = sum over j > k of b[j] x[n+k-j] - a[j] y[n+k-j]."""
+    """State after the last elements: zf[k] = sum over j > k of b[j] x[n+k-j] - a[j] y[n+k-j]."""
     order, size = max(b.shape[0], a.shape[0]) - 1, x.shape[axis]
     state = 0 * part(y, 0, 1, axis) + padded(part(zi, size, None, axis), 0, min(size, order), axis)
     for coefficients, signal in ((b, x), (-a, y)):

@@ -557,7 +557,7 @@ class SparseArray:
 
 
 class _Rest:
-    """What a SparseArray is beside its elements; equal for equal positions."""
+    """Structure of a SparseArray beside its elements; equal for equal positions."""
 
     def __init__(self, a: SparseArray) -> None:
         self.parts = a.row, a.col, a.shape, a.format

@@ -1,4 +1,4 @@
-"""What operators of SciPy's sparse matrices with traced arrays mean: as SciPy has them.
+"""Operators of SciPy's sparse matrices with traced arrays: as SciPy has them.
 
 `A @ x`, `x @ A`, `A * x` (elementwise for sparse arrays, a product for sparse matrices), `A + x`,
 `A - x`, `A / x`. `_core.operands` hands these here.

@@ -11,7 +11,7 @@ first, so that small arguments lose nothing. The last Chebyshev coefficients say
 truncation and of the function's own errors: where they are not small, the derivative is NaN, and
 a backward pass warns of it.
 
-What is here is NumPy code over the function itself. Mixed derivatives are therefore derivatives of
+This is NumPy code over the function itself. Mixed derivatives are therefore derivatives of
 the function at the points, in closed form where it has them; a second derivative by the parameter
 takes points around each point.
 """

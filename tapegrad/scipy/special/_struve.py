@@ -14,7 +14,7 @@ _ROOT_PI = float(np.sqrt(np.pi))
 
 
 def _power(v: Value, x: Value) -> Value:
-    """What is added to the neighbouring orders: (x/2)**v / (sqrt(pi) gamma(v + 3/2))."""
+    """Term added to the neighbouring orders: (x/2)**v / (sqrt(pi) gamma(v + 3/2))."""
     return (x / 2) ** v * sp.rgamma(v + 1.5) / _ROOT_PI
 
 

@@ -286,7 +286,7 @@ def tmax(
 
 
 def _cut(a: Any, low: int, high: int, axis: int) -> Any:
-    """What is left of a row in order without its ends."""
+    """Rest of a row in order without its ends."""
     index = [slice(None)] * np.ndim(a)
     index[axis] = slice(low, high)
     return np.partition(a, (low, high - 1), axis)[tuple(index)]

@@ -1,4 +1,4 @@
-"""What a law's methods have for derivatives at a finite end of its support: one-sided ones.
+"""Derivatives of a law's methods at a finite end of its support: one-sided ones.
 
 At an end where a density is zero the logarithm that formulas differentiate is infinite.
 `DENSITIES` has these densities as powers, which have derivatives there. Densities that vanish
@@ -81,7 +81,7 @@ def inward(end: Formula, which: int, count: int) -> Any:
 
 
 def vanishing(count: int) -> Any:
-    """What is zero at a point and falls to it faster than any power, of all its arguments.
+    """A function that falls to zero at a point faster than any power, of all its arguments.
 
     Its slopes are zeros that are no structural ones: its logarithm has none. That they are zero
     nearby too is not known, so that they are asked from numbers alone, and give no series.
@@ -100,7 +100,7 @@ def _zero_but(unknown: Callable[[Any], Any], x: Any) -> Any:
 
 
 def _at_infinity(unknown: Callable[[Any], Any]) -> Any:
-    """What tends to a value at infinity: of x, with NaN for a slope where nothing is known."""
+    """A limit at infinity: of x, with NaN for a slope where nothing is known."""
 
     @primitive
     def still(x: Any) -> Any:

@@ -208,7 +208,7 @@ _FAR = 9.0  # standard deviations
 
 
 def _vonmises_from_middle(y: Any, kappa: Any) -> Any:
-    """What lies between the middle and y, but for whole turns, by Gauss's quadrature."""
+    """Part between the middle and y, but for whole turns, by Gauss's quadrature."""
     turned = y - 2 * np.pi * np.round(stop_gradient(y) / (2 * np.pi))
     narrow = _FAR / np.sqrt(np.maximum(stop_gradient(kappa), 1e-300))
     turned = np.where(

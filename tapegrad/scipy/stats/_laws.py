@@ -1,4 +1,4 @@
-"""What a distribution is differentiated by: a formula for its density, and for its tails.
+"""Formulas to differentiate a distribution: a formula for its density, and for its tails.
 
 A law is a distribution in standard form, of location 0 and scale 1, at points inside its support.
 Its formulas are NumPy code over `(y, *shapes)`. Of the distribution function, of its complement

@@ -48,7 +48,7 @@ def shapes_of(theirs: Any) -> tuple[str, ...]:
 
 
 class Methods:
-    """What the methods of a distribution have in common: its law, and where it holds."""
+    """Base of the methods of a distribution: its law, and where it holds."""
 
     def __init__(self, theirs: Any, law: Density) -> None:
         self.theirs, self.law = theirs, law
@@ -218,7 +218,7 @@ class ContinuousMethods(Methods):
     def _with_ends(
         self, method: str, place: Any, found: Any, args: tuple[Any, Any, tuple[Any, ...], Any]
     ) -> Any:
-        """What was found inside, with one-sided derivatives at the ends of the support.
+        """Result inside, with one-sided derivatives at the ends of the support.
 
         args: x, y, shapes, scale. At infinity x has a slope of zero, which is no structural one;
         a logarithm that is minus infinity there has none.

@@ -1,4 +1,4 @@
-"""What the statistics of samples share: their table, and how their arguments are read.
+"""Common code of the statistics of samples: their table, and how their arguments are read.
 
 Of plain values each statistic is SciPy's own. Rows with NaN propagate it: `nan_policy=` is not
 taken with traced values.

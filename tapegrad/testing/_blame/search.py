@@ -172,7 +172,7 @@ def quietly() -> Iterator[None]:
 
 
 def outcome_of(subject: Subject, seed: int) -> Outcome:
-    """What a trial says; nothing where the function, or a derivative of it, cannot be made."""
+    """Verdict of a trial; nothing where the function, or a derivative of it, cannot be made."""
     try:
         with unwatched():
             return Trial(subject, np.random.default_rng(seed)).outcome()
@@ -320,7 +320,7 @@ class _Search:
 
 
 def blamed_for(operation: str, outcome: Outcome, suffix: str, order: int, site: Site) -> Blame:
-    """What is said of an operation after a trial that found it wrong."""
+    """Text on an operation after a trial that found it wrong."""
     wrong = outcome.wrong
     assert wrong is not None
     return Blame(

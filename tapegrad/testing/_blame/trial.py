@@ -80,7 +80,7 @@ class Wrong(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a trial found. settled: whether the differences say something of every result."""
+    """Outcome of a trial. settled: whether the differences say something of every result."""
 
     wrong: Wrong | None
     settled: bool
@@ -102,7 +102,7 @@ class Trial:
         self.promised = False
 
     def outcome(self) -> Outcome:
-        """What is wrong, if anything is in all of several directions."""
+        """First error, if there is one in all of several directions."""
         found, settled = self._first_wrong(TIMES)
         return Outcome(None if found is None else self._where(*found), settled)
 

@@ -154,7 +154,7 @@ def _problem(f: Function, args: Sequence[Tree], seed: int) -> tuple[Problem, lis
 def _row(
     library: Library, problem: Problem, reference: Reference, value: list[Array]
 ) -> tuple[Row, Run | None]:
-    """What a library gives, and how it is run again; or why it gives nothing."""
+    """Result of a library, and how it is run again; or why it gives nothing."""
     try:
         with catching_warnings(), library.settings():
             warnings.simplefilter("ignore")

@@ -33,7 +33,7 @@ class Problem(NamedTuple):
 
     @property
     def leaves(self) -> list[Array]:
-        """What is differentiated, as arrays."""
+        """Differentiated values, as arrays."""
         return [np.asarray(self.everything[i]) for i in self.places]
 
     def flat(
@@ -72,11 +72,11 @@ class Library:
 
     @contextmanager
     def settings(self) -> Iterator[None]:
-        """What has to be set while it runs."""
+        """Context to be set while it runs."""
         yield
 
     def prepared(self, problem: Problem) -> Run:
-        """What is timed: value and gradient, of arguments that are the library's arrays."""
+        """Timed function: value and gradient, of arguments that are the library's arrays."""
         raise NotImplementedError
 
     def arrays(self, found: Any) -> tuple[list[Array], list[Array]]:

@@ -50,7 +50,7 @@ class _Copies:
             self.names[name] = self.replaced(found)
 
     def replaced(self, found: Any) -> Any:
-        """What stands for an object: NumPy's modules and this module's functions have others."""
+        """Stand-in for an object: NumPy's modules and this module's functions have others."""
         if isinstance(found, types.ModuleType):
             return _module_like(found, self.namespace)
         if isinstance(found, types.FunctionType) and found.__globals__ is self.original:

@@ -1,4 +1,4 @@
-"""What the gradients of all libraries are held against: slopes along directions, measured.
+"""Reference for the gradients of all libraries: slopes along directions, measured.
 
 Knows NumPy and `_laws/lines.py`. In longdouble where the function computes in it.
 """
@@ -83,7 +83,7 @@ class Reference:
 
     @property
     def error(self) -> float:
-        """What the slopes may be off by, relative to the largest."""
+        """Error bound of the slopes, relative to the largest."""
         known = [each.error for each in self.along if np.isfinite(each.error)]
         return max(known, default=0.0) / self.size
 

@@ -1,4 +1,4 @@
-"""What `compare` returns: a row for each library, as text and as HTML.
+"""Result of `compare`: a row for each library, as text and as HTML.
 
 Knows how numbers are written. Must not know libraries.
 """
@@ -18,7 +18,7 @@ RIGHT = (False, False, False, True, True, True, True, False)
 
 
 class Row(NamedTuple):
-    """What one library gave.
+    """Result of one library.
 
     Parameters
     ----------

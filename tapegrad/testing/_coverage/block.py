@@ -133,7 +133,7 @@ def _report(rules: Iterable[tuple[Declared, Any]], uses: Uses, seen: Seen) -> Ru
 
 
 def _coverage(label: str, function: FunctionType, seen: Seen) -> FunctionCoverage:
-    """What of a function, and of those within it, has run."""
+    """Executed part of a function, and of those within it."""
     code = function.__code__
     lines: set[int] = set()
     ran: set[int] = set()

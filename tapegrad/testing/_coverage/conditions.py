@@ -83,7 +83,7 @@ def _line(at: dis.Instruction) -> int | None:
 
 
 def _question(code: CodeType, at: dis.Instruction) -> tuple[str, bool]:
-    """What is asked, in the words of the source, and the answer by which it jumps."""
+    """Condition in the words of the source, and the answer by which it jumps."""
     where = at.positions
     assert where is not None
     if where.lineno is None:

@@ -17,7 +17,7 @@ Way = tuple[int, bool]  # the offset of a conditional jump, and whether it was m
 
 
 class Seen:
-    """What has run, by code object."""
+    """Executed lines, by code object."""
 
     def __init__(self) -> None:
         self.lines: dict[CodeType, set[int]] = {}

@@ -62,7 +62,7 @@ class FunctionCoverage:
 
 @dataclass
 class OneRule:
-    """What is expected of a rule and what was seen: its sides, arguments, dtypes and functions.
+    """Expectations of a rule and observations: its sides, arguments, dtypes and functions.
 
     positions: for each side the arguments by which it was asked. arguments: how many there are,
     if that is known.
@@ -83,7 +83,7 @@ class OneRule:
         return bool(self.positions) or any(one.seen for one in self.functions)
 
     def missing(self) -> list[str]:
-        """What was not exercised, a line each; empty where all was."""
+        """Lines on all that was not exercised, one each; empty where all was."""
         if not self.is_exercised:
             return ["never used"]
         absent = [side for side in self.expected if side not in self.positions]

@@ -38,7 +38,7 @@ EXPECTED: dict[str, tuple[str, ...]] = {
 
 
 class Uses:
-    """What has been seen of each rule: sides with positions of arguments, and dtypes."""
+    """Observations of each rule: sides with positions of arguments, and dtypes."""
 
     def __init__(self) -> None:
         self.sides: dict[Declared, dict[str, set[int]]] = {}

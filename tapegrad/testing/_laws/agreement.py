@@ -37,7 +37,7 @@ class Difference(NamedTuple):
 
 
 def allowance(values: Sequence[Any], resolution: float, natural: Sequence[float] = ()) -> Any:
-    """What rounding may do to each element of packed arrays: by the largest of its own array.
+    """Rounding bound of each element of packed arrays: by the largest of its own array.
 
     natural: the size that each array would have if nothing cancelled in it, if that is known.
     """

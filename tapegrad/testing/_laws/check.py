@@ -199,7 +199,7 @@ def _names_of(laws: str | Iterable[str]) -> list[str]:
 
 
 def _asked(trial: Trial, name: str, told: int, *, by_name: bool) -> Result:
-    """What becomes of one law.
+    """Outcome of one law.
 
     An error of the library's own says why it cannot be asked, as does LinAlgError: a matrix has
     no such derivative.

@@ -1,4 +1,4 @@
-"""What both modes say of a trial's derivative along a direction, and between what it may lie.
+"""Claims of both modes on a trial's derivative along a direction, and its bounds.
 
 Knows both modes and measurements. Must not know what follows from a claim that is out of bounds.
 """
@@ -104,7 +104,7 @@ def _pairs(a: Sequence[Any], b: Sequence[Any]) -> list[tuple[Any, Any]]:
 
 
 def weights_of(trial: Trial) -> Any:
-    """What the results count in a cotangent's pairing with their slopes."""
+    """Weights of the results in a cotangent's pairing with their slopes."""
     return pack([np.conjugate(bar) for bar in trial.bars])  # Re(g y) = Re g Re y - Im g Im y
 
 

@@ -25,7 +25,7 @@ arcsinh arccosh arctanh square reciprocal log2 exp2""".split()
 
 
 def improved(measured: Measured, slope: Any, error: Any, what: str) -> Measured:
-    """What was measured, with a slope that is known better; where it is smooth."""
+    """Measurement, with a slope that is known better; where it is smooth."""
     is_smooth = measured.verdict == SMOOTH
     apart = np.abs(slope - measured.slope) > 3 * (measured.error + error)
     if np.any(is_smooth & (apart | ~np.isfinite(slope))):

@@ -39,7 +39,7 @@ class Subject(NamedTuple):
 
 
 class Exactness(NamedTuple):
-    """What a check demands. `wide`: differences in higher precision than the leaves have."""
+    """Demands of a check. `wide`: differences in higher precision than the leaves have."""
 
     wide: bool = False
     eps: float | None = None
@@ -89,7 +89,7 @@ class Slopes(NamedTuple):
 
 
 class Off(NamedTuple):
-    """What an array may be off by: each element of it, and by its size."""
+    """Error bounds of an array: of each element of it, and by its size."""
 
     error: Any
     relative: float
@@ -131,7 +131,7 @@ class Differences:
         return Line(self.function, self.leaves, dots, value=self.value, widen=None)
 
     def _measured(self, position: int, dots: list[Tangent]) -> Slopes:
-        """What steps of all sizes say, each relative to the size of the leaf that moves."""
+        """Estimates from steps of all sizes, each relative to the size of the leaf that moves."""
         scale = scale_of(self.leaves[position])
         line = self._line([(dot * scale).astype(dot.dtype) for dot in dots])
         found = measure(line, line.precision, line.resolution, enough=FINEST)

@@ -57,7 +57,7 @@ def is_kink_alone(trial: Trial, law: Law, findings: Sequence[Finding], seed: int
 
 
 def culprit(trial: Trial, seed: int) -> Any:
-    """What `blame` says of the function; it is asked once."""
+    """Verdict of `blame` on the function; it is asked once."""
     if "culprit" not in trial.shared:
         trial.shared["culprit"] = blame(trial.f, trial.args, seed=seed)
     return trial.shared["culprit"]

@@ -94,7 +94,7 @@ def _restricted(trial: Trial, each: Round, elements: list[tuple[int, int]]) -> R
 
 
 def place_words(trial: Trial, each: Round, claim: Claim | None = None) -> str:
-    """What lies at the first kink of a round: by its element, if a claim is to be named too."""
+    """Feature at the first kink of a round: by its element, if a claim is to be named too."""
     culprit = only_element(trial, each)
     if claim is not None and not culprit.leaf:
         culprit = culprit_of(
@@ -156,7 +156,7 @@ def shown(value: float, other: float) -> str:
 
 
 def _nearly(bounds: Bounds, value: float) -> str:
-    """What else a tiny difference may mean."""
+    """Other meaning of a tiny difference."""
     size = abs(bounds.low)
     if bounds.low != bounds.high or not abs(value - bounds.low) < ALMOST * size:
         return ""

@@ -1,4 +1,4 @@
-"""What a check found: one `Result` a law, a `Report` of all, and the error of those that fail.
+"""Findings of a check: one `Result` a law, a `Report` of all, and the error of those that fail.
 
 Knows words and numbers only.
 """
@@ -51,7 +51,7 @@ class Finding:
 
 
 class Result(NamedTuple):
-    """What became of one law. notes: what was seen that is no failure, such as a kink."""
+    """Outcome of one law. notes: observations that are no failure, such as a kink."""
 
     law: str
     state: str  # "passed", "skipped" or "failed"
@@ -66,7 +66,7 @@ class Skipped(Exception):  # noqa: N818 - it is no error
 
 @dataclass
 class Report:
-    """What `check` found: which laws hold, which could not be asked, and what was noticed.
+    """Findings of `check`: which laws hold, which could not be asked, and other observations.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Report:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was seen that is no failure: kinks, noise; each once."""
+        """Observations that are no failure: kinks, noise; each once."""
         return tuple(dict.fromkeys(note for result in self.results for note in result.notes))
 
     def __str__(self) -> str:

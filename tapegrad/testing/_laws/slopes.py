@@ -72,7 +72,7 @@ def _judged(trial: Trial, law: str, each: Round) -> list[Finding]:
 
 
 def _noise_of_claim(trial: Trial, law: str, each: Round) -> Any:
-    """What the claim changes by where the point moves by its last bits, or those that count."""
+    """Change of the claim where the point moves by its last bits, or those that count."""
     random = np.random.default_rng(0)
     first = CLAIMS[law](trial, each).value
     within = coarseness_of(each.measured)

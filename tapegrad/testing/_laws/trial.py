@@ -29,7 +29,7 @@ from tapegrad.testing._promises import Promises
 
 
 class Options(NamedTuple):
-    """What the caller of a check chose."""
+    """Options of a check."""
 
     kinks: str = "accept"
     differences: str = "auto"
@@ -62,7 +62,7 @@ class Trial:
     # -- calls -----------------------------------------------------------------------------------
 
     def tree(self, *leaves: Value) -> Tree:
-        """What the function returns, as it returns it."""
+        """Result of the function, as it returns it."""
         self.evaluations += 1
         return self.f(*self.arguments(leaves))
 

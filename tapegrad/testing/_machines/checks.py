@@ -39,7 +39,7 @@ def slope_differs(
 
 
 def _differing(text: str, found: Array, expected: Array, allowed: Array) -> str:
-    """What came and what was expected, with what that may be off by."""
+    """Found and expected values, with an error bound."""
     error = float(np.max(np.where(np.isfinite(allowed), allowed, 0.0), initial=0.0))
     return (
         f"{text} is\n    {array_text(found)}\nand the reference has\n    "

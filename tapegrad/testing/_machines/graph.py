@@ -284,7 +284,7 @@ def shares(x: Value, values: Sequence[Value]) -> bool:
 
 
 def failure_of(author: Any, steps: Program) -> GraphError | None:
-    """What goes wrong in a program that is known, if anything does."""
+    """Error in a program that is known, if there is one."""
     graph = Graph(author)
     try:
         for step in steps:

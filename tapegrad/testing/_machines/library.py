@@ -64,7 +64,7 @@ class Library:
         self.leaves.append(name)
 
     def array(self, text: str) -> Array | None:
-        """What an expression gives, as an array."""
+        """Value of an expression, as an array."""
         found = eval(text, self.scope)
         return None if found is None else np.asarray(found)
 

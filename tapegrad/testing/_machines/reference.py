@@ -29,7 +29,7 @@ class Unfit(Exception):  # noqa: N818 - nothing has gone wrong
 
 
 class Memory:
-    """What one or several values share. A slot stands for what it held at one time."""
+    """Memory that one or several values share. A slot stands for what it held at one time."""
 
     def __init__(self, content: Array, slot: int) -> None:
         self.content = content
@@ -60,7 +60,7 @@ class Value:
 
     @property
     def array(self) -> Array:
-        """What the value is now."""
+        """Current value."""
         return self.within(self.memory.content)
 
 
@@ -104,7 +104,7 @@ class Slope(NamedTuple):
 
     @property
     def error(self) -> Array:
-        """What the best is off by, as the other ways tell."""
+        """Error of the best, by the other ways."""
         error = np.maximum(_apart(self.ways), self.gap)
         return np.where(np.isfinite(error), error, np.inf)
 
@@ -124,7 +124,7 @@ class Slope(NamedTuple):
 
 
 def _apart(ways: Array) -> Array:
-    """What the first way is off by from the others."""
+    """Distance of the first way from the others."""
     with errstate(invalid="ignore"):
         found: Array = np.max(np.abs(ways - ways[0]), axis=0)
     return found
@@ -228,7 +228,7 @@ class Reference:
     def _shown(
         self, values: Sequence[Value], moving: list[Memory]
     ) -> Callable[[Sequence[Array]], list[Array]]:
-        """What values show, as a function of what moving memories hold; the rest as it is now."""
+        """Shown values, as a function of what moving memories hold; the rest as it is now."""
         fixed = {id(v.memory): v.memory.content.copy() for v in values if v.memory not in moving}
         constants = [value.array.copy() if value.constant else None for value in values]
 

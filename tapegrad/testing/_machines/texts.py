@@ -30,7 +30,7 @@ def arity(text: str) -> int:
 
 @functools.cache
 def scope_of(imports: str) -> dict[str, Any]:
-    """What lines of imports define."""
+    """Names defined by lines of imports."""
     scope: dict[str, Any] = {}
     exec(imports, scope)
     return scope

@@ -35,7 +35,7 @@ class Bounds(NamedTuple):
 
 
 def bounds_of(measured: Measured) -> Bounds:
-    """What derivatives can be told from what was measured; everything, if nothing can."""
+    """Derivatives that can be told from the measurement; everything, if nothing can."""
     low: Any = np.where(
         _is(measured, *BROKEN), np.fmin(measured.left, measured.right), measured.slope
     )
@@ -81,7 +81,7 @@ def outside(claim: Any, bounds: Bounds, allowed: Any) -> Any:
 
 
 def describe_place(measured: Measured, at: int, unit: float = 1.0) -> str:
-    """What lies at an element, in words: "a kink lies here: one-sided slopes -1 and 1".
+    """Feature at an element, in words: "a kink lies here: one-sided slopes -1 and 1".
 
     unit: what the argument moves by, along a path from 0 to 1.
     """

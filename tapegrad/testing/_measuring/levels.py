@@ -50,7 +50,7 @@ def _by_four(one: Vector, two: Vector, h: Any) -> Vector:
 
 
 def level_at(path: Path, centre: Vector, step: float) -> Level:
-    """What seven places around 0 say, of which the value in the middle is known."""
+    """Estimate from seven places around 0, of which the value in the middle is known."""
     f = {place: path(place * step) for place in PLACES}
     f[0] = centre
     h = np.asarray(step, centre.dtype)

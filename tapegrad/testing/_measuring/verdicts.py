@@ -1,4 +1,4 @@
-"""What the steps of different sizes say together: the slope, what it may be off by, a verdict.
+"""Estimate from steps of different sizes: the slope, what it may be off by, a verdict.
 
 Knows levels: what was seen at each step. Must not know how places were chosen.
 """
@@ -17,7 +17,7 @@ KINK_LEVELS = 6  # at the last of these the step is 3e-8: what is not resolved t
 
 
 class Measured(NamedTuple):
-    """What was measured along a line, one element for each of the function's.
+    """Measurement along a line, one element for each of the function's.
 
     The function is differentiable there as far as one can see where the verdict is SMOOTH. EDGE:
     it is finite on one side only. KINK: the sides have different slopes. STEEP: a slope grows
@@ -41,7 +41,7 @@ class Measured(NamedTuple):
 
 
 class _Seen:
-    """What all levels say, one row for each; infinite errors where nothing is known."""
+    """Estimates of all levels, one row for each; infinite errors where nothing is known."""
 
     def __init__(
         self, centre: Vector, levels: list[Level], precision: Vector, resolution: float
@@ -86,7 +86,7 @@ class _Sides(NamedTuple):
 def judged(
     centre: Vector, levels: list[Level], precision: Vector, resolution: float, enough: float
 ) -> tuple[Measured, Vector]:
-    """What the levels say together, and which elements need no further level."""
+    """Estimate of the levels together, and which elements need no further level."""
     seen = _Seen(centre, levels, precision, resolution)
     is_open, closed_from = _open_gaps(seen)
     numbers = np.arange(len(levels))[:, None]
@@ -109,7 +109,7 @@ def judged(
 def plainly_smooth(
     centre: Vector, levels: list[Level], precision: Vector, resolution: float, enough: float
 ) -> Measured | None:
-    """What the last two levels say, where they leave nothing to weigh; most functions are such."""
+    """Verdict of the last two where they leave nothing to weigh; most functions are such."""
     before, last = levels[-2:]
     floor = 0.5 * precision * last.largest + 0.5 * resolution * abs(last.central)
     noise = np.maximum(np.maximum(before.noise, last.noise), floor)

@@ -104,7 +104,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _session(config: pytest.Config) -> Any:
-    """What the options say, and does what they ask for; made when it is first asked for."""
+    """Session of the options, which carries them out; made when it is first asked for."""
     from tapegrad.testing._plugin.session import session_of
 
     return session_of(config)

@@ -1,4 +1,4 @@
-"""What the options of the plugin say, and what a test gets of them.
+"""Options of the plugin, and their effect on a test.
 
 Knows pytest's items and reports, and calls `tapegrad.testing` as a test would.
 """
@@ -36,7 +36,7 @@ def session_of(config: pytest.Config) -> Session:
 
 
 class Session:
-    """What the options say. Its hooks serve the tests that have asked for something."""
+    """Options of a session. Its hooks serve the tests that have asked for something."""
 
     def __init__(self, config: pytest.Config) -> None:
         option = config.option
@@ -91,7 +91,7 @@ class Session:
         return report
 
     def _lines(self, item: pytest.Item) -> list[str]:
-        """What a report of a failure adds."""
+        """Addition to a report of a failure."""
         notes: dict[str, bool] = item.stash.get(_NOTES, {})
         lines = list(notes)
         way = _way_of(item)

@@ -223,7 +223,7 @@ class Builder:
         return tuple(name for name, _ in kept), tuple(arg for _, arg in kept)
 
     def _result(self, row: Sequence[int], output: str) -> tuple[str, list[str], bool]:
-        """What is returned, the variables that it reads, and whether it is their sum."""
+        """Returned expression, the variables that it reads, and whether it is their sum."""
         choose = Chooser(self.variables, row)
         read: set[str] = set()
         for statement in self.statements:

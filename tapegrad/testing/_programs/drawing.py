@@ -35,7 +35,7 @@ Row = Sequence[int]
 
 
 class Rules(NamedTuple):
-    """What programs may be made of."""
+    """Building blocks of programs."""
 
     most: int  # statements
     allowed: tuple[Operation, ...]

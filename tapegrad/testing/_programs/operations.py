@@ -1,4 +1,4 @@
-"""What a statement of a drawn program may be, and what it is chosen from.
+"""Statements of a drawn program, and the choices that they are drawn from.
 
 Knows variables with the values that they have at the program's arguments. Must not know which
 operations there are, nor how a program is put together.

@@ -30,7 +30,7 @@ class Statement(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What a program was made of: what `shrink` takes apart."""
+    """Parts of a program: `shrink` takes them apart."""
 
     names: tuple[str, ...]  # of the arguments
     statements: tuple[Statement, ...]

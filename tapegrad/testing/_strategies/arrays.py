@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Elements(NamedTuple):
-    """What elements are asked for: of any shape and dtype."""
+    """Requirements on elements: of any shape and dtype."""
 
     words: tuple[str, ...]
     field: Field

@@ -1,4 +1,4 @@
-"""What a strategy is asked: checked when it is called, not when it draws.
+"""Arguments of a strategy: checked when it is called, not when it draws.
 
 Knows no Hypothesis: what may be a strategy is checked here where it is none.
 """

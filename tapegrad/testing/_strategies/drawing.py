@@ -122,7 +122,7 @@ def noted(value: T, source: Callable[[], str]) -> T:
 
 
 def source_of(value: Any) -> str:
-    """What Hypothesis would print for a value that was drawn in this example."""
+    """Text that Hypothesis would print for a value that was drawn in this example."""
     try:
         context = hypothesis().control.current_build_context()
         page = hypothesis().vendor.pretty.RepresentationPrinter(context=context)

@@ -175,7 +175,7 @@ def run_backward(
 
 
 def _run(node: Slot, bars: Sequence[Cotangent], outputs: Sequence[Value]) -> Any:
-    """What a user's backward returns for the cotangents of several outputs."""
+    """Results of a user's backward for the cotangents of several outputs."""
     if node._fills and any(bar is None for bar in bars):
         bars = [
             zeros_of(like) if bar is None and like is not None else bar
@@ -185,7 +185,7 @@ def _run(node: Slot, bars: Sequence[Cotangent], outputs: Sequence[Value]) -> Any
 
 
 def checked(node: Slot, given: Any, inputs: Sequence[Value]) -> list[Cotangent]:
-    """What a user's backward returned, as the cotangents of the tensors among the arguments."""
+    """Results of a user's backward, as the cotangents of the tensors among the arguments."""
     gradients = list(given) if isinstance(given, tuple) else [given]
     places, count = node._places, len(node.needs_input_grad)
     if len(gradients) > count and all(g is None for g in gradients[count:]):
@@ -371,7 +371,7 @@ def _log_fresh(given: Any, node: Slot, inputs: list[Tensor], parents: tuple[Slot
 def _finished(
     given: Any, node: Slot, inputs: list[Tensor], parents: tuple[Slot, ...], logged: bool
 ) -> Any:
-    """What a call returns for what its forward returned, logged where it is to be."""
+    """Results of a call from those of its forward, logged where it is to be."""
     several = isinstance(given, tuple)
     outputs = given if several else (given,)
     if logged:
@@ -533,7 +533,7 @@ def _itself(base: Value) -> Value:
 
 
 class VmapInfo(NamedTuple):
-    """What the static method `vmap` of a Function is told.
+    """Information for the static method `vmap` of a Function.
 
     Attributes
     ----------

@@ -121,7 +121,7 @@ def _names(self: Node) -> list[str]:
 
 
 def _part(node: Node, entry: tuple[Any, ...], place: int) -> Any:
-    """What an entry keeps at a place, as a tensor with its node, or None."""
+    """Value that an entry keeps at a place, as a tensor with its node, or None."""
     _, out, x, y, x_node, y_node = entry
     if node._packed is not None:
         out, x, y = node._packed.unpacked(out, x, y)

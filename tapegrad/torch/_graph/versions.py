@@ -40,7 +40,7 @@ class Version:
 
 
 class Versioned(Protocol):
-    """What this module asks of a tensor."""
+    """Interface of a tensor for this module."""
 
     _value: Any
     _version_of: Version | None

@@ -1,4 +1,4 @@
-"""What a call of an operation is planned as: the rules that it calls, and of which arrays.
+"""Plan of a call of an operation: the rules that it calls, and of which arrays.
 
 The operation's function runs on traced arrays of the graph. What it has logged are the steps of
 the call, if they depend on nothing but the arrays that it was given and on plain parameters, and
@@ -172,7 +172,7 @@ def _traced(
 def _step_of(
     node: Node, probe: _Probe, numbers: dict[Any, int], arrays: list[Value]
 ) -> Step | None:
-    """What the entry of a node says of the call that it was made by; None for what is unusual."""
+    """Call that made a node, by its entry; None for unusual ones."""
     rule, out, kept, params, slots, y_slot = node._entry
     if rule is PROJECT:
         return Step(PROJECT, {"index": kept}, [Place(numbers[slots], None)])

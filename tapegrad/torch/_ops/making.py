@@ -65,7 +65,7 @@ class Results(NamedTuple):
 
 
 class _Made(NamedTuple):
-    """What is known of a step before it is made."""
+    """Description of a step before it is made."""
 
     rule: Any
     run: Call
@@ -128,7 +128,7 @@ def made_by(make: Make, tensors: Sequence[Tensor], arrays: Sequence[Value]) -> A
 
 
 def _fitting(make: Callable[[Sequence[Tensor], Sequence[Value]], Any], count: int) -> Make:
-    """What makes a call of so many tensors, of what makes one of any number."""
+    """Maker of a call of so many tensors, from one of any number."""
     if count == 1:
         return lambda tensor, x: make((tensor,), (x,))
     if count == 2:
@@ -148,7 +148,7 @@ def _spec_of(value: Value) -> Any:
 def _planned_step(
     step: Step, specs: list[Any], wanted: tuple[bool, ...], spec: Any
 ) -> tuple[Any, Call | None]:
-    """What the entry of a step has for its parameters; its function, if there is a faster one."""
+    """Parameters in the entry of a step; its function, if there is a faster one."""
     if step.rule is PROJECT:
         return (step.params["index"], len(specs[0])), None
     if step.rule is READ:
@@ -230,7 +230,7 @@ def _maker(
 
 
 def _with_besides(kept: tuple[Any, ...], besides: Any) -> tuple[Any, ...]:
-    """What an entry keeps of its arguments, and besides."""
+    """Values that an entry keeps of its arguments, and besides."""
     if type(besides) is Instead:
         return (besides[0], *kept[1:], besides)
     return (*kept, besides)
@@ -363,7 +363,7 @@ def _maker_of_several(given: int, steps: list[_Made], results: Results, logs: bo
 
 
 def _runner(plan: list[Any]) -> Callable[[list[Any], list[Any]], None]:
-    """What computes the steps of a plan, adding their values and nodes to those of the call."""
+    """Runner of the steps of a plan, adding their values and nodes to those of the call."""
 
     def run_all(values: list[Any], nodes: list[Any]) -> None:
         for rule, how, node_type, call_plan, places, parts, slots, spec in plan:
@@ -437,7 +437,7 @@ def _is_keeping(call_plan: Any) -> bool:
 
 
 def kept_by(result: Tensor) -> Any:
-    """What the call that made a tensor keeps for its derivative; None if it keeps nothing."""
+    """Values that a tensor's call keeps for its derivative; None if it keeps nothing."""
     node = result.node
     entry = node._entry if isinstance(node, Node) else None
     if entry is None or type(entry[4]) is not tuple:

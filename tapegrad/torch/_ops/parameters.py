@@ -1,4 +1,4 @@
-"""What the parameters of operations mean, by their names: for the docstrings of operations.
+"""Meanings of the parameters of operations, by their names: for the docstrings of operations.
 
 A function whose parameter means something else says so in a section Parameters of its own. Knows
 no operation.

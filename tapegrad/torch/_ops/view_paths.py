@@ -43,7 +43,7 @@ _MOST = 1 << 14
 
 
 def _learn_entry(key: Any, params: Params, x: Spec, out: Spec) -> tuple[Spec, tuple[Spec], Params]:
-    """What an entry keeps, with the pull that its rule plans such a view to, if it does."""
+    """Values that an entry keeps, with the pull that its rule plans such a view to, if it does."""
     if len(_ENTRIES) >= _MOST:
         _ENTRIES.clear()
     rule: Rule = key[0]
@@ -71,7 +71,7 @@ class Path:
         return self.rule.function(base, **self.params)
 
     def quick(self, _base: Value, _out: Value) -> Callable[[Value], Value]:
-        """What gives the same view of each array like `base`, of which the view is `out`."""
+        """Maker of the same view of each array like `base`, of which the view is `out`."""
         return self
 
     def entry(self, value: Value, out: Value, node: Node) -> Entry:

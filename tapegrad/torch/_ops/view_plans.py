@@ -59,7 +59,7 @@ class Known(NamedTuple):
 
 
 def learned(x: Value, path: Path, label: type[Node]) -> Known | None:
-    """What there is to know of the view of an array; None if it is not to be remembered."""
+    """Description of the view of an array; None if it is not to be remembered."""
     out = path(x)
     if not x.size or type(out) is not ndarray or owner_of(out) is not owner_of(x):
         return None
@@ -197,7 +197,7 @@ class KnownParts(NamedTuple):
 
 
 def _learned_parts(x: Value, cut: Cut) -> KnownParts | None:
-    """What there is to know of the parts of an array; None if they are not to be remembered."""
+    """Description of the parts of an array; None if they are not to be remembered."""
     paths = cut.paths(x)
     found = [path(x) for path in paths]
     owner = owner_of(x)

@@ -135,7 +135,7 @@ class Kept:
 
 @silence()
 def _both(x: Value, chains: Chains) -> tuple[Value, Value]:
-    """What `_total` and `_occupied` return, computed in place, with one loop over time for both.
+    """Results of `_total` and `_occupied`, computed in place, with one loop over time for both.
 
     A sum from the end is a sum from the start of the sequence and the chain turned round, so that
     those of n examples are those of n more, each turned round within its own length.

@@ -179,7 +179,7 @@ Constant = Callable[[Number], Value]
 
 
 def constant_of(dtype: np.dtype[Any]) -> Constant:
-    """What makes numbers of a dtype arrays without dimensions: as operands the cheapest ones."""
+    """Makes numbers 0-d arrays of a dtype: as operands the cheapest ones."""
 
     def constant(number: Number) -> Value:
         with errstate(over="ignore"):

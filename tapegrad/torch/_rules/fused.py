@@ -31,7 +31,7 @@ class Kept:
 
 
 class Instead(tuple[Any, ...]):
-    """What `keep` gives besides, after an array that is kept in the place of the first argument.
+    """Second result of `keep`, after an array that is kept in the place of the first argument.
 
     The derivatives at that array are those at the argument, to which the program may write.
     """

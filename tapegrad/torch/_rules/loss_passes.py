@@ -2,7 +2,7 @@
 
 Knows NumPy arrays. Must not know rules, or PyTorch's names of losses beyond their formulas.
 
-What is computed stands in `losses`. The losses of a part are added up before the next part, so
+The formulas stand in `losses`. The losses of a part are added up before the next part, so
 that no array of all of them is made, and the derivatives by both arguments are written in one go.
 """
 

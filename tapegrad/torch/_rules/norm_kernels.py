@@ -26,7 +26,7 @@ Shape = tuple[int, ...]
 
 
 class Norm(NamedTuple):
-    """What is the same for all such calls."""
+    """Constants of all such calls."""
 
     shape: Shape  # in which the axes are counted
     dtype: np.dtype[Any]

@@ -2,7 +2,7 @@
 
 Knows NumPy arrays and how their sums are fast. Must not know rules.
 
-What is computed stands in `normalizing`. Sums of neighbouring elements are products of matrices,
+The formulas stand in `normalizing`. Sums of neighbouring elements are products of matrices,
 which are the fastest sums, and no pass makes an array that the next one can overwrite. Where the
 examples are normalized apart, a part of them that fits into the cache goes through all passes
 before the next part.

@@ -34,7 +34,7 @@ add_up = np.add.reduce
 
 
 class Statistics(NamedTuple):
-    """What the arrays that are normalized together have in common."""
+    """Statistics of the arrays that are normalized together."""
 
     of: Value  # the array itself
     mean: Value  # None without centring

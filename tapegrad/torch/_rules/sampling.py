@@ -373,7 +373,7 @@ def _found(x: Value, flat: Value, mode: str, padding: str, aligned: bool) -> tup
 
 
 def _of_call(x: Value, grid: Value, flat: Value, params: Params) -> tuple[Located, Value]:
-    """What `_found` returns, kept from the call unless this is differentiated."""
+    """Result of `_found`, kept from the call unless this is differentiated."""
     kept = params["kept"]
     if kept.of is grid:
         return kept.found, kept.weights

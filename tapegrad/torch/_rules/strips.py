@@ -38,7 +38,7 @@ FEW = 128  # columns with which it still pays not to copy what need not be copie
 
 
 class Part(NamedTuple):
-    """What is computed at once: rows of the places of some images, in some groups of channels.
+    """Work done at once: rows of the places of some images, in some groups of channels.
 
     runs: 0 where there is a matrix for each image. Where an image has few columns, one matrix has
     those of all these images: into so many runs the columns of an image are cut, and the first run
@@ -115,7 +115,7 @@ def parts_of(
 
 
 class _Plan(NamedTuple):
-    """What the shapes of a convolution decide, before any part is copied."""
+    """Decisions by the shapes of a convolution, before any part is copied."""
 
     channels: int  # in a group
     places: Sizes

@@ -5,7 +5,7 @@ Knows NumPy arrays and numbers. Must not know rules; the formulas stand beside t
 A small array costs as much as the calls of NumPy that it goes through. So each function here makes
 few of them, in place (but for maxima and minima, which that slows down), with numbers that are
 arrays without dimensions: NumPy asks for several hundred nanoseconds what a number of Python's is.
-What both passes need the backward one takes over from the forward one. Large arrays go part by
+Values that both passes need the backward one takes from the forward one. Large arrays go part by
 part (`unit_passes`), and have kernels of their own where the forward pass finds the slopes as
 well. A cotangent where the slope is 0 is chosen and not multiplied: an infinite one leaves a 0
 there.

@@ -27,7 +27,7 @@ from tapegrad.torch._tensor.tensor import (
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` returns.
+    """Result of `unpack_dual`.
 
     Attributes
     ----------

@@ -1002,7 +1002,7 @@ class Tensor:
     def mode(self, dim: _int = -1, keepdim: _bool = False) -> return_types.mode:
         """The most frequent element along a dimension, the smallest of such, and its last place."""
     def module_load(self, other: Tensor, assign: _bool = False) -> Tensor:
-        """What `load_state_dict` stores for this parameter: a detached tensor."""
+        """Value that `load_state_dict` stores for this parameter: a detached tensor."""
     def moveaxis(self, source: _Sizes, destination: _Sizes) -> Tensor:
         """Dimensions moved to other places; the others keep their order."""
     def movedim(self, source: _Sizes, destination: _Sizes) -> Tensor:

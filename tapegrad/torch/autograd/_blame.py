@@ -89,7 +89,7 @@ def raising_of(func: Function, inputs: Sequence[Any], order: int) -> str:
 
 
 class _Noting:
-    """What is told of the calls of operations, as the recorder of a profile is."""
+    """Watcher of the calls of operations, as the recorder of a profile is."""
 
     def __init__(self, outermost: Any) -> None:
         self.sites = Sites(outermost)
@@ -337,7 +337,7 @@ def _asked(call: _Call, sites: Sites, order: int, seed: int) -> Blame | None:
 
 
 def text_of(func: Function, inputs: Sequence[Any], order: int) -> str:
-    """What gradcheck adds to its error: the culprit, or that there is none."""
+    """Addition to gradcheck's error: the culprit, or that there is none."""
     found = culprit_of(func, inputs, order)
     return f"{NONE} ({name_of(func)})" if found is None else str(found)
 

@@ -24,7 +24,7 @@ NANOSECONDS = 1000  # in a microsecond
 
 
 class _Ranges:
-    """What makes a range of NVTX of each call."""
+    """Wrapper that makes a range of NVTX of each call."""
 
     detailed = True
 

@@ -1,4 +1,4 @@
-"""What a profile of tensors records: operations, the steps of backward passes, optimizers.
+"""Events of a profile of tensors: operations, the steps of backward passes, optimizers.
 
 Knows where the operations are, and PyTorch's names of events. Must not know how they are recorded
 or what becomes of the records: it puts `watcher.recording(function, name)` in the place of each.

@@ -22,7 +22,7 @@ from tapegrad.torch._tensor.tensor import Tensor, node_of, of_value
 
 
 class FunctionCtx:
-    """What `ctx` offers to the methods of a Function.
+    """Context `ctx` of the methods of a Function.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Tensor, ...]:
-        """What was saved. RuntimeError where it was freed, or changed in place since."""
+        """Saved tensors. RuntimeError where they were freed, or changed in place since."""
         if self._freed:
             raise RuntimeError(TWICE)
         if not self._saved:

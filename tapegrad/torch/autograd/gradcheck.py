@@ -727,7 +727,7 @@ def _as_gradients(slopes: np.ndarray[Any, Any], x: Tensor, out: Tensor) -> np.nd
 
 
 def _slowly(found: Value, expected: Value, rtol: float, atol: float) -> str:
-    """What is told of a mismatch in fast mode: both matrices, and how far they are apart."""
+    """Message about a mismatch in fast mode: both matrices, and how far they are apart."""
     text = (
         "\nThe above quantities relating the numerical and analytical jacobians are computed \n"
         "in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more background \n"

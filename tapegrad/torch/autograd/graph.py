@@ -451,7 +451,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 class MultiHandle(Block[Any]):
-    """What `register_multi_grad_hook` returns: `remove()` takes the hook away."""
+    """Handle from `register_multi_grad_hook`: `remove()` takes the hook away."""
 
     def __init__(self, handles: Sequence[Handle]) -> None:
         self.handles: tuple[Handle, ...] = tuple(handles)

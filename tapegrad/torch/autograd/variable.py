@@ -22,7 +22,7 @@ class _VariableMeta(type):
 
 
 class _Engine:
-    """What programs ask of PyTorch's engine by name."""
+    """Members of PyTorch's engine that programs use."""
 
     @staticmethod
     def queue_callback(callback: Callable[[], Any]) -> None:

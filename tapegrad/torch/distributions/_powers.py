@@ -352,7 +352,7 @@ class FisherSnedecor(Distribution):
 
 
 class GeneralizedPareto(Distribution):
-    """What is above a threshold `loc`: the limit of tails, of the power -1 / concentration.
+    """Excess over a threshold `loc`: the limit of tails, of the power -1 / concentration.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ class Independent(Distribution, Generic[Base]):
 
 
 class TransformedDistribution(Distribution):
-    """What transforms make of the draws of a distribution.
+    """Distribution of transformed draws of another.
 
     A transform that mixes dimensions makes them dimensions of one event, and may change sizes.
 

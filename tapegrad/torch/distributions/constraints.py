@@ -621,7 +621,7 @@ class Stack(_OfParts):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """What the components of a mixture may be, of a value without their dimension.
+    """Constraint on the components of a mixture, of a value without their dimension.
 
     Parameters
     ----------

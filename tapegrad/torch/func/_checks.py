@@ -1,4 +1,4 @@
-"""What the transforms accept, with PyTorch's errors.
+"""Checks of the transforms' inputs, with PyTorch's errors.
 
 Knows tensors and pytrees. Must not know how a transform runs.
 """

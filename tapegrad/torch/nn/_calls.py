@@ -58,7 +58,7 @@ class Calls(Tables):
     _is_full_backward_hook: bool | None
 
     def _forward_unimplemented(self, *input: Any) -> Any:
-        """What the module computes; a subclass defines it.
+        """Computation of the module; a subclass defines it.
 
         Parameters
         ----------

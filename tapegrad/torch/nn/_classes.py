@@ -32,7 +32,7 @@ def _nll_label(
 
 
 def _check_classes(x: Value, target: Value) -> None:
-    """What PyTorch checks, in its order: sizes first, then the dtype."""
+    """Checks of PyTorch, in its order: sizes first, then the dtype."""
     if len(x.shape) == 0:
         raise ValueError("Expected input to have at least 1 dimension")
     batch = x.shape[:1] if len(x.shape) > 1 else ()

@@ -36,7 +36,7 @@ def _repeated(given: Sizes, dims: int) -> tuple[int, ...]:
 
 
 class _ConvNd(Module):
-    """What all convolutions have: weight, bias, and how the kernel moves."""
+    """Base of all convolutions: weight, bias, and how the kernel moves."""
 
     _dims: int
     _function: Callable[..., Any]

@@ -30,7 +30,7 @@ _LATEST: dict[str, str | None] = {"backward": None}  # the kind of backward hook
 
 
 def replaced_by_hooks(hooks: Hooks, module: Any, name: str, value: Any) -> Any:
-    """What is to be registered, after the hooks on registrations."""
+    """Object to be registered, after the hooks on registrations."""
     for hook in list(hooks.values()):
         given = hook(module, name, value)
         if given is not None:

@@ -181,7 +181,7 @@ def hook_last_node(module: Any, hooks: list[Function], args: Any, result: Any) -
 
 
 def _lacking(args: Any, result: Any, node: Node) -> str | None:
-    """What hooks on one node do not see, as a warning."""
+    """Warning about gradients that hooks on one node do not see."""
     results = (result,) if isinstance(result, Tensor) else result
     if not _are_tensors(results):
         return _missing(

@@ -112,7 +112,7 @@ class LazyLinear(LazyModuleMixin, Linear):
 
 
 class _LazyConv(LazyModuleMixin):
-    """What lazy convolutions have in common: the channels of the first input."""
+    """Base of lazy convolutions: the channels of the first input."""
 
     in_channels: int
     out_channels: int
@@ -449,7 +449,7 @@ class LazyConvTranspose3d(_LazyTransposedConv, ConvTranspose3d):
 
 
 class _LazyNorm(LazyModuleMixin):
-    """What lazy norms have in common: the channels of the first input."""
+    """Base of lazy norms: the channels of the first input."""
 
     num_features: int
     affine: bool

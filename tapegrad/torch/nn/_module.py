@@ -393,7 +393,7 @@ class Module(Calls, State, Walks):
     # -- printing --------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
-        """What `repr` shows of the module's settings.
+        """Settings of the module for `repr`.
 
         Returns
         -------

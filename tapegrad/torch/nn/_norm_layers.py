@@ -47,7 +47,7 @@ class _Affine(Module):
 
 
 class _NormBase(_Affine):
-    """What batch and instance norms have in common: running statistics.
+    """Base of batch and instance norms: running statistics.
 
     The buffers are running_mean, running_var and num_batches_tracked, or None without
     track_running_stats.
@@ -356,7 +356,7 @@ class _InstanceNorm(_NormBase):
 
 
 def _running(paths: list[str], name: str) -> str:
-    """What is said of statistics that an older version saved, and this module does not track."""
+    """Message about statistics that an older version saved, and this module does not track."""
     listed = " and ".join(f'"{path}"' for path in paths)
     return (
         f"Unexpected running stats buffer(s) {listed} for {name} with track_running_stats=False. "

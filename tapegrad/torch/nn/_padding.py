@@ -59,7 +59,7 @@ def _pad(input: Value, pad: Sequence[int], mode: str, value: Value) -> Value:
 
 
 def _cropped(x: Value, pairs: list[tuple[int, int]]) -> Value:
-    """What negative widths leave of the last axes."""
+    """Part of the last axes that negative widths leave."""
     if min(map(min, pairs), default=0) >= 0:
         return x
     lead = len(x.shape) - len(pairs)

@@ -363,7 +363,7 @@ def _name(key: object) -> str:
 
 
 def _line(word: str, value: Any, kind: str) -> str:
-    """What the repr of a container shows of one value."""
+    """Repr of one value in a container."""
     if not isinstance(value, Tensor):
         return f"  ({word}): Object of type: {type(value).__name__}"
     what = "Parameter" if isinstance(value, Parameter) else "Tensor"

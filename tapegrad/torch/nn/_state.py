@@ -135,7 +135,7 @@ class State(Tables):
     # -- saving ----------------------------------------------------------------------------------
 
     def get_extra_state(self) -> Any:
-        """What goes into the state besides tensors; a subclass may define it.
+        """State besides tensors; a subclass may define it.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What a module holds, by name: parameters, buffers and other modules.
+"""Members of a module, by name: parameters, buffers and other modules.
 
 Knows which attribute goes into which table, and that whoever is assigned again keeps its place.
 Must not know calls, states or dtypes.

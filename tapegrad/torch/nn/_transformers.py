@@ -35,7 +35,7 @@ def _activation_of(given: Activation) -> Callable[[Any], Any]:
 
 
 class _Block(Module):
-    """What the layers of encoders and decoders have in common."""
+    """Base of the layers of encoders and decoders."""
 
     def _add_feed_forward(
         self, d_model: int, wide: int, dropout: float, bias: bool, dtype: dtype | None

@@ -34,7 +34,7 @@ USED = (
 
 
 class UninitializedTensorMixin:
-    """What tensors without a shape have in common: every operation raises ValueError.
+    """Base of tensors without a shape: every operation raises ValueError.
 
     They can be converted to another dtype, asked for it, and given a shape by `materialize`.
 

@@ -16,7 +16,7 @@ Named = Iterator[tuple[str, Any]]
 
 
 class Walks(Tables):
-    """What a module can say of the modules below it."""
+    """Queries of a module about the modules below it."""
 
     # -- by path ---------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""What all optimizers share: groups of parameters, state, hooks, and saving them.
+"""Base of all optimizers: groups of parameters, state, hooks, and saving them.
 
 Knows leaves and their gradients. Must not know any method of optimization.
 """

@@ -210,7 +210,7 @@ class AveragedModel(Module):
         self.use_buffers = use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the averaged model gives.
+        """Output of the averaged model.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ CLEARED = (
 
 
 class ProfilerActivity(enum.Enum):
-    """What can be profiled. Here that is the CPU; the others are there to be named.
+    """Activities to profile. Here that is the CPU; the others are there to be named.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a profiler does in a step.
+    """Action of a profiler in a step.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class ProfilerAction(enum.Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be profiled.
+    """Activities to profile.
 
     Returns
     -------

@@ -93,7 +93,7 @@ def load(
     max_bytes: int | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """What `save` wrote to a file, or PyTorch did.
+    """Load a file that `save` wrote, or PyTorch.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ _OF_KEYS = _OF_PAIRS | {_CALLS[name] for name in _CALLS if name.endswith(("set",
 
 
 def _named(module: str, name: str) -> Any:
-    """What a name stands for; UnpicklingError for all that is not among the known ones."""
+    """The object of a name; UnpicklingError for all that is not among the known ones."""
     if type(module) is not str or type(name) is not str:
         raise UnpicklingError("torch.load: expected the name of a global")
     full = f"{module}.{name}"[:200]
@@ -229,7 +229,7 @@ class _Machine:
         raise UnpicklingError("torch.load: the pickle ends too early")
 
     def since_mark(self) -> list[Any]:
-        """What lies on the stack above the last mark, which is removed."""
+        """Items on the stack above the last mark, which is removed."""
         place = len(self.stack) - 1
         while self.stack[place] is not _MARK:
             place -= 1

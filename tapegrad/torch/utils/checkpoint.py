@@ -138,7 +138,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, function: Any, state: Any, *args: Any) -> Any:
-        """What the function gives.
+        """Output of the function.
 
         Parameters
         ----------
@@ -226,7 +226,7 @@ class _Frame:
         return _Place(self, len(self.saved) - 1)
 
     def value(self, place: int) -> Tensor:
-        """What was saved at a place, from a second computation."""
+        """Tensor saved at a place, from a second computation."""
         if self.found is None or place not in self.found:
             self._compute()
         assert self.found is not None
@@ -484,7 +484,7 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Result:
-    """What a function gives, with its inputs kept alone: it runs again in the backward pass.
+    """Output of a function, with its inputs kept alone: it runs again in the backward pass.
 
     Parameters
     ----------
@@ -584,7 +584,7 @@ def checkpoint(
 
 
 def _under(context: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    """What a function gives within a context; RuntimeError where that hides an exception."""
+    """Output of a function within a context; RuntimeError where that hides an exception."""
     with context:
         return function(*args, **kwargs)
     raise RuntimeError(SUPPRESSED)
@@ -604,7 +604,7 @@ def checkpoint_sequential(
     use_reentrant: bool | None = None,
     **kwargs: Any,
 ) -> Any:
-    """What modules give, one after the other, in segments that are computed again.
+    """Output of modules, one after the other, in segments that are computed again.
 
     All segments but the last are kept as `checkpoint` does.
 

@@ -1,4 +1,4 @@
-"""What users write: a fit, minimisation by SciPy, trees, sparse matrices, a training loop."""
+"""Users' programs: a fit, minimisation by SciPy, trees, sparse matrices, a training loop."""
 
 from dataclasses import dataclass
 from typing import Any, assert_type

@@ -23,7 +23,7 @@ from tapegrad.scipy import linalg as la
 
 
 def squared(function: Any) -> Any:
-    """What arbitrary signs of vectors leave determined."""
+    """Quantities that arbitrary signs of vectors leave determined."""
 
     def result(*args: Any, **params: Any) -> Any:
         values, vectors = function(*args, **params)

@@ -30,7 +30,7 @@ def between(x: Value, y: Value, metric: str = "euclidean") -> Value:
 
 
 def _factors(g: Cotangent, out: Value, metric: str) -> Value:
-    """What the difference of two points is multiplied by."""
+    """Factor of the difference of two points."""
     return 2 * g if metric == "sqeuclidean" else metrics.quotient(g, out)
 
 

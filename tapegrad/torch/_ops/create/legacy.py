@@ -20,7 +20,7 @@ from tapegrad.torch._types import DType
 
 
 def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
-    """What `torch.Tensor(...)` makes: sizes, a sequence of data, or a tensor to share."""
+    """Result of `torch.Tensor(...)`: sizes, a sequence of data, or a tensor to share."""
     return _made(args, kwargs, _dtypes.default_float(), any_dtype=True)
 
 

@@ -1,4 +1,4 @@
-"""What activations refuse: dtypes that PyTorch has no kernel for, and what is no number.
+"""Inputs that activations refuse: dtypes that PyTorch has no kernel for, and non-numbers.
 
 Knows the names of PyTorch's kernels, which its errors give. Must not know what is computed.
 """

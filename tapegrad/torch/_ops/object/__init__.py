@@ -1,1 +1,1 @@
-"""What Tensor offers as a Python object: conversions, printing, memory, protocols."""
+"""Tensor as a Python object: conversions, printing, memory, protocols."""

@@ -416,7 +416,7 @@ _OWN = frozenset(word for word in Tensor.__annotations__ if word.startswith("_")
 
 
 def attributes_of(tensor: Tensor) -> dict[str, Any]:
-    """What users set on a tensor."""
+    """Attributes that users set on a tensor."""
     return {word: value for word, value in tensor.__dict__.items() if word not in _OWN}
 
 

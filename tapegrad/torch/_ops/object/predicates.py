@@ -1,4 +1,4 @@
-"""What a program asks of tensors and dtypes: kinds, sizes, the dtype that two have together.
+"""Queries about tensors and dtypes: kinds, sizes, the dtype that two have together.
 
 Knows the rules of promotion. Must not know operations.
 """

@@ -1,4 +1,4 @@
-"""What runs along a dimension: cumulative sums and products, differences, integrals."""
+"""Operations along a dimension: cumulative sums and products, differences, integrals."""
 
 from __future__ import annotations
 

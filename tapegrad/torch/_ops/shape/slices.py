@@ -578,7 +578,7 @@ def tensor_split(
 
 
 def _one_given(call: str, *ways: Any) -> Any:
-    """What was given in one of several ways; TypeError for none or several."""
+    """The value given in one of several ways; TypeError for none or several."""
     given = [way for way in ways if way is not None]
     if len(given) != 1:
         raise TypeError(

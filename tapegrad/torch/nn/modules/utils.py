@@ -8,7 +8,7 @@ from typing import Any
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """What makes a tuple of a number, so many times, or of a sequence."""
+    """Maker of a tuple of a number, so many times, or of a sequence."""
 
     def parse(x: Any) -> tuple[Any, ...]:
         return tuple(x) if isinstance(x, collections.abc.Iterable) else (x,) * n

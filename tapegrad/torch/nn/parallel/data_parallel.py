@@ -47,7 +47,7 @@ class DataParallel(Module):
         self.device_ids: list[Any] = []
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module returns.
+        """Output of the module.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """What a module returns for inputs: `DataParallel` as a function.
+    """Output of a module for inputs: `DataParallel` as a function.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ class _Orthogonal(Module):
         return _householder_product(below, tau) * signs
 
     def right_inverse(self, Q: Any) -> Any:
-        """What `forward` makes an orthogonal matrix of, or the one next to a matrix."""
+        """Matrix of which `forward` makes an orthogonal one, or the one next to a matrix."""
         if Q.shape != self.shape:
             raise ValueError(
                 f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of "

@@ -22,7 +22,7 @@ from tapegrad.torch.nn._parameter import Parameter
 
 
 class _Cache:
-    """What was computed within `cached()`, by module and name."""
+    """Values computed within `cached()`, by module and name."""
 
     depth = 0
     known: dict[tuple[int, str], Any]

@@ -174,7 +174,7 @@ class OneCycleLR(LRScheduler):
         return rates
 
     def _between(self, start: Any, end: Any, share: float) -> Any:
-        """What lies between two numbers, on a line or a half period of a cosine."""
+        """Interpolate between two numbers, on a line or a half period of a cosine."""
         if self._anneal_func_type == "linear":
             return (end - start) * share + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)

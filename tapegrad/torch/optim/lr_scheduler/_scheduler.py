@@ -1,4 +1,4 @@
-"""What all schedulers share: they count epochs, and set the learning rates of groups.
+"""Base of all schedulers: they count epochs, and set the learning rates of groups.
 
 Knows an optimizer's groups. Must not know any schedule.
 """

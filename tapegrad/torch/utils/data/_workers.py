@@ -15,7 +15,7 @@ _LOCAL = threading.local()
 
 
 class WorkerInfo:
-    """What a worker knows of itself: its id, num_workers, its seed, and its dataset."""
+    """Identity of a worker: its id, num_workers, its seed, and its dataset."""
 
     def __init__(self, id: int, num_workers: int, seed: int, dataset: Any) -> None:
         self.id = id
@@ -28,7 +28,7 @@ class WorkerInfo:
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """What the worker that calls knows of itself.
+    """Identity of the worker that calls.
 
     Returns
     -------

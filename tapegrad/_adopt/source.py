@@ -339,7 +339,8 @@ def _only_called(body: list[Any]) -> frozenset[str]:
 
     One that a function inside reads is none: that may be called inside a transform later.
     """
-    called, others = set(), set()
+    called: set[str] = set()
+    others: set[str] = set()
     waiting: list[Any] = list(body)
     while waiting:
         node = waiting.pop()

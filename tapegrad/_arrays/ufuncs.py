@@ -16,8 +16,8 @@ from tapegrad._arrays.ties import note_tie
 from tapegrad._arrays.traced import Array, no_rule
 from tapegrad._arrays.ufunc_methods import REDUCTIONS, call_method, call_with_keywords
 from tapegrad._arrays.views import ARRAYS, PLAIN_TYPES
-from tapegrad._core.call_plans import ABSENT, BOTH
 from tapegrad._core.entry import new, traced
+from tapegrad._core.fast.call_plans import ABSENT, BOTH
 from tapegrad._core.forms import Elementwise, Multilinear
 from tapegrad._core.operands import as_operand, call_other
 from tapegrad._core.rule import Rule, rule_of

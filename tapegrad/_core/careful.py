@@ -21,9 +21,18 @@ from typing import Any
 import numpy as np
 
 from tapegrad._block import contextmanager, undoing
-from tapegrad._core.backward import SparseBars, accumulate, pull_mark
 from tapegrad._core.elementwise import add_up
-from tapegrad._core.entry import MINUS, Entry, Outputs, Spec, _Mark, parents_of, wrap_kept
+from tapegrad._core.entry import (
+    MINUS,
+    NO_PARAMS,
+    Entry,
+    Mark,
+    Opened,
+    Outputs,
+    Spec,
+    opened,
+    parents_of,
+)
 from tapegrad._core.fit import (
     fit_cotangent,
     fit_tangent,
@@ -33,7 +42,6 @@ from tapegrad._core.fit import (
     multiplied,
     zeros_absorbing,
 )
-from tapegrad._core.forward import Step, live_steps, push
 from tapegrad._core.general import dense, watching
 from tapegrad._core.infinities import (
     PARTS,
@@ -49,7 +57,10 @@ from tapegrad._core.infinities import (
     selected,
     weighed,
 )
+from tapegrad._core.marks import pull_mark
 from tapegrad._core.recorded import is_recording
+from tapegrad._core.replay import SparseBars, Step, live_steps, push_entry
+from tapegrad._core.scatter import accumulate
 from tapegrad._core.tape import Tape, hand_over
 from tapegrad._core.types import Cotangent, Params, Value, Values, Wanted
 from tapegrad._core.values import (
@@ -71,23 +82,23 @@ def reach_of(g: Cotangent) -> Any:
 
 
 def replay_carefully(
-    entries: Sequence[Entry],
+    entries: Iterable[Entry],
     bars: SparseBars,
     reach: SparseBars,
     tape: Tape | None,
     settled: frozenset[Any] = frozenset(),
 ) -> None:
-    """Push cotangents, and their reach, back through a recording; settled: see `settled_kinks`.
+    """Push cotangents, and their reach, back through entries, from the last on.
 
-    With `tape` the kept values are wrapped with their slots again, so that the rules log
-    themselves. The reach is of raw values, and no derivative goes through it.
+    settled: see `settled_kinks`. With `tape` the kept values are wrapped with their slots again,
+    so that the rules log themselves. The reach is of raw values, and no derivative goes through it.
     """
     with numbers_anew():
         _replay(entries, bars, reach, tape, settled)
 
 
 def _replay(
-    entries: Sequence[Entry],
+    entries: Iterable[Entry],
     bars: SparseBars,
     reach: SparseBars,
     tape: Tape | None,
@@ -96,27 +107,29 @@ def _replay(
     start = bars.start
     owned: set[Any] = set()
     reached: set[Any] = set()
-    for entry in reversed(entries):
-        slot, rule, out, x, y, x_slot, y_slot = entry
+    for entry in entries:
+        slot = entry[0]
         g = bars.pop(slot, None)
         if g is None:
             continue
         m = reach.pop(slot)
         if slot in settled:
             m = m * 0
-        kept = (out, x, y) if tape is None else wrap_kept(tape, entry)
-        if type(rule) is _Mark:
-            pull_mark(bars, owned, g, (slot, rule, *kept, x_slot, y_slot), start)
-            pull_mark(reach, reached, m, entry, start)
+        given, plain = opened(entry, tape), opened(entry)
+        rule = given[0]
+        if type(rule) is Mark:
+            pull_mark(bars, owned, g, slot, given, start)
+            pull_mark(reach, reached, m, slot, plain, start)
             continue
-        call, slots = Call.of(rule, kept, (out, x, y), x_slot, y_slot, start.__le__)
-        for at, like, raw, pair in zip(slots, call.args, call.raws, call.pull(g, m), strict=True):
+        call = Call.of(given, plain, start.__le__)
+        pairs = zip(call.slots, call.args, call.raws, call.pull(g, m), strict=True)
+        for at, like, raw, pair in pairs:
             if pair is None:
                 continue
             bar, mask = pair
-            if bars.first is None and _makes_nan((g, out, *call.raws), bar):
+            if bars.first is None and _makes_nan((g, call.raw, *call.raws), bar):
                 bars.first = rule
-            if y_slot is None:
+            if call.params is not NO_PARAMS:
                 bar = fit_cotangent(dense(bar, like), like, rule)
                 mask = _fitted(mask, raw, rule)
             accumulate(bars, owned, at, bar, like)
@@ -149,21 +162,21 @@ def _replay_forward(
     entered = set(dots)
     first = None
     for entry, ended, _ in steps:
-        slot, rule, out, x, y, x_slot, y_slot = entry
+        slot = entry[0]
         if slot not in entered:
-            kept = (out, x, y) if tape is None else wrap_kept(tape, entry)
-            if type(rule) is _Mark:
-                dot = push((slot, rule, *kept, x_slot, y_slot), dots.get)
-                mask = push(entry, reach.get)
+            plain = opened(entry)
+            rule, out, args, _, slots = plain
+            if type(rule) is Mark:
+                dot = push_entry(entry, dots.get, tape)
+                mask = push_entry(entry, reach.get)
             else:
-                dot, mask = _pushed(rule, kept, entry, dots, reach)
+                dot, mask = _pushed(opened(entry, tape), plain, dots, reach)
                 if slot in settled and dot is not None:
                     mask = mask * 0
                     dot = selected(mask, dot)
             if dot is not None:
                 dots[slot], reach[slot] = dot, mask
-                if first is None and type(rule) is not _Mark:
-                    args, slots = (x, x_slot) if y_slot is None else ((x, y), (x_slot, y_slot))
+                if first is None and type(rule) is not Mark:
                     given = out, *args, *map(dots.get, slots)
                     first = rule if _makes_nan(given, dot) else None
         for at in ended:
@@ -173,14 +186,16 @@ def _replay_forward(
 
 
 def _pushed(
-    rule: Any, kept: Values, entry: Entry, dots: dict[Any, Any], reach: dict[Any, Any]
+    given: Opened, plain: Opened, dots: dict[Any, Any], reach: dict[Any, Any]
 ) -> tuple[Any, Any]:
-    _, _, out, x, y, x_slot, y_slot = entry
-    call, slots = Call.of(rule, kept, (out, x, y), x_slot, y_slot, dots.__contains__)
+    call = Call.of(given, plain, dots.__contains__)
     if not any(call.wanted):
         return None, None
-    dot, mask = call.push([dots.get(at) for at in slots], [reach.get(at) for at in slots])
-    if y_slot is not None:
+    rule, out = call.rule, call.raw
+    dot, mask = call.push(
+        [dots.get(at) for at in call.slots], [reach.get(at) for at in call.slots]
+    )
+    if call.params is NO_PARAMS:
         return dot, mask
     if isinstance(out, Outputs):
         pairs = zip(dot, mask, out, out.slots, strict=True)
@@ -191,7 +206,7 @@ def _pushed(
             for part, m, like, at in pairs
         ]
         return [part for part, _ in fitted], [m for _, m in fitted]
-    return fit_tangent(dot, kept[0], rule), fit_tangent(mask, out, rule)
+    return fit_tangent(dot, call.out, rule), fit_tangent(mask, out, rule)
 
 
 def settled_kinks(entries: Sequence[Entry]) -> frozenset[Any]:
@@ -221,10 +236,9 @@ def settled_kinks(entries: Sequence[Entry]) -> frozenset[Any]:
 
 def _is_linear(entry: Entry) -> bool:
     """Whether no derivative of an entry reads a value that moves."""
-    _, rule, _, _, _, x_slot, y_slot = entry
-    if type(rule) is _Mark or getattr(rule, "function", entry) is None:  # the input of a transform
+    rule, _, _, _, slots = opened(entry)
+    if type(rule) is Mark or getattr(rule, "function", entry) is None:  # the input of a transform
         return True
-    slots = x_slot if y_slot is None else (x_slot, y_slot)[: 1 if rule.unary else 2]
     wanted = [at != -1 for at in slots]
     reads, reads_out = rule.needs(wanted)
     return not reads_out and not any(r and w for r, w in zip(reads, wanted, strict=False))
@@ -241,7 +255,7 @@ def pull_function(
             if bar is not None and at != -1:
                 bars[at] = bar if at not in bars else bars[at] + bar
                 reach[at] = mask if at not in reach else reach[at] + mask
-        replay_carefully(tape.entries, bars, reach, None)
+        replay_carefully(reversed(tape.entries), bars, reach, None)
         return [None if bars[at] is None else (bars[at], reach[at]) for at in slots]
 
 
@@ -308,6 +322,7 @@ class Call:
         self.rule, self.params, self.wanted = rule, params, wanted
         self.definition_at = getattr(rule, "definition_at", None)  # of a function by others
         # A constant of this replay may be traced by another one, which its zeros are no zeros for.
+        self.slots = slots
         self.fixed = [
             at == -1 and not isinstance(raw, Traced) for at, raw in zip(slots, raws, strict=False)
         ]
@@ -315,20 +330,11 @@ class Call:
         self.raw, self.raws = raw, raws
 
     @classmethod
-    def of(
-        cls, rule: Any, kept: Values, raw: Values, x_slot: Any, y_slot: Any, has: Any
-    ) -> tuple[Call, Any]:
-        """The call of an entry, and the slots of its arguments."""
-        out, x, y = kept
-        if y_slot is None:
-            slots, count = x_slot, len(x_slot)
-            args, raws, params = x[:count], raw[1][:count], y
-        else:
-            count = 1 if rule.unary else 2
-            slots = (x_slot, y_slot)[:count]
-            args, raws, params = (x, y)[:count], raw[1:][:count], {}
+    def of(cls, given: Opened, plain: Opened, has: Any) -> Call:
+        """The call of an entry; has: whether a slot has a cotangent, or a tangent."""
+        rule, out, args, params, slots = given
         wanted = [at != -1 and bool(has(at)) for at in slots]
-        return cls(rule, out, args, raw[0], raws, params, wanted, slots), slots
+        return cls(rule, out, args, plain[1], plain[2], params, wanted, slots)
 
     # -- backward --------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.call_plans import ALL
 from tapegrad._core.careful import pull_function, reach_of, spread
 from tapegrad._core.entry import Spec
 from tapegrad._core.fit import zeros_of
@@ -19,7 +18,7 @@ from tapegrad._core.forward_tape import ForwardTape, tangent_at
 from tapegrad._core.general import transpose_at
 from tapegrad._core.out import write_out
 from tapegrad._core.reads import require_definition
-from tapegrad._core.rule import Rule
+from tapegrad._core.rule import ALL, Rule
 from tapegrad._core.tape import hand_over
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import Traced

@@ -32,7 +32,11 @@ from tapegrad._core.values import Traced, is_scalar
 from tapegrad._errors import describe
 
 Entry = tuple[Any, ...]
+Opened = tuple[Any, Any, Any, Any, Any]  # rule, out, args, params, slots: see `opened`
 
+
+ABSENT = -1  # the slot of what no derivative depends on; small integers are one object
+NO_PARAMS: dict[str, Any] = {}  # of a call in the first layout
 
 new: Any = object.__new__  # setting the attributes one by one costs half of a call of a class
 
@@ -134,7 +138,6 @@ class ReplayedRule(Protocol):
     x_unseen: bool  # whether x_partial may be NaN where nothing is noticed: see `quiet`
     y_unseen: bool
     partials: Sequence[Any]  # the same for all numbers of Python's, whose arithmetic raises
-    in_order: bool  # the cotangent is the result's in another shape
     singular: Callable[[Any], Any] | None  # whether a result's cotangent is a limit
     calls_of_all: dict[Any, Any] | None  # the planned calls of several arrays
     plan_all: Callable[..., Any] | None
@@ -163,7 +166,7 @@ class ReplayedRule(Protocol):
         """The result's tangent from those of the arguments, None where there is none."""
 
 
-class _Mark:
+class Mark:
     """Stands as the rule of an entry that the tape itself understands."""
 
     singular = None
@@ -173,17 +176,17 @@ class _Mark:
 
 
 # (slot, PROJECT, None, position, count, slot of the tuple, None)
-PROJECT = _Mark("output")
+PROJECT = Mark("output")
 
 # (slot, READ, None, x, index, x_slot, None): x[index]
-READ = _Mark("x[...]")
+READ = Mark("x[...]")
 
 # (slot, WRITE, None, (x, v), index, (x_slot, v_slot), None): x[index] = v
-WRITE = _Mark("x[...] =")
+WRITE = Mark("x[...] =")
 
 # (slot, ADD, None, (x, v), index, (x_slot, v_slot), None): x[index] += v, in a replay that is
 # differentiated itself; the index names each place at most once
-ADD = _Mark("x[...] +=")
+ADD = Mark("x[...] +=")
 
 
 class _Minus:
@@ -234,12 +237,29 @@ def kind_of_result(entry: Entry, kinds: dict[Any, Any]) -> Any:
     return x[0] if out is None else out
 
 
+def opened(entry: Entry, tape: Any = None) -> Opened:
+    """An entry of either layout as (rule, out, args, params, slots).
+
+    With a tape its values are wrapped with their slots, so that an outer transform sees them.
+    """
+    _, rule, out, x, y, x_slot, y_slot = entry
+    if tape is not None:
+        out, x, y = wrap_kept(tape, entry)
+    if y_slot is not None:
+        if rule.unary:
+            return rule, out, (x,), NO_PARAMS, (x_slot,)
+        return rule, out, (x, y), NO_PARAMS, (x_slot, y_slot)
+    if type(rule) is not Mark and len(x) > len(x_slot):  # a call may keep more than its arguments
+        x = x[: len(x_slot)]
+    return rule, out, x, y, x_slot
+
+
 def wrap_kept(tape: Any, entry: Entry) -> tuple[Any, Any, Any]:
     """Values that an entry keeps (out, x, y), wrapped with its slots."""
     slot, rule, out, x, y, x_slot, y_slot = entry
     if y_slot is not None:
         return _wrap(tape, out, slot), _wrap(tape, x, x_slot), _wrap(tape, y, y_slot)
-    if type(rule) is _Mark:
+    if type(rule) is Mark:
         return out, x, y
     if isinstance(out, Outputs):
         slots = out.slots
@@ -247,7 +267,7 @@ def wrap_kept(tape: Any, entry: Entry) -> tuple[Any, Any, Any]:
         out.slots = slots
     else:
         out = _wrap(tape, out, slot)
-    return out, tuple(_wrap(tape, arg, at) for arg, at in zip(x, x_slot, strict=True)), y
+    return out, tuple([_wrap(tape, arg, at) for arg, at in zip(x, x_slot, strict=False)]), y
 
 
 def _wrap(tape: Any, value: Any, slot: int) -> Any:
@@ -257,18 +277,23 @@ def _wrap(tape: Any, value: Any, slot: int) -> Any:
 
 
 __all__ = [
+    "ABSENT",
     "ADD",
     "MINUS",
+    "NO_PARAMS",
     "PROJECT",
     "READ",
     "WRITE",
     "Entry",
+    "Mark",
     "Named",
+    "Opened",
     "Outputs",
     "ReplayedRule",
     "Spec",
     "kept_kind",
     "kind_of_result",
+    "opened",
     "parents_of",
     "spec_of",
     "wrap_kept",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._block import contextmanager, setting
-from tapegrad._core.backward import emptying, replay_backward
+from tapegrad._core import replay
 from tapegrad._core.entry import Outputs
 from tapegrad._core.fit import apart, fit_cotangent, zeros_of
 from tapegrad._core.reads import either, positional_count, reads_of, require_parameters
@@ -258,7 +258,7 @@ def transpose_at(
             if bar is not None and isinstance(out, Traced) and out.tape is tape and out.slot >= 0:
                 before = table[out.slot]
                 table[out.slot] = bar if before is None else before + bar
-        replay_backward(emptying(tape.entries), table)
+        replay.replay_backward(replay.emptying(tape.entries), table)
         return [table[slot] for slot in slots]
     finally:
         tape.close()

@@ -15,9 +15,17 @@ from typing import Any
 import numpy as np
 
 from tapegrad._block import Block, setting
-from tapegrad._core.fit import is_foreign
-from tapegrad._core.types import Value
-from tapegrad._core.values import any_true, is_scalar, untraced
+from tapegrad._core.fit import holds_infinity, is_foreign, zeros_absorbing
+from tapegrad._core.types import Cotangent, Value
+from tapegrad._core.values import (
+    Scatter,
+    Traced,
+    any_true,
+    branch_on,
+    is_scalar,
+    unbatched,
+    untraced,
+)
 
 
 @functools.cache
@@ -180,10 +188,53 @@ def product_of(multiplied: Callable[..., Any], factors: list[Any], alive: list[A
     return np.where(np.abs(others) <= 1e-11 * np.abs(count), total, infinite)
 
 
+def has_infinities(g: Cotangent) -> bool:
+    g = unbatched(g)
+    return not isinstance(g, Traced) and bool(branch_on(holds_infinity, g))
+
+
+def pull_infinite(rule: Any, g: Cotangent, *call: Any) -> list[Cotangent]:
+    """Cotangents for a g with infinities, which must not turn zeros of the arguments into NaN.
+
+    A pull is linear in g. So the finite part of g and the signs of its infinite part are pulled
+    separately, and the result is infinite only where the pulled signs are not zero.
+    """
+    finite, signs = _parts_of_infinite(g)
+    with zeros_absorbing():
+        parts = zip(rule.pull(finite, *call), rule.pull(signs, *call), strict=True)
+    return [a if a is None or isinstance(a, Scatter) else _infinite(a, b) for a, b in parts]
+
+
+def _parts_of_infinite(g: Cotangent) -> tuple[Cotangent, Cotangent]:
+    """The finite part of a cotangent and the signs of its infinite part."""
+    infinite = np.isinf(g)
+    if g.dtype.kind == "c":  # its components are infinite each by itself
+        parts = zip(_parts_of_infinite(g.real), _parts_of_infinite(g.imag), strict=True)
+        finite, signs = (_complex(g, *part) for part in parts)
+        return np.where(infinite, finite, g), np.where(infinite, signs, 0)
+    return np.where(infinite, 0, g), np.where(infinite, np.sign(g), 0)
+
+
+def _infinite(finite: Cotangent, signs: Cotangent) -> Cotangent:
+    """A cotangent that is infinite where the signs are not zero."""
+    if signs.dtype.kind == "c":
+        parts = ((finite.real, signs.real), (finite.imag, signs.imag))
+        return _complex(signs, *(_infinite(*part) for part in parts))
+    return np.where(signs == 0, finite, signs * np.inf)
+
+
+def _complex(like: Cotangent, real: Cotangent, imag: Cotangent) -> Cotangent:
+    """A complex cotangent of two components: a sum would make NaN of infinite ones."""
+    made = np.zeros_like(like)
+    made.real, made.imag = real, imag
+    return made
+
+
 __all__ = [
     "PARTS",
     "drawn",
     "either",
+    "has_infinities",
     "has_others",
     "has_some",
     "has_zeros",
@@ -191,6 +242,7 @@ __all__ = [
     "mapped",
     "numbers_anew",
     "product_of",
+    "pull_infinite",
     "selected",
     "weighed",
 ]

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.careful import replay_forward_carefully
-from tapegrad._core.entry import Entry, Outputs, Spec, _Mark, spec_of
+from tapegrad._core.entry import Entry, Mark, Outputs, Spec, opened, spec_of
 from tapegrad._core.fit import any_nan, zeros_of
-from tapegrad._core.forward import live_steps
 from tapegrad._core.quiet import silence
+from tapegrad._core.replay import live_steps
 from tapegrad._core.series import (
     GRID,
     ROUNDING,
@@ -320,12 +320,10 @@ def _size(entry: Entry) -> int:
 
 
 def _parts(entry: Entry) -> list[Any]:
-    _, rule, out, x, y, _, y_slot = entry
-    if y_slot is not None:
-        return [out, x, y]
-    if type(rule) is _Mark:
-        return list(x) if type(x) is tuple else []
-    return [out, *x]
+    rule, out, args, _, _ = opened(entry)
+    if type(rule) is Mark:
+        return list(args) if type(args) is tuple else []
+    return [out, *args]
 
 
 _PLAIN = (np.ndarray, np.number, np.bool, int, float, complex, type(None), Spec)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._core.entry import Outputs
+from tapegrad._core.entry import NO_PARAMS, Outputs
 from tapegrad._core.values import Mapped, in_trace, is_recorded, recorded_in
 
 Function = Callable[..., Any]
@@ -89,6 +89,8 @@ def pushed(rule: Any, *call: Any) -> Any:
 
 def _recorded_in_call(rule: Any, call: tuple[Any, ...]) -> Any:
     """A recorded value in a call of a rule's derivative; None where a transform inside has one."""
+    if call[3] is NO_PARAMS:  # products with partials, which are recorded as they are
+        return None
     if rule.form == "custom" or type(call[1]) is Outputs or not _is_flat(call[:3]):
         return None
     return recorded_among(call[:3])

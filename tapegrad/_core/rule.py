@@ -59,6 +59,7 @@ _FREE = (MIRRORS, "tapegrad.implicit")
 BATCH_WORDS = ("align", "axis", "flat", "shape", "example", "ragged", "loop")
 
 
+ALL = -1  # how many arrays a call has: all its arguments, those that go by keyword, too
 _ONE = (True,)
 # Classes of parameters that are never traced, nor hold what is: what most of them are.
 _SETTLED = frozenset((int, type(None), bool, str, float, np.ndarray, type, np.bool))
@@ -72,7 +73,6 @@ class Rule:
     unary = False
     strong = False
     fresh = False  # the result is an array with its own memory, also if the argument is a number
-    in_order = False  # the result has the argument's elements in C order (or order="F")
     product = False  # x * y: the replay takes the other factor as the partial, without a call
     plain = True  # neither a product nor one whose first partial is an `Over`
     y_plain = True  # the second partial is not one
@@ -110,7 +110,6 @@ class Rule:
         signature: str | None = None,
         batch: str | Function = "loop",
         view: bool | str = False,
-        in_order: bool = False,
         fresh: bool = False,
         implementation: Function | None = None,
         singular: Function | None = None,
@@ -143,7 +142,7 @@ class Rule:
         # Whether NumPy may return a view of the first argument. "part": a view that cannot be
         # written through; "number": a view, but a number for a 0-d array.
         self.view = view
-        self.in_order, self.fresh = in_order, fresh
+        self.fresh = fresh
         self.deprecated = deprecated_keywords(function)
         self._arrays = arrays
         self._signature = signature
@@ -516,6 +515,7 @@ def rules_of_form(form: str) -> Iterator[Rule]:
 
 
 __all__ = [
+    "ALL",
     "LATE",
     "MIRRORS",
     "REGISTRY",

@@ -15,7 +15,19 @@ import numpy as np
 
 from tapegrad._block import contextmanager
 from tapegrad._core.careful import Call, recorded
-from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, Outputs, Spec, _Mark
+from tapegrad._core.entry import (
+    ADD,
+    MINUS,
+    NO_PARAMS,
+    READ,
+    WRITE,
+    Entry,
+    Mark,
+    Outputs,
+    Spec,
+    opened,
+    parents_of,
+)
 from tapegrad._core.series import (
     BESIDE,
     EXACT,
@@ -57,13 +69,7 @@ class _Call:
 
     def __init__(self, entry: Entry, changes: Changes, nearby: Nearby = None) -> None:
         self.entry, self.nearby = entry, nearby
-        slot, self.rule, self.out, x, y, x_slot, y_slot = entry
-        if y_slot is None:
-            self.slots, self.raws, self.params = x_slot, x[: len(x_slot)], y
-        else:
-            count = 1 if self.rule.unary else 2
-            self.slots, self.raws = (x_slot, y_slot)[:count], (x, y)[:count]
-            self.params = {}
+        self.rule, self.out, self.raws, self.params, self.slots = opened(entry)
         if _is_kept(self.out):
             argument = _ARGUMENTS.get(getattr(self.rule, "function", None))
             if argument is not None and not _is_kept(self.raws[0]):
@@ -398,21 +404,21 @@ def forward(entries: Sequence[Entry], changes: Changes, nearby: Nearby = None) -
         if change.side is None and at in kept:
             change.side = change.value_beside(kept[at])
     for entry in entries:
-        slot, rule, out, x, y, x_slot, y_slot = entry
+        slot = entry[0]
         if slot in changes:
             continue
+        rule, _, _, params, slots = opened(entry)
         if rule is READ:
-            if x_slot in changes:
-                changes[slot] = changes[x_slot][y]
+            if slots in changes:
+                changes[slot] = changes[slots][params]
             continue
         if rule is WRITE or rule is ADD:
             _write(entry, changes)
             continue
-        slots = x_slot if y_slot is None and type(x_slot) is tuple else (x_slot, y_slot)
-        if not any(at in changes for at in slots if at is not None and at != -1):
+        if not any(at in changes for at in _as_tuple(slots) if at != -1):
             continue
         made, call = None, None
-        if type(rule) is not _Mark:
+        if type(rule) is not Mark:
             call = _Call(entry, changes, nearby)
             with suppress(UnknownSeries):
                 made = call.change()
@@ -426,21 +432,23 @@ def forward(entries: Sequence[Entry], changes: Changes, nearby: Nearby = None) -
         changes[slot] = made
 
 
+def _as_tuple(value: Any) -> Any:
+    return value if type(value) is tuple else (value,)
+
+
 def parents_in(entries: Sequence[Entry]) -> dict[Any, Any]:
     """The values that entries read, by slot, or specs of those that are not kept."""
     found: dict[Any, Any] = {}
-    for _, rule, out, x, y, x_slot, y_slot in entries:
-        if y_slot is not None:
-            # Of one that is not kept the shape is that of the other, or of the result.
-            known = next((part for part in (x, y, out) if hasattr(part, "shape")), np.float64(0))
-            pairs = [
-                (at, part if hasattr(part, "shape") else known)
-                for at, part in ((x_slot, x), (y_slot, y))
-            ]
-        elif type(x_slot) is tuple and type(rule) is not _Mark:
-            pairs = list(zip(x_slot, x, strict=False))
-        else:
+    for entry in entries:
+        rule, out, args, params, slots = opened(entry)
+        if type(rule) is Mark:
             continue
+        if params is NO_PARAMS:
+            # Of one that is not kept the shape is that of the other, or of the result.
+            likes = (part for part in (*args, out) if hasattr(part, "shape"))
+            known = next(likes, np.float64(0))
+            args = [part if hasattr(part, "shape") else known for part in args]
+        pairs = zip(slots, args, strict=True)
         found.update((at, part) for at, part in pairs if at != -1 and hasattr(part, "shape"))
     return found
 
@@ -448,40 +456,39 @@ def parents_in(entries: Sequence[Entry]) -> dict[Any, Any]:
 def kept_values(entries: Sequence[Entry]) -> dict[Any, Any]:
     """The values that entries keep, by slot."""
     kept: dict[Any, Any] = {}
-    for slot, rule, out, x, y, x_slot, y_slot in entries:
-        pairs: Any = [(slot, out), (x_slot, x), (y_slot, y)]
-        if y_slot is None:
-            parts = zip(x_slot, x, strict=False) if type(x_slot) is tuple else ()
-            pairs = [(slot, out), *parts] if type(rule) is not _Mark else []
-        kept.update((at, value) for at, value in pairs if at != -1 and _is_kept(value))
-    for slot, rule, _, _, _, x_slot, _ in reversed(entries):
+    for entry in entries:
+        rule, out, args, _, slots = opened(entry)
+        if type(rule) is not Mark:
+            pairs = [(entry[0], out), *zip(slots, args, strict=True)]
+            kept.update((at, value) for at, value in pairs if at != -1 and _is_kept(value))
+    for entry in reversed(entries):
+        slot, rule = entry[:2]
         if getattr(rule, "function", rule) is None and slot in kept:  # the input of a transform
-            kept.setdefault(x_slot, kept[slot])
+            kept.setdefault(parents_of(entry)[0], kept[slot])
     return kept
 
 
 def _kind(entry: Entry, changes: Changes) -> Any:
     """The dtype of a result's series, complex if it may be."""
-    _, _, out, x, y, x_slot, y_slot = entry
-    slots = x_slot if y_slot is None and type(x_slot) is tuple else (x_slot, y_slot)
-    parts = [out, x, y] if y_slot is not None else [out, *x]
+    _, out, args, _, slots = opened(entry)
+    parts = [out, *_as_tuple(args)]
     kinds = [np.result_type(part).kind for part in parts if _is_kept(part) and np.isscalar(part)]
     kinds += [part.dtype.kind for part in parts if hasattr(part, "dtype")]
-    kinds += [changes[at].dtype.kind for at in slots if at in changes]
+    kinds += [changes[at].dtype.kind for at in _as_tuple(slots) if at in changes]
     return complex if "c" in kinds else float
 
 
 def _shape(entry: Entry, changes: Changes) -> tuple[int, ...]:
-    _, rule, out, x, y, x_slot, y_slot = entry
+    _, out, _, params, slots = opened(entry)
     if out is not None and hasattr(out, "shape"):
         return tuple(out.shape)
-    if y_slot is not None:
-        return next(changes[at].shape for at in (x_slot, y_slot) if at in changes)
+    if params is NO_PARAMS:
+        return next(changes[at].shape for at in slots if at in changes)
     raise UnknownSeries
 
 
 def _write(entry: Entry, changes: Changes) -> None:
-    slot, rule, _, (x, v), index, (x_slot, v_slot), _ = entry
+    rule, _, (x, v), index, (x_slot, v_slot) = opened(entry)
     if x_slot not in changes and v_slot not in changes:
         return
     still = constant(np.zeros(x.shape))
@@ -493,7 +500,7 @@ def _write(entry: Entry, changes: Changes) -> None:
         states = np.broadcast_arrays(before.state, new.state)
         total.state = state_of_sum(states)
     made.put(index, total)
-    changes[slot] = made
+    changes[entry[0]] = made
 
 
 # --- Backward -----------------------------------------------------------------------------------
@@ -504,26 +511,29 @@ def backward(
 ) -> None:
     """Push the series of cotangents back; those at the slots of inputs stay."""
     for entry in reversed(entries):
-        slot, rule, out, x, y, x_slot, y_slot = entry
+        slot = entry[0]
+        rule, _, args, params, slots = opened(entry)
         if slot not in bars or rule is not READ and slot not in changes:
             continue
         g = bars.pop(slot)
         if slot in changes:
             g = _of_moving(g, changes[slot])
         if rule is READ:
-            if x_slot in changes:
-                add_to(bars, x_slot, _scattered(changes[x_slot].shape, y, g))
+            if slots in changes:
+                add_to(bars, slots, _scattered(changes[slots].shape, params, g))
         elif rule is WRITE or rule is ADD:
-            _, v_slot = x_slot
+            x_slot, v_slot = slots
             if v_slot in changes:
-                taken = g[y] if rule is ADD else g[y] * constant(_lasting(x[0].shape, y))
+                taken = g[params]
+                if rule is WRITE:
+                    taken = taken * constant(_lasting(args[0].shape, params))
                 add_to(bars, v_slot, _fitted(taken, changes[v_slot].shape))
-            if x_slot[0] in changes:
+            if x_slot in changes:
                 rest = g.copy()
                 if rule is WRITE:
-                    rest.put(y, constant(np.zeros(rest.known[y].shape)))
-                add_to(bars, x_slot[0], rest)
-        elif type(rule) is not _Mark:
+                    rest.put(params, constant(np.zeros(rest.known[params].shape)))
+                add_to(bars, x_slot, rest)
+        elif type(rule) is not Mark:
             call = _Call(entry, changes, nearby)
             value = _beside(changes[slot], call.result)
             for at, bar in zip(call.slots, call.bars(g, value), strict=True):

@@ -10,25 +10,13 @@ from __future__ import annotations
 import array as arrays
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from tapegrad._block import contextmanager, undoing
-from tapegrad._core.call_plans import (
-    ABSENT,
-    BOTH,
-    BY_X,
-    BY_Y,
-    NEITHER,
-    NUMBER,
-    CallPlanAll,
-    is_plain,
-    plan_all,
-    plan_spec,
-)
 from tapegrad._core.collector import HELD, STRETCH, hold, release
 from tapegrad._core.entry import (
     PROJECT,
@@ -316,10 +304,6 @@ class Tape:
         wanted = tuple([slot != -1 for slot in slots])
         if True not in wanted:
             return _map_outputs(out, lambda part: self.wrap(part, -1))
-        if rule.calls_of_all is not None:
-            made = self._record_planned(rule, out, args, slots, wanted, params)
-            if made is not None:
-                return made
         if is_array(out) and not is_inexact(out):
             require_numbers(rule, out)
             return out  # integers are piecewise constant: np.clip(x, 0, y, dtype=int)
@@ -327,7 +311,7 @@ class Tape:
         kept = []
         for position, arg in enumerate(args):
             if not needed[position]:
-                arg = _spec_or_value(arg)
+                arg = spec_or_value(arg)
             elif not wanted[position]:
                 arg = self.keep(arg)
             kept.append(arg)
@@ -337,7 +321,7 @@ class Tape:
             self.root.singular = True
         slot = self.fresh()
         if isinstance(out, (tuple, list)):
-            known = out if out_needed else map(_spec_or_value, out)
+            known = out if out_needed else map(spec_or_value, out)
             return self._record_outputs(rule, out, known, slot, tuple(kept), tuple(slots), params)
         spec = spec_of(out)
         self.log(
@@ -345,100 +329,11 @@ class Tape:
         )
         return self.array(out, slot, self, spec)
 
-    def _record_planned(
-        self,
-        rule: ReplayedRule,
-        out: Value,
-        args: Sequence[Value],
-        slots: Sequence[Slot],
-        wanted: tuple[bool, ...],
-        params: Params,
-    ) -> Traced | None:
-        """`record` of a call of several arrays that is planned; None if it is not."""
-        calls: Any = rule.calls_of_all
-        specs: Any = tuple(map(plan_spec, args))
-        if None in specs:
-            return None
-        if type(out) is not np.ndarray and type(out) is not np.float64 and not is_plain(out):
-            return None
-        key: Any = (*specs, wanted)
-        if params:
-            key = (*key, *params.items())
-        try:
-            plan = calls.get(key, False)
-        except TypeError:  # an array among the parameters
-            return None
-        if plan is False:
-            if out.dtype.kind not in "fc":
-                return None
-            plan = plan_all(rule, key, specs, wanted, spec_of(out), params)
-        if plan is None:
-            return None
-        return self.log_planned(plan, rule, out, list(args), tuple(slots))
-
-    def log_planned(
-        self,
-        plan: CallPlanAll,
-        rule: ReplayedRule,
-        out: Value,
-        args: list[Value],
-        slots: tuple[Slot, ...],
-    ) -> Traced:
-        """Log a planned call of several arrays, and wrap its result. It changes `args`."""
-        for at in plan.constants:
-            args[at] = self.keep(args[at])
-        for at in plan.unread:
-            args[at] = plan.specs[at]
-        slot = self.fresh()
-        spec = plan.spec
-        shown = out if plan.keeps_out else spec
-        self.log((slot, rule, shown, tuple(args), plan, slots, None))
-        return self.array(out, slot, self, spec)
-
     def record_pair(
         self, rule: ReplayedRule, out: Value, x: Value, y: Value, x_slot: Slot, y_slot: Slot
-    ) -> Traced:
-        """`record` for two arguments, one result and no parameters, at half the cost."""
-        if x_slot is ABSENT:
-            wanted = NEITHER if y_slot is ABSENT else BY_Y
-        else:
-            wanted = BY_X if y_slot is ABSENT else BOTH
-        slots = (x_slot, y_slot)
-        calls = rule.calls_of_all
-        plan: Any = None
-        x_spec = y_spec = None
-        if calls is not None:
-            x_spec = spec_of(x) if type(x) is np.ndarray else plan_spec(x)
-            y_spec = spec_of(y) if type(y) is np.ndarray else plan_spec(y)
-            plan = calls.get((x_spec, y_spec, wanted), False)
-            if plan is False:
-                made = self._record_planned(rule, out, (x, y), slots, wanted, {})
-                if made is not None:
-                    return made
-                plan = None
-        if plan is None:
-            (x_needed, y_needed), out_needed = rule.needed(wanted)
-            params: Params = {}
-            spec = spec_of(out)
-            if not x_needed:
-                x = _spec_or_value(x)
-            if not y_needed:
-                y = _spec_or_value(y)
-        else:
-            (x_needed, y_needed), out_needed = plan.keeps, plan.keeps_out
-            params = plan
-            spec = plan.spec
-            if not x_needed and x_spec is not NUMBER:
-                x = x_spec
-            if not y_needed and y_spec is not NUMBER:
-                y = y_spec
-        if x_needed and x_slot is ABSENT:
-            x = self.keep(x)
-        if y_needed and y_slot is ABSENT:
-            y = self.keep(y)
-        slot = self.fresh()
-        self.log((slot, rule, out if out_needed else spec, (x, y), params, slots, None))
-        return self.array(out, slot, self, spec)
+    ) -> Any:
+        """`record` for two arguments, one result and no parameters."""
+        return self.record(rule, out, [x, y], [x_slot, y_slot], {})
 
     def _record_outputs(
         self,
@@ -525,7 +420,7 @@ def require_numbers(rule: Named, out: Value) -> None:
         )
 
 
-def _spec_or_value(arg: Value) -> Any:
+def spec_or_value(arg: Value) -> Any:
     if type(arg) is np.ndarray:
         return spec_of(arg)
     return spec_of(arg) if hasattr(arg, "shape") and hasattr(arg, "dtype") else arg

@@ -18,7 +18,7 @@ from tapegrad._compile.calls import Calls
 from tapegrad._core import forward_tape
 from tapegrad._core.careful import replay_forward_carefully
 from tapegrad._core.entry import Entry
-from tapegrad._core.forward import replay_forward
+from tapegrad._core.replay import replay_forward
 from tapegrad._errors import InputError, name_of
 from tapegrad._look import calls, replays
 from tapegrad._look.clock import Thread

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from tapegrad._arrays import functions
-from tapegrad._core.call_plans import learn, learn_all
+from tapegrad._arrays import functions as plain
+from tapegrad._arrays import planned_functions as functions
 from tapegrad._core.entry import Entry, parents_of
+from tapegrad._core.fast.call_plans import learn, learn_all
 from tapegrad._look.watching import Watching
 from tapegrad._profile.switch import Place
 
@@ -67,7 +68,7 @@ class FirstCalls:
 
 
 def _places() -> Iterator[Place]:
-    by_rule = functions._by_rule
+    by_rule = plain.by_rule
 
     def marked(*args: Any) -> Any:
         watching = [(one.local, len(one.local.order)) for one in _WATCHING.watchers]
@@ -76,7 +77,7 @@ def _places() -> Iterator[Place]:
             local.mark = mark
         return result
 
-    yield Place(functions, "_by_rule", marked)
+    yield Place(functions, "by_rule", marked)
     yield Place(functions, "learn", _noting(learn))
     yield Place(functions, "learn_all", _noting(learn_all))
 

@@ -17,9 +17,9 @@ from tapegrad._compile.calls import Calls
 from tapegrad._core import forward_tape
 from tapegrad._core.careful import replay_forward_carefully
 from tapegrad._core.entry import Entry, parents_of
-from tapegrad._core.forward import replay_forward
 from tapegrad._core.forward_tape import ForwardTape, tangent_at
 from tapegrad._core.quiet import VARIABLE
+from tapegrad._core.replay import replay_forward
 from tapegrad._core.types import Cotangent
 from tapegrad._errors import NonFiniteError
 from tapegrad._look import calls, replays, tapes

@@ -18,9 +18,9 @@ from time import perf_counter_ns as now
 from types import FrameType
 from typing import Any
 
-from tapegrad._core.backward import replay_backward, replay_nested
 from tapegrad._core.careful import replay_carefully, replay_forward_carefully
-from tapegrad._core.forward import replay_forward
+from tapegrad._core.fast.backward import by_definition, replay_backward
+from tapegrad._core.replay import replay_forward
 from tapegrad._look.clock import Costs, Local, Made, Thread, events_of
 from tapegrad._look.hints import CallStack
 from tapegrad._look.kept import Kept
@@ -34,7 +34,7 @@ _REPLAYS = tuple(
     replay.__code__
     for replay in (
         replay_backward,
-        replay_nested,
+        by_definition,
         replay_carefully,
         replay_forward,
         replay_forward_carefully,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from tapegrad._core import general
+from tapegrad._core import replay
 from tapegrad._core.entry import Entry
 from tapegrad._core.types import Cotangent
 from tapegrad._look.watching import Watching
@@ -59,60 +59,28 @@ def _tell_left(watchers: tuple[Watcher, ...], entry: Entry) -> None:
         watcher.left(entry)
 
 
-class _Told(list[Entry]):
-    """A list of entries that tells of them as it is gone through from its end.
+def _told_by(replay: Function, tell: Telling) -> Function:
+    """A replay, with `tell` around its entries."""
 
-    source: the list that it is a copy of. It may be one of these itself, of who watched before.
-    """
-
-    source: list[Entry]
-    bars: Any
-    tell: Telling
-    told: Generator[Entry, None, None]
-
-    def __reversed__(self) -> Iterator[Entry]:
-        self.told = self.tell(reversed(self.source), self.bars)
-        return self.told
-
-
-def _of_entries(replay: Function, tell: Telling) -> Function:
-    """A replay that takes its entries one after the other."""
-
-    def watched_replay(entries: Iterable[Entry], bars: Any, **options: Any) -> None:
+    def watched_replay(entries: Iterable[Entry], bars: Any, *args: Any, **options: Any) -> None:
         steps = tell(entries, bars)
         try:
-            replay(steps, bars, **options)
+            replay(steps, bars, *args, **options)
         finally:
             steps.close()  # at once where the replay has raised, not when its frames are freed
 
     return watched_replay
 
 
-def _of_list(replay: Function, tell: Telling) -> Function:
-    """A replay that takes a list of entries, and goes through it from its end."""
-
-    def watched_replay(entries: list[Entry], bars: Any, *args: Any, **options: Any) -> None:
-        made = _Told(entries)
-        made.source, made.bars = entries, bars
-        made.tell, made.told = tell, tell((), bars)
-        try:
-            replay(made, bars, *args, **options)
-        finally:
-            made.told.close()
-
-    return watched_replay
-
-
 def places(tell: Telling = told) -> Iterator[Place]:
     """The replays, with `tell` around their entries: it yields each, and is asked for the next."""
-    for module, name, wrap in (
-        (recording, "replay_backward", _of_entries),
-        (general, "replay_backward", _of_entries),
-        (recording, "replay_nested", _of_list),
-        (recording, "replay_carefully", _of_list),
-        (forward, "replay_nested", _of_list),
+    for module, name in (
+        (recording, "replay_backward"),
+        (recording, "replay_carefully"),
+        (forward, "replay_backward"),
+        (replay, "replay_backward"),
     ):
-        yield Place(module, name, wrap(getattr(module, name), tell))
+        yield Place(module, name, _told_by(getattr(module, name), tell))
 
 
 _WATCHING: Watching[Watcher] = Watching(places)

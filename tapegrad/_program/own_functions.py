@@ -3,9 +3,9 @@
 Knows rules, and how their calls are planned. Must not know how a call is logged.
 
 A call of a rule, or of its derivative, is made in the way in which a call that comes again is made
-with NumPy's own arrays (`_core/call_plans.py`): its calls of NumPy's are the program. A way that
-does what only NumPy's own arrays allow gives way to the rule's own function. One that asks for
-values is one call of the program.
+with NumPy's own arrays (`_core/fast/call_plans.py`): its calls of NumPy's are the program. A
+kernel that does what only NumPy's own arrays allow gives way to the rule's own function. One that
+asks for values is one call of the program.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._core.call_plans import NUMBER, are_plain, as_given, is_plain, plan_spec
 from tapegrad._core.entry import Spec, spec_of
+from tapegrad._core.fast.call_plans import NUMBER, are_plain, as_given, is_plain, plan_spec
 from tapegrad._core.fit import are_absorbing, fit_cotangent, fit_tangent, is_finite
 from tapegrad._core.recorded import call_keeping, fill, spread, state_of
 from tapegrad._core.values import Buffer, Mapped, Traced

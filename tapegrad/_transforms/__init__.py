@@ -4,8 +4,8 @@ Importing this package gives traced and batched arrays their calls, reads and op
 the declared rules.
 """
 
-from tapegrad._arrays import functions as array_functions
 from tapegrad._arrays import operators as array_operators
+from tapegrad._arrays import planned_functions as array_functions
 from tapegrad._arrays import reads as array_reads
 from tapegrad._batched import operators as batched_operators
 from tapegrad._batched import reads as batched_reads

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad._arrays.refusal import explained
-from tapegrad._core.backward import SparseBars, replay_nested
 from tapegrad._core.careful import reach_of, replay_forward_carefully, settled_kinks
 from tapegrad._core.entry import Spec
+from tapegrad._core.fast.backward import replay_backward
 from tapegrad._core.fit import any_nan, has_nan, is_finite, is_foreign, zeros_of
-from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape, tangent_at
 from tapegrad._core.limits import resolved_ahead
 from tapegrad._core.quiet import SILENT, VARIABLE, silence
@@ -26,6 +25,7 @@ from tapegrad._core.recorded import (
     leave_program,
     recorded_too,
 )
+from tapegrad._core.replay import SparseBars, Step, live_steps, replay_forward
 from tapegrad._core.tape import CURRENT, RUNNING, Tape, hand_over
 from tapegrad._core.types import Function, Tangent, Tree, Value
 from tapegrad._core.values import (
@@ -384,13 +384,13 @@ class Pushforward(LinearMap):
             if slot is not None and slot not in given:
                 zeros = np.zeros(like.shape, like.dtype)
                 given[slot] = table[slot] = tape.wrap(zeros, tape.fresh())
-        replay_nested(recording.entries, table, tape)
+        replay_backward(reversed(recording.entries), table, tape)
         second = SparseBars(start)
         for slot, dot in zip(self.slots, leaves, strict=True):
             bar = table[slot]
             if isinstance(bar, Traced) and bar.tape.root is tape.root and bar.slot >= start:
                 second[bar.slot] = dot if second[bar.slot] is None else second[bar.slot] + dot
-        replay_nested(tape.entries[first:], second, outer)
+        replay_backward(reversed(tape.entries[first:]), second, outer)
         if outer is None:
             tape.close()
         return {slot: second[bar.slot] for slot, bar in given.items()}

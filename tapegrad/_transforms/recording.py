@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tapegrad._arrays.refusal import explained
-from tapegrad._core.backward import SparseBars, emptying, replay_backward, replay_nested
 from tapegrad._core.careful import reach_of, replay_carefully, settled_kinks
 from tapegrad._core.entry import Entry, parents_of, spec_of
+from tapegrad._core.fast.backward import replay_backward
 from tapegrad._core.fit import any_nan, has_nan, holds_infinity, is_finite, is_foreign
 from tapegrad._core.limits import resolved
 from tapegrad._core.quiet import SILENT, TELLING, VARIABLE
@@ -25,6 +25,7 @@ from tapegrad._core.recorded import (
     leave_program,
     recorded_too,
 )
+from tapegrad._core.replay import SparseBars, emptying
 from tapegrad._core.tape import CURRENT, RUNNING, WRITEABLE, Tape, hand_over
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import (
@@ -49,7 +50,7 @@ _T = TypeVar("_T")
 class _Input:
     """The rule of an input's entry if an outer transform traces the input: the identity."""
 
-    name, function = "input", None
+    name, function, form = "input", None, "elementwise"
     unary = True
     strong = False
     product = False
@@ -60,6 +61,12 @@ class _Input:
     partials = sides = (None,)
     along = None
     selects, zeros = False, ()
+
+    def pull(self, g: Any, *_call: Any) -> list[Any]:
+        return [g]
+
+    def push(self, dots: list[Any], *_call: Any) -> Any:
+        return dots[0]
 
 
 _INPUT = _Input()
@@ -305,7 +312,7 @@ class Recording:
             if self.singular and not self.dependent:
                 self._pull_singular(table)
             else:
-                replay_nested(self.entries, table, self.surroundings)
+                replay_backward(reversed(self.entries), table, self.surroundings)
         finally:
             CURRENT.set(outer)
         return [table[slot] for slot in self.slots]
@@ -325,7 +332,7 @@ class Recording:
                 self._pull_singular(table, reach)
             else:
                 settled = settled_kinks(self.entries)
-                replay_carefully(self.entries, table, reach, self.surroundings, settled)
+                replay_carefully(reversed(self.entries), table, reach, self.surroundings, settled)
         finally:
             CURRENT.set(kept)
         return [table[slot] for slot in self.slots]
@@ -350,9 +357,9 @@ class Recording:
         tape = self.tape.replica(self.entries, self.end)
         try:
             if reach is None:
-                replay_nested(self.entries, table, tape)
+                replay_backward(reversed(self.entries), table, tape)
             else:
-                replay_carefully(self.entries, table, reach, tape)
+                replay_carefully(reversed(self.entries), table, reach, tape)
             for slot, bar in table.items():
                 if isinstance(bar, Traced) and bar.tape is tape:
                     table[slot] = bar._value

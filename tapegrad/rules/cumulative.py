@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.call_plans import Kernels, Spec
+from tapegrad._core.fast.call_plans import Kernels, Spec
+from tapegrad._core.fast.sums import running_sums, runs_by_blocks
 from tapegrad._core.forms import general, linear
-from tapegrad._core.sums import running_sums, runs_by_blocks
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.rules.reduction import of_kind

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from tapegrad._core.call_plans import Kernels, Spec
+from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.forms import composite, general, linear
 from tapegrad._core.types import Cotangent, Index, Value
 from tapegrad._core.values import innermost, lift, untraced

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.call_plans import KernelsAll, Spec
+from tapegrad._core.fast.call_plans import KernelsAll, Spec
 from tapegrad._core.forms import composite, constant, linear, multilinear
 from tapegrad._core.types import Cotangent, Tangent, Tree, Value
 from tapegrad._core.values import in_trace, is_ndarray

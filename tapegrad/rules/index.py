@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad._core.call_plans import NUMBER, Kernels, KernelsAll, Spec, placed
+from tapegrad._core.fast.call_plans import NUMBER, Kernels, KernelsAll, Spec, placed
+from tapegrad._core.fast.sums import summing
 from tapegrad._core.forms import composite, constant, linear
-from tapegrad._core.sums import summing
 from tapegrad._core.types import Cotangent, Function, Index, Params, Tangent, Value
 from tapegrad._core.values import getitem, is_ndarray, lift, untraced
 from tapegrad.rules.masks import LARGE, chosen, parted, selected

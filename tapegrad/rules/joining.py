@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.call_plans import KernelsAll, Spec
+from tapegrad._core.fast.call_plans import KernelsAll, Spec
 from tapegrad._core.forms import composite, linear
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value
 from tapegrad._core.values import lift

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.call_plans import Kernels, KernelsAll, Spec
+from tapegrad._core.fast.call_plans import Kernels, KernelsAll, Spec
 from tapegrad._core.forms import Constant, composite, constant, general, resolved_product
 from tapegrad._core.quiet import errstate, silence
 from tapegrad._core.types import Cotangent, Tangent, Value

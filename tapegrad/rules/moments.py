@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.call_plans import Kernels, Spec
+from tapegrad._core.fast.call_plans import Kernels, Spec
+from tapegrad._core.fast.sums import reducing, summing
 from tapegrad._core.forms import composite, general, strong_product
 from tapegrad._core.quiet import errstate
-from tapegrad._core.sums import reducing, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import (
     any_true,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from tapegrad._core.call_plans import Kernels, Spec
+from tapegrad._core.fast.call_plans import Kernels, Spec
+from tapegrad._core.fast.sums import reducing
 from tapegrad._core.forms import composite, general, strong_product
-from tapegrad._core.sums import reducing
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad._numpy_versions import NORM_OF_NOTHING_IS_ZERO

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.call_plans import Kernels, Spec
+from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.forms import composite, general
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import is_numpy, is_plain_number, lift, untraced

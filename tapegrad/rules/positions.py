@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.call_plans import Kernels, Spec
+from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 
 FEW = 1 << 10  # elements, up to which a read by positions is faster than copies of blocks

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.call_plans import Kernels, KernelsAll, Spec
+from tapegrad._core.fast.call_plans import Kernels, KernelsAll, Spec
 from tapegrad._core.forms import composite, linear, multilinear
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._numpy_versions import CROSSES_PAIRS, HAS_MATVEC

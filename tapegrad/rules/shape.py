@@ -13,9 +13,9 @@ from numpy.exceptions import AxisError
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
-from tapegrad._core.call_plans import Kernels, Spec
+from tapegrad._core.fast.call_plans import Kernels, Spec
+from tapegrad._core.fast.sums import summing
 from tapegrad._core.forms import Linear, composite, linear
-from tapegrad._core.sums import summing
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import (
     Mapped,
@@ -252,7 +252,6 @@ linear(
     np.reshape,
     _reshape_transpose,
     view=True,
-    in_order=True,
     signature="a, shape, order, copy",
     batch=_reshaped_examples,
     plan=_plan_shape,
@@ -284,7 +283,6 @@ linear(
     np.squeeze,
     _to_argument,
     view=True,
-    in_order=True,
     batch=_squeezed_examples,
     plan=_plan_shape,
 )
@@ -292,7 +290,6 @@ linear(
     np.expand_dims,
     _to_argument,
     view=True,
-    in_order=True,
     batch=_expanded_examples,
     plan=_plan_shape,
 )

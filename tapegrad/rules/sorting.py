@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad._core.call_plans import Kernels, Spec
+from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.forms import composite
 from tapegrad._core.types import Cotangent, Function, Index, Tangent, Value
 from tapegrad._core.values import getitem, is_ndarray, is_numpy, memory_of, untraced

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.call_plans import Kernels, Spec
+from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.forms import general, strong_product
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, is_ndarray, untraced

@@ -12,7 +12,7 @@ import pytest
 from test_call_plans import unplanned
 
 import tapegrad
-from tapegrad._core.call_plans import spec_of
+from tapegrad._core.fast.call_plans import spec_of
 from tapegrad.rules.positions import moved_by_positions
 
 C = np.arange(1.0, 13.0).reshape(3, 4)

@@ -18,9 +18,9 @@ from samples import SAMPLES
 from sampling import Noted
 
 import tapegrad
-from tapegrad._core.call_plans import CallPlanAll
+from tapegrad._core.fast.call_plans import CallPlanAll
+from tapegrad._core.fast.sums import _WIDEST, _WIDTHS, running_sums, summing
 from tapegrad._core.rule import REGISTRY
-from tapegrad._core.sums import _WIDEST, _WIDTHS, running_sums, summing
 from tapegrad._tree import flatten, unflatten
 
 INDIRECTLY = {

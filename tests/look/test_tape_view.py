@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad
-from tapegrad._arrays import functions
+from tapegrad._arrays import planned_functions as functions
 from tapegrad._core.entry import PROJECT
 from tapegrad._look import replays, tables
 from tapegrad._transforms import forward, recording
@@ -433,7 +433,7 @@ def test_views_that_are_made_in_several_threads_leave_nothing_behind():
 
 
 SWITCHED = [
-    (functions, "_by_rule"),
+    (functions, "by_rule"),
     (functions, "learn"),
     (recording, "replay_backward"),
     (forward, "replay_forward"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tapegrad import grad
-from tapegrad._core.sums import (
+from tapegrad._core.fast.sums import (
     reducing,
     running_sums,
     runs_by_blocks,

@@ -31,7 +31,7 @@ class _Tree:
         self.points = points = lift(data)
         self.made = args, kwargs
         made: Any = super()
-        plain = points if type(points) is np.ndarray else stop_gradient(points)
+        plain: Any = points if type(points) is np.ndarray else stop_gradient(points)
         # `_discrete` asks for the points near these, `_shown` for all else.
         made.__init__(plain._value if is_recorded(plain) else plain, *args, **kwargs)
 

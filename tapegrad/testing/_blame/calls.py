@@ -19,9 +19,9 @@ from tapegrad._arrays.traced import Array
 from tapegrad._batched.array import Batched
 from tapegrad._block import contextmanager
 from tapegrad._compile.calls import Calls
-from tapegrad._core.backward import SparseBars, replay_backward
 from tapegrad._core.composite import Composite
 from tapegrad._core.entry import Entry, parents_of
+from tapegrad._core.replay import SparseBars, replay_backward
 from tapegrad._core.rule import Rule, rule_of
 from tapegrad._core.types import Cotangent
 from tapegrad._core.values import Mapped, Traced

@@ -17,10 +17,11 @@ from contextvars import ContextVar, copy_context
 from typing import Any
 
 from tapegrad._block import setting
-from tapegrad._core.backward import emptying, replay_backward
-from tapegrad._core.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.entry import PROJECT, READ, WRITE, Entry, parents_of
+from tapegrad._core.fast.backward import replay_backward
+from tapegrad._core.fast.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.quiet import SILENT, VARIABLE, silence
+from tapegrad._core.replay import emptying
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Cotangent
 from tapegrad._core.values import is_basic

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from tapegrad._batched.level import VmapLevel
-from tapegrad._core.call_plans import CallPlanAll
 from tapegrad._core.entry import Outputs, Spec, parents_of, spec_of
+from tapegrad._core.fast.call_plans import CallPlanAll
 from tapegrad._core.fit import fit_cotangent, zeros_of
 from tapegrad._core.forms import General
 from tapegrad._core.recorded import OPEN

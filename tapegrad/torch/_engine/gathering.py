@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from tapegrad._core.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.entry import PROJECT, READ, WRITE, Entry, parents_of
+from tapegrad._core.fast.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.types import Cotangent
 from tapegrad._core.values import is_basic
 from tapegrad.torch._engine.node_run import check_unchanged, is_singular

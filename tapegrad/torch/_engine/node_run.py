@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.backward import SparseBars, replay_nested
-from tapegrad._core.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.entry import PROJECT, Outputs, Spec, parents_of
+from tapegrad._core.fast.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.quiet import silence
+from tapegrad._core.replay import SparseBars, replay_backward
 from tapegrad._core.types import Cotangent, Slot, Value
 from tapegrad._core.values import is_inexact, is_recorded
 from tapegrad.torch._graph import modes
@@ -179,7 +179,7 @@ def _pull(node: Node, g: Cotangent, create: bool) -> list[Cotangent]:
         call = (last, rule, out, x, y, tuple(places), None)
     else:
         call = (last, rule, out, x, y, places[0], None)
-    replay_nested([call], bars, None, absorbing=True, strong_zeros=not is_finite(g))
+    replay_backward([call], bars, absorbing=True, strong_zeros=not is_finite(g))
     return [bars.get(place) for place in range(last)]
 
 

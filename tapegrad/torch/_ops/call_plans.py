@@ -6,7 +6,7 @@ call of one rule, which is found out when the call comes for the second time: th
 function runs on traced arrays of the graph, and where it has logged one entry, of the arrays that
 it was given, the later calls make that entry without it. What they remember is how the result is
 computed, which values the entry keeps, and how its replay computes the cotangents. The core has
-such kernels for many rules (`tapegrad._core.call_plans`); for the others they are made here.
+such kernels for many rules (`tapegrad._core.fast.call_plans`); for the others they are made here.
 
 An operation is planned if its shapes, dtypes and parameters alone decide which rule it calls, and
 if it refuses no values. Anything unusual is left to the general call: traced and batched arrays,

@@ -1,6 +1,6 @@
 """The kernels of a planned call: its function, and how its replay computes the cotangents.
 
-The core has such kernels for many rules (`tapegrad._core.call_plans`), and rules of several steps
+The core has such kernels for many rules (`_core/fast/call_plans.py`), and rules of several steps
 for their own calls (`_rules.fused`); for the others they are made here.
 
 Knows rules and specs. Must not know tensors, nor the steps of a call (`making`).
@@ -13,7 +13,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad._core.call_plans import (
+from tapegrad._core.entry import MINUS, Outputs, Spec, spec_of
+from tapegrad._core.fast.call_plans import (
     NUMBER,
     CallPlan,
     CallPlanAll,
@@ -23,12 +24,11 @@ from tapegrad._core.call_plans import (
     plan_of_several,
     plan_spec,
 )
-from tapegrad._core.entry import MINUS, Outputs, Spec, spec_of
+from tapegrad._core.fast.sums import summing
 from tapegrad._core.fit import fit_cotangent, multiplied
 from tapegrad._core.forms import Elementwise
 from tapegrad._core.rule import Rule
 from tapegrad._core.scatter import scatter
-from tapegrad._core.sums import summing
 from tapegrad._core.types import Cotangent, Function, Params, Value
 from tapegrad._core.values import Scatter
 from tapegrad.rules.index import WHERE

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad import Array
-from tapegrad._core.call_plans import CallPlanAll
 from tapegrad._core.entry import PROJECT, READ, parents_of, spec_of
+from tapegrad._core.fast.call_plans import CallPlanAll
+from tapegrad._core.fast.tape import log_planned
 from tapegrad._core.quiet import silence
 from tapegrad._core.rule import Rule
 from tapegrad._core.types import Params, Value
@@ -53,7 +54,7 @@ class _Probe(GraphTape):
         self, plan: CallPlanAll, rule: Any, out: Value, args: list[Value], slots: tuple[Any, ...]
     ) -> Any:
         given = list(args)
-        made = super().log_planned(plan, rule, out, args, slots)
+        made = log_planned(self, plan, rule, out, args, slots)
         self.given[made.slot] = given
         return made
 

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._core.call_plans import (
+from tapegrad._core.entry import PROJECT, READ, Outputs, Spec, spec_of
+from tapegrad._core.fast.call_plans import (
     CallPlan,
     CallPlanAll,
 )
-from tapegrad._core.entry import PROJECT, READ, Outputs, Spec, spec_of
 from tapegrad._core.quiet import silence, silently, silently_again
 from tapegrad._core.rule import Rule
 from tapegrad._core.types import Params, Value

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._core.call_plans import KernelsAll, plan_of_several
 from tapegrad._core.entry import PROJECT, Outputs, Spec, spec_of
+from tapegrad._core.fast.call_plans import KernelsAll, plan_of_several
 from tapegrad._core.types import Cotangent, Params, Value
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._graph.modes import MODE

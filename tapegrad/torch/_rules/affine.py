@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec
+from tapegrad._core.fast.call_plans import KernelsAll
+from tapegrad._core.fast.sums import summing
 from tapegrad._core.forms import General
-from tapegrad._core.sums import summing
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad.rules.products import _matmul_x, _matmul_y
 from tapegrad.torch._graph.names import name_nodes

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec
+from tapegrad._core.fast.call_plans import KernelsAll
 from tapegrad._core.recorded import OPEN, recorded_among
 from tapegrad._core.rule import Rule
 from tapegrad._core.types import Params, Value

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._core.sums import summing
+from tapegrad._core.fast.sums import summing
 from tapegrad._core.types import Value
 from tapegrad.torch._rules import norm_passes
 from tapegrad.torch._rules.blockwise import LARGE, add_up, constant_of

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec
+from tapegrad._core.fast.call_plans import KernelsAll
 from tapegrad._core.fit import fit_cotangent
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Tangent, Value

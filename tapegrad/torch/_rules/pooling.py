@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.call_plans import Kernels
 from tapegrad._core.entry import Spec
+from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.forms import Constant, General, Linear
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad.torch._graph.names import name_nodes

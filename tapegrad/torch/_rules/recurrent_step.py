@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec
+from tapegrad._core.fast.call_plans import KernelsAll
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Value
 from tapegrad.torch._graph.names import name_nodes

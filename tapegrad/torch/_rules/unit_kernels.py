@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec
+from tapegrad._core.fast.call_plans import KernelsAll
 from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad.rules.masks import chosen
 from tapegrad.torch._rules.blockwise import LARGE, Constant, constant_of, kept_by_passes

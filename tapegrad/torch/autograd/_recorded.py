@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
-from tapegrad._core.backward import replay_backward as _replay_backward
 from tapegrad._core.entry import PROJECT
+from tapegrad._core.fast.backward import replay_backward as _replay_backward
 from tapegrad._profile.events import FUNCTION, USER
 from tapegrad._profile.switch import Place
 from tapegrad.torch import fft, linalg, special

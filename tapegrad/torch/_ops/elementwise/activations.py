@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec, spec_of
+from tapegrad._core.fast.call_plans import KernelsAll
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.rules.masks import selected

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.call_plans import KernelsAll
 from tapegrad._core.entry import Spec, spec_of
+from tapegrad._core.fast.call_plans import KernelsAll
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, untraced

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._core.entry import Spec, spec_of
+from tapegrad._core.entry import ABSENT, Spec, spec_of
+from tapegrad._core.rule import ALL
 from tapegrad._core.scatter import put_at, selects_once
 from tapegrad._core.types import Cotangent, Index, Tangent, Value
 
@@ -233,7 +234,6 @@ def _frozen(value: Any) -> Any:
 # their slots, and the other arguments, by position and by keyword.
 Gathered = tuple[tuple[Any, ...], list[Any], list[Any], tuple[Any, ...], dict[str, Any]]
 
-ALL = -1  # how many arrays a call gathers: all its arguments, those that go by keyword, too
 _NO_OTHERS: dict[str, Any] = {}
 
 
@@ -288,8 +288,6 @@ def gather(
             return None
     return tuple(key), raws, slots, rest, kwargs
 
-
-ABSENT = -1  # the slot of what is not traced; small integers are one object
 
 # Which of two arguments are traced.
 BOTH, BY_X, BY_Y, NEITHER = (True, True), (True, False), (False, True), (False, False)

@@ -91,7 +91,7 @@ def replay_carefully(
     """Push cotangents, and their reach, back through entries, from the last on.
 
     settled: see `settled_kinks`. With `tape` the kept values are wrapped with their slots again,
-    so that the rules log themselves. The reach is of raw values, and no derivative goes through it.
+    so that the rules log themselves. The reach is of raw values: no derivative goes through it.
     """
     with numbers_anew():
         _replay(entries, bars, reach, tape, settled)

@@ -120,6 +120,7 @@ class Tape:
     log: Callable[[Entry], None]
     fresh: Callable[[], Any]
     copies: bool  # whether a pullback outlives the transform
+    log_planned: Callable[..., Any]  # of `fast/`: logs a call that is planned
     buffers: _Slots  # slots whose value was last changed by a write
 
     has_limits = True  # whether a replay takes one where zero meets infinity

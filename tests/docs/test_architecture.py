@@ -67,7 +67,8 @@ def test_a_readme_names_what_the_package_has(package):
 def test_the_readme_of_the_engine_has_its_files_in_order():
     text = (ROOT / "_core" / "README.md").read_text(encoding="utf-8")
     heads = "".join(re.findall(r"^- [^:]*:", text, re.MULTILINE))
-    assert re.findall(r"`(\w+)\.py`", heads) == list(CORE)
+    files = [name for name in CORE if not name.startswith("fast")]
+    assert re.findall(r"`(\w+)\.py`", heads) == files
 
 
 def test_one_gradient_is_followed_in_the_engine_and_one_file_of_rules():
@@ -91,4 +92,4 @@ def test_one_gradient_is_followed_in_the_engine_and_one_file_of_rules():
     finally:
         sys.setprofile(before)
     assert files <= {f"_core/{name}.py" for name in CORE} | {"rules/elementwise.py"}
-    assert {path.removesuffix(".py") for path in files} >= {"_core/backward", "rules/elementwise"}
+    assert {path.removesuffix(".py") for path in files} >= {"_core/replay", "rules/elementwise"}

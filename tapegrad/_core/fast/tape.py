@@ -78,8 +78,7 @@ def _record_planned(
         plan = plan_all(rule, key, specs, wanted, spec_of(out), params)
     if plan is None:
         return None
-    tape: Any = self
-    return tape.log_planned(plan, rule, out, list(args), tuple(slots))
+    return self.log_planned(plan, rule, out, list(args), tuple(slots))
 
 
 def log_planned(
@@ -102,7 +101,7 @@ def log_planned(
     return self.array(out, slot, self, spec)
 
 
-Tape.log_planned = log_planned  # type: ignore[attr-defined]
+Tape.log_planned = log_planned
 
 
 @replaces(Tape, "record_pair")

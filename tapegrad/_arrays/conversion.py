@@ -83,6 +83,24 @@ def refuse_objects(dtype: Any, call: str) -> None:
         )
 
 
+def _row_of_objects(parts: Any, dtype: Any) -> Any:
+    """The array of objects that NumPy makes of arrays of unlike lengths, or None for others.
+
+    It is one of NumPy's, and its elements may be traced.
+    """
+    if dtype is None or not isinstance(parts, (list, tuple)) or np.dtype(dtype) != np.object_:
+        return None
+    lengths = {
+        shape[0] if shape else -1 for shape in (getattr(part, "shape", ()) for part in parts)
+    }
+    if len(lengths) < 2 or -1 in lengths or not holds_in_trace(parts):
+        return None
+    row = np.empty(len(parts), object)
+    for i, part in enumerate(parts):
+        row[i] = part
+    return row
+
+
 def refuse_device(device: Any) -> None:
     if device not in (None, "cpu"):
         raise ValueError(f"Device not understood. Only 'cpu' is allowed, but got: {device!r}")
@@ -132,7 +150,8 @@ def array(
         Arrays, numbers and nested lists of them, with traced parts or not: `[x, [1.0, y]]`. Of a
         generator or of `d.values()` it makes the array of the items.
     dtype : dtype, optional
-        Of the result, as in NumPy; of traced values a dtype of numbers.
+        Of the result, as in NumPy; of traced values a dtype of numbers. Of arrays of unlike
+        lengths `object` makes an array of these arrays.
     copy : bool or None, default True
         Whether there is a copy always, never (False), or where one is needed (None).
     order : {"K", "A", "C", "F"}, default "K"
@@ -168,6 +187,9 @@ def array(
     array([2., 2.])
     """
     given = listed(object)
+    row = _row_of_objects(given, dtype) if like is None and ndmin < 2 else None
+    if row is not None:
+        return row
     gathered = gather(given, "np.array")
     if like is not None or not in_trace(gathered):
         rest = not_none(like=like, ndmax=ndmax or None)
@@ -282,6 +304,9 @@ def asanyarray(
 def _as_array(function: Any, a: Value, dtype: Any, order: Order, options: dict[str, Any]) -> Any:
     call = f"np.{function.__name__}"
     a = listed(a)
+    row = None if "like" in options else _row_of_objects(a, dtype)
+    if row is not None:
+        return row
     gathered = gather(a, call)
     if "like" in options or not in_trace(gathered):
         return function(a, dtype, order, **options)

@@ -45,9 +45,14 @@ def call_batched(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params:
     """Call a rule's function on arrays, some of which are batched, by the rule's word."""
     if rule.batch == "ragged":
         _ragged(vmap_level, rule, arrays, params)
+    places: Params = {}
     for name, value in params.items():
-        if name != "where" and _holds_batched(value):
+        if type(value) is np.ndarray and (name == "shape" or name in AXES):
+            places[name] = value.tolist()
+        elif name != "where" and _holds_batched(value):
             refuse_param(rule.name, name)
+    if places:
+        params = {**params, **places}
     if not vmap_level.size:
         with suppress(np.linalg.LinAlgError):  # then call it with no examples, below
             return _of_no_example(vmap_level, rule, arrays, params)

@@ -45,6 +45,13 @@ def names_in(code: types.CodeType) -> Names:
     )
 
 
+@functools.cache
+def stored_by(code: types.CodeType) -> frozenset[str]:
+    """The names of the attributes that code sets."""
+    found = dis.get_instructions(code)
+    return frozenset(x.argval for x in found if x.opname == "STORE_ATTR")
+
+
 def _is_name(text: str) -> bool:
     return text.replace(".", "_").isidentifier()
 
@@ -91,4 +98,4 @@ class _Scan:
             before = [before[-1], value]
 
 
-__all__ = ["Names", "names_in"]
+__all__ = ["Names", "names_in", "stored_by"]

@@ -4,7 +4,7 @@ Knows where Python keeps what a function refers to, and how each such place is r
 Must not know programs, nor what a change means.
 
 Code of libraries and installed packages is taken to be fixed, other than that of the package that
-the function itself belongs to; what their objects hold is not.
+the function itself belongs to; what their objects hold is not, nor are the data in their classes.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import os
 import sys
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from tapegrad._compile import standard
-from tapegrad._compile.names import names_in
+from tapegrad._compile.names import names_in, stored_by
 from tapegrad._compile.standard import Read, Write, is_standard
 from tapegrad._core.types import Function
 from tapegrad._core.values import in_trace
@@ -59,15 +59,38 @@ class Holder(NamedTuple):
     write: Write
 
 
+class Settings(NamedTuple):
+    """The data of an installed package's class, by names, and those of tables among them."""
+
+    kind: type
+    names: list[str]
+    tables: list[str]
+
+    def read(self) -> dict[str, Any]:
+        """What is there now, to see what a call of f changes."""
+        held = vars(self.kind)
+        now = {name: held.get(name, Missing) for name in self.names}
+        return now | {name: _entries(now[name]) for name in self.tables} | {_NEW: len(held)}
+
+
 class Search:
     """The places that a function may read, and the arrays and generators in them.
 
     ran: code that has run in calls of f. Of its package, if that is installed, no other is
     followed: on a path of a program the same code runs.
+    counted: by the id of an installed package's class, names of data that calls of f change
+    themselves, as counters of objects. They are not looked at.
     """
 
-    def __init__(self, f: Any, ran: set[types.CodeType] | None = None) -> None:
+    def __init__(
+        self,
+        f: Any,
+        ran: set[types.CodeType] | None = None,
+        counted: Mapping[int, set[str]] = types.MappingProxyType({}),
+    ) -> None:
         self.ran = ran
+        self.counted = counted
+        self.settings: list[Settings] = []
         self.holders: list[Holder] = []
         self.arrays: list[Any] = []
         self.random: list[Any] = []
@@ -366,18 +389,35 @@ class Search:
         if id(value) in self.classes:
             return
         for kind in (*value.__mro__, *type(value).__mro__):
-            if id(kind) in self.classes or self._is_fixed(kind):
+            if id(kind) in self.classes or _of_library(_module_of(kind)):
                 continue
             self.classes.add(id(kind))
             held = vars(kind)
+            if self._is_installed(_module_of(kind)):
+                self._settings(kind)
+                continue
             names = [x for x, part in list(held.items()) if not _is_own(x) or callable(part)]
+            read = functools.partial(_held_by_class, held, names)
+            self._hold(read, functools.partial(_put_in_class, kind, names), names=names)
 
-            def write(was: list[Any], kind: Any = kind, names: list[str] = names) -> None:
-                for name, part in zip(names, was, strict=False):
-                    if part is not vars(kind).get(name, Missing):
-                        setattr(kind, name, part)
-
-            self._hold(functools.partial(_held_by_class, held, names), write, names=names)
+    def _settings(self, kind: type) -> None:
+        """The data of an installed package's class, which a program may set; its code is fixed."""
+        held = vars(kind)
+        counted = self.counted.get(id(kind), set()) | {
+            name
+            for made in map(held.get, _CONSTRUCTORS)
+            if isinstance(made, types.FunctionType)
+            for name in stored_by(made.__code__)
+            if type(held.get(name)) is int  # a counter of objects, as a rule
+        }
+        names = [x for x, part in list(held.items()) if x not in counted and _is_setting(x, part)]
+        tables = [x for x in names if type(held[x]) in _TABLES]
+        read = functools.partial(_settings_in, held, names, tables, count=_NEW not in counted)
+        self.count += len(names)
+        self.holders.append(Holder(read, functools.partial(_put_in_class, kind, names)))
+        self.settings.append(Settings(kind, names, tables))
+        arrays = [held[x] for x in names if type(held[x]) is np.ndarray]
+        self.waiting += [x for x in arrays if x.nbytes <= _SMALL]
 
     def _descriptor(self, value: Any) -> None:
         for name in ("fget", "fset", "func", "__func__", "args", "keywords", "dispatcher"):
@@ -502,6 +542,10 @@ class Search:
 
 
 _ALL = slice(None)
+_NEW = ""  # stands for the names that a class gets
+_TABLES = frozenset((dict, list, tuple))
+_FEW = 100  # entries of a table of settings
+_SMALL = 1 << 20  # bytes of an array of them
 _NO_BASES = (object,)
 # By these names are made at run time: of attributes, of globals, of modules.
 _BY_TEXT = ("getattr", "vars", "__dict__", "attrgetter", "eval", "exec")
@@ -553,6 +597,44 @@ def _slot(slot: Any, value: Any) -> Any:
 
 def _held_by_class(held: Any, names: list[str]) -> list[Any]:
     return [*[held.get(name, Missing) for name in names], len(held)]
+
+
+def _settings_in(held: Any, names: list[str], tables: list[str], *, count: bool) -> list[Any]:
+    """Data in a class, what is in its tables, and how many names there are."""
+    found = [held.get(name, Missing) for name in names]
+    for name in tables:
+        found += _entries(held.get(name))
+    if count:
+        found.append(len(held))
+    return found
+
+
+def _entries(table: Any) -> tuple[Any, ...]:
+    if type(table) is dict:
+        return (*table, *table.values())
+    return tuple(table) if type(table) in _TABLES else ()
+
+
+def _put_in_class(kind: Any, names: list[str], was: list[Any]) -> None:
+    for name, part in zip(names, was, strict=False):
+        if part is not vars(kind).get(name, Missing):
+            setattr(kind, name, part)
+
+
+def _is_setting(name: str, value: Any) -> bool:
+    """Whether it is data in a class: a number, a text, an array, or a small table of such."""
+    if _is_own(name):
+        return False
+    kind = type(value)
+    if kind in _TABLES:
+        parts = value.values() if kind is dict else value
+        return 0 < len(value) <= _FEW and all(map(_is_datum, parts))
+    return _is_datum(value)
+
+
+def _is_datum(value: Any) -> bool:
+    kind = type(value)
+    return kind in PLAIN or kind is np.ndarray or issubclass(kind, np.generic)
 
 
 def _is_own(name: str) -> bool:
@@ -701,4 +783,12 @@ def _usual(state: Any) -> Any:
     return np.frombuffer(state.bits, state.dtype) if type(state) is _Words else state
 
 
-__all__ = ["PLAIN", "Holder", "Search", "hidden_states", "is_of_installed", "noting_code"]
+__all__ = [
+    "PLAIN",
+    "Holder",
+    "Search",
+    "Settings",
+    "hidden_states",
+    "is_of_installed",
+    "noting_code",
+]

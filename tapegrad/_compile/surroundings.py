@@ -22,6 +22,7 @@ from tapegrad._compile.search import (
     PLAIN,
     Holder,
     Search,
+    Settings,
     hidden_states,
     is_of_installed,
     noting_code,
@@ -64,6 +65,7 @@ class _State(NamedTuple):
     changes: int  # how often something had changed until then
     random: tuple[Any, ...]  # generators
     unseen: str | None  # why not all of it can be looked at
+    settings: list[Settings]  # of classes of installed packages
 
 
 class Surroundings:
@@ -76,9 +78,33 @@ class Surroundings:
         # The code that has run, of an installed package: all of it is much to look at.
         self.ran: set[CodeType] | None = set() if is_of_installed(f) else None
         self.is_known = self.ran is None  # whether a call has shown it
+        self.counted: dict[int, set[str]] = {}  # settings that calls of f change themselves
 
     def run(self, call: Function, *args: Any, **kwargs: Any) -> tuple[Any, bool]:
         """The result of a call of f, and whether code ran in it that is not known yet."""
+        settings = [] if self.state is None else self.state.settings
+        before = [each.read() for each in settings]
+        out = self._noted(call, *args, **kwargs)
+        if settings:
+            self._count(settings, before)
+        return out
+
+    def _count(self, settings: list[Settings], before: list[dict[str, Any]]) -> None:
+        """Look no more at settings that a call of f has changed, as a counter of objects."""
+        found = [
+            (id(each.kind), name)
+            for each, was in zip(settings, before, strict=True)
+            for name, value in each.read().items()
+            if value is not was[name] and not _equal(value, was[name], {})
+        ]
+        if found:
+            with self.lock:
+                for kind, name in found:
+                    self.counted.setdefault(kind, set()).add(name)
+                if self.state is not None:
+                    self.state = self._found(self.state.changes)
+
+    def _noted(self, call: Function, *args: Any, **kwargs: Any) -> tuple[Any, bool]:
         ran = self.ran
         if ran is None:
             return call(*args, **kwargs), False
@@ -128,7 +154,7 @@ class Surroundings:
 
     def _found(self, changes: int) -> _State:
         known = {} if self.state is None else self.state.arrays
-        search = Search(self.f, self.ran)
+        search = Search(self.f, self.ran, self.counted)
         held = [holder.read() for holder in search.holders]
         arrays = {}
         for array in search.arrays:
@@ -136,7 +162,10 @@ class Surroundings:
             if before is None or before.array is not array or not before.is_in(array):
                 before = _kept(array)
             arrays[id(array)] = before
-        return _State(search.holders, held, arrays, changes, tuple(search.random), search.unseen)
+        random = tuple(search.random)
+        return _State(
+            search.holders, held, arrays, changes, random, search.unseen, search.settings
+        )
 
     def shares_memory(self, arrays: list[Any]) -> bool:
         """Whether arrays have memory in common with what is outside."""

@@ -32,7 +32,7 @@ from tapegrad._native.regions import (
     is_numeric,
 )
 from tapegrad._native.semantics import as_numpys, native, unbound
-from tapegrad._program.functions import EXPECTATIONS
+from tapegrad._program.functions import EXPECTATIONS, kinds_of
 from tapegrad._program.passes import Block
 from tapegrad._program.program import Node, Ref, references, references_of
 
@@ -51,8 +51,15 @@ class Lowered(Statements):
         self.flags = Memory((count,), (1,), BOOL)
         for at, x in enumerate(inputs):
             self._input(at, x)
+        shapes = {
+            block.read.at: answer
+            for block, answer in blocks
+            if block.read is not None and block.read.question is kinds_of
+        }
         for block, answer in blocks:
             for at, node in block.nodes:
+                if at in shapes:
+                    node = _of_kind(node, shapes[at])
                 self.nodes[at] = node
                 self._node(at, node)
             if block.read is not None:
@@ -186,6 +193,18 @@ _ASKED: dict[Any, tuple[Any, bool]] = {
     is_sound_sum: (np.isnan, False),
     is_finite: (NotFinite, False),
 }
+
+
+def _of_kind(node: Node, answer: Any) -> Node:
+    """A node whose shape depends on values, as by a mask, with the one that it has in a path."""
+    kind, found = answer
+    if node.kind is not np.ndarray or kind is not tuple or type(found[1]) is not str:
+        return node
+    shape, dtype = found[0], np.dtype(found[1])
+    made = node.again(node.function, node.args, node.kwargs, node.steps)
+    made.shape, made.dtype = shape, dtype
+    made.strides = tuple([step * dtype.itemsize for step in dense(shape, ())])
+    return made
 
 
 def _is_foreign(function: Any) -> bool:

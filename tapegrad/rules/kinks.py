@@ -1,11 +1,13 @@
 """The slopes of magnitudes at 0, where another derivative is known on each side alone.
 
 Knows what |x|, lengths and deviations grow by, and that at 0 the slope is 0 and its derivative a
-limit, which a replay takes: that of (|x|)**2 is that of x**2. Must not know how.
+limit, which a replay takes: that of (|x|)**2 is that of x**2. Must not know how. Knows as well
+whether the squares in a length under- or overflow, and by which scale they do not.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -59,6 +61,46 @@ def _is_zero(x: Value) -> Any:
     return untraced(x) == 0
 
 
+# --- lengths whose squares under- or overflow
+
+
+@functools.cache
+def least_exact(dtype: Any) -> float:
+    """The least length of whose squares the smallest numbers lose nothing."""
+    info = np.finfo(dtype)
+    return float(np.sqrt(info.tiny / info.eps))
+
+
+def is_inexact(length: Value) -> Any:
+    """Where the squares in a length may have under- or overflown: in a length of 0 as well."""
+    length = untraced(length)
+    return (length < least_exact(length.dtype)) | (length == np.inf)
+
+
+def is_unusual(sizes: Value) -> Any:
+    """Which magnitudes are such that squares of them, or of their differences, are inexact."""
+    info = np.finfo(sizes.dtype)
+    return (sizes < least_exact(sizes.dtype) / info.eps) | (sizes > np.sqrt(info.max) * info.eps)
+
+
+def scale_of(sizes: Value, inexact: Value) -> Value | None:
+    """By what to divide elements of these magnitudes where their powers are inexact.
+
+    None where no elements have to be. The shares of elements in a length do not depend on it.
+    """
+    extreme = inexact & (sizes > 0) & (sizes < np.inf)
+    return np.where(extreme, sizes, sizes.dtype.type(1)) if any_true(extreme) else None
+
+
+def largest_size(x: Value, axis: Any = None) -> Value:
+    """The largest magnitude along axes, which are kept; of complex numbers that of a part."""
+    x = untraced(x)
+    parts = (x.real, x.imag) if x.dtype.kind == "c" else (x,)
+    along: Any = {"axis": axis, "keepdims": True} | ({"initial": 0} if 0 in x.shape else {})
+    sizes = [np.max(np.abs(part), **along) for part in parts]
+    return sizes[0] if len(sizes) == 1 else np.maximum(*sizes)
+
+
 DIRECTION = elementwise(
     direction_of,
     lambda _out, x: x * 0,
@@ -104,7 +146,12 @@ def sign_on_one_side(x: Value) -> Value:
 __all__ = [
     "direction_of",
     "is_differentiated",
+    "is_inexact",
+    "is_unusual",
+    "largest_size",
+    "least_exact",
     "ratio",
+    "scale_of",
     "sign_bit_of",
     "sign_on_one_side",
     "slope_of_magnitude",

@@ -24,7 +24,15 @@ from tapegrad._core.values import (
 from tapegrad._errors import RuleError
 from tapegrad._numpy_versions import TAKES_BIAS, refuse_deprecated
 from tapegrad._warning import warn
-from tapegrad.rules.kinks import is_differentiated, ratio
+from tapegrad.rules.kinks import (
+    is_differentiated,
+    is_inexact,
+    is_unusual,
+    largest_size,
+    least_exact,
+    ratio,
+    scale_of,
+)
 from tapegrad.rules.reduction import Reduced, axes_of, masked, planned_axes, spread
 
 # --- means
@@ -234,10 +242,33 @@ def deviation(a: Value, mean: Value = None, **params: Any) -> Value:
     return np.sqrt(variance(a, mean, **params))
 
 
+def _scaled(out: Value, a: Value, mean: Value, params: Params) -> tuple[Value, Value, Value]:
+    """A deviation, its values and their mean, all scaled if squares under- or overflow.
+
+    The slope of a deviation is that of the deviation of scaled values.
+    """
+    if not any_true(is_inexact(out)):
+        return out, a, mean
+    reduced = Reduced(untraced(a), **params)
+    sizes = largest_size(masked(reduced.x, reduced.where), reduced.axis)
+    if mean is not None:
+        sizes = np.maximum(sizes, np.abs(untraced(mean)))
+    inexact = np.reshape(is_inexact(out), sizes.shape)
+    scale = scale_of(sizes, inexact & is_unusual(sizes))
+    if scale is None:
+        return out, a, mean
+    a = a / scale
+    if mean is None:
+        return np.std(a, **params), a, None
+    mean = mean / scale
+    return np.std(a, mean=mean, **params), a, mean
+
+
 def std_vjp_by_values(
     g: Cotangent, out: Value, a: Value, mean: Value = None, **params: Any
 ) -> Cotangent:
     """The cotangent of the variance over twice the standard deviation."""
+    out, a, mean = _scaled(out, a, mean, params)
     g = strong_product(g, _slope_of_root(out, a, mean, params))
     if mean is None and is_differentiated(a):
         a = _from_least(a, params)
@@ -253,6 +284,7 @@ def std_jvp(
     dots: Sequence[Tangent], out: Value, a: Value, mean: Value = None, **params: Any
 ) -> Tangent:
     """The tangent of the variance over twice the standard deviation."""
+    out, a, mean = _scaled(out, a, mean, params)
     out_dot = var_jvp(dots, None, a, mean, **params)
     return strong_product(out_dot, _slope_of_root(out, a, mean, params))
 
@@ -287,6 +319,18 @@ def declare_spread(
     )
 
 
+def _less(ddof: float, correction: float | None) -> Params:
+    """The parameter that says by how much the degrees of freedom are less than the elements."""
+    return {"ddof": ddof} if correction is None else {"correction": correction}
+
+
+def _are_plain(deviations: Any, mean: Any, near: float, least: float) -> bool:
+    """Whether none is of values equal but for rounding, or of squares that under- or overflow."""
+    plain = deviations > np.maximum(np.abs(mean) * near, least)
+    plain &= deviations < np.inf
+    return np.count_nonzero(plain) == plain.size
+
+
 def _plan_spread(root: bool) -> Function:
     """The kernels of np.var, or of np.std with `root`."""
 
@@ -309,12 +353,13 @@ def _plan_spread(root: bool) -> Function:
         axis, count, kept = along.axis, along.divisor, along.kept
         sums_of = reducing(np.add, x.shape, axis, True)
         total_of = reducing(np.add, x.shape, axis, keepdims)
-        params = {"axis": axis, "keepdims": keepdims, "ddof": ddof, "correction": correction}
+        params = {"axis": axis, "keepdims": keepdims, **_less(ddof, correction)}
         if x.dtype.char == "d":
             degrees = float(degrees)
         number, factor = out.dtype.type, 2 / float(degrees)
         total, share = summing(x.shape, kept if out.shape else (), x.dtype), 1 / float(count)
         near = 8 * float(np.finfo(x.dtype).eps) * x.size  # as in `_is_flat`
+        least = least_exact(x.dtype)
 
         def mean_of(a: Any) -> Any:
             total = sums_of(a)
@@ -341,7 +386,7 @@ def _plan_spread(root: bool) -> Function:
             slope = g.reshape(kept) * factor
             if root:
                 at_all = out.reshape(kept)
-                if np.count_nonzero(at_all > np.abs(mean) * near) != at_all.size:
+                if not _are_plain(at_all, mean, near, least):
                     bar = std_vjp_by_values(g, out, x, None, **params)
                     return np.asarray(bar).astype(x.dtype, copy=False)  # that computes in double
                 slope *= 0.5
@@ -352,7 +397,7 @@ def _plan_spread(root: bool) -> Function:
 
         def push(dot: Tangent, out: Value, x: Value) -> Tangent:
             mean = mean_near(x)
-            if root and np.count_nonzero(out.reshape(kept) > np.abs(mean) * near) != out.size:
+            if root and not _are_plain(out.reshape(kept), mean, near, least):
                 made = std_jvp([dot], out, x, None, **params)
                 return np.asarray(made).astype(out.dtype, copy=False)[()]  # as below
             products = x - mean

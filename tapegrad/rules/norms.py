@@ -14,7 +14,7 @@ from tapegrad._core.forms import composite, general, strong_product
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad._numpy_versions import NORM_OF_NOTHING_IS_ZERO
-from tapegrad.rules.kinks import ratio
+from tapegrad.rules.kinks import is_inexact, largest_size, least_exact, ratio, scale_of
 from tapegrad.rules.matrices import conjugated
 from tapegrad.rules.reduction import planned_axes
 
@@ -38,6 +38,16 @@ def _root_of_squares(x: Value, axis: Any = None, keepdims: bool = False) -> Valu
     return np.sqrt(np.sum(np.real(x * conjugated(x)), axis=axis, keepdims=keepdims))
 
 
+def _shares(x: Value, out: Value, axis: Any, keepdims: bool) -> Value:
+    """x / out, the slope of a norm: 0 at zero, and right where squares under- or overflow."""
+    length = _beside(out, x, axis, keepdims)
+    scale = scale_of(largest_size(x, axis), is_inexact(length))
+    if scale is not None:
+        x = x / scale
+        length = np.linalg.norm(x, None, axis, True)
+    return conjugated(ratio(x, length))
+
+
 def _euclidean_vjp(
     g: Cotangent,
     out: Value,
@@ -46,10 +56,9 @@ def _euclidean_vjp(
     keepdims: bool = False,
 ) -> Cotangent:
     """g * x / out: the gradient at zero is zero."""
-    if not any_true(untraced(out) == 0):
+    if not any_true(is_inexact(out)):
         return _beside(g / out, x, axis, keepdims) * conjugated(x)
-    shares = conjugated(ratio(x, _beside(out, x, axis, keepdims)))
-    return strong_product(_beside(g, x, axis, keepdims), shares)
+    return strong_product(_beside(g, x, axis, keepdims), _shares(x, out, axis, keepdims))
 
 
 def _euclidean_jvp(
@@ -59,9 +68,9 @@ def _euclidean_jvp(
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
 ) -> Tangent:
-    if not any_true(untraced(out) == 0):
+    if not any_true(is_inexact(out)):
         return np.sum(np.real(conjugated(x) * dots[0]), axis=axis, keepdims=keepdims) / out
-    shares = conjugated(ratio(x, _beside(out, x, axis, keepdims)))
+    shares = _shares(x, out, axis, keepdims)
     return np.sum(np.real(shares * dots[0]), axis=axis, keepdims=keepdims)
 
 
@@ -75,14 +84,19 @@ def _euclidean_examples(
     return np.reshape(norms, (x.shape[0], *(1,) * ndim)) if keepdims else norms
 
 
-def _has_zeros(out: Value) -> bool:
-    return bool(out == 0) if type(out) is np.float64 else any_true(untraced(out) == 0)
+_LEAST = least_exact(np.float64)
+
+
+def _has_inexact(out: Value) -> bool:
+    if type(out) is np.float64:
+        return not _LEAST <= out < np.inf
+    return any_true(is_inexact(out))
 
 
 def _plan_euclidean(
     x: Spec, _out: Spec, /, axis: tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Kernels | None:
-    """The kernels of a norm of real numbers; zeros are left to the rule."""
+    """The kernels of a norm of real numbers; zeros and infinities are left to the rule."""
     along = planned_axes(x, axis, {})
     if along is None:
         return None
@@ -94,13 +108,13 @@ def _plan_euclidean(
         return np.sqrt(total_of(a * a)) if one else np.linalg.norm(a, None, axis, keepdims)
 
     def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
-        if _has_zeros(out):
+        if _has_inexact(out):
             return _euclidean_vjp(g, out, x, axis, keepdims)
         ratio = g / out
         return (ratio.reshape(kept) if axis is not None else ratio) * x
 
     def push(dot: Tangent, out: Value, x: Value) -> Tangent:
-        if _has_zeros(out):
+        if _has_inexact(out):
             return _euclidean_jvp([dot], out, x, axis, keepdims)
         return total_of(x * dot) / out
 
@@ -182,7 +196,28 @@ def _norm_of_vectors(x: Value, order: Any, axis: int, keepdims: bool) -> Value:
         return np.sum(nonzero, axis=axis, keepdims=keepdims)
     if order == 1:
         return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
-    total = np.sum(np.abs(x) ** order, axis=axis, keepdims=keepdims)
+    return _root_of_powers(np.abs(x), order, axis, keepdims)
+
+
+def _root_of_powers(sizes: Value, order: float, axis: int, keepdims: bool) -> Value:
+    total = np.sum(sizes**order, axis=axis, keepdims=keepdims)
+    found, info = _root(total, order), np.finfo(total.dtype)
+    inexact = (untraced(total) < info.tiny / info.eps) | (untraced(total) == np.inf)
+    if not any_true(inexact) or not sizes.size:
+        return found
+    # The value is NumPy's, the slope that of a length of scaled elements.
+    decisive = (np.max if order > 0 else np.min)(untraced(sizes), axis=axis, keepdims=True)
+    scale = scale_of(decisive, inexact if keepdims else np.expand_dims(inexact, axis))
+    if scale is None:
+        return found
+    total = np.sum((sizes / scale) ** order, axis=axis, keepdims=keepdims)
+    scale = scale if keepdims else np.squeeze(scale, axis)
+    length = scale * _root(total, order)
+    exact = untraced(found) - untraced(length)
+    return np.where(scale == 1, found, length + exact)
+
+
+def _root(total: Value, order: float) -> Value:
     root = float(np.reciprocal(order, dtype=total.dtype))
     # Zeros, and infinities of a negative order: the gradient there is zero, not 0 * inf.
     flat = (untraced(total) == 0) | np.isinf(untraced(total))

@@ -5,7 +5,8 @@ an adopted package is. The private modules of SciPy that it imports are copies t
 ones have the functions of `tapegrad.scipy`; the functions of compiled modules are SciPy's. Nothing
 is entered in `sys.modules` or `sys.meta_path`.
 
-Knows SciPy's modules and how adopted code is executed. Must not know single functions.
+Knows SciPy's modules and how adopted code is executed. Must not know single functions: one that
+has to be another in a copy is declared elsewhere (`in_place_of`).
 """
 
 from __future__ import annotations
@@ -25,15 +26,28 @@ from tapegrad._block import setting
 from tapegrad._core.forms import Unsupported
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.tape import CURRENT
+from tapegrad._core.types import Function
 
 # SciPy's modules as adopted code sees them, by name, and the copies.
 _SEEN: dict[str, Any] = {}
 _COPIES: dict[str, Any] = {}
 _LOCK = threading.RLock()
+# Private functions of ours in place of those of the same name in a copy, by the copy's name.
+_IN_PLACE: dict[str, list[Function]] = {}
 # SciPy's names for NumPy's functions, until SciPy 1.17 and since.
 _ARRAYS = ("scipy._lib.array_api_compat.numpy", "scipy._external.array_api_compat.numpy")
 # The attribute of a function that computes by a copy.
 BY_COPY = "_computes_by_copy"
+
+
+def in_place_of(module: str) -> Function:
+    """Declare a function that a copy of a module uses in place of its own of the same name."""
+
+    def declare(function: Function) -> Function:
+        _IN_PLACE.setdefault(module, []).append(function)
+        return function
+
+    return declare
 
 
 def _public(plain: types.ModuleType) -> Any:
@@ -99,6 +113,9 @@ def _made(name: str) -> Any:
 
 def _put_ours(made: Any, plain: types.ModuleType) -> None:
     """Errors in a copy are SciPy's, and functions that have derivatives are ours."""
+    for function in _IN_PLACE.get(made.__name__, ()):
+        if hasattr(plain, function.__name__):
+            setattr(made, function.__name__, function)
     home = made.__name__
     while not _is_public(home):
         home = home.rpartition(".")[0]
@@ -180,4 +197,4 @@ def _import(
     return found
 
 
-__all__ = ["BY_COPY", "copy_of"]
+__all__ = ["BY_COPY", "copy_of", "in_place_of"]

@@ -13,7 +13,7 @@ from samples import SAMPLES
 from sampling import Noted
 from tolerances import assert_close
 
-from tapegrad import BatchingError, grad, hessian, jvp, vmap
+from tapegrad import BatchingError, grad, hessian, jacfwd, jacrev, jvp, vmap
 from tapegrad._core.rule import REGISTRY
 from tapegrad._numpy_versions import EXPIRING
 from tapegrad._tree import flatten
@@ -384,3 +384,23 @@ def test_a_contraction_of_no_elements_is_zero(call, dtype):
         found = vmap(call)(x, y)
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, np.zeros((3, 2, 1)))
+
+
+PLACES = {
+    "reshape": lambda x: np.reshape(x, np.array([3, -1])),
+    "sides": lambda x: x.reshape(np.array(2), np.array(3)),
+    "broadcast": lambda x: np.broadcast_to(x, np.array([2, 6])),
+    "zeros": lambda x: np.zeros_like(x, shape=np.array([2, 2])) + x[0],
+    "full": lambda x: np.full_like(x, x[0], shape=np.array([2, 2])),
+    "sum": lambda x: np.sum(x.reshape(2, 3), axis=np.array(1)),
+    "swap": lambda x: np.swapaxes(x.reshape(2, 3), np.array(0), np.array(1)),
+    "transpose": lambda x: np.transpose(x.reshape(2, 3), np.array([1, 0])),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_shapes_and_axes_that_are_arrays(name):
+    f, x = PLACES[name], np.arange(12.0).reshape(2, 6)
+    np.testing.assert_array_equal(vmap(f)(x), np.stack([f(row) for row in x]))
+    jacobian = jacfwd(f)(x[0])
+    np.testing.assert_array_equal(jacobian, jacrev(f)(x[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 import time
@@ -190,6 +191,19 @@ class Model:
     def other(self, x): return scaled(x) * DEEP
     def never(self, x): return unused(x)
 DEEP = 3.0
+class Settings:
+    scale = 2.0
+    table = {"gain": 1.0}
+    weights = np.ones(3)
+    made = calls = 0
+    def __init__(self): Settings.made += 1
+    def scaled(self, x): return x * self.scale * self.table["gain"] * self.weights[0]
+    def counted(self, x):
+        Settings.calls += 1
+        return self.scaled(x)
+    @classmethod
+    def of_class(cls, x): return x * cls.scale * cls.table["gain"] * cls.weights[0]
+class Special(Settings): pass
 """
 
 
@@ -224,6 +238,59 @@ def test_of_an_installed_package_the_code_that_runs_is_looked_at(installed, back
     compare(-1, 1, -1, 1, -1, 1)
     installed.scaled = lambda x: x * 11.0
     compare(1, -1, 1, -1)
+
+
+SETTINGS = {
+    "attribute": lambda module: lambda x: np.sum(x * module.Special.scale) * module.Settings.scale,
+    "object": lambda module: functools.partial(_sum_of, module.Special().scaled),
+    "class": lambda module: functools.partial(_sum_of, module.Special.of_class),
+    "made": lambda module: lambda x: np.sum(module.Special().scaled(x)),
+}
+
+
+def _sum_of(f, x):
+    return np.sum(f(x))
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_data_of_an_installed_class_that_a_program_sets_is_looked_at(installed, name):
+    slope = tapegrad.grad(SETTINGS[name](installed))
+    fast = tapegrad.compile(slope, backend="numpy")
+
+    def compare():
+        for sign in (1, -1, 1):
+            np.testing.assert_array_equal(fast(sign * X), slope(sign * X))
+
+    compare()
+    installed.Settings.scale = 5.0
+    compare()
+    installed.Settings.table["gain"] = 3.0
+    compare()
+    installed.Settings.weights[0] = 7.0
+    compare()
+    installed.Special.scale = 11.0
+    compare()
+    del installed.Special.scale
+    compare()
+    assert is_program(fast)
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_class_that_counts_its_objects_or_calls_is_no_reason_to_give_up(installed, inside):
+    held = installed.Settings()
+
+    def f(x):
+        return np.sum(installed.Settings().counted(x) if inside else held.scaled(x))
+
+    fast = tapegrad.compile(f, backend="numpy")
+    for i in range(20):
+        other = installed.Settings()
+        if inside:
+            other.counted(X)
+        np.testing.assert_array_equal(fast(X * i), f(X * i))
+    assert is_program(fast)
+    installed.Settings.scale = 4.0
+    np.testing.assert_array_equal(fast(X), f(X))
 
 
 # --- Solvers ------------------------------------------------------------------------------------

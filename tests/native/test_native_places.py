@@ -482,3 +482,33 @@ def test_shapes_by_a_mask_are_those_of_the_call(counts):
         warnings.simplefilter("error")
         for n in (0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0):
             np.testing.assert_allclose(fast(x + n, masks[n]), f(x + n, masks[n]), rtol=1e-12)
+
+
+SELECTED = {
+    "product": lambda x: np.prod(x[x != 0]),
+    "logarithms": lambda x: np.sum(np.log(x[x > 0])),
+    "rows": lambda x: np.sum(np.prod(x.reshape(2, 3)[x.reshape(2, 3)[:, 0] > 0], axis=0)),
+    "running": lambda x: np.cumprod(x[x > 0])[-1],
+    "two": lambda x: np.sum(x[x > 0]) * np.prod(x[x <= 3] + 2),
+}
+
+
+@pytest.mark.parametrize("name", SELECTED)
+def test_what_a_mask_selects_is_machine_code_of_the_shape_that_it_has(name):
+    slope = tapegrad.grad(SELECTED[name])
+    for numbers in (
+        [1, 0, 3, 2, 0, 5],
+        [1, 2, 3, 4, 5, 6],
+        [2, 0, 0, 0, 0, 4],
+        [3, 0, 0, 0, 0, 0],
+    ):
+        fast, x = tapegrad.compile(slope, backend="llvm"), np.array(numbers, float)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for given in (x, x * 2, x[::-1].copy(), x + 1):
+                np.testing.assert_allclose(fast(given), slope(given), rtol=1e-13)
+            first = tapegrad.compile(slope, backend="llvm")
+            for _ in range(3):
+                first(x)
+        (way,) = runner_of(first).paths
+        np.testing.assert_allclose(Workspace(way.path).run(x), slope(x), rtol=1e-13)

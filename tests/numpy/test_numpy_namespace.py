@@ -565,3 +565,16 @@ def test_the_installed_release_does_what_it_is_known_to_do():
         assert hasattr(numpy, name) is getattr(_numpy_versions, flag)
     assert hasattr(X, "tostring") is _numpy_versions.HAS_TOSTRING
     assert hasattr(numpy.polynomial.polynomial, "polyvalnd") is _numpy_versions.HAS_VALND
+
+
+@pytest.mark.parametrize("make", [np.array, np.asarray])
+def test_arrays_of_unlike_lengths_are_objects_of_one_array(make):
+    def program(x):
+        row = make([x, numpy.ones(2), x[:1] ** 2], dtype=object)
+        assert type(row) is numpy.ndarray
+        assert row.dtype == object
+        assert row.shape == (3,)
+        return sum(np.sum(part) for part in row)
+
+    numpy.testing.assert_array_equal(grad(program)(numpy.arange(1.0, 4)), [3, 1, 1])
+    assert program(numpy.arange(1.0, 4)) == 9

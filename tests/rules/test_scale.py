@@ -193,3 +193,69 @@ def test_tanh_of_a_complex_number_far_out():
     for z in (25 + 1j, -25 + 1j):
         right = complex(1 / mp.cosh(z) ** 2)
         np.testing.assert_allclose(vjp(np.tanh, z)[1](1 + 0j)[0], right, rtol=1e-12)
+
+
+LENGTHS = {
+    "norm": np.linalg.norm,
+    "rows": lambda x: np.sum(np.linalg.norm(x.reshape(2, 2), axis=1)),
+    "matrix": lambda x: np.linalg.norm(x.reshape(2, 2), keepdims=True)[0, 0],
+    "complex": lambda x: np.linalg.norm(x[:2] + 1j * x[2:]),
+    "third": lambda x: np.linalg.norm(x, 3),
+    "negative": lambda x: np.sum(np.linalg.norm(x.reshape(2, 2), -2, axis=0, keepdims=True)),
+    "vector": lambda x: np.linalg.vector_norm(x, ord=2.5),
+    "deviation": np.std,
+    "deviations": lambda x: np.sum(np.std(x.reshape(2, 2), axis=1, ddof=1)),
+    "corrected": lambda x: np.std(x, correction=1),
+    "some": lambda x: np.std(x, where=[True, False, True, True]),
+    "around": lambda x: np.std(x, mean=np.mean(x * 2, keepdims=True)),
+    "present": lambda x: np.nanstd(np.concatenate([x, [x.dtype.type(np.nan)]])),
+}
+
+
+def _slopes_of(f, x, dot):
+    yield "grad", np.sum(grad(f)(x) * dot)
+    yield "jvp", jvp(f, (x,), (dot,))[1]
+    yield "vmap", np.sum(vmap(grad(f))(x[None])[0] * dot)
+    for backend in BACKENDS:
+        yield backend, np.sum(compile(grad(f), backend=backend)(x) * dot)
+        yield backend, compile(lambda x: jvp(f, (x,), (dot,))[1], backend=backend)(x)
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e-160, np.float32(1e25), np.float32(1e-25)])
+def test_the_slope_of_a_length_whose_squares_under_or_overflow(name, scale):
+    f, at = LENGTHS[name], np.array([3.0, 4.0, -2.0, 5.0])
+    x, dot = (at * scale).astype(np.result_type(scale)), np.array([1.0, 0.5, 2.0, -1.0])
+    dot = dot.astype(x.dtype)
+    right = np.sum(grad(f)(at) * dot)
+    with np.errstate(all="ignore"):
+        for way, found in _slopes_of(f, x, dot):
+            assert np.result_type(found) == x.dtype
+            np.testing.assert_allclose(found, right, rtol=100 * np.finfo(x.dtype).eps, err_msg=way)
+
+
+@pytest.mark.parametrize("f", [np.linalg.norm, np.std, lambda x: np.linalg.norm(x, 3)])
+def test_the_hessian_of_a_length_whose_squares_underflow(f):
+    at = np.array([3.0, 4.0, -2.0, 5.0])
+    with np.errstate(all="ignore"):
+        found = hessian(f)(at * 1e-200), tapegrad.jacfwd(grad(f))(at * 1e-200)
+        large = hessian(f)(at * 1e200)
+    for one in found:
+        np.testing.assert_allclose(one * 1e-200, hessian(f)(at), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(large * 1e200, hessian(f)(at), rtol=1e-12, atol=1e-14)
+
+
+def test_lengths_beside_others_whose_squares_under_or_overflow():
+    x = np.array([[3e200, 4e200], [3.0, 4.0], [0.0, 0.0], [3e-200, 4e-200], [np.inf, 1.0]])
+    for f in (lambda x: np.linalg.norm(x, axis=1), lambda x: np.linalg.norm(x, 2.0, axis=1)):
+        with np.errstate(all="ignore"):
+            out, pull = vjp(f, x)
+            np.testing.assert_array_equal(out, np.linalg.norm(x, axis=1))
+            (bar,) = pull(np.ones(5))
+        right = [[0.6, 0.8], [0.6, 0.8], [0.0, 0.0], [0.6, 0.8], [np.nan, 0.0]]
+        np.testing.assert_allclose(bar, right)
+    equal = np.array([[1e-200] * 3, [1e200] * 3, [1.0, 2.0, 3.0]])
+    with np.errstate(all="ignore"):
+        bar = grad(lambda x: np.sum(np.std(x, axis=1)))(equal)
+    np.testing.assert_array_equal(bar[:2], np.zeros((2, 3)))
+    np.testing.assert_allclose(bar[2], np.array([-1, 0, 1]) / np.sqrt(6), atol=1e-15)

@@ -179,6 +179,7 @@ calls("stats", "ttest_ind", lambda f, a, b: f(a, b, equal_var=False, alternative
 calls("stats", "ttest_ind", lambda f, a, b: f(a, b).confidence_interval(), A, B)
 calls("stats", "ttest_1samp", lambda f, a: f(a, 0.1), A)
 calls("stats", "ttest_rel wilcoxon theilslopes obrientransform", lambda f, a, b: f(a, b), A, NEAR)
+calls("stats", "obrientransform", lambda f, a, b: list(f(a, b)), A, B)  # of unlike lengths
 calls("stats", "pointbiserialr", lambda f, a: f(GROUPS[1] > 0, a), A)
 calls(
     "stats",
@@ -377,3 +378,41 @@ def test_copies_change_no_compiled_module():
     u, v = np.array([1, 0, 1, 1], bool), np.array([1, 1, 0, 1], bool)
     tapegrad.grad(lambda w: yule(u, v, w))(np.ones(4))
     assert vars(compiled) == before
+
+
+def test_second_derivatives_of_a_boundary_problem_whose_solution_is_zero_somewhere():
+    def middle(k):
+        found = tapegrad.scipy.integrate.solve_bvp(
+            lambda x, y: np.stack([y[1], -k * np.exp(y[0])]),
+            lambda a, b: np.stack([a[0], b[0]]),
+            np.linspace(0, 1, 11),
+            np.zeros((2, 11)),
+            tol=1e-9,
+        )
+        return found.sol(0.5)[0]
+
+    def frequency(length):
+        start = np.zeros((2, 11))
+        start[0, [3, 6]] = 1.0, -1.0
+        return tapegrad.scipy.integrate.solve_bvp(
+            lambda x, y, p: np.stack([y[1], -((p[0] * length) ** 2) * y[0]]),
+            lambda a, b, p: np.stack([a[0], b[0], a[1] - p[0]]),
+            np.linspace(0, 1, 11),
+            start,
+            p=[6.0],
+            tol=1e-6,
+        ).p[0]
+
+    slope = tapegrad.grad(middle)
+    expected = (slope(1.001) - slope(0.999)) / 0.002
+    np.testing.assert_allclose(tapegrad.hessian(middle)(1.0), expected, rtol=1e-5)
+    np.testing.assert_allclose(tapegrad.hessian(frequency)(1.3), 4 * np.pi / 1.3**3, rtol=1e-5)
+
+
+@pytest.mark.parametrize("statistic", ["mean", "sum", "std", "count"])
+def test_binned_statistics_of_the_examples_of_a_vmap(statistic):
+    def binned(values):
+        return stats.binned_statistic(LONG, values, statistic, bins=4).statistic
+
+    rows = np.stack([LONG, LONG**2])
+    np.testing.assert_allclose(tapegrad.vmap(binned)(rows), [binned(row) for row in rows])

@@ -120,6 +120,22 @@ def test_distant_points_keep_their_digits():
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_distances_whose_squares_under_or_overflow(scale):
+    x, y = np.array([[3.0, 4.0], [0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 0.0], [3.0, 1.0]])
+    for f in (
+        lambda x, y: np.sum(sd.cdist(x, y)),
+        lambda x, y: np.sum(sd.pdist(x)),
+        lambda x, y: np.sum(sd.cdist(x, y, "minkowski", p=3)),
+        lambda x, y: sd.euclidean(x[0], x[2]),
+    ):
+        with np.errstate(all="ignore"):
+            slope = grad(f)(x * scale, y * scale)
+            change = jvp(f, (x * scale, y * scale), (x, y))[1]
+        np.testing.assert_allclose(slope, grad(f)(x, y), rtol=1e-13)
+        np.testing.assert_allclose(change, jvp(f, (x, y), (x, y))[1], rtol=1e-13)
+
+
 def test_great_circles():
     u, v = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.6, 0.8])
     t = np.linspace(0, 1, 4)

@@ -124,6 +124,24 @@ def test_results_unpack_as_scipys():
     del intercept, r, p, error
 
 
+@pytest.mark.parametrize("name", ["tstd", "tsem", "sem"])
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_deviations_of_samples_whose_squares_under_or_overflow(name, scale):
+    slope = grad(getattr(stats, name))
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(slope(X * scale), slope(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_a_coefficient_of_samples_whose_squares_under_or_overflow(scale):
+    def f(x):
+        return stats.pearsonr(x, Y).statistic
+
+    value, pull = vjp(f, X * scale)
+    np.testing.assert_allclose(value, theirs.pearsonr(X * scale, Y).statistic)
+    np.testing.assert_allclose(pull(1.0)[0] * scale, grad(f)(X), rtol=1e-12)
+
+
 def test_ranks_and_counts_are_constants():
     np.testing.assert_array_equal(
         grad(lambda x: np.sum(x * stats.rankdata(x)))(X), stats.rankdata(X)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from tapegrad.scipy._copied import copied
 from tapegrad.scipy._mirror import namespace
+from tapegrad.scipy.integrate import _boundary as _boundary
 from tapegrad.scipy.integrate._elements import nsum, tanhsinh
 from tapegrad.scipy.integrate._initial_value import odeint, solve_ivp
 from tapegrad.scipy.integrate._ode import ode

@@ -234,8 +234,19 @@ def tvar(
 
 
 @defines
-def tstd(*args: Any, **kwargs: Any) -> Any:
-    return np.sqrt(tvar(*args, **kwargs))
+def tstd(
+    a: Any,
+    limits: Any = None,
+    inclusive: tuple[bool, bool] = (True, True),
+    axis: int | None = 0,
+    ddof: int = 1,
+    *,
+    nan_policy: str = "propagate",
+    keepdims: bool = False,
+) -> Any:
+    a, axis = given(a, axis, nan_policy)
+    inside = _within(a, limits, inclusive)
+    return np.std(a, axis=axis, ddof=ddof, where=inside, keepdims=keepdims)
 
 
 @defines
@@ -250,9 +261,10 @@ def tsem(
     keepdims: bool = False,
 ) -> Any:
     a, axis = given(a, axis, nan_policy)
-    count = np.sum(_within(a, limits, inclusive), axis=axis, keepdims=keepdims)
-    variance = tvar(a, limits, inclusive, axis, ddof, keepdims=keepdims)
-    return np.sqrt(variance / count)
+    inside = _within(a, limits, inclusive)
+    count = np.sum(inside, axis=axis, keepdims=keepdims)
+    deviation = np.std(a, axis=axis, ddof=ddof, where=inside, keepdims=keepdims)
+    return deviation / np.sqrt(count)
 
 
 @defines

@@ -9,6 +9,7 @@ import numpy as np
 from tapegrad import stop_gradient
 from tapegrad._core.values import lift
 from tapegrad._errors import InputError
+from tapegrad.rules.kinks import largest_size
 from tapegrad.scipy import _special as sp
 from tapegrad.scipy.stats._averages import kurtosis, skew
 from tapegrad.scipy.stats._sample import central, defines, given, kept
@@ -163,6 +164,8 @@ class Correlation(NamedTuple):
 def _coefficient(x: Any, y: Any, axis: int) -> Any:
     x = x - np.mean(x, axis=axis, keepdims=True)
     y = y - np.mean(y, axis=axis, keepdims=True)
+    # The coefficient is that of scaled samples, whose squares neither under- nor overflow.
+    x, y = x / largest_size(x, axis), y / largest_size(y, axis)
     norms = np.linalg.norm(x, axis=axis) * np.linalg.norm(y, axis=axis)
     return np.sum(x * y, axis=axis) / norms
 

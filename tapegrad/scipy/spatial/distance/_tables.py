@@ -15,6 +15,7 @@ from tapegrad._core.forms import composite, constant, general
 from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import untraced
 from tapegrad._transforms.primitives import primitive
+from tapegrad.rules.kinks import is_inexact, is_unusual, largest_size, scale_of
 from tapegrad.scipy._mirror import mirror
 from tapegrad.scipy.spatial.distance import _metrics as metrics
 from tapegrad.scipy.spatial.distance._vectors import HERE, as_array, stepping
@@ -96,8 +97,19 @@ def _cdist(
         w = 1 / kwargs["V"] if name == "seuclidean" else kwargs.get("w")
         if w is not None:
             x, y = x * metrics.root(w), y * metrics.root(w)
-        return between(x, y, metric="euclidean" if name == "seuclidean" else name)
+        if name == "sqeuclidean":
+            return between(x, y, metric=name)
+        distances = between(x, y)
+        if _are_extreme(distances, x, y):
+            return metrics.euclidean(x[:, None, :], y[None, :, :])
+        return distances
     return metrics.METRICS[name](x[:, None, :], y[None, :, :], **kwargs)
+
+
+def _are_extreme(distances: Value, x: Value, y: Value) -> bool:
+    """Whether squares of differences under- or overflow, so that a distance is 0 or infinite."""
+    sizes = np.maximum(largest_size(x, 1), np.transpose(largest_size(y, 1)))
+    return scale_of(sizes, is_inexact(distances) & is_unusual(sizes)) is not None
 
 
 def _pdist(X: Value, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Value:

@@ -996,7 +996,8 @@ the plain package. `python docs/adopted_packages.py` tries those that are instal
 
 The column vmap says whether `vmap(grad(f))` agrees with a loop; most packages branch on their
 values, which a vmap refuses. The last two columns say how many runs of the function its gradient
-costs, as it is and compiled, once machine code is there.
+costs, as it is and compiled, once machine code is there. Where the package uses numba the function
+itself is what numba compiles, so that its gradient costs many runs.
 
 """
 HEAD = """\

@@ -187,10 +187,11 @@ class Adopt:
     Notes
     -----
     In adopted code `import numpy`, `math`, `cmath`, `statistics` and `scipy` give tapegrad's
-    namespaces over the originals, calls of `float` and `complex` keep a traced value, and numba's
-    decorators give the function itself. Arrays that the code makes inside a transform can be
-    filled with traced values. Outside of a transform values are those of the plain package. Other
-    modules see nothing. `adopt.undo(*packages)` ends the adoption of these, or of all.
+    namespaces over the originals, calls of `float` and `complex` keep a traced value, and a
+    function that numba compiles is the Python function inside a transform. Arrays that the code
+    makes there can be filled with traced values. Outside of a transform values are those of the
+    plain package. Other modules see nothing. `adopt.undo(*packages)` ends the adoption of these,
+    or of all.
 
     Examples
     --------

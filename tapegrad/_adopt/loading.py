@@ -9,13 +9,12 @@ import ast
 import importlib.abc
 import importlib.machinery
 import importlib.util
-import re
 import sys
 import types
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad._adopt import cache
+from tapegrad._adopt import cache, jitted
 from tapegrad._adopt.names import adopted_import, names_of_builtins, plain_functions, plain_of
 from tapegrad._adopt.source import is_plain_name, plain_name, rewritten
 
@@ -85,6 +84,7 @@ class Loader(importlib.abc.Loader):
         if type(module) is types.ModuleType:
             module.__class__ = AdoptedModule  # at once: the module may set its own names
         execute(code, vars(module))
+        jitted.name_all(vars(module))
         if type(module) is AdoptedModule and not any(map(is_plain_name, vars(module))):
             module.__class__ = types.ModuleType  # type: ignore[assignment]
 
@@ -102,17 +102,9 @@ class AdoptedModule(types.ModuleType):
             self.__dict__[plain_name(name)] = plain_of(value)
 
 
-_NUMBA = re.compile(r"^[ \t]*(import|from)[ \t]+numba\b", re.MULTILINE)
-
-
 def compiled(source: str | bytes, file: str) -> Any:
-    """The code of adopted source.
-
-    Functions of a module that imports numba have one body: numba may compile them all the same,
-    and knows none of the names of the second.
-    """
-    text = source if isinstance(source, str) else source.decode("utf-8", "replace")
-    functions = frozenset[str]() if _NUMBA.search(text) else plain_functions()
+    """The code of adopted source."""
+    functions = plain_functions()
     try:
         tree = rewritten(ast.parse(source, file), functions)
     except RecursionError:  # a sum of some hundred terms; Python's own compiler takes it

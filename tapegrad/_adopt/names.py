@@ -10,13 +10,14 @@ import builtins
 import copy
 import functools
 import importlib
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tapegrad._adopt import caches, scalars
+from tapegrad._adopt import caches, jitted, scalars
 from tapegrad._adopt.messages import SHOWN, UNSEEN
 from tapegrad._adopt.scalars import (
     as_complex,
@@ -130,7 +131,7 @@ def meaning(name: str) -> Any:
         if name in ("math", "cmath"):
             found = importlib.import_module(f"tapegrad.{name}")
         elif root == "numba":
-            found = over(plain, _Numba) if name == root else plain
+            found = over(plain, jitted.Numba) if name == root else plain
         else:
             found = over(plain, _ours(name, root))
         if name in _LOOKED_INTO:
@@ -139,13 +140,6 @@ def meaning(name: str) -> Any:
                     getattr(found, part)
         _made[name] = found
     return found
-
-
-def _python(function: Any) -> Any:
-    """The Python function, as numba's `py_func` of it too."""
-    if isinstance(function, types.FunctionType):
-        function.py_func = function  # type: ignore[attr-defined]
-    return function
 
 
 def _ours(name: str, root: str) -> Any:
@@ -160,22 +154,6 @@ def _ours(name: str, root: str) -> Any:
         return importlib.import_module(f"tapegrad.{name}")
     except ImportError:
         return None
-
-
-class _Numba:
-    """numba's decorators that give the Python function itself."""
-
-    @staticmethod
-    def jit(*args: Any, **_: Any) -> Any:
-        return _python(args[0]) if args and callable(args[0]) else _python
-
-    njit = generated_jit = jit
-    prange = range
-
-    @staticmethod
-    def vectorize(*args: Any, **_: Any) -> Any:
-        vectorize = importlib.import_module("tapegrad.numpy").vectorize
-        return vectorize(args[0]) if args and callable(args[0]) else vectorize
 
 
 def adopted_import(
@@ -268,6 +246,19 @@ def plain_of(found: Any) -> Any:
         known = importlib.import_module("tapegrad.numpy._holding").PLAIN_FUNCTIONS
         return known.get(found) or scalars.PLAIN_FUNCTIONS.get(found, found)
     return found
+
+
+def as_in_plain(found: Any) -> Any:
+    """What a value of an adopted module is in the plain package, whoever may call it."""
+    if isinstance(found, _Class):
+        return found._plain
+    plain = plain_of(found)
+    name = getattr(found, "__name__", None)
+    if plain is found and isinstance(name, str) and callable(found):
+        for home, module in list(_made.items()):
+            if vars(module).get(name) is found:
+                return getattr(sys.modules[home], name)
+    return plain
 
 
 def names_of_builtins() -> dict[str, Any]:

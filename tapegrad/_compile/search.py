@@ -44,6 +44,8 @@ _HOLDING = (
     "tapegrad.torch",
     *standard.HOLDING,
 )
+# The file of functions that call numba's, but where a transform is open: then the Python function.
+_OF_NUMBA = "tapegrad._adopt.jitted"
 PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type(Ellipsis)))
 _MOST = 50_000  # values, beyond which a function's surroundings are not looked at
 
@@ -236,7 +238,7 @@ class Search:
         self.waiting.append(getattr(value, "__func__", None))
 
     def _function(self, f: Any) -> None:
-        if self._is_fixed(f):
+        if self._is_fixed(f) or f.__globals__.get("__name__") == _OF_NUMBA:
             self.waiting.append(getattr(f, "__wrapped__", None))
             for cell in f.__closure__ or ():  # as of a decorator: a function of the program's
                 self.waiting += [x for x in _contents(cell) if isinstance(x, types.FunctionType)]

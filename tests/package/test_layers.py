@@ -179,6 +179,7 @@ SOCKETS = {
 # the mirror of a library that an error names; and what names mean in adopted code.
 BY_NAME = {
     "_adopt.adoption": "name",
+    "_adopt.jitted": "'tapegrad._adopt.names'",
     "_adopt.names": "'tapegrad.numpy._holding'",
     "_adopt.scalars": "'tapegrad.scipy.special'",
     "_adopt.triangles": "ours",

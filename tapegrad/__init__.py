@@ -9,6 +9,7 @@ import importlib as _importlib
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from tapegrad import _allocator as _allocator  # which acts when it is imported
+from tapegrad import _look as _look  # likewise
 from tapegrad import rules
 from tapegrad._arrays.traced import Array
 from tapegrad._compile.compiled import compile

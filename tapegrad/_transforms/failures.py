@@ -1,18 +1,23 @@
 """Errors raised within replays get a note that names the forward call.
 
-Knows that a replay has failed. Must not know how the line is found: that is looked up afterwards,
-above, by running the function again.
+Knows that a replay has failed. Must not know how the line is found: `_look`, above, looks it up
+afterwards by running the function again.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from tapegrad._core.types import Function, Value
 from tapegrad._errors import mark
 from tapegrad._transforms.recording import Recording
+
+
+class ForwardLine:
+    """The line of a forward call."""
+
+    explain: ClassVar[Callable[..., None]]  # set by `_look.explanations`: it adds the note
 
 
 def add_forward_note(
@@ -27,8 +32,7 @@ def add_forward_note(
     """
     failed, recording.failed = recording.failed, None  # a pullback may be called again
     if failed is not None and isinstance(error, Exception) and mark(error, "_explained"):
-        look = importlib.import_module("tapegrad._look.failures")
-        look.explain(error, run, leaves, recording, *failed)
+        ForwardLine.explain(error, run, leaves, recording, *failed)
 
 
 def first_of(f: Function) -> Function:
@@ -36,4 +40,4 @@ def first_of(f: Function) -> Function:
     return lambda *args, **kwargs: f(*args, **kwargs)[0]
 
 
-__all__ = ["add_forward_note", "first_of"]
+__all__ = ["ForwardLine", "add_forward_note", "first_of"]

@@ -156,6 +156,7 @@ SOCKETS = {
     ("_batched.level", "VmapLevel.batched"): "_batched.array",
     ("_batched.array", "Batched.__getitem__"): "_batched.reads",
     ("_batched.array", "Batched.look_up"): "_batched.reads",
+    ("_transforms.failures", "ForwardLine.explain"): "_look.explanations",
     ("_program.recorded", "Recorded.called"): "_program.calls",
     ("_program.recorded", "Recorded.mutated"): "_program.calls",
     ("_program.recorded", "Recorded.call_rule"): "_program.own_functions",
@@ -188,7 +189,6 @@ BY_NAME = {
     "_core.operands": "SPARSE",
     "_core.rule": "rules",
     "_look.view": "'pandas'",
-    "_transforms.failures": "'tapegrad._look.failures'",
     "": "_LATE[name]",
 }
 

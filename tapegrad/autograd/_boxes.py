@@ -22,7 +22,7 @@ from tapegrad._errors import NotDifferentiableError
 from tapegrad._tree import LEAF, flatten, unflatten
 from tapegrad._tree import register as register_pytree
 from tapegrad._warning import warn
-from tapegrad.autograd.util import subvals
+from tapegrad.autograd._nodes import subvals
 
 INDEPENDENT = "Output seems independent of input."
 

@@ -15,12 +15,12 @@ from tapegrad._errors import MissingRuleError, name_of
 from tapegrad._warning import warn
 from tapegrad.autograd._calls import primitive_jvps, primitive_vjps
 from tapegrad.autograd._derivatives import fallback_jvp, fallback_vjp
+from tapegrad.autograd._nodes import subval
 from tapegrad.autograd._spaces import (
     sum_outgrads,
     vspace,
 )
 from tapegrad.autograd.tracer import primitive as primitive_
-from tapegrad.autograd.util import subval
 
 Function = Callable[..., Any]
 

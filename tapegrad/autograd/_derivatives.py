@@ -27,12 +27,12 @@ from tapegrad.autograd._boxes import (
     trace,
 )
 from tapegrad.autograd._calls import primitive_jvps, primitive_vjps
+from tapegrad.autograd._nodes import subvals, toposort
 from tapegrad.autograd._spaces import (
     SparseObject,
     add_outgrads,
     vspace,
 )
-from tapegrad.autograd.util import subvals, toposort
 from tapegrad.autograd.wrap_util import get_name
 
 Function = Callable[..., Any]

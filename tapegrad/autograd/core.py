@@ -30,6 +30,7 @@ from tapegrad.autograd._declarations import (
     translate_vjp,
 )
 from tapegrad.autograd._derivatives import JVPNode, VJPNode, backward_pass, make_jvp, make_vjp
+from tapegrad.autograd._nodes import func, subval, toposort
 from tapegrad.autograd._spaces import (
     SparseBox,
     SparseObject,
@@ -40,7 +41,6 @@ from tapegrad.autograd._spaces import (
     sum_outgrads,
     vspace,
 )
-from tapegrad.autograd.util import func, subval, toposort
 
 
 def __getattr__(name: str) -> Any:

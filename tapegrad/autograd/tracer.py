@@ -30,7 +30,7 @@ from tapegrad.autograd._boxes import (
     trace_stack,
 )
 from tapegrad.autograd._calls import PrimitiveCall, primitive_jvps, primitive_vjps
-from tapegrad.autograd.util import subval, subvals, toposort
+from tapegrad.autograd._nodes import subval, subvals, toposort
 
 Function = Callable[..., Any]
 

@@ -14,7 +14,7 @@ from typing import Any
 from tapegrad._errors import InputError, describe, message
 from tapegrad._transforms.tracebacks import folding
 from tapegrad._transforms.wrapper import found_by_name
-from tapegrad.autograd.util import subvals
+from tapegrad.autograd._nodes import subvals
 
 Operator = Callable[..., Any]
 

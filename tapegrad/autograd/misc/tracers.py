@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad._errors import OutputError
+from tapegrad.autograd._nodes import subvals, toposort
 from tapegrad.autograd.tracer import Node, trace
-from tapegrad.autograd.util import subvals, toposort
 from tapegrad.autograd.wrap_util import wraps
 
 Function = Callable[..., Any]

@@ -31,14 +31,12 @@ else:
         polynomial,
         polyutils,
     )
-    from tapegrad.numpy.polynomial._classes import (
-        Chebyshev,
-        Hermite,
-        HermiteE,
-        Laguerre,
-        Legendre,
-        Polynomial,
-    )
+    from tapegrad.numpy.polynomial.chebyshev import Chebyshev
+    from tapegrad.numpy.polynomial.hermite import Hermite
+    from tapegrad.numpy.polynomial.hermite_e import HermiteE
+    from tapegrad.numpy.polynomial.laguerre import Laguerre
+    from tapegrad.numpy.polynomial.legendre import Legendre
+    from tapegrad.numpy.polynomial.polynomial import Polynomial
 
 __all__ = [
     "Chebyshev",

@@ -9,6 +9,7 @@ from numpy.polynomial import legendre as _numpys
 from tapegrad._numpy_versions import HAS_VALND
 from tapegrad.numpy.polynomial._basis import Basis
 from tapegrad.numpy.polynomial._coefficients import differentiable
+from tapegrad.numpy.polynomial._series import Series
 
 
 def _recurrence(k: int) -> tuple[float, float, float]:
@@ -46,11 +47,44 @@ poly2leg = differentiable(_numpys.poly2leg, _BASIS.from_powers)
 leg2poly = differentiable(_numpys.leg2poly, _BASIS.to_powers)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Legendre":
-        from tapegrad.numpy.polynomial import Legendre
+class Legendre(Series, _numpys.Legendre):
+    """A series in Legendre polynomials, as `numpy.polynomial.Legendre`.
 
-        return Legendre
+    Coefficients, domain, window, points, roots and data to fit may be traced.
+
+    Parameters
+    ----------
+    coef : array_like
+        The coefficients, that of the lowest degree first.
+    domain, window : array_like, optional
+        Two bounds each: points are mapped from the domain to the window. By default those of
+        NumPy's class, which are the same.
+    symbol : str, default "x"
+        The variable, for print.
+
+    Examples
+    --------
+    >>> import tapegrad
+    >>> from tapegrad.numpy.polynomial import Legendre
+    >>> tapegrad.grad(lambda x: Legendre([1.0, 2.0, 3.0])(x))(0.5)
+    np.float64(6.5)
+    """
+
+    _add = staticmethod(legadd)
+    _sub = staticmethod(legsub)
+    _mul = staticmethod(legmul)
+    _div = staticmethod(legdiv)
+    _pow = staticmethod(legpow)
+    _val = staticmethod(legval)
+    _int = staticmethod(legint)
+    _der = staticmethod(legder)
+    _fit = staticmethod(legfit)
+    _line = staticmethod(legline)
+    _roots = staticmethod(legroots)
+    _fromroots = staticmethod(legfromroots)
+
+
+def __getattr__(name: str) -> Any:
     return getattr(_numpys, name)
 
 

@@ -35,6 +35,8 @@ from tapegrad._arrays.builtin import Builtin
 from tapegrad._arrays.conversion import UNCONVERTED, gather
 from tapegrad._core import tape
 from tapegrad._core.values import holds_in_trace, in_trace
+from tapegrad.numpy import _holding, _lists
+from tapegrad.numpy._vectorize import vectorize
 
 # Modules that mean others in adopted code, with all that is below them.
 ROOTS = frozenset(("numpy", "math", "cmath", "scipy", "statistics", "numba", "functools"))
@@ -227,9 +229,8 @@ def _method_array(method: Any) -> Any:
 @functools.cache
 def plain_functions() -> frozenset[str]:
     """Functions of numbers and arrays alone: where no transform is open they are NumPy's own."""
-    lists = importlib.import_module("tapegrad.numpy._lists")
-    making = importlib.import_module("tapegrad.numpy._holding").MAKING
-    return frozenset(making | lists.JOINING | scalars.NAMES).union(*lists.LIFTED.values())
+    known = _holding.MAKING | _lists.JOINING | scalars.NAMES
+    return frozenset(known).union(*_lists.LIFTED.values())
 
 
 _PLAIN_MODULES = {
@@ -243,8 +244,7 @@ def plain_of(found: Any) -> Any:
         plain = _PLAIN_MODULES.get(found.__name__)
         return importlib.import_module(plain) if plain else vars(found).get("_plain", found)
     if isinstance(found, (types.FunctionType, Builtin)):
-        known = importlib.import_module("tapegrad.numpy._holding").PLAIN_FUNCTIONS
-        return known.get(found) or scalars.PLAIN_FUNCTIONS.get(found, found)
+        return _holding.PLAIN_FUNCTIONS.get(found) or scalars.PLAIN_FUNCTIONS.get(found, found)
     return found
 
 

@@ -175,26 +175,36 @@ SOCKETS = {
     ("torch._tensor.tensor", "Tensor.backward"): "torch.autograd._passes",
 }
 
-# Modules that are imported by name when a program asks for them, upward: the one is the namespace
-# on top of all, `x.__array_namespace__()`; the others are rules that come with their library, and
-# the mirror of a library that an error names; and what names mean in adopted code.
-BY_NAME = {
-    "_adopt.adoption": "name",
-    "_adopt.jitted": "'tapegrad._adopt.names'",
-    "_adopt.names": "plain",
-    "_adopt.scalars": "'scipy.special'",
-    "_adopt.triangles": "ours",
-    "_arrays.interface": "'tapegrad.numpy'",
-    "_arrays.refusal": "home",
-    "_core.operands": "SPARSE",
-    "_core.rule": "rules",
-    "_look.view": "'pandas'",
-    "": "_LATE[name]",
+# Modules that rooms below them import by name, and why no other way is open. Each closes a circle
+# of rooms; nothing is imported before a program asks for it.
+UPWARD = {
+    ("_arrays.interface", "numpy"): "`x.__array_namespace__()` is the namespace on top of all",
+    ("_core.operands", "scipy.sparse"): "an operator met a matrix of SciPy's, which NumPy lacks",
+    ("numpy", "scipy.special"): "`xp.special` of the Array API, which SciPy asks for",
 }
 
-# Public packages load their own parts by name, and those of their library.
-PUBLIC_PACKAGES = {"numpy", "scipy", "dask", "autograd", "_cli", "__main__"}
-PUBLIC_PACKAGES |= {"torch.distributions"}
+# Names that no source has: they come from a table, or from the program that runs.
+TOLD = {
+    ("", "_LATE[name]"): "re-exports, loaded late",
+    ("", "f'tapegrad.{name}'"): "public packages, likewise",
+    ("_adopt.adoption", "name"): "the package that a program adopts",
+    ("_adopt.names", "f'tapegrad.{name}'"): "what the import of NumPy, SciPy or math means",
+    ("_adopt.names", "name"): "what adopted code imports",
+    ("_adopt.names", "plain"): "NumPy's or Python's own module",
+    ("_adopt.triangles", "ours"): "as _adopt.names",
+    ("_arrays.refusal", "home"): "an error names the mirror of the library that it is about",
+    ("_cli._target", "place"): "the user's file",
+    ("_core.rule", "rules"): "the rules of a library come when a program has imported it",
+    (
+        "autograd._install",
+        "HOME + spec.name.removeprefix(NAME)",
+    ): "its own modules by HIPS's names",
+    ("autograd.scipy._names", "mirror"): "the module of tapegrad.scipy, below, of the same name",
+    ("dask._imports", "name"): "Dask's own module",
+    ("scipy._copies", "f'tapegrad.{name}'"): "its own modules by SciPy's names",
+    ("scipy._copies", "name"): "SciPy's own module",
+    ("scipy._mirror", "theirs"): "SciPy's own module",
+}
 
 # PyTorch's own names, and HIPS autograd's.
 PUBLIC_NAMES = {"torch.utils", "torch.nn.utils", "autograd.misc", "autograd.util"}
@@ -252,6 +262,52 @@ def own_imports(name: str) -> set[str]:
     return {found.removeprefix("tapegrad").lstrip(".") for found in within}
 
 
+@functools.cache
+def named(name: str) -> tuple[frozenset[str], frozenset[str]]:
+    """What a module imports without an import statement.
+
+    Modules of tapegrad, as far as the source says which; and the source of names it does not say.
+    """
+    text = MODULES[name].read_text(encoding="utf-8")
+    if not re.search(r"import_module\(|__import__\(", text):
+        return frozenset(), frozenset()
+    tree = ast.parse(text)
+    texts = {"__name__": f"tapegrad.{name}"}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            texts |= {ast.unparse(target): str(node.value.value) for target in node.targets}
+    known, told = set(), set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        if ast.unparse(node.func).endswith(("import_module", "__import__")):
+            found = known_start(node.args[0], texts)
+            if found in ("", "tapegrad"):
+                told.add(ast.unparse(node.args[0]))
+            elif found.split(".")[0] == "tapegrad":
+                known.add(found.removeprefix("tapegrad."))
+    return frozenset(known), frozenset(told)
+
+
+def known_start(node: ast.expr, texts: dict[str, str]) -> str:
+    """A dotted name as far as it is known: of f"tapegrad.scipy.{name}" it is tapegrad.scipy."""
+    found = ""
+    for part in node.values if isinstance(node, ast.JoinedStr) else [node]:
+        inner = part.value if isinstance(part, ast.FormattedValue) else part
+        if isinstance(inner, ast.Constant):
+            found += inner.value
+        elif isinstance(inner, ast.Name) and inner.id in texts:
+            found += texts[inner.id]
+        else:
+            return found.rpartition(".")[0]
+    return found
+
+
+def all_imports(name: str) -> set[str]:
+    """The modules of tapegrad that a module imports, by a statement or by name."""
+    return own_imports(name) | named(name)[0]
+
+
 def foreign_imports(name: str) -> set[str]:
     """Imports of a module that are neither tapegrad nor the standard library."""
     tops = {found.split(".")[0] for found in imports(MODULES[name])}
@@ -269,29 +325,35 @@ def test_every_module_stands_in_the_tower():
 
 
 def test_modules_import_only_from_the_rooms_below():
-    """Imports inside functions and for types count."""
+    """So no rooms import each other in a circle. Imports in functions and for types count."""
     floors = {room: floor for floor, room in enumerate(TOWER)}
     above = {
         (name, found)
         for name in MODULES
-        for found in own_imports(name)
+        for found in all_imports(name)
         if floors[room_of(found)] > floors[room_of(name)]
     }
-    assert above == set()
+    assert above == set(UPWARD)
 
 
-def test_one_module_is_imported_by_name():
-    """Imports without an import statement. Public packages load their own parts so, too."""
-    found = {}
-    for name, path in MODULES.items():
-        text = path.read_text(encoding="utf-8")
-        if "import_module" not in text:
-            continue
-        for node in ast.walk(ast.parse(text)):
-            by_name = isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func)
-            if by_name and room_of(name) not in PUBLIC_PACKAGES:
-                found[name] = ast.unparse(node.args[0])
-    assert found == BY_NAME
+def test_imports_by_a_name_that_no_source_has_are_known():
+    assert {(name, words) for name in MODULES for words in named(name)[1]} == set(TOLD)
+
+
+@pytest.mark.parametrize(
+    ("source", "known"),
+    [
+        ("'tapegrad.numpy'", "tapegrad.numpy"),
+        ("PLACE", "tapegrad.scipy"),
+        ("f'{PLACE}.linalg'", "tapegrad.scipy.linalg"),
+        ("f'tapegrad._cli._{name}'", "tapegrad._cli"),
+        ("f'tapegrad.{name}'", "tapegrad"),
+        ("name", ""),
+    ],
+)
+def test_an_import_by_name_is_read_as_far_as_it_goes(source, known):
+    node = ast.parse(source, mode="eval").body
+    assert known_start(node, {"PLACE": "tapegrad.scipy"}) == known
 
 
 def test_the_engine_and_the_rules_need_numpy_alone():
@@ -324,15 +386,27 @@ def test_a_file_of_rules_imports_the_forms_and_other_rules(name):
 
 
 def test_no_files_import_each_other_in_a_circle():
-    files = {name for name, path in MODULES.items() if path.name != "__init__.py"}
-    waiting = {name: (own_imports(name) & files) - {name} for name in files}
-    while True:  # what imports nothing that is left cannot be part of a circle
-        free = [name for name, found in waiting.items() if found.isdisjoint(waiting)]
+    """Not even packages: a file that imports its own package from below is found."""
+    waiting = {
+        name: {
+            found
+            for found in all_imports(name) - {name}
+            if found in MODULES and (name, found) not in UPWARD
+        }
+        for name in MODULES
+    }
+    while True:  # what imports nothing that is left, or nothing left imports, is in no circle
+        imported = set().union(*waiting.values())
+        free = [
+            name
+            for name, found in waiting.items()
+            if found.isdisjoint(waiting) or name not in imported
+        ]
         if not free:
             break
         for name in free:
             del waiting[name]
-    assert waiting == {}
+    assert {name: found & set(waiting) for name, found in waiting.items()} == {}
 
 
 # What a file must have to set an attribute of a name, and where its names from this package are.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
-import importlib
 import inspect
 import sys
 import types
@@ -18,9 +17,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad._adopt.plain import as_in_plain
 from tapegrad._adopt.source import PLAIN
 from tapegrad._core.tape import RUNNING
 from tapegrad._core.values import Buffer, holds_in_trace
+from tapegrad.numpy._vectorize import vectorize
 
 
 class _Jitted:
@@ -173,7 +174,6 @@ class Numba:
 
     @staticmethod
     def vectorize(*args: Any, **kwargs: Any) -> Any:
-        vectorize = importlib.import_module("tapegrad.numpy").vectorize
         return _decorator("vectorize", vectorize, args, kwargs)
 
     @staticmethod
@@ -351,7 +351,7 @@ def meant(value: Any) -> Any:
     state = _state(value)
     if state is not None:
         return state.compiled()
-    plain = importlib.import_module("tapegrad._adopt.names").as_in_plain(value)
+    plain = as_in_plain(value)
     if plain is value and isinstance(value, types.ModuleType) and _is_adopted(value):
         return _view(value)
     return plain

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad._adopt import cache, jitted
-from tapegrad._adopt.names import adopted_import, names_of_builtins, plain_functions, plain_of
+from tapegrad._adopt.names import adopted_import, names_of_builtins, plain_functions
+from tapegrad._adopt.plain import plain_of
 from tapegrad._adopt.source import is_plain_name, plain_name, rewritten
 
 

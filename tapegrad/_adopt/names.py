@@ -10,7 +10,6 @@ import builtins
 import copy
 import functools
 import importlib
-import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 
 from tapegrad._adopt import caches, jitted, scalars
 from tapegrad._adopt.messages import SHOWN, UNSEEN
+from tapegrad._adopt.plain import MADE, Class, plain_of
 from tapegrad._adopt.scalars import (
     as_complex,
     as_float,
@@ -31,20 +31,16 @@ from tapegrad._adopt.source import PLAIN, RUNNING
 from tapegrad._adopt.texts import as_text, by_format, by_percent, by_spec, shown, unseen
 from tapegrad._adopt.triangles import TRIANGLES, Triangles
 from tapegrad._arrays.buffers import hold, value_of
-from tapegrad._arrays.builtin import Builtin
 from tapegrad._arrays.conversion import UNCONVERTED, gather
 from tapegrad._core import tape
 from tapegrad._core.values import holds_in_trace, in_trace
 from tapegrad.numpy import _holding, _lists
-from tapegrad.numpy._vectorize import vectorize
 
 # Modules that mean others in adopted code, with all that is below them.
 ROOTS = frozenset(("numpy", "math", "cmath", "scipy", "statistics", "numba", "functools"))
 
 # Modules whose `vars` programs take functions from, by name.
 _LOOKED_INTO = ("numpy", "math", "cmath")
-
-_made: dict[str, Any] = {}
 
 
 def layered(plain: types.ModuleType, find: Callable[[str], Any]) -> types.ModuleType:
@@ -79,44 +75,9 @@ def over(plain: types.ModuleType, ours: Any) -> types.ModuleType:
             return found
         made = getattr(ours, name, found)
         is_class = isinstance(found, type) and not isinstance(made, type)
-        return _Class(found, made) if is_class else made
+        return Class(found, made) if is_class else made
 
     return layered(plain, find)
-
-
-class _Class:
-    """A class of the original, whose instances a function of ours makes."""
-
-    def __init__(self, plain: type, make: Any) -> None:
-        self._plain, self._make = plain, make
-        functools.update_wrapper(self, plain, updated=())
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._make(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._plain, name)
-
-    def __instancecheck__(self, x: Any) -> bool:
-        return isinstance(x, self._plain)
-
-    def __subclasscheck__(self, kind: type) -> bool:
-        return issubclass(kind, self._plain)
-
-    def __mro_entries__(self, _bases: Any) -> tuple[type, ...]:
-        return (self._plain,)
-
-    def __eq__(self, other: object) -> bool:
-        return self._plain is (other._plain if isinstance(other, _Class) else other)
-
-    def __hash__(self) -> int:
-        return hash(self._plain)
-
-    def __or__(self, other: Any) -> Any:
-        return self._plain | other
-
-    def __ror__(self, other: Any) -> Any:
-        return other | self._plain
 
 
 class _Statistics:
@@ -126,7 +87,7 @@ class _Statistics:
 
 def meaning(name: str) -> Any:
     """The meaning of a module of one of the `ROOTS` in adopted code; ImportError as usual."""
-    found = _made.get(name)
+    found = MADE.get(name)
     if found is None:
         plain = importlib.import_module(name)
         root = name.partition(".")[0]
@@ -140,7 +101,7 @@ def meaning(name: str) -> Any:
             for part, value in list(vars(plain).items()):
                 if callable(value):
                     getattr(found, part)
-        _made[name] = found
+        MADE[name] = found
     return found
 
 
@@ -231,34 +192,6 @@ def plain_functions() -> frozenset[str]:
     """Functions of numbers and arrays alone: where no transform is open they are NumPy's own."""
     known = _holding.MAKING | _lists.JOINING | scalars.NAMES
     return frozenset(known).union(*_lists.LIFTED.values())
-
-
-_PLAIN_MODULES = {
-    f"tapegrad.{name}": name for name in ("numpy", "numpy.linalg", "numpy.fft", "math", "cmath")
-}
-
-
-def plain_of(found: Any) -> Any:
-    """The plain module or function in the place of ours where no transform is open."""
-    if isinstance(found, types.ModuleType):
-        plain = _PLAIN_MODULES.get(found.__name__)
-        return importlib.import_module(plain) if plain else vars(found).get("_plain", found)
-    if isinstance(found, (types.FunctionType, Builtin)):
-        return _holding.PLAIN_FUNCTIONS.get(found) or scalars.PLAIN_FUNCTIONS.get(found, found)
-    return found
-
-
-def as_in_plain(found: Any) -> Any:
-    """What a value of an adopted module is in the plain package, whoever may call it."""
-    if isinstance(found, _Class):
-        return found._plain
-    plain = plain_of(found)
-    name = getattr(found, "__name__", None)
-    if plain is found and isinstance(name, str) and callable(found):
-        for home, module in list(_made.items()):
-            if vars(module).get(name) is found:
-                return getattr(sys.modules[home], name)
-    return plain
 
 
 def names_of_builtins() -> dict[str, Any]:

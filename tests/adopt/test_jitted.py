@@ -87,7 +87,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "numba", numba)
     monkeypatch.setitem(sys.modules, "numba.core.errors", errors)
-    known = importlib.import_module("tapegrad._adopt.names")._made
+    known = importlib.import_module("tapegrad._adopt.plain").MADE
     monkeypatch.delitem(known, "numba", raising=False)
     yield made
     known.pop("numba", None)

@@ -190,7 +190,7 @@ TOLD = {
     ("_adopt.adoption", "name"): "the package that a program adopts",
     ("_adopt.names", "f'tapegrad.{name}'"): "what the import of NumPy, SciPy or math means",
     ("_adopt.names", "name"): "what adopted code imports",
-    ("_adopt.names", "plain"): "NumPy's or Python's own module",
+    ("_adopt.plain", "plain"): "NumPy's or Python's own module",
     ("_adopt.triangles", "ours"): "as _adopt.names",
     ("_arrays.refusal", "home"): "an error names the mirror of the library that it is about",
     ("_cli._target", "place"): "the user's file",

@@ -12,12 +12,14 @@ from types import FrameType, TracebackType
 
 from tapegrad._block import Block, setting
 from tapegrad._core.careful import replay_carefully
-from tapegrad._core.fast.backward import by_definition, replay_backward
+from tapegrad._core.fast.backward import by_definition, replay_backward, replay_within
 from tapegrad._warning import FORWARD_LINES
 
 LineOf = Callable[[int], str | None]  # the line of the program that logged a slot, if it is known
 
-_REPLAYS = tuple(replay.__code__ for replay in (replay_backward, by_definition, replay_carefully))
+_REPLAYS = tuple(
+    replay.__code__ for replay in (replay_backward, replay_within, by_definition, replay_carefully)
+)
 _LINE_OF: ContextVar[LineOf | None] = ContextVar("tapegrad_line_of", default=None)
 
 

@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any
 
 from tapegrad._core.careful import replay_carefully, replay_forward_carefully
-from tapegrad._core.fast.backward import by_definition, replay_backward
+from tapegrad._core.fast.backward import by_definition, replay_backward, replay_within
 from tapegrad._core.replay import replay_forward
 from tapegrad._look.clock import Costs, Local, Made, Thread, events_of
 from tapegrad._look.hints import CallStack
@@ -34,6 +34,7 @@ _REPLAYS = tuple(
     replay.__code__
     for replay in (
         replay_backward,
+        replay_within,
         by_definition,
         replay_carefully,
         replay_forward,

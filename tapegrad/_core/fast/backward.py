@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core import replay
-from tapegrad._core.entry import ABSENT, MINUS, PROJECT, READ, WRITE, Entry
+from tapegrad._core.entry import ABSENT, MINUS, PROJECT, READ, WRITE, Entry, wrap_kept
 from tapegrad._core.fast.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.fast.paths import is_on, replaces
 from tapegrad._core.fast.reads_and_writes import give_part, read_back
@@ -50,10 +50,13 @@ def replay_backward(  # noqa: C901 - the hot path
     a call of another function for its cotangent, or for adding it up, would be felt. What seldom
     comes is left to the definition.
     """
-    if tape is not None or type(bars) is SparseBars or not is_on("replay.replay_backward"):
+    if not is_on("replay.replay_backward") or absorbing and type(bars) is SparseBars:
         by_definition(
             entries, bars, tape, large=large, absorbing=absorbing, strong_zeros=strong_zeros
         )
+        return
+    if tape is not None or type(bars) is SparseBars:
+        replay_within(entries, bars, tape)
         return
     absent = ABSENT
     owned: set[int] = set()  # slots whose buffer nobody else holds, so it can be added to in place
@@ -178,6 +181,38 @@ def replay_backward(  # noqa: C901 - the hot path
                 owned.add(at)
 
 
+def replay_within(entries: Iterable[Entry], bars: SparseBars, tape: Tape | None) -> None:
+    """The replay of a recording that shares its tape: products with partials written out."""
+    start = bars.start
+    owned: set[Any] = set()
+    for entry in entries:
+        slot, rule, out, x, y, x_slot, y_slot = entry
+        g = bars.pop(slot, None)
+        if g is None:
+            continue
+        if y_slot is None:
+            pull_entry(bars, owned, g, entry, tape, start)
+            continue
+        if tape is not None:
+            out, x, y = wrap_kept(tape, entry)
+        for at, partial in zip((x_slot, y_slot), rule.partials, strict=False):
+            if at < start:
+                continue
+            if partial is None:
+                bar = g
+            elif partial is MINUS:
+                bar = -g
+            else:
+                args = (x,) if rule.unary else (x, y)
+                bar = multiplied(operator.mul, g, partial, out, args)
+            before = bars[at]
+            if before is None:
+                bars[at] = bar
+            else:
+                bars[at] = before + bar
+                owned.add(at)
+
+
 def _strongly(rule: Any, position: int, g: Cotangent, out: Value, x: Value, y: Value) -> Any:
     """The cotangent of an argument by a strong product.
 
@@ -205,4 +240,4 @@ def _all_finite(found: Iterable[Cotangent]) -> bool:
     return True
 
 
-__all__ = ["RAISED_BY_NUMBERS", "by_definition", "replay_backward"]
+__all__ = ["RAISED_BY_NUMBERS", "by_definition", "replay_backward", "replay_within"]

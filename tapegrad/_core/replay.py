@@ -101,11 +101,13 @@ def pull_entry(
     # From the start all slots count; where a slot is an object, a comparison costs a call.
     wanted = [at >= start for at in slots] if start else [at is not ABSENT for at in slots]
     call = g, out, args, params, wanted
-    if absorbing and (rule.form == "elementwise" or strong_zeros and rule.form == "composite"):
+    form = rule.form
+    strong = strong_zeros or absorbing and rule.strong
+    if strong and (form == "elementwise" or strong_zeros and form == "composite"):
         found = rule.pull_strongly(*call)
-    elif strong_zeros and rule.form != "custom" and has_infinities(g):
+    elif strong_zeros and form != "custom" and has_infinities(g):
         found = pull_infinite(rule, *call)
-    elif absorbing and rule.form == "general":
+    elif absorbing and form == "general":
         with zeros_absorbing():
             found = pulled(rule, *call)
     else:
@@ -118,10 +120,16 @@ def pull_entry(
     for at, bar, like, want in zip(slots, found, args, wanted):  # noqa: B905 - strict= costs
         if bar is None or not want:
             continue
-        if params is not NO_PARAMS and type(bar) is not Scatter:
-            bar = fit_cotangent(bar, like, rule)
-        if absorbing and rule.strong:
-            strong_zeros = strong_zeros or not is_finite(bar)
+        if type(bar) is not Scatter:
+            if params is not NO_PARAMS and (
+                bar.shape != like.shape or bar.dtype is not like.dtype
+            ):
+                bar = fit_cotangent(bar, like, rule)
+            if absorbing and rule.strong:
+                strong_zeros = strong_zeros or not is_finite(bar)
+            if bars[at] is None:  # the frequent case of `accumulate`
+                bars[at] = bar
+                continue
         accumulate(bars, owned, at, bar, like)
     return strong_zeros
 

@@ -50,13 +50,13 @@ def replay_backward(  # noqa: C901 - the hot path
     a call of another function for its cotangent, or for adding it up, would be felt. What seldom
     comes is left to the definition.
     """
-    if not is_on("replay.replay_backward") or absorbing and type(bars) is SparseBars:
+    if not is_on("replay.replay_backward"):
         by_definition(
             entries, bars, tape, large=large, absorbing=absorbing, strong_zeros=strong_zeros
         )
         return
     if tape is not None or type(bars) is SparseBars:
-        replay_within(entries, bars, tape)
+        replay_within(entries, bars, tape, absorbing=absorbing, strong_zeros=strong_zeros)
         return
     absent = ABSENT
     owned: set[int] = set()  # slots whose buffer nobody else holds, so it can be added to in place
@@ -181,7 +181,14 @@ def replay_backward(  # noqa: C901 - the hot path
                 owned.add(at)
 
 
-def replay_within(entries: Iterable[Entry], bars: SparseBars, tape: Tape | None) -> None:
+def replay_within(
+    entries: Iterable[Entry],
+    bars: SparseBars,
+    tape: Tape | None,
+    *,
+    absorbing: bool,
+    strong_zeros: bool,
+) -> None:
     """The replay of a recording that shares its tape: products with partials written out."""
     start = bars.start
     owned: set[Any] = set()
@@ -191,10 +198,14 @@ def replay_within(entries: Iterable[Entry], bars: SparseBars, tape: Tape | None)
         if g is None:
             continue
         if y_slot is None:
-            pull_entry(bars, owned, g, entry, tape, start)
+            strong_zeros = pull_entry(
+                bars, owned, g, entry, tape, start, absorbing=absorbing, strong_zeros=strong_zeros
+            )
             continue
         if tape is not None:
             out, x, y = wrap_kept(tape, entry)
+        strong = strong_zeros or absorbing and rule.strong
+        times = rule.times if strong else operator.mul
         for at, partial in zip((x_slot, y_slot), rule.partials, strict=False):
             if at < start:
                 continue
@@ -204,7 +215,8 @@ def replay_within(entries: Iterable[Entry], bars: SparseBars, tape: Tape | None)
                 bar = -g
             else:
                 args = (x,) if rule.unary else (x, y)
-                bar = multiplied(operator.mul, g, partial, out, args)
+                bar = multiplied(times, g, partial, out, args)
+                strong_zeros = strong_zeros or strong and not is_finite(bar)
             before = bars[at]
             if before is None:
                 bars[at] = bar

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad.torch as torch
-from tapegrad.torch._rules import blockwise, norm_passes
+from tapegrad.torch._rules import blockwise, generated
 from tapegrad.torch.nn import functional
 
 DRAW = np.random.default_rng(5)
@@ -183,8 +183,8 @@ NORMS = {
 
 @pytest.mark.parametrize("affine", [True, False])
 @pytest.mark.parametrize("name", NORMS)
-def test_passes_in_place_are_those_of_the_rule(name, affine, monkeypatch):
-    """Cut into parts, and by the rule that second derivatives take: the same to rounding."""
+def test_generated_kernels_give_what_the_rule_gives(name, affine, monkeypatch):
+    """Of calls that came before: by the kernels, and by the rule itself, the same to rounding."""
     norm, shape, of_weight = NORMS[name]
     x, w, b = drawn(*shape) + 3, drawn(*of_weight), drawn(*of_weight)
     g = torch.tensor(drawn(*shape))
@@ -195,10 +195,13 @@ def test_passes_in_place_are_those_of_the_rule(name, affine, monkeypatch):
         leaves = [part for part in given if part is not None]
         return [out, *torch.autograd.grad(out, leaves, g, allow_unused=True)]
 
-    monkeypatch.setattr(norm_passes, "BLOCK", 64)
-    in_place = run()
-    monkeypatch.setattr(norm_passes, "are_plain", lambda *_: False)
-    for found, wanted in zip(in_place, run(), strict=True):
+    made = []
+    written = generated._written
+    monkeypatch.setattr(generated, "_written", lambda *a: made.append(written(*a)) or made[-1])
+    first, *_, last = [run() for _ in range(4)]
+    assert made
+    assert None not in made
+    for found, wanted in zip(last, first, strict=True):
         assert (found is None) == (wanted is None)
         if found is not None:
             np.testing.assert_allclose(found.detach(), wanted.detach(), rtol=1e-9, atol=1e-12)

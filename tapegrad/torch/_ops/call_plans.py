@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -166,6 +167,23 @@ def planning(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
     return call
 
 
+def laid_out(operation: Any, lay_out: Callable[[Value, Any], Value]) -> Call:
+    """An operation whose result lies in memory as PyTorch's does, and is in no entry.
+
+    lay_out: of the result and the arguments, makes an array of the same numbers.
+    """
+    general = operation.__wrapped__
+
+    @functools.wraps(general)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made = general(*args, **kwargs)
+        if type(made) is Tensor and type(made._value) is ndarray:
+            made._value = lay_out(made._value, args)
+        return made
+
+    return planning(call, operation.trace)
+
+
 def planned(function: Call) -> Call:
     """A function of tensors that calls operations, whose calls that come again are planned.
 
@@ -189,4 +207,4 @@ def _tensors(arg: Any) -> Any:
     return of_value(arg) if isinstance(arg, (Array, ndarray)) else arg
 
 
-__all__ = ["planned", "planning"]
+__all__ = ["laid_out", "planned", "planning"]

@@ -4,14 +4,13 @@ Knows the layout of entries, and the usual case: untraced arrays of floats, of o
 profiler. Must not know what the unusual cases are: they go to the general operation.
 
 A helper between these lines costs 1.15x to 1.66x of a small operation, so there is none: functions
-repeat each other here. Views are logged by `view_paths`; the short paths of reductions, `clamp`
-and `softmax` are in the files of their operations and call `logged`.
+repeat each other here. Views are logged by `view_paths`. Operations of several steps have none: it
+would be asked by the first calls of a shape alone, before they are planned.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,10 @@ import numpy as np
 from tapegrad._core.entry import READ, spec_of
 from tapegrad._core.forms import Elementwise
 from tapegrad._core.quiet import errstate, silence, silently, silently_again
-from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.rule import REGISTRY
 from tapegrad._core.scatter_rows import FEW, read_elements
-from tapegrad._core.types import Function, Index, Params, Value
+from tapegrad._core.types import Function, Index, Value
 from tapegrad._core.values import getitem, is_mapped, is_plain_number
-from tapegrad.rules.index import WHERE
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import BRAINS
 from tapegrad.torch._graph.modes import MODE
@@ -40,7 +38,6 @@ from tapegrad.torch._tensor.tensor import (
     accumulator_of,
     array_of,
     ndarray,
-    node_of,
     of_value,
 )
 from tapegrad.torch._types import Dim, TensorLike
@@ -130,35 +127,6 @@ def is_short(tensor: TensorLike) -> bool:
         return False
     mode = mode_of()
     return mode is None or not (mode.grad or mode.inference or mode.watchers)
-
-
-def logged(
-    tensor: Tensor,
-    out: Value,
-    rule: Rule,
-    node_type: type[Node],
-    kept: tuple[Value, ...],
-    params: Params,
-) -> Tensor:
-    """The result of a rule of one tensor, with the node that the rule itself would log.
-
-    kept: the arguments as an entry keeps them: the array, or its spec where the rule reads the
-    shape and dtype alone, then the numbers.
-    """
-    result: Tensor = new(Tensor)
-    result._value = value = out if type(out) is ndarray else np.asarray(out)
-    x_node = tensor.node
-    if x_node is None or mode_of() is not None:
-        result.node = None
-        return result
-    if x_node is LEAF:
-        x_node = accumulator_of(tensor)
-    result.node = node = new(node_type)
-    node._number = next_number()
-    numbers = len(kept) - 1
-    out_kept = value if rule.needed((True, *(False,) * numbers))[1] else spec_of(value)
-    node._entry = (rule, out_kept, kept, params, (x_node, *(-1,) * numbers), None)
-    return result
 
 
 # --- Elementwise --------------------------------------------------------------------------------
@@ -360,51 +328,6 @@ def short_logic(ufunc: np.ufunc, general: Operation) -> Operation:
     return of_one if ufunc.nin == 1 else of_two
 
 
-def _branch(given: TensorLike, dtype: np.dtype[Any]) -> Value:
-    """A branch of `where` as a number or an untraced array of a dtype; None for any other."""
-    if type(given) is float or type(given) is int:
-        return given
-    value = given._value if type(given) is Tensor else None
-    return value if type(value) is ndarray and value.dtype is dtype else None
-
-
-def short_where(general: Operation) -> Operation:
-    """`where` of two branches of one floating dtype, of which one may be a number."""
-    node_type = node_class("WhereBackward0")
-
-    def call(
-        condition: TensorLike, input: TensorLike = None, other: TensorLike = None, **words: Any
-    ) -> Any:
-        tensor = input if type(input) is Tensor else other
-        mask = condition._value if type(condition) is Tensor else None
-        if type(mask) is not ndarray or words or not is_short(tensor) or mask.dtype.kind != "b":
-            return general(condition, input, other, **words)
-        dtype = tensor._value.dtype
-        x, y = _branch(input, dtype), _branch(other, dtype)
-        if x is None or y is None:
-            return general(condition, input, other)
-        try:
-            out: Value = np.where(mask, x, y)
-        except ValueError:
-            return general(condition, input, other)  # says how the shapes differ
-        if not mask.flags.c_contiguous and mask.flags.f_contiguous and mask.shape == out.shape:
-            out = np.asfortranarray(out)  # in the memory order of the first operand
-        result: Tensor = new(Tensor)
-        result._value, result.node = out, None
-        x_node = node_of(input) if type(input) is Tensor else None
-        y_node = node_of(other) if type(other) is Tensor else None
-        if MODE.get() is not None or (x_node is None and y_node is None):
-            return result
-        kept = [spec_of(part) if type(part) is ndarray else part for part in (x, y)]
-        nodes = [-1 if node is None else node for node in (x_node, y_node)]
-        result.node = node = new(node_type)
-        node._number = next_number()
-        node._entry = (WHERE, spec_of(out), (mask, *kept), {}, (-1, *nodes), None)
-        return result
-
-    return call
-
-
 # --- Products -----------------------------------------------------------------------------------
 
 
@@ -459,55 +382,6 @@ def logged_affine(input: Tensor, weight: Tensor, bias: Tensor, out: Value, logs:
 
 
 # --- Joins and reads at positions ---------------------------------------------------------------
-
-
-def _in_order(made: Any) -> Any:
-    """A result whose node does not keep it, with its elements in order in memory."""
-    value = made._value if type(made) is Tensor else None
-    if type(value) is ndarray and not value.flags.c_contiguous:
-        made._value = np.ascontiguousarray(value)
-    return made
-
-
-def short_join(general: Operation, function: Function, label: str) -> Operation:
-    """`cat` or `stack` outside of transforms, logged here; anything unusual is `general`'s."""
-    rule, node_type = REGISTRY[function], node_class(label)
-
-    @functools.wraps(general)
-    def call(tensors: Sequence[Tensor], dim: Dim = None, **words: Any) -> Any:
-        if words:
-            return general(tensors, **(words if dim is None else {"dim": dim, **words}))
-        dim = 0 if dim is None else dim
-        if type(dim) is not int or MODE.get() is not None:
-            return _in_order(general(tensors, dim))
-        if type(tensors) not in (list, tuple) or not tensors:
-            return _in_order(general(tensors, dim))
-        first = getattr(tensors[0], "_value", None)
-        if type(first) is not ndarray or not first.ndim:
-            return _in_order(general(tensors, dim))
-        dtype, shape = first.dtype, first.shape
-        values, tracked = [], False
-        for tensor in tensors:
-            value = tensor._value if type(tensor) is Tensor else None
-            if type(value) is not ndarray or value.dtype is not dtype or value.shape != shape:
-                return _in_order(general(tensors, dim))
-            values.append(value)
-            tracked = tracked or tensor.node is not None
-        if not -len(shape) <= dim < len(shape):
-            return _in_order(general(tensors, dim))
-        made: Tensor = new(Tensor)
-        out = function(values, axis=dim)
-        made._value = out = out if out.flags.c_contiguous else np.ascontiguousarray(out)
-        made.node = None
-        if tracked:
-            made.node = node = new(node_type)
-            node._number = next_number()
-            specs = tuple(map(spec_of, values))
-            nodes = tuple(-1 if x.node is None else node_for(x) for x in tensors)
-            node._entry = rule, spec_of(out), specs, {"axis": dim}, nodes, None
-        return made
-
-    return call
 
 
 def are_positions(index: Value, size: int) -> bool:
@@ -626,28 +500,6 @@ def index_along(places: Value, ndim: int, axis: int) -> tuple[Value, ...]:
     return tuple(index)
 
 
-# --- Losses -------------------------------------------------------------------------------------
-
-
-def logged_pair(rule: Rule, kind: type[Node], out: Value, input: Tensor, target: Tensor) -> Tensor:
-    """The mean loss of two tensors: the frequent case, whose entry is made here."""
-    x_node, y_node = input.node, target.node
-    if x_node is LEAF:
-        x_node = accumulator_of(input)
-    elif x_node is None:
-        x_node = -1
-    if y_node is LEAF:
-        y_node = accumulator_of(target)
-    elif y_node is None:
-        y_node = -1
-    result: Tensor = new(Tensor)
-    result._value = out
-    result.node = node = new(kind)
-    node._number = next_number()
-    node._entry = rule, spec_of(out), (input._value, target._value), {}, (x_node, y_node), None
-    return result
-
-
 __all__ = [
     "are_positions",
     "chosen",
@@ -656,18 +508,14 @@ __all__ = [
     "index_along",
     "is_operand",
     "is_short",
-    "logged",
     "logged_affine",
-    "logged_pair",
     "logged_product",
     "operator_for",
     "quiet",
     "short_comparison",
-    "short_join",
     "short_logic",
     "short_lookup",
     "short_pair",
     "short_reading",
     "short_single",
-    "short_where",
 ]

@@ -11,9 +11,6 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from tapegrad._core.entry import Spec
-from tapegrad._core.fast.call_plans import KernelsAll
-from tapegrad._core.fast.sums import summing
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad.rules.products import _matmul_x, _matmul_y
@@ -93,42 +90,6 @@ def _added_examples(
 class _AddedProduct(General, Fused):
     """`beta * input + alpha * (mat1 @ mat2)`."""
 
-    def kernels(
-        self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any
-    ) -> KernelsAll | None:
-        if not _are_of_dtype(specs, out):
-            return None
-        first, x, y = specs
-        if x.ndim != y.ndim or x.ndim < 2 or x.shape[:-2] != y.shape[:-2]:
-            return None
-        beta, alpha = params.get("beta", 1), params.get("alpha", 1)
-        total = summing(out.shape, first.shape)
-        by_first, by_x, by_y = wanted
-
-        def pull(
-            g: Cotangent, _out: Value, _first: Value, x: Value, y: Value
-        ) -> tuple[Cotangent, ...]:
-            bar = None
-            if by_first:
-                bar = g if beta == 1 else g * beta
-                bar = bar if total is None else total(bar)
-            if alpha != 1:
-                g = g * alpha
-            return (
-                bar,
-                np.matmul(g, y.swapaxes(-1, -2)) if by_x else None,
-                np.matmul(x.swapaxes(-1, -2), g) if by_y else None,
-            )
-
-        return KernelsAll(pull)
-
-
-def _are_of_dtype(specs: Sequence[Any], out: Spec) -> bool:
-    """Whether arguments are arrays of real floats of the result's dtype."""
-    return out.dtype.kind == "f" and all(
-        type(spec) is Spec and spec.dtype is out.dtype for spec in specs
-    )
-
 
 ADDED_PRODUCT = _AddedProduct(
     _added_product,
@@ -183,24 +144,6 @@ class _Affine(General, Fused):
             np.matmul(g, args[2]) if wanted[1] else None,
             np.matmul(flipped(g), args[1]) if wanted[2] else None,
         )
-
-    def kernels(
-        self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **_params: Any
-    ) -> KernelsAll | None:
-        if not _are_of_dtype(specs, out) or specs[0].shape != out.shape[1:] or out.ndim != 2:
-            return None
-        by_bias, by_x, by_weight = wanted
-
-        def pull(
-            g: Cotangent, _out: Value, _bias: Value, x: Value, weight: Value
-        ) -> tuple[Cotangent, ...]:
-            return (
-                np.add.reduce(g, 0) if by_bias else None,
-                np.matmul(g, weight) if by_x else None,
-                np.matmul(g.T, x) if by_weight else None,
-            )
-
-        return KernelsAll(pull)
 
 
 AFFINE = _Affine(

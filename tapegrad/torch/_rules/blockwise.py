@@ -3,26 +3,25 @@
 Knows NumPy arrays. Must not know rules.
 
 A function of many steps makes an array a step. Those of a part stay in the cache, and in memory
-that was used a moment ago. Such a function is written as a formula, which traced arrays and small
-ones go through; where the steps can write over each other, it has passes beside the formula.
+that was used a moment ago. Calls that come again go by kernels that write in place (`generated`).
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.quiet import errstate
 from tapegrad._core.types import Function, Value
+from tapegrad.torch._rules.symbols import is_own
 from tapegrad.torch._types import Number
 
-# Elements of a part: in which each step makes an array; whose steps are in place, so that shorter
-# parts would cost more in calls than they gain in the cache.
-PART, ROOM = 1 << 15, 1 << 18
-LARGE = 1 << 12  # elements from which passes in place cost less than a formula
+PART = 1 << 15  # elements of a part
+LARGE = 1 << 12  # elements from which what is done with each costs more than a call of NumPy
 
 
 def in_parts(function: Function) -> Function:
@@ -53,120 +52,32 @@ def in_parts(function: Function) -> Function:
     return call
 
 
-def by_passes(passes: Function, *, work: int = 0) -> Callable[[Function], Function]:
-    """Decorate an elementwise formula with passes in place, for large arrays of NumPy.
-
-    `passes(made, *work, x, ...)` writes the result of a part into `made`, and may overwrite `work`
-    arrays like it. If it returns True, it does not know the part, and the formula computes it. The
-    arguments are as those of `in_parts`.
-    """
-
-    def decorate(formula: Function) -> Function:
-        @functools.wraps(formula)
-        def call(x: Value, *others: Value) -> Value:
-            if type(x) is not np.ndarray or x.size < LARGE or not _is_plain(x, others):
-                return formula(x, *others)
-            out = np.empty_like(x)
-            rooms = [np.empty(min(x.size, ROOM), x.dtype) for _ in range(work)]
-            for made, *rest in slices_of(out, *rooms, x, *others):
-                if passes(made, *rest):
-                    made[...] = formula(*rest[work:])
-            return out
-
-        return call
-
-    return decorate
-
-
-def kept_by_passes(passes: Function, x: Value, *numbers: Number, work: int) -> tuple[Value, Value]:
-    """A result and its slopes, by `passes(made, slopes, *work, x, *numbers)` in place."""
-    if not x.flags.c_contiguous:
-        x = np.ascontiguousarray(x)
-    made, slopes = np.empty_like(x), np.empty_like(x)
-    rooms = [np.empty(min(x.size, ROOM), x.dtype) for _ in range(work)]
-    for parts in slices_of(made, slopes, *rooms, x, *numbers):
-        passes(*parts)
-    return made, slopes
-
-
-def is_plain(x: Value, *others: Value) -> bool:
-    """Whether arrays are as passes take them: contiguous, of one shape and of floats."""
-    return type(x) is np.ndarray and _is_plain(x, others)
-
-
-def _is_plain(x: Value, others: tuple[Value, ...]) -> bool:
-    if x.dtype.char not in "fd" or not x.flags.c_contiguous:
-        return False
-    for other in others:
-        if type(other) is np.ndarray:
-            if not is_like(other, x):
-                return False
-        elif type(other) is not float and type(other) is not int:
-            return False
-    return True
-
-
-def slices_of(x: Value, *others: Value) -> Iterator[list[Any]]:
-    """The same part of flattened arrays, from first to last; shorter ones are for each part."""
-    size = x.size
-    given = [y.reshape(-1) if type(y) is np.ndarray else y for y in (x, *others)]
-    if size <= ROOM:
-        yield given
-        return
-    for start in range(0, size, ROOM):
-        count = min(ROOM, size - start)
-        yield [
-            (y[start : start + count] if y.size == size else y[:count])
-            if type(y) is np.ndarray
-            else y
-            for y in given
-        ]
-
-
 def is_like(x: Value, y: Value) -> bool:
     """Whether x is contiguous, and of the shape and dtype of y."""
-    return type(x) is np.ndarray and (
-        x.shape == y.shape and x.dtype == y.dtype and bool(x.flags.c_contiguous)
-    )
+    return is_own(x) and (x.shape == y.shape and x.dtype == y.dtype and bool(x.flags.c_contiguous))
 
 
 def clipped(x: Value, low: Number, high: Number) -> Value:
-    """The smaller one of `high` and the larger one of x and `low`: a third of their price."""
-    if type(x) is np.ndarray and x.size >= LARGE and x.dtype.char in "fd" and low <= high:
+    """The smaller one of `high` and the larger one of x and `low`.
+
+    NumPy's own function takes a third of their price, of large arrays.
+    """
+    if is_own(x) and x.size >= LARGE and x.dtype.char in "fd" and low <= high:
         return np.clip(x, low, high)
-    return np.minimum(np.maximum(x, low), high)
+    made = x if low == -np.inf else np.maximum(x, low)
+    return made if high == np.inf else np.minimum(made, high)
 
 
 # --- Functions of several steps -----------------------------------------------------------------
 
 
-def softplus_into(made: Value, room: Value, x: Value) -> None:
-    """The passes of `softplus_of`."""
-    np.absolute(x, made)
-    np.negative(made, made)
-    np.exp(made, made)
-    np.log1p(made, made)
-    np.clip(x, 0, np.inf, out=room)  # several times as fast as the maximum with a number
-    np.add(room, made, made)
-
-
-@by_passes(softplus_into, work=1)
 def softplus_of(x: Value) -> Value:
     """log(1 + exp(x)), without overflow: `np.logaddexp(x, 0)` by functions that are faster."""
-    if type(x) is not np.ndarray:
+    if not is_own(x):
         return np.logaddexp(x, 0)
-    return np.maximum(x, 0) + np.log1p(np.exp(-np.absolute(x)))
+    return np.log1p(np.exp(-np.absolute(x))) + clipped(x, 0, np.inf)
 
 
-def logistic_into(made: Value, x: Value) -> None:
-    """The passes of `logistic_of`."""
-    np.negative(x, made)
-    np.exp(made, made)
-    np.add(made, 1, made)
-    np.divide(1, made, made)
-
-
-@by_passes(logistic_into)
 def logistic_of(x: Value) -> Value:
     """1 / (1 + exp(-x)): where exp(-x) overflows to infinity, 0 is right."""
     with errstate(over="ignore"):
@@ -188,10 +99,6 @@ def constant_of(dtype: np.dtype[Any]) -> Constant:
     return constant
 
 
-# NumPy's functions whose arguments are given by position, which takes a third of the time.
-add_up: Any = np.add.reduce
-highest: Any = np.maximum.reduce
-
 # --- Sums of rows -------------------------------------------------------------------------------
 
 
@@ -201,42 +108,90 @@ def sums_along(x: Value, axis: int) -> Value:
     NumPy's own sums of short rows cost a call for each row.
     """
     if axis not in (-1, x.ndim - 1) or not _has_products(x):
-        return np.sum(x, axis, keepdims=True)
+        return np.add.reduce(x, axis, keepdims=True)
     return np.matmul(x, np.ones((x.shape[-1], 1), x.dtype))
 
 
 def sums_of_products(x: Value, y: Value, axis: int) -> Value:
     """`sums_along` of x * y."""
     if axis not in (-1, x.ndim - 1) or not _has_products(x) or not is_like(y, x):
-        return np.sum(x * y, axis, keepdims=True)
+        return sums_along(x * y, axis)
     return np.vecdot(x, y)[..., None]
+
+
+def sums_over(x: Value, axes: tuple[int, ...]) -> Value:
+    """The sums over negative axes, kept as axes of size 1: over neighbours as products."""
+    if not axes:
+        return x
+    last = _trailing(x.ndim, axes)
+    if not _has_products(x):
+        return np.add.reduce(x, axes, keepdims=True)
+    if not last:
+        if axes == (-2,) and x.ndim == 2:  # a batch of examples
+            return np.dot(np.ones((1, x.shape[0]), x.dtype), x)
+        return np.add.reduce(x, axes, keepdims=True)
+    lead = x.shape[: x.ndim - last]
+    size = math.prod(x.shape[len(lead) :])
+    sums = np.dot(np.reshape(x, (-1, size)), np.ones(size, x.dtype))
+    return _rest_of(np.reshape(sums, (*lead, *(1,) * last)), axes, last)
+
+
+def sums_of_products_over(x: Value, y: Value, axes: tuple[int, ...]) -> Value:
+    """`sums_over` of x * y, of arrays of one shape, or of a y for all rows of x."""
+    last = _trailing(x.ndim, axes)
+    lead = x.shape[: x.ndim - last]
+    size = math.prod(x.shape[len(lead) :])
+    if last and _has_products(x) and is_own(y) and y.dtype == x.dtype:
+        if last == len(axes) and y.shape == x.shape[len(lead) :] and lead:
+            sums = np.dot(np.reshape(x, (-1, size)), np.reshape(y, (size,)))
+            return np.reshape(sums, (*lead, *(1,) * last))
+        if x.size >= LARGE and is_like(y, x):
+            sums = np.vecdot(np.reshape(x, (-1, size)), np.reshape(y, (-1, size)))
+            return _rest_of(np.reshape(sums, (*lead, *(1,) * last)), axes, last)
+    return sums_over(x * y, axes)
+
+
+def scaled_sums(x: Value, scale: Value, shape: tuple[int, ...], axes: tuple[int, ...]) -> Value:
+    """x * scale, a number for each row; summed if the shape is that of a row's elements."""
+    last = x.ndim - len(shape)
+    if shape != x.shape[last:] or len(shape) != len(axes) or not (last and _has_products(x)):
+        return x * scale
+    rows = np.reshape(x, (-1, math.prod(shape)))
+    return np.reshape(np.dot(np.reshape(scale, (-1,)), rows), shape)
+
+
+def _rest_of(sums: Value, axes: tuple[int, ...], last: int) -> Value:
+    rest = tuple(axis for axis in axes if axis < -last)
+    return np.add.reduce(sums, rest, keepdims=True) if rest else sums
+
+
+def _trailing(ndim: int, axes: tuple[int, ...]) -> int:
+    """How many of the last axes are among these."""
+    count = 0
+    while count < ndim and -1 - count in axes:
+        count += 1
+    return count
 
 
 def _has_products(x: Value) -> bool:
     """Whether an array is NumPy's own, and of a dtype that has fast products."""
-    return type(x) is np.ndarray and (
-        x.dtype.char in "fd" and bool(x.flags.c_contiguous) and x.size > 0
+    return is_own(x) and (
+        x.dtype.char in "fd" and x.size > 0 and (x.size < LARGE or bool(x.flags.c_contiguous))
     )
 
 
 __all__ = [
     "LARGE",
-    "ROOM",
     "Constant",
-    "add_up",
-    "by_passes",
     "clipped",
     "constant_of",
-    "highest",
     "in_parts",
     "is_like",
-    "is_plain",
-    "kept_by_passes",
-    "logistic_into",
     "logistic_of",
-    "slices_of",
-    "softplus_into",
+    "scaled_sums",
     "softplus_of",
     "sums_along",
     "sums_of_products",
+    "sums_of_products_over",
+    "sums_over",
 ]

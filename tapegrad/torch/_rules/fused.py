@@ -18,6 +18,7 @@ from tapegrad._core.recorded import OPEN, recorded_among
 from tapegrad._core.rule import Rule
 from tapegrad._core.types import Params, Value
 from tapegrad._core.values import innermost
+from tapegrad.torch._rules.generated import generated_kernels
 
 
 class Kept:
@@ -60,7 +61,9 @@ class Fused(Rule):
         that number. Products of these kernels are never 0 times an infinity, or the rule is not
         strong.
         """
-        return None if self.given is None else self.given(specs, out, wanted, **params)
+        if self.given is not None:
+            return self.given(specs, out, wanted, **params)
+        return generated_kernels(self, specs, out, wanted, params)
 
 
 __all__ = ["Fused", "Instead", "Kept"]

@@ -6,25 +6,19 @@ Knows arrays and rules. Must not know tensors or modules.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import Spec
-from tapegrad._core.fast.call_plans import KernelsAll
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import shown_value, untraced
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules import loss_kernels, loss_passes
-from tapegrad.torch._rules.blockwise import logistic_of, softplus_of
+from tapegrad.torch._rules.blockwise import clipped, logistic_of, softplus_of
 from tapegrad.torch._rules.fused import Fused
-from tapegrad.torch._rules.loss_kernels import SmallLoss
-from tapegrad.torch._rules.loss_passes import LossPasses, are_large
 from tapegrad.torch._rules.reducing import parameter, reduced, weighted
-
-NUMBERS = (np.float32, np.float64)
+from tapegrad.torch._rules.symbols import is_own
 
 
 class PairLoss(General, Fused):
@@ -32,7 +26,7 @@ class PairLoss(General, Fused):
 
     `losses(x, y)` returns the loss of each element, `partials` its derivatives by x and by y; they
     get the parameters of the loss. `by_weights`: a weighted mean divides by the sum of weights.
-    `passes`: the same in place, for large arrays. `small`: the same in few calls, for small ones.
+    `total(x, y)`: the sum of the losses, where fewer calls give it.
     """
 
     def __init__(
@@ -42,12 +36,10 @@ class PairLoss(General, Fused):
         label: str,
         *,
         by_weights: bool = True,
-        passes: LossPasses | None = None,
-        small: SmallLoss | None = None,
+        total: Callable[[Value, Value], Value] | None = None,
     ) -> None:
         self.losses = losses
-        self.small = small
-        self.passes = passes
+        self.total = total
         self.of_each = partials
         self.by_weights = by_weights
         super().__init__(
@@ -70,11 +62,8 @@ class PairLoss(General, Fused):
         return reduced(losses * weight, reduction)
 
     def _reduce(self, x: Value, y: Value, reduction: str = "mean", **params: Any) -> Value:
-        if self.passes is not None and reduction != "none" and are_large(x, y, params):
-            return self.passes.reduced(x, y, reduction, **params)
-        total_of = None if self.small is None else self.small.total
-        if total_of is not None and reduction in ("mean", "sum") and _are_alike(x, y):
-            total = total_of(x, y)
+        if self.total is not None and reduction in ("mean", "sum") and _are_alike(x, y):
+            total = self.total(x, y)
             return total / total.dtype.type(x.size) if reduction == "mean" else total
         return reduced(self.losses(x, y, **params), reduction)
 
@@ -94,25 +83,10 @@ class PairLoss(General, Fused):
         rest = dict(params)
         if rest.pop("reduction", "mean") == "mean":
             g = g / _count(x)  # of an array of no dimensions NumPy makes a number
-        if self.passes is not None and type(g) in NUMBERS and are_large(x, y, params):
-            found = self.passes.pull(g, x, y, wanted, **rest)
-            if found is not None:
-                return found
         return [
             g * partial(x, y, **rest) if want else None
             for partial, want in zip(self.of_each, wanted, strict=True)
         ]
-
-    def kernels(
-        self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any
-    ) -> KernelsAll | None:
-        reduction = params.pop("reduction", "mean")
-        if self.small is None or "pos_weight" in params:
-            return None
-        x, y = specs
-        if type(x) is not Spec or type(y) is not Spec:
-            return None
-        return loss_kernels.kernels_of(self.small, x, y, wanted, reduction, params)
 
     def push(
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
@@ -130,8 +104,8 @@ class PairLoss(General, Fused):
 def _are_alike(x: Value, y: Value) -> bool:
     """Whether these are NumPy's arrays of floats, of one shape and dtype, and not empty."""
     return (
-        type(x) is np.ndarray
-        and type(y) is np.ndarray
+        is_own(x)
+        and is_own(y)
         and x.dtype is y.dtype
         and x.shape == y.shape
         and x.dtype.kind == "f"
@@ -150,36 +124,29 @@ def _squares(x: Value, y: Value) -> Value:
     return np.square(x - y)
 
 
+def _sum_of_squares(x: Value, y: Value) -> Value:
+    """Of arrays of one shape; BLAS may round the squares or not."""
+    made = (x - y).ravel()
+    return made.dot(made)
+
+
 def _of_difference(
-    losses: Function, slope: Function, label: str, passes: LossPasses, small: SmallLoss
+    losses: Function, slope: Function, label: str, total: Function | None = None
 ) -> PairLoss:
     """A loss of `x - y`: its derivative by y is that by x, negated."""
     partials = [slope, lambda x, y, **params: -slope(x, y, **params)]
-    return PairLoss(losses, partials, label, passes=passes, small=small)
+    return PairLoss(losses, partials, label, total=total)
 
 
-MSE = PairLoss(
-    _squares,
-    [lambda x, y: 2 * (x - y), lambda x, y: 2 * (y - x)],
-    "MseLossBackward0",
-    passes=loss_passes.MSE,
-    small=loss_kernels.MSE,
-)
-
-L1 = PairLoss(
-    lambda x, y: np.absolute(x - y),
-    [lambda x, y: np.sign(x - y), lambda x, y: np.sign(y - x)],
-    "MeanBackward0",
-    passes=loss_passes.L1,
-    small=loss_kernels.L1,
-)
+MSE = _of_difference(_squares, lambda x, y: 2 * (x - y), "MseLossBackward0", total=_sum_of_squares)
+L1 = _of_difference(lambda x, y: np.absolute(x - y), lambda x, y: np.sign(x - y), "MeanBackward0")
 
 
 def _smooth(x: Value, y: Value, beta: float) -> Value:
     apart = np.absolute(x - y)
     if beta == 0:
         return apart
-    near = np.minimum(apart, beta)
+    near = clipped(apart, -np.inf, beta)
     return near * (apart - 0.5 * near) * (1 / beta)
 
 
@@ -187,29 +154,25 @@ def _smooth_slope(x: Value, y: Value, beta: float) -> Value:
     apart = x - y
     if beta == 0:
         return np.sign(apart)
-    if type(apart) is np.ndarray:
-        return np.clip(apart * (1 / beta), -1, 1)
+    if is_own(apart):
+        return clipped(apart * (1 / beta), -1, 1)
     return np.where(np.absolute(apart) < beta, apart * (1 / beta), np.sign(apart))
 
 
-SMOOTH_L1 = _of_difference(
-    _smooth, _smooth_slope, "SmoothL1LossBackward0", loss_passes.SMOOTH_L1, loss_kernels.SMOOTH_L1
-)
+SMOOTH_L1 = _of_difference(_smooth, _smooth_slope, "SmoothL1LossBackward0")
 
 
 def _huber(x: Value, y: Value, delta: float) -> Value:
     apart = np.absolute(x - y)
-    near = np.minimum(apart, delta)
+    near = clipped(apart, -np.inf, delta)
     return near * (apart - 0.5 * near)
 
 
 def _huber_slope(x: Value, y: Value, delta: float) -> Value:
-    return np.clip(x - y, -delta, delta)
+    return clipped(x - y, -delta, delta)
 
 
-HUBER = _of_difference(
-    _huber, _huber_slope, "HuberLossBackward0", loss_passes.HUBER, loss_kernels.HUBER
-)
+HUBER = _of_difference(_huber, _huber_slope, "HuberLossBackward0")
 
 # --- Two classes --------------------------------------------------------------------------------
 
@@ -240,20 +203,22 @@ def _softplus_of_minus(x: Value) -> Value:
     return softplus_of(-x)
 
 
+def _share_of(y: Value, pos_weight: Value) -> Value:
+    return 1 if type(pos_weight) is int else 1 + (pos_weight - 1) * y
+
+
 def _with_logits(x: Value, y: Value, pos_weight: Value = 1) -> Value:
-    return (1 - y) * x + (1 + (pos_weight - 1) * y) * _softplus_of_minus(x)
+    return (1 - y) * x + _share_of(y, pos_weight) * _softplus_of_minus(x)
 
 
 WITH_LOGITS = PairLoss(
     _with_logits,
     [
-        lambda x, y, pos_weight=1: 1 - y - (1 + (pos_weight - 1) * y) * logistic_of(-x),
+        lambda x, y, pos_weight=1: 1 - y - _share_of(y, pos_weight) * logistic_of(-x),
         lambda x, _y, pos_weight=1: (pos_weight - 1) * _softplus_of_minus(x) - x,
     ],
     "BinaryCrossEntropyWithLogitsBackward0",
     by_weights=False,
-    passes=loss_passes.WITH_LOGITS,
-    small=loss_kernels.WITH_LOGITS,
 )
 
 # --- Several classes ----------------------------------------------------------------------------

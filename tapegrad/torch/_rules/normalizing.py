@@ -20,17 +20,20 @@ import numpy as np
 
 from tapegrad._core.entry import Spec
 from tapegrad._core.fast.call_plans import KernelsAll
-from tapegrad._core.fit import fit_cotangent
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import innermost
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules import norm_kernels, norm_passes
+from tapegrad.torch._rules.blockwise import (
+    scaled_sums,
+    sums_of_products_over,
+    sums_over,
+)
 from tapegrad.torch._rules.fused import Fused, Kept
-from tapegrad.torch._rules.norm_passes import is_even
+from tapegrad.torch._rules.generated import generated_kernels
+from tapegrad.torch._rules.symbols import is_own, summed
 
 Axes = tuple[int, ...]
-add_up = np.add.reduce
 
 
 class Statistics(NamedTuple):
@@ -48,10 +51,16 @@ def _statistics(x: Value, axes: Axes, eps: float, centred: bool) -> tuple[Statis
     mean = None
     apart = x
     if centred:
-        mean = add_up(x, axes, keepdims=True) / count
+        mean = sums_over(x, axes) / count
         apart = x - mean
-    variance = add_up(apart * apart, axes, keepdims=True) / count
+    variance = sums_of_products_over(apart, apart, axes) / count
     return Statistics(x, mean, variance, 1 / np.sqrt(variance + eps)), apart
+
+
+def _same(weight: Value, axes: Axes) -> Axes:
+    """The axes along which a weight is the same for all elements."""
+    shape = weight.shape
+    return tuple([axis for axis in axes if len(shape) < -axis or shape[axis] == 1])
 
 
 def _count(x: Value, axes: Axes) -> int | float:
@@ -70,25 +79,18 @@ def _normalized(
 ) -> Value:
     if aligned is not None:
         affine = tuple([np.reshape(part, aligned) for part in affine])
-    if norm_passes.are_plain(x, *affine):
-        weight, bias = (*affine, None, None)[:2]
-        whole = x if split is None else x.reshape(split)
-        out, *statistics = norm_passes.forward(whole, weight, bias, axes, eps, centred)
-        if kept is not None:
-            kept.found = Statistics(x, *statistics)
-        return out.reshape(x.shape)
     if split is not None:
         whole = np.reshape(x, split)
         out = _normalized(whole, *affine, axes=axes, eps=eps, centred=centred)
         return np.reshape(out, x.shape)
     found, apart = _statistics(x, axes, eps, centred)
-    if kept is not None and type(x) is np.ndarray:
+    if kept is not None and is_own(x):
         kept.found = found
     if not affine:
         return apart * found.scale
     out = (
         apart * (found.scale * affine[0])
-        if is_even(affine[0], axes)
+        if _same(affine[0], axes)
         else (apart * found.scale * affine[0])
     )
     return out if len(affine) == 1 else out + affine[1]
@@ -120,6 +122,11 @@ class Normalization(General, Fused):
         wanted: Sequence[bool],
     ) -> Sequence[Cotangent]:
         x, axes = args[0], params["axes"]
+        if not x.size:
+            return [
+                np.zeros(arg.shape, arg.dtype) if want else None
+                for arg, want in zip(args, wanted, strict=True)
+            ]
         if "aligned" in params:
             rest = dict(params)
             shape = rest.pop("aligned")
@@ -128,54 +135,66 @@ class Normalization(General, Fused):
             affine = zip(bars[1:], args[1:], strict=True)
             return [bars[0], *(_narrowed(bar, shape, part.shape) for bar, part in affine)]
         weight = args[1] if len(args) > 1 else None
-        found, split = _kept_in(params), params.get("split", x.shape)
-        if found is not None and found.of is x and norm_passes.are_plain(x, g, weight):
-            parts = (g.reshape(split), x.reshape(split))
-            made = norm_passes.backward(*parts, weight, found.mean, found.scale, axes, x.shape)
-            if made is not None:
-                return made[: len(args)]
+        split = params.get("split", x.shape)
         if split != x.shape:
             whole, rest = np.reshape(x, split), {**params, "kept": Kept()}
             del rest["split"]
             bars = list(self.pull(np.reshape(g, split), out, (whole, *args[1:]), rest, wanted))
             bars[0] = None if bars[0] is None else np.reshape(bars[0], x.shape)
             return bars
-        found, y = _of_call(x, params)
+        found, apart = _of_call(x, params)
+        scale, count = found.scale, _count(x, axes)
         of_weight, of_bias = (*wanted, False, False)[1:3]
-        if weight is not None and is_even(weight, axes) and wanted[0]:
-            # The sums for the weight and the bias are those for x, before they are scaled.
-            total = add_up(g, axes, keepdims=True) if of_bias or found.mean is not None else None
-            along = add_up(g * y, axes, keepdims=True)
-            bars = [None, along if of_weight else None, total if of_bias else None]
-            bars[0] = _projected(g, y, total, along, _count(x, axes), found, weight)
+        same = axes if weight is None else _same(weight, axes)
+        if not same:
+            return self._by_rows(g, apart, weight, found, axes, wanted)
+        # The sums for the weight and the bias are those for x, before they are weighted.
+        total = sums_over(g, same) if of_bias or found.mean is not None else None
+        along = sums_of_products_over(g, apart, same)
+        bars = [None, along * scale if of_weight else None, total if of_bias else None]
+        if not wanted[0]:
             return bars[: len(args)]
-        bars = [None, g * y if of_weight else None, g if of_bias else None]
-        if wanted[0]:
-            inner = g if weight is None else g * weight
-            total = None if found.mean is None else add_up(inner, axes, keepdims=True)
-            along = add_up(inner * y, axes, keepdims=True)
-            bars[0] = _projected(inner, y, total, along, _count(x, axes), found, None)
+        if weight is not None:
+            others = tuple([axis for axis in axes if axis not in same])
+            along = sums_over(along * weight, others)
+            total = None if found.mean is None else sums_over(total * weight, others)
+        bar = g * (scale if weight is None else scale * weight)
+        bar = bar - apart * (along * (scale * scale * scale / count))
+        bars[0] = bar if found.mean is None else bar - total * (scale / count)
         return bars[: len(args)]
+
+    def _by_rows(
+        self,
+        g: Cotangent,
+        apart: Value,
+        weight: Value,
+        found: Statistics,
+        axes: Axes,
+        wanted: Sequence[bool],
+    ) -> list[Cotangent]:
+        """The same of a weight for each of the elements that are normalized together."""
+        scale, count = found.scale, _count(apart, axes)
+        made = g * apart
+        bars = [None, None, g][: len(wanted)]
+        if wanted[1]:
+            bars[1] = scaled_sums(made, scale, weight.shape, axes)
+        if wanted[0]:
+            along = sums_of_products_over(made, weight, axes)
+            bar = g * weight - apart * (along * (scale * scale / count))
+            if found.mean is not None:
+                bar = bar - sums_of_products_over(g, weight, axes) / count
+            bars[0] = bar * scale
+        return bars
 
     def kernels(
         self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any
-    ) -> KernelsAll:
-        params.pop("kept", None)
+    ) -> KernelsAll | None:
+        kept = Kept()
 
-        def keep(*arrays: Value) -> Any:
-            kept = Kept()
-            return _normalized(*arrays, kept=kept, **params), kept
+        def moments_of() -> Sequence[Any]:
+            return () if kept.found is None else (kept.found.mean, kept.found.variance)
 
-        def pull(g: Cotangent, out: Value, *args: Value) -> Any:
-            *arrays, kept = args
-            bars = self.pull(g, out, arrays, {"kept": kept, **params}, wanted)
-            return [
-                None if bar is None or not want else fit_cotangent(bar, like, self)
-                for bar, want, like in zip(bars, wanted, specs, strict=True)
-            ]
-
-        small = _of_small(specs, wanted, **params) if _are_of_one_dtype(specs) else None
-        return KernelsAll(pull, keep=keep) if small is None else small(keep, pull)
+        return generated_kernels(self, specs, out, wanted, {**params, "kept": kept}, moments_of)
 
     def push(
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
@@ -194,13 +213,14 @@ class Normalization(General, Fused):
             parts[0] = None if dots[0] is None else np.reshape(dots[0], split)
             whole = (np.reshape(x, split), *args[1:])
             return np.reshape(self.push(parts, None, whole, rest), x.shape)
-        found, y = _of_call(x, params)
+        found, apart = _of_call(x, params)
+        y = apart * found.scale
         result: Tangent = None
         if dots[0] is not None:
             x_dot = dots[0]
-            total = None if found.mean is None else add_up(x_dot, axes, keepdims=True)
-            along = add_up(x_dot * y, axes, keepdims=True)
-            result = _projected(x_dot, y, total, along, _count(x, axes), found, None)
+            total = None if found.mean is None else sums_over(x_dot, axes)
+            along = sums_of_products_over(x_dot, y, axes)
+            result = _projected(x_dot, apart, total, along, _count(x, axes), found)
             if len(args) > 1:
                 result = result * args[1]
         if len(args) > 1 and dots[1] is not None:
@@ -208,70 +228,6 @@ class Normalization(General, Fused):
         if len(args) > 2 and dots[2] is not None:
             result = x * 0 + dots[2] if result is None else result + dots[2]
         return result
-
-
-def _are_of_one_dtype(specs: Sequence[Any]) -> bool:
-    kinds = {spec.dtype if type(spec) is Spec else None for spec in specs}
-    return len(kinds) == 1 and kinds <= {np.dtype(np.float32), np.dtype(np.float64)}
-
-
-def _of_small(
-    specs: Sequence[Spec],
-    wanted: tuple[bool, ...],
-    axes: Axes,
-    eps: float,
-    centred: bool = True,
-    split: tuple[int, ...] | None = None,
-    aligned: tuple[int, ...] | None = None,
-) -> Any:
-    """A function that returns kernels of small arrays, from those of others; None for large."""
-    x, shapes = specs[0], {spec.shape for spec in specs[1:]}
-    if len(shapes) > 1:
-        return None
-    shape, given = split or x.shape, next(iter(shapes), None)
-    weight = given if aligned is None else aligned
-    three = (*wanted, False, False)[:3]
-    found = norm_kernels.kernels_of(
-        norm_kernels.Norm(shape, x.dtype, axes, eps, centred, weight, three)
-    )
-    if found is None:
-        return None
-    keep_small, pull_small = found
-    count = len(specs)
-
-    def small(keep: Any, pull: Any) -> KernelsAll:
-        def keep_one(x: Value, weight: Value = None, bias: Value = None) -> Any:
-            if not x.flags.c_contiguous:
-                return keep(*(x, weight, bias)[:count])
-            if split is not None:
-                x = x.reshape(split)
-            if aligned is not None:
-                weight, bias = (
-                    weight.reshape(aligned),
-                    bias if bias is None else bias.reshape(aligned),
-                )
-            out, kept = keep_small(x, weight, bias)
-            return (out if split is None else out.reshape(specs[0].shape)), kept
-
-        def pull_one(g: Cotangent, out: Value, *args: Value) -> Any:
-            kept = args[-1]
-            if type(kept) is Kept:
-                return pull(g, out, *args)
-            weight: Any = args[1] if count > 1 else None
-            if split is not None:
-                g = g.reshape(split)
-            if aligned is None:
-                bars = pull_small(g, weight, kept)
-            else:
-                bar, *others = pull_small(g, weight.reshape(aligned), kept)
-                bars = (bar, *(b if b is None else b.reshape(given) for b in others))
-            if split is not None and bars[0] is not None:
-                bars = (bars[0].reshape(x.shape), *bars[1:])
-            return bars[:count]
-
-        return KernelsAll(pull_one, keep=keep_one)
-
-    return small
 
 
 def moments_kept(kept: Any) -> tuple[Value, Value] | None:
@@ -306,36 +262,32 @@ def _narrowed(bar: Cotangent, aligned: tuple[int, ...], shape: tuple[int, ...]) 
     """The cotangent of a weight that was given a shape first: its sums, in the shape it has."""
     if bar is None:
         return None
-    lead = len(bar.shape) - len(aligned)
-    axes = [a for a, side in enumerate((*(1,) * lead, *aligned)) if side != bar.shape[a]]
-    axes = sorted({*axes, *range(lead)})
-    return np.reshape(np.sum(bar, tuple(axes), keepdims=True) if axes else bar, shape)
+    return np.reshape(summed(bar, aligned), shape)
 
 
 def _of_call(x: Value, params: Params) -> tuple[Statistics, Value]:
-    """The statistics of x, kept from the call unless these are differentiated, and y."""
+    """The statistics of x, kept from the call unless these are differentiated, and x - mean."""
     found = _kept_in(params)
     if found is not None and found.of is x:
         apart = x if found.mean is None else x - found.mean
     else:
         found, apart = _statistics(x, params["axes"], params["eps"], params.get("centred", True))
-    return found, apart * found.scale
+    return found, apart
 
 
 def _projected(
     g: Value,
-    y: Value,
+    apart: Value,
     total: Value,
     along: Value,
     count: float,
     found: Statistics,
-    weight: Value,
 ) -> Value:
-    """`scale * (g - total / count - y * along / count)`, times the weight."""
-    rest = g - y * (along / count)
+    """`scale * (g - total / count - y * along / count)`; y: apart * scale."""
+    rest = g - apart * (along * found.scale / count)
     if total is not None:
         rest = rest - total / count
-    return rest * (found.scale if weight is None else found.scale * weight)
+    return rest * found.scale
 
 
 def _of_examples(x: Value, *affine: Value, **params: Any) -> Value:

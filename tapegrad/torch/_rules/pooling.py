@@ -183,15 +183,19 @@ def _pull_apart(g: Cotangent, out: Value, x: Value, ways: Ways) -> Cotangent | N
     return whole[own_part(ways)].copy() if is_padded(ways) else whole
 
 
-def _plan(_x: Spec, _out: Spec, ways: Ways) -> Kernels | None:
-    once_each = all(way.is_apart for way in ways)
+def _plan(x: Spec, _out: Spec, ways: Ways) -> Kernels | None:
+    """In one pass 512 elements take 1/1.57 of the rule's time, 16384 1/1.24; 65536 take 1.25x."""
+    if x.size > _FEW or not all(way.is_apart for way in ways):
+        return None
 
     def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
-        found = _pull_apart(g, out, x, ways) if once_each else None
+        found = _pull_apart(g, out, x, ways)
         return _pull_peaks(g, out, x, ways) if found is None else found
 
     return Kernels(lambda x: _peaks(x, ways=ways), pull)
 
+
+_FEW = 1 << 14  # elements
 
 peaks.rule = General(
     peaks, vjp=[_pull_peaks], jvp=_push_peaks, name="max_pool", batch=peaks, plan=_plan

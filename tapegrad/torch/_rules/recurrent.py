@@ -11,6 +11,7 @@ untraced calls, and runs the steps again where these are differentiated themselv
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -90,28 +91,41 @@ def _relu_pull(saved: Values, bars: Values) -> tuple[Value, Value, Sequence[Valu
 
 
 def _lstm_step(gates: Value, hidden: Value, states: Values) -> tuple[Values, Values]:
-    before, size = gates + hidden, states[1].shape[-1]
-    enter, forget = _sigmoid(before[:, :size]), _sigmoid(before[:, size : 2 * size])
-    new, leave = np.tanh(before[:, 2 * size : 3 * size]), _sigmoid(before[:, 3 * size :])
+    size = states[1].shape[-1]
+    half, rest, _ = _lstm_numbers(size, gates.dtype)
+    all_four = np.tanh((gates + hidden) * half) * half + rest
+    enter, forget, new, leave = _four(all_four, size)
     c = forget * states[1] + enter * new
     bounded = np.tanh(c)
-    return (leave * bounded, c), (enter, forget, new, leave, bounded, states[1])
+    return (leave * bounded, c), (all_four, bounded, states[1])
 
 
 def _lstm_pull(saved: Values, bars: Values) -> tuple[Value, Value, Sequence[Value]]:
-    enter, forget, new, leave, bounded, c = saved
+    all_four, bounded, c = saved
+    size = c.shape[-1]
+    enter, forget, new, leave = _four(all_four, size)
     h_bar, c_bar = bars
     c_bar = c_bar + h_bar * leave * (1 - np.square(bounded))
-    bar = np.concatenate(
-        [
-            c_bar * new * (enter * (1 - enter)),
-            c_bar * c * (forget * (1 - forget)),
-            c_bar * enter * (1 - np.square(new)),
-            h_bar * bounded * (leave * (1 - leave)),
-        ],
-        1,
-    )
+    # s (1 - s) of a sigmoid, (1 + t) (1 - t) of a tanh
+    slopes = (all_four + _lstm_numbers(size, all_four.dtype)[2]) * (1 - all_four)
+    bar = np.concatenate([c_bar * new, c_bar * c, c_bar * enter, h_bar * bounded], 1) * slopes
     return bar, bar, (None, c_bar * forget)
+
+
+def _four(gates: Value, size: int) -> list[Value]:
+    return [gates[:, at * size : (at + 1) * size] for at in range(4)]
+
+
+@functools.lru_cache(1 << 8)
+def _lstm_numbers(size: int, dtype: np.dtype[Any]) -> tuple[Value, Value, Value]:
+    """By which all gates are one tanh(x * half) * half + rest: a sigmoid, of one of them a tanh.
+
+    And ones for that one.
+    """
+    tanhs = np.zeros(4 * size, dtype)
+    tanhs[2 * size : 3 * size] = 1
+    half = (1 + tanhs) / dtype.type(2)
+    return half, 1 - half, tanhs
 
 
 def _gru_step(gates: Value, hidden: Value, states: Values) -> tuple[Values, Values]:

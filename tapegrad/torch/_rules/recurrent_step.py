@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import Spec
 from tapegrad._core.fast.call_plans import KernelsAll
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Value
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.declare import Declared
 from tapegrad.torch._rules.fused import Fused, Kept
+from tapegrad.torch._rules.generated import generated_kernels
 from tapegrad.torch._rules.recurrent import CELLS, Values
+from tapegrad.torch._rules.symbols import is_own
 
 
 def _stepped(arrays: Sequence[Value], mode: str) -> tuple[Values, Values]:
@@ -43,7 +44,7 @@ def _stepped(arrays: Sequence[Value], mode: str) -> tuple[Values, Values]:
 
 def _step(*arrays: Value, mode: str, kept: Kept | None = None) -> Any:
     new, saved = _stepped(arrays, mode)
-    if kept is not None and type(arrays[0]) is np.ndarray:
+    if kept is not None and is_own(arrays[0]):
         kept.found = arrays, saved
     return new if len(new) > 1 else new[0]
 
@@ -114,92 +115,7 @@ class OneStep(General, Fused):
     def kernels(
         self, specs: Sequence[Any], out: Any, wanted: tuple[bool, ...], **params: Any
     ) -> KernelsAll | None:
-        mode, kinds = params["mode"], {getattr(spec, "dtype", None) for spec in specs}
-        if len(kinds) > 1 or any(type(spec) is not Spec for spec in specs):
-            return None
-        if mode == "LSTM":
-            return _lstm_kernels(specs, wanted)
-
-        def keep(*arrays: Value) -> Any:
-            (new,), saved = _stepped(arrays, mode)
-            return new, saved
-
-        def pull(g: Cotangent, _out: Value, *args: Value) -> list[Cotangent]:
-            *arrays, saved = args
-            return _pulled(mode, arrays, saved, (g,), wanted)
-
-        return KernelsAll(pull, keep=keep)
-
-
-def _lstm_kernels(specs: Sequence[Spec], wanted: tuple[bool, ...]) -> KernelsAll:
-    """The kernels of a step of an LSTM, with all gates in one array."""
-    size, dtype = specs[1].shape[1], specs[0].dtype
-    one = dtype.type(1)
-    biased = len(specs) > 5
-    half = np.full(4 * size, 0.5, dtype)  # of the sigmoids; a tanh is taken as it is
-    half[2 * size : 3 * size] = 1
-    other = one - half
-    tanhs = np.zeros(4 * size, dtype)
-    tanhs[2 * size : 3 * size] = 1
-    enter, forget, new, leave = ((slice(None), slice(i * size, (i + 1) * size)) for i in range(4))
-    shape = (specs[0].shape[0], 4 * size)
-    zeros = np.zeros(specs[1].shape, dtype)
-    x_wanted, h_wanted, c_wanted, ih_wanted, hh_wanted, *biases_wanted = wanted
-
-    def keep(x: Value, h: Value, c: Value, w_ih: Value, w_hh: Value, *biases: Value) -> Any:
-        gates = np.matmul(x, w_ih.T)
-        if biased:
-            gates += biases[0] + biases[1]
-        gates += np.matmul(h, w_hh.T)
-        gates *= half
-        np.tanh(gates, gates)
-        gates *= half
-        gates += other
-        state = gates[forget] * c
-        state += gates[enter] * gates[new]
-        bounded = np.tanh(state)
-        return (gates[leave] * bounded, state), (gates, bounded)
-
-    def pull(
-        g: list[Cotangent],
-        _out: Any,
-        x: Value,
-        h: Value,
-        c: Value,
-        w_ih: Value,
-        w_hh: Value,
-        *rest: Any,
-    ) -> list[Cotangent]:
-        gates, bounded = rest[-1]
-        h_bar, c_bar = g
-        bar = np.empty(shape, dtype)
-        if h_bar is None:
-            whole = zeros if c_bar is None else c_bar
-            bar[leave] = 0
-        else:
-            whole = one - bounded * bounded
-            whole *= gates[leave]
-            whole *= h_bar
-            if c_bar is not None:
-                whole += c_bar
-            np.multiply(h_bar, bounded, bar[leave])
-        np.multiply(whole, gates[new], bar[enter])
-        np.multiply(whole, c, bar[forget])
-        np.multiply(whole, gates[enter], bar[new])
-        slopes = gates + tanhs  # s (1 - s) of a sigmoid, (1 + t) (1 - t) of a tanh
-        slopes *= one - gates
-        bar *= slopes
-        total = np.add.reduce(bar, 0) if True in biases_wanted else None
-        return [
-            np.matmul(bar, w_ih) if x_wanted else None,
-            np.matmul(bar, w_hh) if h_wanted else None,
-            whole * gates[forget] if c_wanted else None,
-            np.matmul(bar.T, x) if ih_wanted else None,
-            np.matmul(bar.T, h) if hh_wanted else None,
-            *[total if want else None for want in biases_wanted],
-        ]
-
-    return KernelsAll(pull, keep=keep)
+        return generated_kernels(self, specs, out, wanted, {**params, "kept": Kept()})
 
 
 def _declared(count: int) -> Declared:

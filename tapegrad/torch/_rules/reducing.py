@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._warning import warn
 from tapegrad.torch._rules.blockwise import LARGE
+from tapegrad.torch._rules.symbols import is_own
 from tapegrad.torch._types import Axis
 
 
@@ -37,12 +38,12 @@ def parameter(word: str) -> dict[str, str]:
 def reduced(losses: Value, reduction: str, axis: Axis = None) -> Value:
     """The mean or the sum of losses, or themselves; ValueError for another word."""
     if reduction == "mean":
-        if axis is None and type(losses) is np.ndarray and losses.dtype.char in "fd":
+        if axis is None and is_own(losses) and losses.dtype.char in "fd":
             total = total_of(losses)  # np.mean's wrapper costs as much as the losses
             return total / total.dtype.type(losses.size)
         return np.mean(losses, axis)
     if reduction == "sum":
-        if axis is None and type(losses) is np.ndarray and losses.dtype.char in "fd":
+        if axis is None and is_own(losses) and losses.dtype.char in "fd":
             return total_of(losses)
         return np.sum(losses, axis)
     if reduction == "none":

@@ -14,9 +14,9 @@ import numpy as np
 
 from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Value
-from tapegrad.torch._rules import unit_passes
-from tapegrad.torch._rules.blockwise import by_passes
+from tapegrad.torch._rules.blockwise import LARGE, clipped, in_parts
 from tapegrad.torch._rules.declare import elementwise
+from tapegrad.torch._rules.symbols import is_own
 
 ROOT_PI = math.sqrt(math.pi)
 
@@ -51,16 +51,42 @@ def by_number(function: Callable[[float], float]) -> Function:
 # --- Error functions ----------------------------------------------------------------------------
 
 
-@by_passes(unit_passes.density)
-def _erf_slopes(x: Value) -> Value:
-    return (2 / ROOT_PI) * np.exp(-x * x)
+# erf(z) is tanh(z * q(z * z)) to 2e-7 in float32, where q is this polynomial up to z = 4, the
+# least squares of logit(erf) / (2 z) with weights that were raised where the error was largest.
+_TANH_OF_ERF = (
+    1.12837898,
+    0.10277221,
+    -0.000197309495,
+    -0.000616853709,
+    8.71507378e-05,
+    -5.67300225e-06,
+    1.46002205e-07,
+)
+_ERF_LIMIT = 16.0  # the square of the largest z; beyond, tanh is 1 anyway
 
 
-@elementwise("ErfBackward0", lambda _out, x: _erf_slopes(x))
-@by_passes(unit_passes.erf, work=1)
+def is_many_singles(x: Value) -> bool:
+    """Whether `erf_of_singles` serves: SciPy's takes five times as long for 200 000 elements."""
+    return is_own(x) and x.size >= LARGE and x.dtype.char == "f"
+
+
+def erf_of_singles(x: Value, scale: float = 1.0) -> Value:
+    """erf(x * scale) of single precision."""
+    square = clipped(x * x, 0, _ERF_LIMIT / scale**2)
+    terms = [c * scale ** (2 * k + 1) for k, c in enumerate(_TANH_OF_ERF)]
+    made = square * terms[-1] + terms[-2]
+    for term in terms[-3::-1]:
+        made = made * square + term
+    return np.tanh(made * x)
+
+
+_erf_of_parts = in_parts(erf_of_singles)
+
+
+@elementwise("ErfBackward0", lambda _out, x: (2 / ROOT_PI) * np.exp(-x * x))
 def erf(x: Value) -> Value:
     """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
-    return _evaluate("erf", by_number(math.erf), x)
+    return _erf_of_parts(x) if is_many_singles(x) else _evaluate("erf", by_number(math.erf), x)
 
 
 @elementwise("ErfcBackward0", lambda _out, x: (-2 / ROOT_PI) * np.exp(-x * x))

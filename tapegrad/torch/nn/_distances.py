@@ -1,6 +1,6 @@
 """Losses that compare two tensors element by element, such as mse_loss and l1_loss.
 
-Knows when mse_loss takes its short path. Must not know the rules (`_rules.losses`), or modules.
+Must not know the rules (`_rules.losses`), or modules.
 """
 
 from __future__ import annotations
@@ -12,22 +12,13 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad._warning import warn
-from tapegrad.torch._graph.modes import MODE
-from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.call_plans import planned
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.elementwise.kinds import FLOATS, require_kind
-from tapegrad.torch._ops.fast import logged_pair
-from tapegrad.torch._rules import loss_passes
 from tapegrad.torch._rules import losses as _losses
-from tapegrad.torch._rules.loss_kernels import sum_of_squares
-from tapegrad.torch._rules.loss_passes import are_large
 from tapegrad.torch._rules.reducing import reduced, weighted, word_for
-from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
-
-mode_of = MODE.get
-MEAN_OF_SQUARES = loss_passes.MSE.reduced
+from tapegrad.torch._tensor.tensor import Tensor
 
 
 def _pair(
@@ -63,9 +54,7 @@ def _mse(input: Value, target: Value, reduction: str, weight: Value = None) -> V
     return _pair(_losses.MSE, input, target, "mse", reduction, weight)
 
 
-MSE_NODE = node_class("MseLossBackward0")
-
-
+@planned
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -108,27 +97,6 @@ def mse_loss(
     >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
     tensor(2.5000)
     """
-    x = input._value if type(input) is Tensor else None
-    y = target._value if type(target) is Tensor else None
-    if (
-        reduction == "mean"
-        and size_average is reduce is weight is None
-        and type(x) is ndarray
-        and type(y) is ndarray
-        and x.dtype is y.dtype
-        and x.shape == y.shape
-        and x.dtype.kind == "f"
-        and x.size
-    ):
-        mode = mode_of()
-        if mode is None or not (mode.grad or mode.inference or mode.watchers):
-            if are_large(x, y, {}):
-                out = np.asarray(MEAN_OF_SQUARES(x, y, "mean"))
-            else:
-                out = np.asarray(sum_of_squares(x, y) / x.dtype.type(x.size))
-            if mode is None and (input.node is not None or target.node is not None):
-                return logged_pair(_losses.MSE, MSE_NODE, out, input, target)
-            return of_value(out)
     _check_size(input, weight)
     return _mse(input, target, word_for(size_average, reduce, reduction), weight)
 

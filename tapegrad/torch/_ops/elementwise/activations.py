@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import Spec, spec_of
+from tapegrad._core.entry import Spec
 from tapegrad._core.fast.call_plans import KernelsAll
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
@@ -37,26 +37,23 @@ from tapegrad.torch._ops.elementwise import kinds
 from tapegrad.torch._ops.elementwise.activation_checks import bounds_for, check_dtype, refusing
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, refuse_truth
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
-from tapegrad.torch._ops.fast import is_short, logged, quiet, short_single
+from tapegrad.torch._ops.fast import quiet, short_single
 from tapegrad.torch._ops.sections import completed, told
-from tapegrad.torch._rules import special, unit_kernels, unit_passes
+from tapegrad.torch._rules import special
 from tapegrad.torch._rules.blockwise import (
-    LARGE,
-    add_up,
-    by_passes,
     clipped,
-    highest,
     in_parts,
-    is_like,
     softplus_of,
     sums_along,
     sums_of_products,
 )
 from tapegrad.torch._rules.declare import Declared, elementwise, general
+from tapegrad.torch._rules.generated import generated_kernels
+from tapegrad.torch._rules.symbols import is_own
 from tapegrad.torch._tensor.short_writes import store_result
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import write
-from tapegrad.torch._types import Dim, DType, Number, TensorLike
+from tapegrad.torch._types import Dim, DType, Number
 
 Decorator = Callable[[Operation], Operation]
 NUMBERS = (float, int)
@@ -69,14 +66,10 @@ def activation(
     method: bool = False,
     inplace: bool = True,
     by_result: bool = False,
-    short: Declared | None = None,
-    numbers: Callable[..., Any] | None = None,
 ) -> Decorator:
     """Declare a function of nn.functional; `everywhere`: also of torch; `method`: of Tensor.
 
     by_result: in place, PyTorch's node differentiates by the result, and has a name of its own.
-    short: the function of floats whose entry a call makes itself; `numbers` returns the further
-    arguments that it gets for the numbers of a call, or None where the call is unusual.
     """
     within = label.replace("Backward0", "Backward1") if by_result else label
 
@@ -84,49 +77,18 @@ def activation(
         word, compute = compute.__name__, refusing(compute)
         public = everywhere and not inplace
         own = operation(label, method=method, function=public, planned=True)(compute)
-        trace = own.trace  # type: ignore[attr-defined]
-        if short is not None:
-            given = numbers or (lambda *given: given)
-            own = planning(_shortened(own, short, label, given), trace)
         if not inplace:
             return own
-        call = planning(with_inplace(own, compute, within), _apart(trace, compute))
+        made: Any = own
+        call = planning(
+            with_inplace(made.__wrapped__, compute, within), _apart(made.trace, compute)
+        )
         if everywhere:
             add_inplace(word, quiet(compute), within, {}, method=method, operation=own)
             register(method=False)(call)
         return call
 
     return decorate
-
-
-def _shortened(
-    call: Operation, made: Declared, label: str, numbers: Callable[..., Any]
-) -> Operation:
-    """An activation whose usual calls make their entry here; anything unusual is `call`'s."""
-    parameters = list(inspect.signature(call).parameters.values())[1:]
-    names, usual = [p.name for p in parameters], tuple(p.default for p in parameters)
-    single = short_single(made, label, call, warns=True) if made.rule.unary else None
-    evaluate, rule, node_type = quiet(made.function), made.rule, node_class(label)
-
-    @functools.wraps(call)
-    def within(input: TensorLike, *args: Any, **words: Any) -> Any:
-        if single is not None and not args and not words:
-            return single(input)
-        given = usual
-        if args or words:
-            if len(args) > len(names) or not words.keys() <= set(names[len(args) :]):
-                return call(input, *args, **words)
-            rest = zip(names[len(args) :], usual[len(args) :], strict=True)
-            given = (*args, *(words.get(name, default) for name, default in rest))
-        if not is_short(input) or not all(type(value) in NUMBERS for value in given):
-            return call(input, *args, **words)
-        found = numbers(*given)
-        if found is None:
-            return call(input, *args, **words)
-        x = input._value
-        return logged(input, evaluate(x, *found), rule, node_type, (x, *found), {})
-
-    return within
 
 
 def _apart(trace: Operation, compute: Operation) -> Operation:
@@ -181,7 +143,7 @@ def _following(_like: Value, slopes: Value) -> Value:
 def _kept(condition: Value, like: Value) -> Value:
     """A condition or slopes, from untraced values, in the dtype and on the graph of `like`."""
     slopes = condition.astype(like.dtype, copy=False)
-    return slopes if type(like) is np.ndarray else _following(like, slopes)
+    return slopes if is_own(like) else _following(like, slopes)
 
 
 # --- relu ---------------------------------------------------------------------------------------
@@ -192,9 +154,7 @@ def _kept(condition: Value, like: Value) -> Value:
 )
 def relu_of(x: Value) -> Value:
     """max(x, 0), with the slope 0 at 0."""
-    if type(x) is np.ndarray and x.size >= LARGE and x.dtype.char in "fd":
-        return np.clip(x, 0, np.inf)  # a third of the price of the maximum with a number
-    return np.maximum(x, 0)
+    return clipped(x, 0, np.inf)
 
 
 @operation("ReluBackward0", inplace=True, planned=True)
@@ -218,19 +178,12 @@ relu = register(replaces=relu)(short_single(relu_of, "ReluBackward0", relu, warn
     0,
     strong=True,
     selects=True,
-    kernels=unit_kernels.kernels_of(
-        unit_kernels.between, large=unit_kernels.Large(unit_kernels.pull_between)
-    ),
 )
 def _between(x: Value, low: Value, high: Value) -> Value:
     return clipped(x, low, high)
 
 
-@activation(
-    "HardtanhBackward0",
-    short=_between,
-    numbers=lambda low, high: (low, high) if low <= high else None,
-)
+@activation("HardtanhBackward0")
 def hardtanh(input: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value:
     """`x` clamped to [min_val, max_val]; the gradient at the bounds is 0.
 
@@ -251,7 +204,7 @@ def hardtanh(input: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value
     return _between(input, *bounds_for(input, min_val, max_val))
 
 
-@activation("HardtanhBackward0", short=_between, numbers=lambda: (0, 6))
+@activation("HardtanhBackward0")
 def relu6(input: Value) -> Value:
     """`x` clamped to [0, 6].
 
@@ -267,8 +220,8 @@ def _is_fraction(slope: Value) -> bool:
 
 
 def _leaky_slopes(x: Value, slope: Value) -> Value:
-    if _is_fraction(slope) and type(x) is np.ndarray:
-        return np.clip((x > 0).astype(x.dtype), slope, 1)
+    if _is_fraction(slope) and is_own(x):
+        return clipped((x > 0).astype(x.dtype), slope, np.inf)
     return np.where(x > 0, 1, slope)
 
 
@@ -276,17 +229,13 @@ def _leaky_slopes(x: Value, slope: Value) -> Value:
     "LeakyReluBackward0",
     lambda _out, x, slope: _kept(_leaky_slopes(untraced(x), slope), x),
     0,
-    kernels=unit_kernels.kernels_of(
-        unit_kernels.leaky,
-        large=unit_kernels.with_slopes(unit_passes.leaky_and_slopes, work=0, takes=_is_fraction),
-    ),
 )
 def _leaky(x: Value, slope: Value) -> Value:
     # Choosing element by element costs far more than the larger one of two.
     return np.maximum(x, x * slope) if _is_fraction(slope) else selected(x > 0, x, x * slope)
 
 
-@activation("LeakyReluBackward0", by_result=True, short=_leaky)
+@activation("LeakyReluBackward0", by_result=True)
 @kinds.of_kind("leaky_relu_cpu")
 def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
     """`x`, and `negative_slope * x` below 0.
@@ -353,7 +302,6 @@ def prelu(input: Value, weight: Value) -> Value:
     0,
     strong=True,
     selects=True,
-    kernels=unit_kernels.kernels_of(unit_kernels.threshold),
 )
 def _threshold(x: Value, limit: Number, value: Number) -> Value:
     return selected(x <= limit, np.asarray(value, x.dtype), x)
@@ -381,27 +329,19 @@ def threshold(input: Value, threshold: float, value: float) -> Value:
 # --- exponential units --------------------------------------------------------------------------
 
 
-@by_passes(unit_passes.elu_slopes)
 @in_parts
 def _elu_slopes(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
-    above = (~(x <= 0)).astype(x.dtype)  # where x is NaN the slope is that of large numbers
+    """Of arrays; where x is NaN the slope is that of large numbers."""
     low = np.exp(np.fmin(x, 0) * recording) * (alpha * scale * recording)
-    return low * (1 - above) + above * scale
+    return low if alpha * scale * recording == scale else selected(x <= 0, low, scale)
 
 
 def _elu_slope(_out: Value, x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
-    if type(x) is np.ndarray:
+    if is_own(x):
         return _elu_slopes(x, alpha, scale, recording)
     below = untraced(x) <= 0
     low = np.exp(np.where(below, x, 0) * recording) * (alpha * scale * recording)
     return np.where(below, low, scale)
-
-
-_ELUS = unit_kernels.with_slopes(
-    unit_passes.elu_and_slopes,
-    work=1,
-    takes=lambda alpha, scale, recording: alpha * scale * recording == scale,
-)
 
 
 @elementwise(
@@ -410,15 +350,14 @@ _ELUS = unit_kernels.with_slopes(
     0,
     0,
     0,
-    kernels=unit_kernels.kernels_of(unit_kernels.elu, large=_ELUS),
 )
-@by_passes(unit_passes.elu, work=1)
+@in_parts
 def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
-    low = np.expm1(np.minimum(x, 0) * recording) * (alpha * scale)
-    return np.maximum(x, 0) * scale + low
+    low = np.expm1(clipped(x, -np.inf, 0) * recording) * (alpha * scale)
+    return clipped(x, 0, np.inf) * scale + low
 
 
-@activation("EluBackward0", by_result=True, short=_elu, numbers=lambda alpha: (alpha, 1.0, 1.0))
+@activation("EluBackward0", by_result=True)
 @kinds.of_kind("elu_cpu")
 def elu(input: Value, alpha: float = 1.0) -> Value:
     """`x`, and `alpha * (e**x - 1)` below 0.
@@ -536,48 +475,60 @@ rrelu_ = register(method=False)(_written("rrelu_", rrelu))
 # --- smooth units -------------------------------------------------------------------------------
 
 _ROOT_HALF, _DENSITY = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
+_HALF_BITS = -0.5 / math.log(2)
 _ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
 def _gelu_slope(_out: Value, x: Value) -> Value:
-    return _gelu_slopes(x)
+    return (_gelu_slopes_of_singles if special.is_many_singles(x) else _gelu_slopes)(x)
 
 
-@by_passes(unit_passes.gelu_slopes, work=1)
 @in_parts
 def _gelu_slopes(x: Value) -> Value:
     return 0.5 * special.erfc(-_ROOT_HALF * x) + x * (_DENSITY * np.exp(-0.5 * x * x))
 
 
-_GELUS = unit_kernels.with_slopes(unit_passes.gelu_and_slopes, work=1, dtypes="f")
-
-
-@elementwise("GeluBackward0", _gelu_slope, kernels=unit_kernels.kernels_of(None, large=_GELUS))
-@by_passes(unit_passes.gelu, work=1)
 @in_parts
-def _gelu(x: Value) -> Value:
+def _gelu_slopes_of_singles(x: Value) -> Value:
+    share = 0.5 + 0.5 * special.erf_of_singles(x, _ROOT_HALF)
+    return share + x * (_DENSITY * np.exp2(_HALF_BITS * (x * x)))  # twice as fast as np.exp
+
+
+@in_parts
+def _gelu_of_singles(x: Value) -> Value:
+    return x * (0.5 + 0.5 * special.erf_of_singles(x, _ROOT_HALF))
+
+
+@in_parts
+def _gelu_of_any(x: Value) -> Value:
     return x * (0.5 * special.erfc(-_ROOT_HALF * x))
+
+
+@elementwise("GeluBackward0", _gelu_slope)
+def _gelu(x: Value) -> Value:
+    return (_gelu_of_singles if special.is_many_singles(x) else _gelu_of_any)(x)
+
+
+def _share_by_tanh(x: Value, square: Value) -> Value:
+    """The share of x that the gelu by tanh is."""
+    return 0.5 + 0.5 * np.tanh(x * (_ROOT + (_ROOT * _CUBE) * square))
 
 
 def _gelu_tanh_slope(_out: Value, x: Value) -> Value:
     return _gelu_tanh_slopes(x)
 
 
-@by_passes(unit_passes.gelu_tanh_slopes, work=1)
+@in_parts
 def _gelu_tanh_slopes(x: Value) -> Value:
     square = x * x
-    inner = np.tanh(_ROOT * (x + _CUBE * x * square))
-    return 0.5 * (1 + inner) + (0.5 * _ROOT) * x * (1 - inner * inner) * (1 + 3 * _CUBE * square)
+    share = _share_by_tanh(x, square)
+    return share + share * (1 - share) * (x * (2 * _ROOT + (6 * _ROOT * _CUBE) * square))
 
 
-@elementwise(
-    "GeluBackward0",
-    _gelu_tanh_slope,
-    kernels=unit_kernels.kernels_of(unit_kernels.gelu_tanh),
-)
-@by_passes(unit_passes.gelu_tanh)
+@elementwise("GeluBackward0", _gelu_tanh_slope)
+@in_parts
 def _gelu_tanh(x: Value) -> Value:
-    return 0.5 * x * (1 + np.tanh(_ROOT * (x + _CUBE * x * x * x)))
+    return x * _share_by_tanh(x, x * x)
 
 
 @activation("GeluBackward0", inplace=False)
@@ -600,48 +551,23 @@ def gelu(input: Value, approximate: str = "none") -> Value:
     return _gelu(input) if approximate == "none" else _gelu_tanh(input)
 
 
-_SHORT_GELUS = {
-    word: short_single(
-        made, "GeluBackward0", functools.partial(gelu, approximate=word), warns=True
-    )
-    for word, made in (("none", _gelu), ("tanh", _gelu_tanh))
-}
-
-
-def _short_gelu(general: Operation) -> Operation:
-    @functools.wraps(general)
-    def within(input: TensorLike, approximate: str = "none") -> Any:
-        call = _SHORT_GELUS.get(approximate) if type(approximate) is str else None
-        return general(input, approximate) if call is None else call(input)
-
-    return within
-
-
-gelu = planning(_short_gelu(gelu), gelu.trace)  # type: ignore[attr-defined]
-
-
 def _silu_slope(_out: Value, x: Value) -> Value:
     return _silu_slopes(x)
 
 
-@by_passes(unit_passes.silu_slopes, work=1)
+@in_parts
 def _silu_slopes(x: Value) -> Value:
     part = sigmoid_of(x)
     return part * (1 + x * (1 - part))
 
 
-_SILUS = unit_kernels.with_slopes(unit_passes.silu_and_slopes, work=1)
-
-
-@elementwise(
-    "SiluBackward0", _silu_slope, kernels=unit_kernels.kernels_of(unit_kernels.silu, large=_SILUS)
-)
-@by_passes(unit_passes.silu)
+@elementwise("SiluBackward0", _silu_slope)
+@in_parts
 def _silu(x: Value) -> Value:
     return x / (1 + np.exp(-x))
 
 
-@activation("SiluBackward0", short=_silu)
+@activation("SiluBackward0")
 @kinds.of_kind("silu_cpu", "fVc")
 def silu(input: Value) -> Value:
     """`x * sigmoid(x)`.
@@ -656,18 +582,15 @@ def _softplus_slope(_out: Value, x: Value, beta: Number, limit: Number) -> Value
     return _softplus_slopes(x, beta, limit)
 
 
-@by_passes(unit_passes.softplus_slopes, work=1)
 @in_parts
 def _softplus_slopes(x: Value, beta: Number, limit: Number) -> Value:
-    return np.where(untraced(x) * beta > limit, 1, sigmoid_of(x * beta))
+    part = sigmoid_of(x * beta)
+    return part if _is_whole(x, beta, limit) else selected(untraced(x) * beta > limit, 1, part)
 
 
-_SOFTPLUSES = unit_kernels.with_slopes(
-    unit_passes.softplus_and_slopes,
-    work=1,
-    dtypes="f",
-    takes=lambda beta, limit: beta == 1 and limit >= 17,
-)
+def _is_whole(x: Value, beta: Number, limit: Number) -> bool:
+    """Whether softplus(x) is x itself beyond the limit anyway, and its slope 1."""
+    return x.dtype.char == "f" and beta == 1 and limit >= 20
 
 
 @elementwise(
@@ -675,15 +598,14 @@ _SOFTPLUSES = unit_kernels.with_slopes(
     _softplus_slope,
     0,
     0,
-    kernels=unit_kernels.kernels_of(unit_kernels.softplus, large=_SOFTPLUSES),
 )
-@by_passes(unit_passes.softplus, work=1)
 @in_parts
 def _softplus(x: Value, beta: Number, limit: Number) -> Value:
-    return np.where(x * beta > limit, x, softplus_of(x * beta) / beta)
+    made = softplus_of(x * beta) / beta
+    return made if _is_whole(x, beta, limit) else selected(x * beta > limit, x, made)
 
 
-@activation("SoftplusBackward0", inplace=False, short=_softplus)
+@activation("SoftplusBackward0", inplace=False)
 @kinds.of_kind("softplus_cpu")
 def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
     """`log(1 + e**(beta x)) / beta`; x itself where beta x is above a threshold.
@@ -713,13 +635,13 @@ def _mish_slopes(x: Value) -> Value:
     return inner + x * sigmoid_of(x) * (1 - inner * inner)
 
 
-@elementwise("MishBackward0", _mish_slope, kernels=unit_kernels.kernels_of(unit_kernels.mish))
+@elementwise("MishBackward0", _mish_slope)
 @in_parts
 def _mish(x: Value) -> Value:
     return x * np.tanh(softplus_of(x))
 
 
-@activation("MishBackward0", short=_mish)
+@activation("MishBackward0")
 @kinds.of_kind("mish_cpu")
 def mish(input: Value) -> Value:
     """`x * tanh(softplus(x))`.
@@ -730,22 +652,16 @@ def mish(input: Value) -> Value:
     return _mish(input)
 
 
-@by_passes(unit_passes.log_logistic_slopes)
-def _logsigmoid_slopes(x: Value) -> Value:
-    return sigmoid_of(-x)
-
-
 @elementwise(
     "LogSigmoidBackward0",
-    lambda _out, x: _logsigmoid_slopes(x),
-    kernels=unit_kernels.kernels_of(unit_kernels.log_logistic),
+    lambda _out, x: sigmoid_of(-x),
 )
-@by_passes(unit_passes.log_logistic, work=1)
+@in_parts
 def _logsigmoid(x: Value) -> Value:
     return -softplus_of(-x)
 
 
-@activation("LogSigmoidBackward0", inplace=False, short=_logsigmoid)
+@activation("LogSigmoidBackward0", inplace=False)
 @kinds.of_kind("log_sigmoid_cpu")
 def logsigmoid(input: Value) -> Value:
     """`log(sigmoid(x))`, without overflow.
@@ -787,14 +703,12 @@ def tanhshrink(input: Value) -> Value:
     lambda _out, x: ((untraced(x) > -3) & (untraced(x) < 3)).astype(x.dtype) / 6,
     strong=True,
     selects=True,
-    kernels=unit_kernels.kernels_of(unit_kernels.hardsigmoid),
 )
-@by_passes(unit_passes.hardsigmoid)
 def _hardsigmoid(x: Value) -> Value:
-    return np.clip(x + 3, 0, 6) / 6
+    return clipped(x + 3, 0, 6) / 6
 
 
-@activation("HardsigmoidBackward0", short=_hardsigmoid)
+@activation("HardsigmoidBackward0")
 @kinds.of_kind("hardsigmoid_cpu")
 def hardsigmoid(input: Value) -> Value:
     """`x / 6 + 1 / 2`, clamped to [0, 1].
@@ -809,10 +723,10 @@ def _hardswish_slope(_out: Value, x: Value) -> Value:
     return _hardswish_slopes(x)
 
 
-@by_passes(unit_passes.hardswish_slopes)
+@in_parts
 def _hardswish_slopes(x: Value) -> Value:
-    middle = np.where(untraced(x) < 3, x / 3 + 0.5, 1)
-    return np.where(untraced(x) <= -3, 0, middle)
+    middle = selected(untraced(x) < 3, x / 3 + 0.5, 1)
+    return selected(untraced(x) <= -3, 0, middle)
 
 
 @elementwise(
@@ -820,14 +734,12 @@ def _hardswish_slopes(x: Value) -> Value:
     _hardswish_slope,
     strong=True,
     selects=True,
-    kernels=unit_kernels.kernels_of(unit_kernels.hardswish),
 )
-@by_passes(unit_passes.hardswish)
 def _hardswish(x: Value) -> Value:
-    return x * np.clip(x + 3, 0, 6) / 6
+    return x * clipped(x + 3, 0, 6) / 6
 
 
-@activation("HardswishBackward0", short=_hardswish)
+@activation("HardswishBackward0")
 @kinds.of_kind("hardswish_cpu")
 def hardswish(input: Value) -> Value:
     """`x * hardsigmoid(x)`.
@@ -848,19 +760,12 @@ def _beyond(_out: Value, x: Value, limit: Number) -> Value:
     0,
     strong=True,
     selects=True,
-    kernels=unit_kernels.kernels_of(unit_kernels.beyond),
 )
-@by_passes(unit_passes.softshrink, work=1)
 def _softshrink(x: Value, limit: Number) -> Value:
-    return np.maximum(x - limit, 0) + np.minimum(x + limit, 0)
+    return clipped(x - limit, 0, np.inf) + clipped(x + limit, -np.inf, 0)
 
 
-@activation(
-    "SoftshrinkBackward0",
-    inplace=False,
-    short=_softshrink,
-    numbers=lambda limit: (limit,) if limit >= 0 else None,
-)
+@activation("SoftshrinkBackward0", inplace=False)
 @kinds.of_kind("softshrink_check")
 def softshrink(input: Value, lambd: float = 0.5) -> Value:
     """`x` moved towards 0 by lambd; 0 where |x| is at most lambd.
@@ -886,7 +791,6 @@ def softshrink(input: Value, lambd: float = 0.5) -> Value:
     0,
     strong=True,
     selects=True,
-    kernels=unit_kernels.kernels_of(unit_kernels.beyond),
 )
 def _hardshrink(x: Value, limit: Number) -> Value:
     return selected((x >= -limit) & (x <= limit), np.asarray(0, x.dtype), x)
@@ -940,112 +844,51 @@ def glu(input: Value, dim: int = -1) -> Value:
 
 
 def _softmax_vjp(g: Cotangent, out: Value, _x: Value, axis: int) -> Cotangent:
-    apart = g - sums_of_products(g, out, axis)
-    if _is_large(apart) and is_like(out, apart):
-        apart *= out
-        return apart
-    return out * apart
-
-
-def _is_large(made: Value) -> bool:
-    """Whether a step may write over an array that was made here, and gains by it."""
-    return type(made) is np.ndarray and made.size >= LARGE
+    return (g - sums_of_products(g, out, axis)) * out
 
 
 def _softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent:
     return _softmax_vjp(dots[0], out, _x, axis)  # its Jacobian is symmetric
 
 
-def _sums_for(x: Spec, axis: int) -> Callable[[Value], Value]:
-    """`sums_along` of arrays of one kind, as far as they are contiguous."""
-    if axis not in (-1, x.ndim - 1):
-        return lambda values: add_up(values, axis, None, None, True)
-    ones = np.ones((x.shape[-1], 1), x.dtype)
-
-    def sums(values: Value) -> Value:
-        if not values.flags.c_contiguous:
-            return add_up(values, -1, None, None, True)
-        return values.dot(ones) if values.ndim == 2 else np.matmul(values, ones)
-
-    return sums
-
-
-def _softmax_kernels(
-    specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int
-) -> KernelsAll | None:
-    (x,) = specs
-    if x is not out or not x.size or x.size >= LARGE or x.dtype.char not in "fd":
-        return None
-    sums = _sums_for(x, axis)
-
-    def run(x: Value) -> Value:
-        powers = np.subtract(x, highest(x, axis, None, None, True))
-        np.exp(powers, powers)
-        return np.divide(powers, sums(powers), powers)
-
-    def pull(g: Cotangent, out: Value, _x: Value) -> Any:
-        bar = np.multiply(g, out)
-        np.subtract(g, sums(bar), bar)
-        return (np.multiply(bar, out, bar),)
-
-    return KernelsAll(pull, run=run)
+@general("SoftmaxBackward0", _softmax_vjp, _softmax_jvp)
+def softmax_of(x: Value, axis: int) -> Value:
+    """exp(x) over its sum along an axis."""
+    if not x.size:
+        return np.copy(x)
+    powers = np.exp(x - np.maximum.reduce(x, axis, keepdims=True))
+    powers /= sums_along(powers, axis)
+    return powers
 
 
 def _log_softmax_kernels(
     specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int
 ) -> KernelsAll | None:
+    """Of large arrays the powers are kept: a fifth of 256 x 784, 2 % of 64 x 256."""
     (x,) = specs
-    if x is not out or not x.size or x.dtype.char not in "fd":
-        return None
-    if x.size >= LARGE:
-        return KernelsAll(_pull_log_softmax, keep=lambda x: _keep_log_softmax(x, axis))
-    sums = _sums_for(x, axis)
+    if x.size < _MANY or x is not out or x.dtype.char not in "fd":
+        return generated_kernels(log_softmax_of.rule, specs, out, wanted, {"axis": axis})
 
-    def run(x: Value) -> Value:
-        shifted = np.subtract(x, highest(x, axis, None, None, True))
-        totals = sums(np.exp(shifted))
-        return np.subtract(shifted, np.log(totals, totals), shifted)
+    def keep(x: Value) -> Any:
+        shifted = x - np.maximum.reduce(x, axis, keepdims=True)
+        powers = np.exp(shifted)
+        totals = sums_along(powers, axis)
+        shifted -= np.log(totals)
+        return shifted, (powers, totals)
 
-    def pull(g: Cotangent, out: Value, _x: Value) -> Any:
-        bar = np.exp(out)
-        np.multiply(bar, sums(g), bar)
+    def pull(g: Cotangent, _out: Value, _x: Value, kept: Any) -> Any:
+        powers, totals = kept
+        bar = powers * (sums_along(g, axis) / totals)
         return (np.subtract(g, bar, bar),)
 
-    return KernelsAll(pull, run=run)
+    return KernelsAll(pull, keep=keep)
 
 
-def _keep_log_softmax(x: Value, axis: int) -> Any:
-    """`log_softmax_of` a large array, and the exponentials with their sums."""
-    shifted = x - np.maximum.reduce(x, axis, keepdims=True)
-    powers = np.exp(shifted)
-    totals = sums_along(powers, axis)
-    shifted -= np.log(totals)
-    return shifted, (powers, totals, axis)
-
-
-def _pull_log_softmax(g: Cotangent, _out: Value, _x: Value, kept: Any) -> Any:
-    powers, totals, axis = kept
-    bar = powers * (sums_along(g, axis) / totals)
-    return (np.subtract(g, bar, bar),)
-
-
-@general("SoftmaxBackward0", _softmax_vjp, _softmax_jvp, kernels=_softmax_kernels)
-def softmax_of(x: Value, axis: int) -> Value:
-    """exp(x) over its sum along an axis."""
-    if not x.size:
-        return np.copy(x)
-    shifted = x - np.maximum.reduce(x, axis, keepdims=True)
-    powers = np.exp(shifted, out=shifted) if _is_large(shifted) else np.exp(shifted)
-    powers /= sums_along(powers, axis)
-    return powers
+_MANY = 1 << 16  # elements
 
 
 def _log_softmax_vjp(g: Cotangent, out: Value, _x: Value, axis: int) -> Cotangent:
-    if not _is_large(out) or not is_like(g, out):
-        return g - np.exp(out) * sums_along(g, axis)
-    bar = np.exp(out)
-    bar *= sums_along(g, axis)
-    return np.subtract(g, bar, out=bar)
+    return g - np.exp(out) * sums_along(g, axis)
 
 
 def _log_softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent:
@@ -1058,16 +901,10 @@ def log_softmax_of(x: Value, axis: int) -> Value:
     if not x.size:
         return np.copy(x)
     shifted = x - np.maximum.reduce(x, axis, keepdims=True)
-    logarithms = np.log(sums_along(np.exp(shifted), axis))
-    if not _is_large(shifted):
-        return shifted - logarithms
-    shifted -= logarithms
-    return shifted
+    return shifted - np.log(sums_along(np.exp(shifted), axis))
 
 
 def _declare_softmax(word: str, function: Declared, label: str, doc: str, result: str) -> None:
-    node_type, rule, evaluate = node_class(label), function.rule, quiet(function.function)
-
     def compute(input: Value, dim: Dim, dtype: DType = None) -> Value:
         array = input if dtype is None else cast(input, as_numpy(dtype))
         if array.dtype.kind not in "fV":
@@ -1086,20 +923,7 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str, result
         parameters="dim : int\n    The dimension along which the exponentials are added.",
         returns="Tensor\n    A tensor in the shape of `input`.",
     )
-    usual = operation(label, name=word, planned=True)(compute)
-
-    def call(input: TensorLike, dim: Dim = None, dtype: DType = None, **words: Any) -> Any:
-        if type(dim) is int and dtype is None and not words and is_short(input):
-            x = input._value
-            if -x.ndim <= dim < x.ndim:
-                axis = dim % x.ndim
-                out = evaluate(x, axis)
-                return logged(input, out, rule, node_type, (spec_of(x),), {"axis": axis})
-        if dim is None:
-            dim = words.pop("axis", None)
-        return usual(input, dim, dtype, **words)
-
-    register(replaces=usual)(planning(call, usual.trace))  # type: ignore[attr-defined]
+    operation(label, name=word, planned=True)(compute)
 
 
 _declare_softmax(

@@ -14,7 +14,7 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops import sections
-from tapegrad.torch._ops.call_plans import planning
+from tapegrad.torch._ops.call_plans import laid_out
 from tapegrad.torch._ops.declare import OPERATIONS, Operation, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import inplace_operator, promoted, wrapping
 from tapegrad.torch._ops.fast import (
@@ -23,7 +23,6 @@ from tapegrad.torch._ops.fast import (
     operator_for,
     short_comparison,
     short_logic,
-    short_where,
 )
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
@@ -368,7 +367,14 @@ def where(condition: Value, input: Value = None, other: Value = None) -> Value:
     return _chosen(condition, input, other)
 
 
-register(method=False, replaces=where)(planning(short_where(where), where.trace))  # type: ignore[attr-defined]
+def _as_the_first(value: Value, args: Any) -> Value:
+    """In the memory order of the first operand."""
+    mask = args[0]._value if args and type(args[0]) is Tensor else None
+    turned = type(mask) is np.ndarray and mask.shape == value.shape and mask.flags.fnc
+    return np.asfortranarray(value) if turned else value
+
+
+register(method=False, replaces=where)(laid_out(where, _as_the_first))
 
 
 @operation("WhereBackward0", function=False, name="where", planned=True)

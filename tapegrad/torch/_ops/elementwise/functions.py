@@ -14,9 +14,7 @@ import numpy as np
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops import sections
-from tapegrad.torch._ops.call_plans import planning
 from tapegrad.torch._ops.declare import Operation, add_inplace, alias, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import (
     cast,
@@ -29,13 +27,11 @@ from tapegrad.torch._ops.elementwise.arithmetic import (
 from tapegrad.torch._ops.fast import (
     full_like_number,
     is_operand,
-    is_short,
-    logged,
     short_single,
 )
-from tapegrad.torch._rules import incomplete_gamma, special, unit_kernels, unit_passes
-from tapegrad.torch._rules.blockwise import by_passes, clipped, logistic_into
-from tapegrad.torch._rules.declare import Declared, elementwise
+from tapegrad.torch._rules import incomplete_gamma, special
+from tapegrad.torch._rules.blockwise import clipped
+from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Number, TensorLike
 
@@ -256,12 +252,14 @@ def _above(_out: Value, x: Value, low: Value, high: Value) -> Value:
     _below,
     _above,
     strong=True,
-    kernels=unit_kernels.kernels_of(unit_kernels.clamped),
 )
 def _clamped(x: Value, low: Value, high: Value) -> Value:
     if _is_number(low) and _is_number(high):
         return clipped(x, low, high)
     return np.minimum(np.maximum(x, low), high)
+
+
+NUMBERS = (float, int)
 
 
 def _is_number(bound: Value) -> bool:
@@ -276,7 +274,6 @@ def _is_number(bound: Value) -> bool:
     lambda _out, x, low: (untraced(x) >= untraced(low)).astype(x.dtype),
     lambda _out, x, low: (untraced(x) < untraced(low)).astype(x.dtype),
     strong=True,
-    kernels=unit_kernels.kernels_of(unit_kernels.at_least),
 )
 def _at_least(x: Value, low: Value) -> Value:
     return np.maximum(x, low)
@@ -287,7 +284,6 @@ def _at_least(x: Value, low: Value) -> Value:
     lambda _out, x, high: (untraced(x) <= untraced(high)).astype(x.dtype),
     lambda _out, x, high: (untraced(x) > untraced(high)).astype(x.dtype),
     strong=True,
-    kernels=unit_kernels.kernels_of(unit_kernels.at_most),
 )
 def _at_most(x: Value, high: Value) -> Value:
     return np.minimum(x, high)
@@ -327,21 +323,6 @@ def clamp(input: Value, min: Value = None, max: Value = None) -> Value:
     return _at_least(x, *bounds) if max is None else _clamped(x, *bounds)
 
 
-_CLAMP = node_class("ClampBackward1")
-
-
-def _short_clamp(
-    input: TensorLike, min: TensorLike = None, max: TensorLike = None, **words: Any
-) -> Tensor:
-    if type(min) in NUMBERS and type(max) in NUMBERS and not words and is_short(input):
-        x = input._value
-        out = _clamped.function(x, min, max)
-        return logged(input, out, _clamped.rule, _CLAMP, (x, min, max), {})
-    return clamp(input, min, max, **words)
-
-
-NUMBERS = (float, int)
-register(replaces=clamp)(planning(_short_clamp, clamp.trace))  # type: ignore[attr-defined]
 alias("clamp", "clip")
 
 
@@ -388,7 +369,7 @@ def declare_single(
 
     compute.__doc__ = sections.of_one(doc, word, "0.5", value, real_only=real_only)
     general = operation(label, inplace=True, name=word, planned=True)(compute)
-    if isinstance(function, (Declared, np.ufunc)):
+    if isinstance(function, np.ufunc):
         register(replaces=general)(short_single(function, label, general, warns=True))
 
 
@@ -397,13 +378,7 @@ def _rsqrt(x: Value) -> Value:
     return 1 / np.sqrt(x)
 
 
-@by_passes(unit_passes.logistic_slopes)
-def _sigmoid_slopes(out: Value) -> Value:
-    return out * (1 - out)
-
-
-@elementwise("SigmoidBackward0", lambda out, _x: _sigmoid_slopes(out))
-@by_passes(logistic_into)
+@elementwise("SigmoidBackward0", lambda out, _x: out * (1 - out))
 def sigmoid_of(x: Value) -> Value:
     """1 / (1 + exp(-x)): where exp(-x) overflows to infinity, 0 is right."""
     return 1 / (1 + np.exp(-x))

@@ -11,25 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import Spec, spec_of
+from tapegrad._core.entry import Spec
 from tapegrad._core.fast.call_plans import KernelsAll
-from tapegrad._core.rule import REGISTRY
-from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
+from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._dims import axes_of, wrapped
 from tapegrad.torch._dtypes import as_numpy, word_of
-from tapegrad.torch._graph.node import node_class
-from tapegrad.torch._ops.call_plans import planning
-from tapegrad.torch._ops.declare import operation, register
+from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
-from tapegrad.torch._ops.fast import is_short, logged
 from tapegrad.torch._ops.sections import told
-from tapegrad.torch._rules.blockwise import add_up, highest
 from tapegrad.torch._rules.declare import elementwise, general
-from tapegrad.torch._tensor.tensor import Tensor, ndarray
+from tapegrad.torch._rules.generated import generated_kernels
+from tapegrad.torch._rules.symbols import is_own
 from tapegrad.torch._types import Axis, Dim, DType, Number, TensorLike
 
-# --- The short path -----------------------------------------------------------------------------
+# --- Sums ---------------------------------------------------------------------------------------
 
 
 def _label_by_dim(word: str) -> Function:
@@ -39,18 +35,6 @@ def _label_by_dim(word: str) -> Function:
         return f"{word}Backward{0 if dim is None and not keepdim else 1}"
 
     return label
-
-
-def _with_given(words: Params, dim: Dim, keepdim: bool) -> Params:
-    """Keywords, with the parameters that came by position."""
-    if dim is not None:
-        words["dim"] = dim
-    if keepdim:
-        words["keepdim"] = keepdim
-    return words
-
-
-# --- Sums ---------------------------------------------------------------------------------------
 
 
 def counted(array: Value, dtype: DType) -> Value:
@@ -75,32 +59,6 @@ def _sum(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType =
         return np.sum(input, axis, np.float32, keepdims=keepdim).astype(np.float16)
     array = counted(input, dtype)
     return np.sum(array, axis, keepdims=keepdim) if keepdim or axis is not None else np.sum(array)
-
-
-_SUM, _SUM_WHOLE, _SUM_ALONG = (
-    REGISTRY[np.sum],
-    node_class("SumBackward0"),
-    node_class("SumBackward1"),
-)
-_add_up: Any = np.add.reduce
-
-
-def _short_sum(input: TensorLike, dim: Dim = None, keepdim: bool = False, **words: Any) -> Tensor:
-    if words:
-        return _sum(input, **_with_given(words, dim, keepdim))
-    if not is_short(input):
-        return _sum(input, dim, keepdim)
-    x = input._value
-    if dim is None and not keepdim:
-        return logged(input, _add_up(x, None), _SUM, _SUM_WHOLE, (spec_of(x),), {})
-    if type(dim) is not int or not -x.ndim <= dim < x.ndim:
-        return _sum(input, dim, keepdim)
-    params = {"axis": dim, "keepdims": keepdim}
-    out = _add_up(x, dim, keepdims=keepdim)
-    return logged(input, out, _SUM, _SUM_ALONG, (spec_of(x),), params)
-
-
-sum = register(replaces=_sum)(planning(_short_sum, _sum.trace))  # type: ignore[attr-defined]  # noqa: A001
 
 
 @operation("NansumBackward0")
@@ -154,29 +112,6 @@ def _mean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType 
     return (
         np.mean(array, axis, keepdims=keepdim) if keepdim or axis is not None else np.mean(array)
     )
-
-
-_MEAN, _MEAN_WHOLE = REGISTRY[np.mean], node_class("MeanBackward0")
-_MEAN_ALONG = node_class("MeanBackward1")
-
-
-def _short_mean(input: TensorLike, dim: Dim = None, keepdim: bool = False, **words: Any) -> Tensor:
-    if words:
-        return _mean(input, **_with_given(words, dim, keepdim))
-    if not is_short(input):
-        return _mean(input, dim, keepdim)
-    x = input._value
-    if dim is None and not keepdim and x.size:
-        out = _add_up(x, None) / x.dtype.type(x.size)
-        return logged(input, out, _MEAN, _MEAN_WHOLE, (spec_of(x),), {})
-    if type(dim) is not int or not -x.ndim <= dim < x.ndim or not x.shape[dim]:
-        return _mean(input, dim, keepdim)
-    out = _add_up(x, dim, keepdims=keepdim) / x.dtype.type(x.shape[dim])
-    params = {"axis": dim, "keepdims": keepdim}
-    return logged(input, out, _MEAN, _MEAN_ALONG, (spec_of(x),), params)
-
-
-mean = register(replaces=_mean)(planning(_short_mean, _mean.trace))  # type: ignore[attr-defined]
 
 
 @operation("DivBackward0")
@@ -381,30 +316,14 @@ def _euclidean_jvp(dots: Tangent, out: Value, x: Value, axis: Axis, keepdims: bo
     return np.where(zero, 0, change / np.where(zero, 1, out)) if any_true(zero) else change / out
 
 
-def _euclidean_kernels(
+def _length_kernels(
     specs: Any, out: Spec, wanted: tuple[bool, ...], axis: Axis, keepdims: bool
 ) -> KernelsAll | None:
-    (x,) = specs
-    if x.dtype.char not in "fd" or not x.size or not x.ndim:
-        return None
-    if axis is None:
-        return None if keepdims else KernelsAll(_pull_length, run=_length)
-    if not isinstance(axis, int):
-        return None
-    kept = list(x.shape)
-    kept[axis] = 1
-    size = out.size
-
-    def run(x: Value) -> Value:
-        made = add_up(np.square(x), axis, None, None, keepdims)
-        return np.sqrt(made, out=made) if type(made) is ndarray else np.sqrt(made)
-
-    def pull(g: Cotangent, out: Value, x: Value) -> Any:
-        if np.count_nonzero(out) != size:
-            return (_euclidean_vjp(g, out, x, axis, keepdims),)
-        return ((g / out).reshape(kept) * x,)
-
-    return KernelsAll(pull, run=run)
+    """Of one length the pull asks whether it is zero: 1.16x of what choices of numbers take."""
+    if axis is not None or keepdims or not specs[0].ndim:
+        params = {"axis": axis, "keepdims": keepdims}
+        return generated_kernels(_euclidean.rule, specs, out, wanted, params)
+    return KernelsAll(_pull_length, run=_length)
 
 
 def _length(x: Value) -> Value:
@@ -416,9 +335,13 @@ def _pull_length(g: Cotangent, out: Value, x: Value) -> Any:
     return (np.zeros_like(x) if out == 0 else x * (g / out),)
 
 
-@general("LinalgVectorNormBackward0", _euclidean_vjp, _euclidean_jvp, kernels=_euclidean_kernels)
+@general("LinalgVectorNormBackward0", _euclidean_vjp, _euclidean_jvp, kernels=_length_kernels)
 def _euclidean(x: Value, axis: Axis, keepdims: bool) -> Value:
     """The root of the sum of squares; its derivatives of any order at zero are zero."""
+    if is_own(x) and x.dtype.kind == "f":
+        if axis is None and not keepdims:
+            return _length(x)
+        return np.sqrt(np.sum(np.square(x), axis, keepdims=keepdims))
     if axis is None or isinstance(axis, int):
         return np.linalg.norm(x, axis=axis, keepdims=keepdims)
     squares = np.square(x) if x.dtype.kind != "c" else np.square(x.real) + np.square(x.imag)
@@ -559,40 +482,12 @@ def _logsumexp_jvp(dots: Tangent, out: Value, x: Value, axis: Axis, keepdims: bo
     return np.sum(dots[0] * _share(out, x, axis, keepdims), axis=axis, keepdims=keepdims)
 
 
-def _logsumexp_kernels(
-    specs: Any, out: Spec, wanted: tuple[bool, ...], axis: Axis, keepdims: bool
-) -> KernelsAll | None:
-    (x,) = specs
-    if x.dtype.char not in "fd" or not x.size or not x.ndim or axis is None:
-        return None
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    kept = tuple([1 if i in axes or i - x.ndim in axes else s for i, s in enumerate(x.shape)])
-    shape, zero = out.shape, np.zeros((), x.dtype)
-
-    def run(x: Value) -> Value:
-        largest = highest(x, axis, None, None, True)
-        largest = np.where(np.isinf(largest), zero, largest)
-        powers = x - largest
-        total = add_up(np.exp(powers, powers), axis, None, None, True)
-        np.log(total, total)
-        total += largest
-        return total.reshape(shape)
-
-    def pull(g: Cotangent, out: Value, x: Value) -> Any:
-        whole = out.reshape(kept)
-        if np.count_nonzero(np.isinf(whole)):
-            return (_logsumexp_vjp(g, out, x, axis, keepdims),)
-        bar = x - whole
-        np.exp(bar, bar)
-        bar *= g.reshape(kept)
-        return (bar,)
-
-    return KernelsAll(pull, run=run)
-
-
-@general("LogsumexpBackward0", _logsumexp_vjp, _logsumexp_jvp, kernels=_logsumexp_kernels)
+@general("LogsumexpBackward0", _logsumexp_vjp, _logsumexp_jvp)
 def _logsumexp(x: Value, axis: Axis, keepdims: bool) -> Value:
-    largest = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf)
+    if is_own(x) and x.size:
+        largest = np.maximum.reduce(x.real, axis, keepdims=True)
+    else:
+        largest = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf)
     largest = np.where(np.isinf(largest), 0, largest)
     total = np.log(np.sum(np.exp(x - largest), axis=axis, keepdims=True)) + largest
     return total if keepdims else np.squeeze(total, axis)

@@ -14,10 +14,9 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import by_name, wrapped
 from tapegrad.torch._dtypes import result_of, sizes_of
-from tapegrad.torch._ops.call_plans import planning
+from tapegrad.torch._ops.call_plans import laid_out
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
-from tapegrad.torch._ops.fast import short_join
 from tapegrad.torch._ops.shape.reshape import reshaped
 from tapegrad.torch._ops.view_paths import Index, label_of, view_of, whole
 from tapegrad.torch._tensor.tensor import Tensor
@@ -125,12 +124,14 @@ def stack(tensors: Sequence[Value], dim: int = 0) -> Value:
     return np.stack(_like(arrays), wrapped(dim, len(first) + 1))
 
 
+def _in_order(value: Value, _args: Any) -> Value:
+    return np.ascontiguousarray(value)
+
+
 cat = register("cat", "concat", "concatenate", method=False, replaces=cat)(
-    planning(short_join(cat, np.concatenate, "CatBackward0"), cat.trace)  # type: ignore[attr-defined]
+    laid_out(cat, _in_order)
 )
-stack = register(method=False, replaces=stack)(
-    planning(short_join(stack, np.stack, "StackBackward0"), stack.trace)  # type: ignore[attr-defined]
-)
+stack = register(method=False, replaces=stack)(laid_out(stack, _in_order))
 
 
 def _at_least(array: Value, count: int) -> Value:

@@ -43,6 +43,7 @@ from tapegrad._core.values import (
     class_shown,
     innermost,
     is_mapped,
+    is_plain_array,
     is_recorded,
     level_of,
     lift_to_level_of,
@@ -171,7 +172,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         value = self._value
         if is_mapped(value):
             return batched(value.snapshot(), self.vmap_level)
-        if type(value) is not np.ndarray and not is_recorded(value):
+        if not is_plain_array(value):
             keeps = isinstance(value, (np.ndarray, Traced))  # else its library decides the layout
             return batched(value.copy("K") if keeps else value.copy(), self.vmap_level)
         if value.flags.c_contiguous:

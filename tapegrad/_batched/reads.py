@@ -33,7 +33,7 @@ from tapegrad._core.values import (
     class_for_holder,
     getitem,
     is_mapped,
-    is_recorded,
+    is_plain_array,
 )
 from tapegrad._errors import BatchingError
 
@@ -83,7 +83,7 @@ def _look_up_batched(array: Batched, index: Index) -> Batched:
     value, vmap_level = array._value, array.vmap_level
     if not isinstance(positions, Batched):
         rows = in_rows(value)
-        plain = type(value) is np.ndarray or is_recorded(value)
+        plain = is_plain_array(value)
         found = np.take(rows, positions, 1) if plain else rows[:, positions]
         return batched(laid_out_as_read(found, array, index), vmap_level)
     if positions.vmap_level is not vmap_level:

@@ -287,6 +287,11 @@ def is_recorded(value: Any) -> bool:
     return isinstance(value, Mapped) and value.records
 
 
+def is_plain_array(value: Any) -> bool:
+    """Whether a value is NumPy's own array, or stands for one in a recorded run."""
+    return type(value) is np.ndarray or isinstance(value, Mapped) and value.records
+
+
 def is_recorded_number(value: Any) -> bool:
     """Whether a value stands for a number in a recorded run."""
     return isinstance(value, Mapped) and value.records and value.is_number()
@@ -709,6 +714,7 @@ __all__ = [
     "is_mapped",
     "is_ndarray",
     "is_numpy",
+    "is_plain_array",
     "is_plain_number",
     "is_recorded",
     "is_recorded_array",

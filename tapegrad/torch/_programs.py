@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import is_recorded
+from tapegrad._core.values import is_plain_array
 from tapegrad._program.containers import CONTAINERS, DRAWS, FOLLOWED, STATES, Container
 from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._graph import modes
@@ -34,7 +34,7 @@ def _open(tensor: Tensor) -> tuple[Value, Any] | None:
     node, value = tensor.node, tensor._value
     if node is not None and node is not LEAF:
         return None
-    if value.dtype.kind not in "biufc" or not (type(value) is np.ndarray or is_recorded(value)):
+    if value.dtype.kind not in "biufc" or not is_plain_array(value):
         return None
     own = tensor.__dict__
     if own and not own.keys() <= _PLAIN:

@@ -15,7 +15,15 @@ from scipy import spatial
 
 from tapegrad._arrays.buffers import value_of
 from tapegrad._core.types import Value
-from tapegrad._core.values import are_untraced, branch_on, in_trace, is_recorded, lift, recorded_in
+from tapegrad._core.values import (
+    are_untraced,
+    branch_on,
+    in_trace,
+    is_plain_array,
+    is_recorded,
+    lift,
+    recorded_in,
+)
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._transforms.custom import stop_gradient
 from tapegrad._tree import flatten, unflatten
@@ -83,7 +91,7 @@ def _asked(tree: Any, name: str, args: Any, kwargs: Any) -> Any:
     given = stop_gradient(tree.points), tree.made, args, kwargs
     leaves, structure = flatten(given)
     leaves = [value_of(x) for x in leaves]
-    places = [i for i, x in enumerate(leaves) if is_recorded(x) or type(x) is np.ndarray]
+    places = [i for i, x in enumerate(leaves) if is_plain_array(x)]
     rest = tuple([None if i in places else x for i, x in enumerate(leaves)])
     shapes = tuple([(i, np.shape(leaves[i])) for i in places])
     if any(leaves[i].dtype != np.float64 for i in places):

@@ -19,10 +19,9 @@ from tapegrad._core.entry import Outputs, Spec, parents_of, spec_of
 from tapegrad._core.fast.call_plans import CallPlanAll
 from tapegrad._core.fit import fit_cotangent, zeros_of
 from tapegrad._core.forms import General
-from tapegrad._core.recorded import OPEN
 from tapegrad._core.rule import Rule
 from tapegrad._core.types import Cotangent, Params, Slot, Tangent, Value
-from tapegrad._core.values import innermost, is_mapped, is_recorded
+from tapegrad._core.values import innermost, is_mapped, is_plain_array
 from tapegrad._warning import warn
 from tapegrad.torch._engine.saved import output_node, save
 from tapegrad.torch._graph import modes
@@ -304,7 +303,7 @@ def call(function: type[Any], args: tuple[Any, ...]) -> Any:
             places.append(place)
             tracked.append(arg.node is not None)
             value = arg._value
-            usual = usual and (type(value) is ndarray or (bool(OPEN) and is_recorded(value)))
+            usual = usual and is_plain_array(value)
         else:
             tracked.append(False)
     if not usual:

@@ -16,7 +16,7 @@ from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.quiet import silence
 from tapegrad._core.replay import SparseBars, replay_backward
 from tapegrad._core.types import Cotangent, Slot, Value
-from tapegrad._core.values import is_inexact, is_recorded
+from tapegrad._core.values import is_inexact, is_plain_array
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.node import (
@@ -105,7 +105,7 @@ def check_unchanged(node: Node, entry: Sequence[Any]) -> None:
             if value is None or kind is Spec:
                 continue
             value = value._value if is_dual(value) else value
-            if type(value) is not ndarray and not is_recorded(value):
+            if not is_plain_array(value):
                 continue
         elif id(value if value.base is None else owner_of(value)) not in WRITTEN:
             continue

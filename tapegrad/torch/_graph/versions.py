@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad._core.recorded import OPEN, note_write
 from tapegrad._core.types import Value
-from tapegrad._core.values import is_recorded
+from tapegrad._core.values import is_plain_array
 from tapegrad.torch._dtypes import type_word
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.modes import current
@@ -113,7 +113,7 @@ def count_write(tensor: Versioned) -> None:
     value = tensor._value
     if OPEN and type(value) is ndarray:
         note_write(tensor)
-    if type(value) is not ndarray and not is_recorded(value):
+    if not is_plain_array(value):
         if not is_dual(value) or type(value._value) is not ndarray:
             return
         value = value._value

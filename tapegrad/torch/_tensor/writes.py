@@ -24,6 +24,7 @@ from tapegrad._core.values import (
     batched_index_part,
     is_basic,
     is_mapped,
+    is_plain_array,
     is_recorded,
     level_of,
     lift_to_level_of,
@@ -141,7 +142,7 @@ def write(
     before = tensor._value
     if is_dual(before) or any(is_dual(source._value) for source in sources):
         return _write_dual(tensor, compute)
-    if type(before) is not ndarray and not (OPEN and is_recorded(before)):
+    if not is_plain_array(before):
         return _write_traced(tensor, compute(before))
     if tracked and tensor._base is not None:
         _leave_hooks(tensor)
@@ -223,7 +224,7 @@ def put(
             _enter_transform(tensor, outside)
             before = tensor._value
     if (
-        (type(before) is not ndarray and not (OPEN and is_recorded(before)))
+        not is_plain_array(before)
         or level_of(given) > GRAPH.level
         or batched_index_part(index, GRAPH.level)
     ):

@@ -15,7 +15,7 @@ from tapegrad import BatchingError
 from tapegrad._arrays.caller import asking_place
 from tapegrad._arrays.refusal import keep_refusal
 from tapegrad._core.types import Tree, Value
-from tapegrad._core.values import is_mapped, is_recorded, untraced
+from tapegrad._core.values import is_mapped, is_plain_array, untraced
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._formats import arranged, check_rank, suggested
@@ -23,7 +23,7 @@ from tapegrad.torch._graph import modes
 from tapegrad.torch._ops.create.legacy import type_dtype
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
-from tapegrad.torch._tensor.tensor import Tensor, ndarray, plain_of
+from tapegrad.torch._tensor.tensor import Tensor, plain_of
 from tapegrad.torch._types import Device, DType, MemoryFormat, Number, TensorLike
 
 # --- NumPy --------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Value:
         )
     if self._value.dtype.kind == "V":
         raise TypeError("Got unsupported ScalarType BFloat16")
-    if type(self._value) is not ndarray and not is_recorded(self._value):
+    if not is_plain_array(self._value):
         return np.asarray(self._value)  # the core's error, or its plain value
     return self._value.view()
 

@@ -92,6 +92,10 @@ def pytest_collection_modifyitems(config, items):
         for row in rows:
             if row not in chosen:
                 row.add_marker("slow")
+    if os.environ.get("TAPEGRAD_FAST") == "0":
+        for item in items:
+            if item.get_closest_marker("fast_path"):
+                item.add_marker(pytest.mark.skip(reason="of a fast path, which are off"))
     if config.getoption("--compiled"):
         import compiled
 

@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import MINUS
-from tapegrad._core.fit import Over, are_absorbing, is_finite, multiplied
+from tapegrad._core.fit import (
+    RAISED_BY_NUMBERS,
+    Over,
+    are_absorbing,
+    is_finite,
+    multiplied,
+)
 from tapegrad._core.reads import either, of_count, reads_of, require_parameters
 from tapegrad._core.rule import Partial, Rule, register
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
@@ -224,13 +230,14 @@ def _also_of_numbers(partial: Any) -> Function:
     Entries keep a number as the program wrote it, and Python's arithmetic raises where NumPy's
     gives inf or nan: `1 / 0.0`, or a float of `10**200 * 10**200`. Then the partial is computed
     again with a NumPy scalar, of the dtype that NumPy gives the number beside the array. A partial
-    that reads no array becomes a Python number again, which leaves the cotangent its dtype.
+    that reads no array becomes a Python number again, which leaves the cotangent its dtype. An
+    `Over` divides by the number still.
     """
 
     def of_numbers(out: Value, x: Value, y: Value) -> Any:
         try:
             return partial(out, x, y)
-        except (ZeroDivisionError, OverflowError):
+        except RAISED_BY_NUMBERS:
             first = type(x) in PYTHON_NUMBERS
             if not first and type(y) not in PYTHON_NUMBERS:
                 raise
@@ -241,6 +248,8 @@ def _also_of_numbers(partial: Any) -> Function:
         found = partial(out, *pair)
         return found.item() if beside is None else found
 
+    if type(partial) is Over:
+        return Over(partial.by, of_out=partial.of_out, factor=of_numbers)
     return of_numbers
 
 

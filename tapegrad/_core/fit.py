@@ -245,15 +245,22 @@ class Over:
 
     A replay divides by it, in place of a product. So it stays in range where the partial does not:
     that of 1 / x at 1e200 is -1e-400, and along a tangent of 1e200 the change is -1e-200.
+
+    `factor` computes the partial itself, where that takes more than the quotient.
     """
 
-    __slots__ = ("by", "of_out")
+    __slots__ = ("by", "factor", "of_out")
 
-    def __init__(self, by: Function, *, of_out: bool = False) -> None:
+    def __init__(
+        self, by: Function, *, of_out: bool = False, factor: Function | None = None
+    ) -> None:
         self.by = by
         self.of_out = of_out
+        self.factor = factor
 
     def __call__(self, out: Value, *args: Value) -> Any:
+        if self.factor is not None:
+            return self.factor(out, *args)
         return (out if self.of_out else 1) / self.by(out, *args)
 
     def along(self, g: Cotangent, out: Value, *args: Value) -> Any:
@@ -262,6 +269,9 @@ class Over:
         return bar * out if self.of_out else bar
 
 
+# By the arithmetic of Python, of a partial whose other argument is a Python number: see
+# `elementwise._also_of_numbers`.
+RAISED_BY_NUMBERS = (ZeroDivisionError, OverflowError)
 _NUMPY = frozenset((np.ndarray, np.float64, np.float32))
 
 
@@ -269,10 +279,12 @@ def multiplied(times: Function, g: Cotangent, partial: Any, out: Value, args: Va
     """`times(g, partial(out, *args))`; an `Over` divides where the result is finite."""
     if type(partial) is not Over:
         return times(g, partial(out, *args))
-    if times is operator.mul:
-        return partial.along(g, out, *args)
-    if type(g) in _NUMPY or in_trace(g):
-        bar = partial.along(g, out, *args)
-        if is_finite(bar):
-            return bar
+    plain = times is operator.mul
+    if plain or type(g) in _NUMPY or in_trace(g):
+        try:
+            bar = partial.along(g, out, *args)
+            if plain or is_finite(bar):
+                return bar
+        except RAISED_BY_NUMBERS:
+            pass
     return times(g, partial(out, *args))

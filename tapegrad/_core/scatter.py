@@ -195,12 +195,16 @@ def add_rows(buffer: Any, index: Any, g: Any) -> None:
 
 
 def put_at(zeros: Value, index: Index, value: Value) -> Value:
-    """`add_at` of zeros."""
+    """`add_at` of zeros; what is put once keeps its bits, -0.0 too."""
     rows = _rows_for(zeros, index, value)
-    if rows is None:
-        return add_at(zeros, index, value)
-    add_in_rounds(zeros, rows, value, cleared=True)
-    return zeros
+    if rows is not None:
+        add_in_rounds(zeros, rows, value, cleared=True)
+        return zeros
+    plain = type(zeros) is np.ndarray and is_numpy(value)
+    if plain and zeros.shape and selects_once(index):
+        zeros[index] = value if value.dtype == zeros.dtype else cast(value, zeros.dtype)
+        return zeros
+    return add_at(zeros, index, value)
 
 
 def _rows_for(buffer: Value, index: Index, value: Value) -> Any:

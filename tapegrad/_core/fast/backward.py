@@ -16,15 +16,13 @@ from tapegrad._core.entry import ABSENT, MINUS, PROJECT, READ, WRITE, Entry, wra
 from tapegrad._core.fast.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.fast.paths import is_on, replaces
 from tapegrad._core.fast.reads_and_writes import give_part, read_back
-from tapegrad._core.fit import finite_or_strong, is_finite, multiplied
+from tapegrad._core.fit import RAISED_BY_NUMBERS, finite_or_strong, is_finite, multiplied
 from tapegrad._core.marks import add_result
 from tapegrad._core.replay import SparseBars, pull_entry
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import is_basic
 
-# By a partial whose other argument is a Python number: see `elementwise._also_of_numbers`.
-RAISED_BY_NUMBERS = (ZeroDivisionError, OverflowError)
 # What NumPy makes of an array without dimensions: cotangents of planned calls.
 NUMBERS = frozenset((np.float64, np.float32))
 
@@ -252,4 +250,4 @@ def _all_finite(found: Iterable[Cotangent]) -> bool:
     return True
 
 
-__all__ = ["RAISED_BY_NUMBERS", "by_definition", "replay_backward", "replay_within"]
+__all__ = ["by_definition", "replay_backward", "replay_within"]

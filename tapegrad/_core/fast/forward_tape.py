@@ -11,10 +11,9 @@ from numpy import dtype, float64, ndarray
 
 from tapegrad._core import forward_tape
 from tapegrad._core.entry import ABSENT, MINUS, READ, Entry
-from tapegrad._core.fast.backward import RAISED_BY_NUMBERS
 from tapegrad._core.fast.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.fast.paths import replaces
-from tapegrad._core.fit import Over
+from tapegrad._core.fit import RAISED_BY_NUMBERS, Over
 from tapegrad._core.forward_tape import pushed, tangent_at
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.types import Tangent, Value

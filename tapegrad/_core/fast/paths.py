@@ -4,7 +4,8 @@ Knows the definition (the files of `_core/`), which never imports it and is whol
 TAPEGRAD_FAST=0 in the environment, and inside `off()`, everything runs by the definition alone.
 
 Each fast path stands in the place of one function of the definition, which calls it by that name.
-`PATHS` lists them all.
+`PATHS` lists them all. Some paths remember calls, which others make: `off()` forgets them all when
+it begins and when it ends.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from tapegrad._block import contextmanager
+from tapegrad._core.rule import declared_rules
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,6 +33,7 @@ class Path(NamedTuple):
 
 PATHS: dict[str, Path] = {}
 _OFF: list[str] = []  # those that are switched off
+_REMEMBERED: list[dict[Any, Any]] = []  # calls that came, beside those that rules remember
 
 
 def replaces(owner: Any, name: str) -> Callable[[F], F]:
@@ -54,15 +57,34 @@ def is_on(title: str) -> bool:
     return title not in _OFF
 
 
+def remembered(*tables: dict[Any, Any]) -> None:
+    """Tables of calls that came, which `off()` empties."""
+    _REMEMBERED.extend(tables)
+
+
+def forget() -> None:
+    """Forget all calls that came: they are planned again when they come again."""
+    for rule in declared_rules():
+        for calls in (rule.calls, rule.calls_of_all):
+            if calls:
+                calls.clear()
+    for table in _REMEMBERED:
+        table.clear()
+
+
 @contextmanager
 def off(*titles: str) -> Iterator[None]:
     """A block in which these paths, or all, are the definition's own, in all threads."""
+    unknown = [title for title in titles if title not in PATHS]
+    if unknown:
+        raise ValueError(f"off: no path {unknown[0]!r}. The paths are {', '.join(PATHS)}.")
     closed = [title for title in titles or PATHS if is_on(title)]
     try:
         for title in closed:
             owner, name, plain, _ = PATHS[title]
             _OFF.append(title)
             setattr(owner, name, plain)
+        forget()
         yield
     finally:
         for title in closed:
@@ -70,6 +92,7 @@ def off(*titles: str) -> Iterator[None]:
             setattr(owner, name, quick)
             if title in _OFF:
                 _OFF.remove(title)
+        forget()
 
 
-__all__ = ["PATHS", "Path", "is_on", "off", "replaces"]
+__all__ = ["PATHS", "Path", "forget", "is_on", "off", "remembered", "replaces"]

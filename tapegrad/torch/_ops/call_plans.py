@@ -20,18 +20,20 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad import Array
+from tapegrad._core.fast.paths import remembered, replaces
 from tapegrad._core.types import Value
 from tapegrad._warning import COUNT as WARNINGS
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._dtypes import dtype as torch_dtype
 from tapegrad.torch._graph.modes import MODE, UNLOGGED
-from tapegrad.torch._ops.learning import learned
+from tapegrad.torch._ops import learning
 from tapegrad.torch._ops.making import Call, Make, made_by
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 
@@ -45,6 +47,14 @@ _SEQUENCES = frozenset((tuple, list, Size))
 _IN_TUPLES = frozenset((int, bool, str, type(None)))
 
 
+def learned(*_call: Any) -> Make | None:
+    """None: no call is planned, and the general call serves all. `learning` has the fast path."""
+    return None
+
+
+replaces(sys.modules[__name__], "learned")(learning.learned)
+
+
 def planning(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, written out
     """An operation of which calls that come again are planned.
 
@@ -53,6 +63,7 @@ def planning(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
     known: dict[Any, Make] = {}
     pairs: dict[Any, Make] = {}  # the same of two tensors of one dtype and nothing else
     others: dict[Any, bool] = {}  # calls that came once: whether they may be planned
+    remembered(known, pairs, others)
     ask, ask_pair = known.get, pairs.get
 
     def of_pair(first: Tensor, second: Tensor, x: Value, y: Value, off: bool) -> Any:

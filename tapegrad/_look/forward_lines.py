@@ -33,7 +33,7 @@ def slot_in(frame: FrameType | None) -> int | None:
     found = None
     while frame is not None:
         if frame.f_code in _REPLAYS:
-            found = frame.f_locals.get("slot")
+            found = frame.f_locals.get("slot", found)  # of the fast one that hands over: none
         frame = frame.f_back
     return found
 
@@ -41,8 +41,8 @@ def slot_in(frame: FrameType | None) -> int | None:
 def slot_of(trace: TracebackType | None) -> int | None:
     """The same for the traceback of an error: the slot at which the outermost replay failed."""
     while trace is not None:
-        if trace.tb_frame.f_code in _REPLAYS:
-            slot: int | None = trace.tb_frame.f_locals.get("slot")
+        if trace.tb_frame.f_code in _REPLAYS and "slot" in trace.tb_frame.f_locals:
+            slot: int | None = trace.tb_frame.f_locals["slot"]
             return slot
         trace = trace.tb_next
     return None

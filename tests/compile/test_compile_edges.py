@@ -982,7 +982,7 @@ def test_what_a_call_returns_by_its_values(f, backend):
     zero = np.where(np.arange(6) == 2, 0, X)
     with np.errstate(all="ignore"):
         for x in (X + 1, X + 2, X + 1, X + 2, X, zero, -X, X + 1, -X, zero):
-            assert_same(fast(x), f(x), backend == "numpy")
+            assert_same(fast(x), f(x), exact=False)
     assert has_program(fast)
 
 

@@ -292,6 +292,7 @@ def test_lists_are_told_from_tuples_and_from_what_they_held():
         summed([0])
 
 
+@pytest.mark.fast_path
 def test_memory_order_is_numpys():
     fortran = np.asfortranarray(X)
     for name, call in CALLS.items():

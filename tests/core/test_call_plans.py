@@ -441,6 +441,7 @@ def test_a_traced_condition_is_a_constant():
         )
 
 
+@pytest.mark.fast_path
 def test_a_choice_by_a_traced_condition_is_planned():
     """A condition of numbers, as `where(x, x, 2.0)` has, is a constant for the tape."""
     x, seen = np.array([0.0, 1.3, -2.0]), []

@@ -7,8 +7,11 @@ is planned at the first call is used at the second; and once by the definition a
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from contextlib import nullcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,10 +45,10 @@ class Call:
     """A drawn call as a function of its arrays, with cotangents and tangents for them."""
 
     def __init__(self, entry, data):
-        args, self.params = entry.draw(data)
-        note(Noted(REGISTRY[entry.function].name, args, self.params))
+        args, params = entry.draw(data)
+        note(Noted(REGISTRY[entry.function].name, args, params))
         self.function = entry.call
-        self.flat, self.structure = flatten(args)
+        self.flat, self.structure = flatten((args, params))
         self.at = [i for i, arg in enumerate(self.flat) if is_traceable(arg)]
         self.arrays = [self.flat[i] for i in self.at]
         assume(self.arrays)
@@ -59,7 +62,8 @@ class Call:
         given = list(self.flat)
         for i, array in zip(self.at, arrays, strict=True):
             given[i] = array
-        found = self.function(*unflatten(self.structure, given), **self.params)
+        args, params = unflatten(self.structure, given)
+        found = self.function(*args, **params)
         parts = [part for part in leaves(found) if getattr(part, "dtype", None) is not None]
         return [part for part in parts if part.dtype.kind in "fc"]
 
@@ -68,6 +72,9 @@ class Call:
 
     def tangent(self):
         return tapegrad.jvp(self, tuple(self.arrays), tuple(self.dots))[1]
+
+    def pushed(self):
+        return tapegrad.linearize(self, *self.arrays)[1](*self.dots)
 
     def second(self):
         """Derivatives of those of the squares: of a linear function too they are not all zero."""
@@ -79,7 +86,7 @@ class Call:
 
     def answers(self):
         """All of these, or the class of the error that is raised."""
-        return [_outcome(ask) for ask in (self.gradient, self.tangent, self.second)]
+        return [_outcome(ask) for ask in (self.gradient, self.tangent, self.pushed, self.second)]
 
 
 def _like(x, rng):
@@ -96,10 +103,11 @@ def _outcome(ask):
         return type(error)
 
 
+KINDS = ("gradient", "tangent", "tangent by linearize", "second derivative")
+
+
 def check(found, wanted, paths):
-    for ours, definition, which in zip(
-        found, wanted, ("gradient", "tangent", "second derivative"), strict=True
-    ):
+    for ours, definition, which in zip(found, wanted, KINDS, strict=True):
         assert isinstance(ours, list) is isinstance(definition, list), (paths, which)
         if not isinstance(ours, list):
             assert ours is definition, (paths, which)
@@ -153,6 +161,74 @@ def test_each_fast_path_alone_is_the_definition(entry, data):
         with off(*[other for other in TITLES if other != title]):
             for _ in range(2):
                 check(call.answers(), wanted, f"{title} alone")
+
+
+# --- Programs -----------------------------------------------------------------------------------
+
+A, B = (np.random.default_rng(seed).uniform(0.5, 1.5, (4, 4)) for seed in (0, 1))
+
+
+def chain(x):
+    y = x
+    for _ in range(5):
+        y = np.sin(y) * 1.01 + x / 3 - 2 / y
+    return np.sum(y * x)
+
+
+def reads_and_writes(x):
+    y = np.zeros_like(x)
+    for i in range(1, 4):
+        y[i] = y[i - 1] * 0.5 + x[i]
+        y[i, 0] += x[0, i] * y[i, 1]
+    y[[0, 2, 0], 1:] = x[1:, :3]
+    return np.sum(y[::2] * x[:2]) + np.sum(x[[0, 2, 0]] ** 2) + y[-1, None, 2:].sum() * x[1, 1]
+
+
+def layers(x):
+    hidden = np.tanh(x @ B + x[0])
+    return np.mean((np.maximum(hidden, 0.1) @ x - x[:, :1]) ** 2) + np.where(x > 1, x, B).max()
+
+
+def numbers(x):
+    total = 0.0
+    for i in range(4):
+        total = total * x[i, i] + x[0, i] / (1.5 + total) - 2.0 * x[i, 0]
+    return total**2
+
+
+def joined(x):
+    parts = np.concatenate([x, np.stack([x[0], x[1] * 2])])
+    return np.einsum("ij,kj->", parts, x) + np.linalg.norm(parts) + np.cumsum(parts, 0)[-1, 0]
+
+
+def infinite(x):
+    return np.sum(np.where(x > 1, np.sqrt(x - 1), 0.0)) + np.sum(np.sqrt(x[0] * 0) * 0)
+
+
+PROGRAMS = [chain, reads_and_writes, layers, numbers, joined, infinite]
+
+
+def derivatives(f, x):
+    with np.errstate(all="ignore"):
+        return [
+            [tapegrad.grad(f)(x)],
+            [tapegrad.jvp(f, (x,), (B,))[1]],
+            [tapegrad.linearize(f, x)[1](B)],
+            [tapegrad.hvp(f, (x,), (B,)), tapegrad.jacobian(tapegrad.grad(f))(x)],
+        ]
+
+
+@pytest.mark.fast_path
+@pytest.mark.parametrize("title", [None, *TITLES])
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_programs_without_one_of_the_fast_paths_and_with_it_alone(f, title):
+    for x in (A, A.astype("f"), A[::-1].T):
+        with off():
+            wanted = derivatives(f, x)
+        for closed in ([title], [other for other in TITLES if other != title]) if title else ([],):
+            with off(*closed) if closed else nullcontext():
+                for _ in range(2):
+                    check(derivatives(f, x), wanted, f"without {closed}")
 
 
 # --- Switching them off -------------------------------------------------------------------------
@@ -239,3 +315,13 @@ def test_the_environment_switches_all_of_them_off():
         check=True,
     )
     assert found.stdout == "8 [] [] []\n"
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "fast-paths.md"
+
+
+def test_the_page_of_the_fast_paths_has_them_all_in_both_tables():
+    import tapegrad.torch  # noqa: F401 - has a path of its own
+
+    first_cells = re.findall(r"^\| `([\w.]+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert first_cells == list(PATHS) * 2

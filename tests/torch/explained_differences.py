@@ -591,7 +591,7 @@ TRANSFORMED = {
     ("ReshapeBackward0", "ViewBackward0"),  # jacrev
     ("MulBackward0", "ViewBackward0"),  # grad of a product of all elements
     ("SumBackward0", "SumBackward1"),  # vmap of a sum
-    ("MulBackward0", "SumBackward0"),  # autograd.functional.jvp of a mean
+    ("DivBackward0", "SumBackward0"),  # autograd.functional.jvp of a mean
 }
 
 # Names of nodes, ours and PyTorch's.

@@ -1,7 +1,7 @@
 """Planned calls give what the rules give: the same values, derivatives within rounding.
 
 Every function with a sample is called twice on traced arrays, so that the second call is planned
-if it can be, and once with settling switched off.
+if it can be, and once where none is planned.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ each_sample = pytest.mark.parametrize(
 
 
 @cache
-def settling(_count):
+def planners(_count):
     """The rules that plan calls at all, looked for again where there are more rules."""
     rules = REGISTRY.values()
     return [r for r in rules if r.calls is not None or r.calls_of_all is not None]
@@ -58,7 +58,7 @@ def settling(_count):
 @contextmanager
 def unplanned():
     """No call is planned in this block."""
-    known = [(rule, rule.calls, rule.calls_of_all) for rule in settling(len(REGISTRY))]
+    known = [(rule, rule.calls, rule.calls_of_all) for rule in planners(len(REGISTRY))]
     for rule, *_ in known:
         rule.calls = rule.calls_of_all = None
     try:
@@ -68,7 +68,7 @@ def unplanned():
             rule.calls, rule.calls_of_all = calls, calls_of_all
 
 
-def test_no_rule_settles_where_none_is_to():
+def test_no_rule_plans_where_none_is_to():
     with unplanned():
         assert all(r.calls is None is r.calls_of_all for r in REGISTRY.values())
     assert all(bool(r.plan) <= (r.calls is not None) for r in REGISTRY.values())

@@ -273,7 +273,7 @@ def test_off_restores_everything_also_after_an_exception(titles):
 
 def test_off_refuses_what_is_no_path():
     before = in_place()
-    with pytest.raises(ValueError, match="off: no path 'Tape.recording'"), off("Tape.recording"):
+    with pytest.raises(ValueError, match=r"off: no path 'Tape\.recording'"), off("Tape.recording"):
         pass
     assert in_place() == before
 

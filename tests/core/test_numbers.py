@@ -249,3 +249,19 @@ def test_tangents_of_numbers_keep_their_digits_beside_narrower_numbers(kind):
     narrow_dot = narrow.dtype.type(0.7)
     found = jvp(np.multiply, (x, narrow), (dot, narrow_dot))[1]
     np.testing.assert_allclose(found, dot * wide + x * wide.dtype.type(narrow_dot), 1e-13)
+
+
+@pytest.mark.parametrize(
+    ("y", "slope"),
+    [(np.float64(1e-310), 1e300), (np.float32(0.1), 1e-10 / float(np.float32(0.1)))],
+)
+def test_a_gradient_within_another_divides(y, slope):
+    """A product with 1 / y would be infinite, or have the digits of a float32."""
+
+    def inner(x):
+        with np.errstate(over="ignore"):  # the value of z / y
+            return grad(lambda z: z / y * 1e-10)(x)
+
+    np.testing.assert_allclose(inner(2.0), slope, 1e-13)
+    np.testing.assert_allclose(grad(lambda x: inner(x) * x)(2.0), slope, 1e-13)
+    np.testing.assert_allclose(jvp(lambda x: inner(x) * x, (2.0,), (1.0,))[1], slope, 1e-13)

@@ -373,6 +373,35 @@ def test_a_file_of_the_engine_imports_only_from_those_below(position):
     assert {name for name in found if name.startswith("_core")} <= below
 
 
+def test_the_definition_imports_no_fast_path():
+    """It is whole without them: docs/fast-paths.md."""
+    definition = [name for name in MODULES if name.startswith("_core") and not is_fast(name)]
+    assert len(definition) > 20
+    assert {name: [*filter(is_fast, all_imports(name))] for name in definition} == {
+        name: [] for name in definition
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from tapegrad._core import fast",
+        "from tapegrad._core.fast import off",
+        "import tapegrad._core.fast.sums",
+        "def f():\n    from tapegrad._core.fast.paths import PATHS",
+        "if TYPE_CHECKING:\n    from tapegrad._core.fast.call_plans import CallPlan",
+    ],
+)
+def test_an_import_of_a_fast_path_is_seen(tmp_path, line):
+    path = tmp_path / "definition.py"
+    path.write_text(line, encoding="utf-8")
+    assert any(is_fast(found.removeprefix("tapegrad.")) for found in imports(path))
+
+
+def is_fast(name: str) -> bool:
+    return f"{name}.".startswith("_core.fast.")
+
+
 def test_the_engine_has_no_other_files():
     assert {name for name in MODULES if name.startswith("_core.")} == {
         f"_core.{file}" for file in CORE

@@ -64,6 +64,7 @@ def nothing_written():
 
 # Pages whose programs take seconds run with the slow tests; some need an extra.
 SLOW: set[str] = set()
+OF_FAST_PATHS = {"docs/how-it-works.md"}  # shows a planned call
 NEEDS = {
     "docs/quickstart.md": ("matplotlib",),
     "docs/guides/beside.md": ("matplotlib",),
@@ -73,6 +74,8 @@ NEEDS = {
 
 def with_cost(page: Path):
     marks = [pytest.mark.slow] if page_id(page) in SLOW else []
+    if page_id(page) in OF_FAST_PATHS:
+        marks.append(pytest.mark.fast_path)
     return pytest.param(page, marks=marks, id=page_id(page))
 
 

@@ -47,6 +47,7 @@ class General(Rule):
     """Any other function, by a vjp, a jvp or both; a missing one is derived by transposing."""
 
     form = "general"
+    planned_from_rule = 1
 
     def __init__(
         self,

@@ -20,6 +20,7 @@ class Linear(Rule):
     """A function linear in all its arrays together: its pushforward is the function itself."""
 
     form = "linear"
+    planned_from_rule = 2
 
     def __init__(
         self,
@@ -82,6 +83,7 @@ class Multilinear(Rule):
     """
 
     form = "multilinear"
+    planned_from_rule = 2
 
     def __init__(
         self,

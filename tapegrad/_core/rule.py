@@ -82,6 +82,9 @@ class Rule:
     declared: int | None = None  # for how many arrays there are derivatives; None: for all
     varargs = False  # a function of *args: all that is passed by position are arrays
     keyword_arrays = False  # the arrays are not the first parameters, and go by keyword
+    # Whether calls are planned from the rule's own functions where it has no kernels, those of one
+    # array (1) or of several (2) too: see `rule_plans`.
+    planned_from_rule = 0
     # The kernels of a call with one array, or with several, and the calls that came: see
     # `call_plans`.
     plan: Function | None = None
@@ -129,9 +132,14 @@ class Rule:
         self.sequence = sequence  # the first argument is a sequence of arrays
         self.several = sequence or arrays != 1  # arrays that are not traced may be among them
         self.singular = singular  # a test of a result: whether its cotangent is a limit
-        if plan is not None:
+        home = getattr(function, "__module__", None) or "numpy"  # older ufuncs have none
+        package = home.partition(".")[0]
+        known = package == "numpy" and singular is None and not view
+        from_rule = self.planned_from_rule if known else 0
+        one = arrays == 1 and not sequence
+        if plan is not None or from_rule and one and plan_all is None:
             self.plan, self.calls = plan, {}
-        if plan_all is not None:
+        if plan_all is not None or from_rule > 1 and type(arrays) is int and not one:
             self.plan_all, self.calls_of_all = plan_all, {}
             self.numbers = numbers
             if not isinstance(function, np.ufunc):  # these come by a path of their own
@@ -149,8 +157,7 @@ class Rule:
         self._names: tuple[str, ...] | None = None  # known after the first call
         self._array_names: tuple[str, ...] = ()
         self._defaults: dict[str, Any] = {}  # of arrays that a call may leave out
-        home = getattr(function, "__module__", None) or "numpy"  # older ufuncs have none
-        own = home.partition(".")[0] in ("numpy", "tapegrad")
+        own = package in ("numpy", "tapegrad")
         self.foreign = not own or home.startswith(_FREE)
         # Whether a call with one argument passes one array: else `bind` has to fill in the others.
         self._short = not sequence and not self.foreign

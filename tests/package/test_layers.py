@@ -123,6 +123,7 @@ CORE = (
     "limits",
     "fast.paths",
     "fast.sums",
+    "fast.rule_plans",
     "fast.call_plans",
     "fast.reads_and_writes",
     "fast.backward",

@@ -16,7 +16,13 @@ from tapegrad._core.entry import ABSENT, MINUS, PROJECT, READ, WRITE, Entry, wra
 from tapegrad._core.fast.call_plans import CallPlan, CallPlanAll
 from tapegrad._core.fast.paths import is_on, replaces
 from tapegrad._core.fast.reads_and_writes import give_part, read_back
-from tapegrad._core.fit import RAISED_BY_NUMBERS, finite_or_strong, is_finite, multiplied
+from tapegrad._core.fit import (
+    RAISED_BY_NUMBERS,
+    finite_or_strong,
+    is_finite,
+    multiplied,
+    zeros_absorbing,
+)
 from tapegrad._core.marks import add_result
 from tapegrad._core.replay import SparseBars, pull_entry
 from tapegrad._core.tape import Tape
@@ -76,7 +82,11 @@ def replay_backward(  # noqa: C901 - the hot path
                         owned.add(at)
                     y.add(bars[at], g)
                     continue
-                bar = y.pull(g, out, x[0])
+                if absorbing and y.absorbs:
+                    with zeros_absorbing():
+                        bar = y.pull(g, out, x[0])
+                else:
+                    bar = y.pull(g, out, x[0])
             elif type(y) is CallPlanAll and (
                 planned or (kind is list and not strong_zeros and _are_arrays(g))
             ):

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import ABSENT, Spec, spec_of
+from tapegrad._core.fast.rule_plans import one_from_rule, several_from_rule
 from tapegrad._core.rule import ALL
 from tapegrad._core.scatter import put_at, selects_once
 from tapegrad._core.types import Cotangent, Index, Tangent, Value
@@ -41,6 +42,7 @@ class CallPlan(dict[str, Any]):
     """The parameters of a planned call, as its entry holds them, with the kernels of the call."""
 
     __slots__ = (
+        "absorbs",
         "add",
         "given",
         "holds",
@@ -65,6 +67,7 @@ class CallPlan(dict[str, Any]):
     pull: Callable[[Cotangent, Value, Value], Cotangent]
     push: Callable[[Tangent, Value, Value], Tangent] | None
     add: Callable[[Cotangent, Cotangent], None] | None
+    absorbs: bool  # whether `pull` is the rule's own, which may ask if zeros absorb
 
 
 class KernelsAll(NamedTuple):
@@ -342,17 +345,27 @@ def _plan_of(
     rule: Any, x: Spec, out: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> CallPlan | None:
     """The planned call, or None if the rule leaves it as it is."""
-    if rule.primitive is not None:
+    params: Any = {}
+    kernels = None
+    if rule.plan is not None or rule.primitive is None:
+        _, params = rule.bind(args, kwargs)
+    if rule.plan is not None:
+        kernels = rule.plan(x, out, **params)
+    if kernels is None and rule.primitive is not None:
         found = rule.primitive(x, *args[1:], **kwargs)
         if found is None:
             return None
         rule, _, params = found
-    else:
-        _, params = rule.bind(args, kwargs)
-    kernels = rule.plan(x, out, **params)
-    if kernels is None:
+        if rule.plan is not None:
+            kernels = rule.plan(x, out, **params)
+    if kernels is not None:
+        return plan_of_one(rule, kernels, out, params)
+    own = one_from_rule(rule, x, out, params)
+    if own is None:
         return None
-    return plan_of_one(rule, kernels, out, params)
+    made = plan_of_one(rule, Kernels(*own), out, params)
+    made.absorbs = rule.form == "general"
+    return made
 
 
 def plan_of_one(rule: Any, kernels: Kernels, out: Spec, params: Any) -> CallPlan:
@@ -362,7 +375,7 @@ def plan_of_one(rule: Any, kernels: Kernels, out: Spec, params: Any) -> CallPlan
     found.keeps_x, found.rule, found.spec, found.given = bool(keeps), rule, out, None
     found.holds = bool(keeps or found.keeps_out)
     found.run, found.pull, found.push, view, found.add = kernels
-    found.view = rule.view or view
+    found.view, found.absorbs = rule.view or view, False
     return found
 
 
@@ -386,7 +399,13 @@ def plan_all(
         known.clear()
     numbers = NUMBER in specs and not rule.numbers
     none = numbers or True not in wanted  # traced constants: nothing is pulled to them
-    kernels = None if none else rule.plan_all(specs, out, wanted, **params)
+    kernels = None
+    if not none:
+        if rule.plan_all is not None:
+            kernels = rule.plan_all(specs, out, wanted, **params)
+        if kernels is None:
+            made = several_from_rule(rule, specs, wanted, out, params)
+            kernels = made and KernelsAll(*made)
     found = None
     if kernels is not None:
         found = plan_of_several(rule, kernels, specs, wanted, out, params)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.fast.call_plans import NUMBER, Kernels, KernelsAll, Spec, placed
 from tapegrad._core.fast.sums import summing
-from tapegrad._core.forms import composite, constant, linear
+from tapegrad._core.forms import Linear, composite, constant, linear
 from tapegrad._core.types import Cotangent, Function, Index, Params, Tangent, Value
 from tapegrad._core.values import getitem, is_ndarray, lift, untraced
 from tapegrad.rules.masks import LARGE, chosen, parted, selected
-from tapegrad.rules.positions import moved_by_positions
+from tapegrad.rules.positions import moving
 
 
 def _where_x(g: Cotangent, _out: Value, condition: Value, _x: Value, _y: Value) -> Cotangent:
@@ -277,13 +278,44 @@ def _diag(v: Value, k: int = 0) -> Value:
     return np.diagonal(v, k) if v.ndim == 2 else _diagflat(v, k)
 
 
-def _diagflat(v: Value, k: int = 0) -> Value:
-    flat = np.ravel(v)
-    size = flat.shape[0] + abs(k)
-    i = np.arange(flat.shape[0])
-    made = np.zeros((size, size), flat.dtype, like=flat)
-    made[i - min(k, 0), i + max(k, 0)] = flat
+def _on_diagonal(v: Value, k: int = 0) -> Value:
+    return _on_diagonals(np.reshape(v, (1, -1)), k)[0]
+
+
+def _on_diagonals(rows: Value, k: int = 0) -> Value:
+    """A matrix for each row, with its elements on a diagonal."""
+    rows = np.reshape(rows, (rows.shape[0], math.prod(rows.shape[1:])))
+    size = rows.shape[1] + abs(k)
+    i = np.arange(rows.shape[1])
+    made = np.zeros((rows.shape[0], size, size), rows.dtype, like=rows)
+    made[:, i - min(k, 0), i + max(k, 0)] = rows
     return made
+
+
+def _diagflat_at_once(v: Value, k: int = 0) -> Value:
+    return np.diagflat(v, k) if type(v) is np.ndarray else _on_diagonal(v, k)
+
+
+DIAGFLAT = Linear(
+    _on_diagonal,
+    [lambda g, _out, _v, k=0: np.reshape(np.diagonal(g, k), _v.shape)],
+    name="np.diagflat",
+    batch=_on_diagonals,
+    implementation=_diagflat_at_once,
+)
+
+
+def _diagflat(v: Value, k: int = 0) -> Value:
+    v = lift(v)
+    return DIAGFLAT.apply_bound([v if hasattr(v, "shape") else np.asarray(v)], {"k": k})
+
+
+def _diag_call(v: Spec, k: int = 0) -> tuple[Linear, tuple[Spec], Params] | None:
+    return None if v.ndim != 1 else (DIAGFLAT, (v,), {"k": k})
+
+
+def _plan_diag(x: Spec, out: Spec, /, **params: Any) -> Kernels | None:
+    return None if x.ndim != 1 else moving(np.diag)(x, out, **params)
 
 
 def plan_diagonals(
@@ -329,65 +361,73 @@ def _plan_diagonal(
     return plan_diagonals(x, offset, axis1, axis2, lambda a: a.diagonal(offset, axis1, axis2))
 
 
-def _plan_diag(x: Spec, out: Spec, /, k: int = 0) -> Kernels | None:
-    if x.ndim != 1:
-        return None
-    return _plan_diagflat(x, out, k=k)
-
-
-def _plan_diagflat(x: Spec, out: Spec, /, k: int = 0) -> Kernels | None:
-    def run(v: Value) -> Value:
-        return np.diagflat(v, k)
-
-    kernels = moved_by_positions(x, out, run)
-    if kernels is not None:
-        return kernels
-    shape = x.shape
-    return Kernels(
-        run,
-        lambda g, _out, _x: g.diagonal(k).reshape(shape),
-        lambda dot, _out, _x: run(dot),
-    )
-
-
 linear(np.diagonal, diagonal_transpose, view="part", batch="axis", plan=_plan_diagonal)
-composite(np.diag, _diag, linear=True, plan=_plan_diag)
-composite(np.diagflat, _diagflat, linear=True, plan=_plan_diagflat)
+composite(np.diag, _diag, linear=True, plan=_plan_diag, primitive=_diag_call)
+composite(
+    np.diagflat,
+    _diagflat,
+    linear=True,
+    plan=moving(np.diagflat),
+    primitive=lambda v, k=0: (DIAGFLAT, (v,), {"k": k}),
+)
+
+
+def _kept(m: Value, mask: Value) -> Value:
+    """The elements of matrices where the mask has True, and zeros elsewhere."""
+    if type(m) is not np.ndarray or m.ndim == 1:
+        return np.where(mask, m, 0)
+    made = np.zeros(m.shape, m.dtype)  # np.where, at half the price
+    np.copyto(made, m, where=mask)
+    return made
+
+
+@lru_cache(16)
+def _below(rows: int, columns: int, k: int) -> Value:
+    return np.tri(rows, columns, k, bool)
+
+
+def _mask(m: Value, k: int) -> Value:
+    """Where a matrix has its lower triangle; a vector stands for a square of such rows."""
+    rows, columns = m.shape[-2:] if m.ndim > 1 else (m.shape[0], m.shape[0])
+    return _below(rows, columns, k) if rows * columns <= FEW else np.tri(rows, columns, k, bool)
+
+
+FEW = 1 << 16  # elements of a matrix, up to which its triangle is remembered
 
 
 def _tril(m: Value, k: int = 0) -> Value:
-    return np.where(np.tri(*m.shape[-2:], k=k, dtype=bool), m, 0)
+    return _kept(m, _mask(m, k))
 
 
 def _triu(m: Value, k: int = 0) -> Value:
-    return np.where(np.tri(*m.shape[-2:], k=k - 1, dtype=bool), 0, m)
+    return _kept(m, ~_mask(m, k - 1))
 
 
-def _plan_triangle(function: Function) -> Function:
-    def plan(x: Spec, out: Spec, /, k: int = 0) -> Kernels | None:
-        if x.ndim < 2:
-            return None
-        kernels = moved_by_positions(x, out, lambda m: function(m, k))
-        if kernels is not None:
-            return kernels
-        kept = np.broadcast_to(function(np.ones(x.shape[-2:], bool), k), x.shape)
-        shape, dtype = x.shape, x.dtype
+def _declare_triangle(function: Function, part: Function) -> None:
+    """Declare np.tril or np.triu; a vector stands for a square of such rows."""
 
-        def part(m: Value) -> Value:
-            made = np.zeros(shape, dtype)
-            np.copyto(made, m, where=kept)
-            return made
+    def examples(m: Value, k: int = 0) -> Value:
+        return part(m if m.ndim > 2 else np.repeat(m[:, None], m.shape[1], 1), k)
 
-        def run(m: Value) -> Value:
-            return part(m) if m.flags.c_contiguous else function(m, k)
+    rule = Linear(
+        part,
+        [lambda g, _out, _m, k=0: part(g, k)],
+        name=f"np.{function.__name__}",
+        batch=examples,
+    )
 
-        return Kernels(run, lambda g, _out, _x: part(g), lambda dot, _out, _x: part(dot))
+    def definition(m: Value, k: int = 0) -> Value:
+        m = lift(m)
+        return rule.apply_bound([m if hasattr(m, "shape") else np.asarray(m)], {"k": k})
 
-    return plan
+    def call(m: Spec, k: int = 0) -> tuple[Linear, tuple[Spec], Params]:
+        return rule, (m,), {"k": k}
+
+    composite(function, definition, linear=True, plan=moving(function), primitive=call)
 
 
-composite(np.tril, _tril, linear=True, plan=_plan_triangle(np.tril))
-composite(np.triu, _triu, linear=True, plan=_plan_triangle(np.triu))
+_declare_triangle(np.tril, _tril)
+_declare_triangle(np.triu, _triu)
 
 # --- positions
 

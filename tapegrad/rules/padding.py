@@ -15,7 +15,7 @@ from tapegrad._core.forms import composite, general
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import is_numpy, is_plain_number, lift, untraced
 from tapegrad._numpy_versions import PADS_BY_AXIS
-from tapegrad.rules.positions import moved_by_positions
+from tapegrad.rules.positions import moving
 
 Sides = tuple[Any, Any]
 
@@ -106,8 +106,7 @@ def _pad_vjp(
     pad_width: list[tuple[int, int]],
     constant_values: Value = 0,
 ) -> Cotangent:
-    inner = [slice(low, low + size) for (low, _), size in zip(pad_width, _x.shape, strict=True)]
-    return g[tuple(inner)]
+    return g[_inner(_x.shape, pad_width)]
 
 
 def _pad_jvp(
@@ -123,7 +122,16 @@ def _pad_jvp(
 def _pad_plainly(
     array: Value, pad_width: list[tuple[int, int]], constant_values: Value = 0
 ) -> Value:
-    return np.pad(array, pad_width or 0, constant_values=constant_values)
+    if type(array) is not np.ndarray or type(constant_values) is not int or constant_values:
+        return np.pad(array, pad_width or 0, constant_values=constant_values)
+    sides = [low + n + high for n, (low, high) in zip(array.shape, pad_width, strict=True)]
+    made = np.zeros(sides, array.dtype, "F" if array.flags.fnc else "C")  # as np.pad, at once
+    made[_inner(array.shape, pad_width)] = array
+    return made
+
+
+def _inner(shape: Sequence[int], pad_width: list[tuple[int, int]]) -> tuple[slice, ...]:
+    return tuple([slice(low, low + n) for (low, _), n in zip(pad_width, shape, strict=True)])
 
 
 def _pad_examples(
@@ -282,6 +290,7 @@ def _pad_by_function(
 
 # Modes that repeat elements, or put a constant beside them.
 _MOVING = frozenset(("constant", "edge", "symmetric", "reflect", "wrap"))
+_plan_few = moving(np.pad)
 
 
 def _plan_pad(
@@ -289,16 +298,16 @@ def _plan_pad(
 ) -> Kernels | None:
     if mode not in _MOVING or options.get("reflect_type", "even") != "even":
         return None
-
-    def run(a: Value) -> Value:
-        return np.pad(a, pad_width, mode, **options)
-
-    kernels = moved_by_positions(x, out, run)
-    if kernels is not None or mode != "constant" or any(options.values()):
-        return kernels
-    widths = _widths(pad_width, x.ndim)
-    inner = tuple(slice(low, low + n) for (low, _), n in zip(widths, x.shape, strict=True))
-    return Kernels(run, lambda g, _out, _x: g[inner], lambda dot, _out, _x: run(dot))
+    return _plan_few(x, out, pad_width=pad_width, mode=mode, **options)
 
 
-composite(np.pad, _pad, linear=True, plan=_plan_pad)
+def _pad_call(
+    array: Spec, pad_width: Any, mode: str = "constant", **options: Any
+) -> tuple[Any, tuple[Spec], Params] | None:
+    """The padding by constants that a call is."""
+    if mode != "constant":
+        return None
+    return PAD, (array,), {"pad_width": _widths(pad_width, array.ndim), **options}
+
+
+composite(np.pad, _pad, linear=True, plan=_plan_pad, primitive=_pad_call)

@@ -1,15 +1,17 @@
 """Calls that only move elements of one array, planned by where each element goes.
 
-Whatever moves elements (roll, tile, repeat, pad, triu, diag ...) is told once how an array of
-numbers comes out of it, and then is a read by positions, and so are its cotangent and its tangent.
-This serves small arrays, whose positions are small too, and cost less than the calls they stand
-for. Knows no function by name.
+A call that gives a view (transpose, reshape, flip ...) is asked once for the view of an array of
+its shape, which tells how the axes changed places and which were turned round; its cotangent goes
+the same way back. Whatever else moves elements (roll, tile, repeat, pad, triu, diag ...) is told
+once how an array of numbers comes out of it, and then is a read by positions, and so are its
+cotangent and its tangent. This serves small arrays, whose positions are small too, and cost less
+than the calls they stand for. Knows no function by name.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,74 @@ from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 
 FEW = 1 << 10  # elements, up to which a read by positions is faster than copies of blocks
+
+
+def moving(function: Function) -> Function:
+    """The plan of a function that only moves elements, for few of them: by where each one goes."""
+
+    def plan(x: Spec, out: Spec, /, **params: Any) -> Kernels | None:
+        return moved_by_positions(x, out, partial(function, **params) if params else function)
+
+    return plan
+
+
+def viewing(function: Function) -> Function:
+    """The plan of a function that gives a view, or what such a function would give as a copy."""
+
+    def plan(x: Spec, out: Spec, /, **params: Any) -> Kernels | None:
+        return moved_by_axes(x, out, partial(function, **params) if params else function)
+
+    return plan
+
+
+def moved_by_axes(x: Spec, out: Spec, function: Function) -> Kernels | None:
+    """Kernels of a call `function(array)` that gives a view with all elements; None for others.
+
+    Either they keep their order in C, or their axes change places and are turned round. An array
+    that nothing is written to tells which, at no cost.
+    """
+    if not x.size or not x.ndim and not out.ndim:
+        return None
+    asked = np.empty(x.shape, x.dtype)
+    made = function(asked)
+    if type(made) is not np.ndarray or made.size != x.size or not np.may_share_memory(made, asked):
+        return None
+    start = made.ctypes.data - asked.ctypes.data
+    if not start and made.flags.c_contiguous:
+        before, after = x.shape, out.shape
+        return moved(lambda a: a.reshape(after), lambda g: g.reshape(before))
+    order, turned = [], []
+    for side, step in zip(made.shape, made.strides, strict=True):
+        for axis in range(x.ndim):
+            if axis in order or x.shape[axis] != side:
+                continue
+            if side == 1 or abs(step) == asked.strides[axis]:
+                order.append(axis)
+                turned.append(side > 1 and step < 0)
+                break
+        else:
+            return None
+    if len(order) != x.ndim:
+        return None
+    return _moved_axes(tuple(order), turned)
+
+
+def _moved_axes(order: tuple[int, ...], turned: Sequence[bool]) -> Kernels:
+    """The kernels of axes in another order, some of which are then turned round."""
+    back = tuple(sorted(range(len(order)), key=order.__getitem__))
+    if not any(turned):
+        if order == (1, 0):
+            return moved(lambda a: a.T, lambda g: g.T)
+        return moved(lambda a: a.transpose(order), lambda g: g.transpose(back))
+    index = tuple([slice(None, None, -1 if each else None) for each in turned])
+    if order == back == tuple(range(len(order))):
+        return moved(lambda a: a[index], lambda g: g[index])
+    return moved(lambda a: a.transpose(order)[index], lambda g: g[index].transpose(back))
+
+
+def moved(run: Function, back: Function) -> Kernels:
+    """The kernels of a call that moves elements: to the result, and back to the array."""
+    return Kernels(run, lambda g, _out, _x: back(g), lambda dot, _out, _x: run(dot), view=True)
 
 
 def moved_by_positions(x: Spec, out: Spec, function: Function) -> Kernels | None:
@@ -134,24 +204,3 @@ def _collected(x: Spec, to: Any, of: Any) -> Function:
         return bar
 
     return pull_sums
-
-
-def rolled(a: Value, moves: Sequence[Any]) -> Value:
-    """A copy whose blocks have changed places: pairs of an index to write and one to read."""
-    made = np.empty_like(a)
-    for to, of in moves:
-        made[to] = a[of]
-    return made
-
-
-def roll_moves(shape: tuple[int, ...], shift: int, axis: int) -> list[Any]:
-    """The blocks of a roll along an axis."""
-    size = shape[axis]
-    shift %= max(size, 1)
-    lead = (slice(None),) * axis
-    if not shift or not math.prod(shape):
-        return [((*lead, slice(None)), (*lead, slice(None)))]
-    return [
-        ((*lead, slice(shift, None)), (*lead, slice(None, -shift))),
-        ((*lead, slice(None, shift)), (*lead, slice(-shift, None))),
-    ]

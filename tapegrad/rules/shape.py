@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.fast.sums import summing
 from tapegrad._core.forms import Linear, composite, linear
-from tapegrad._core.types import Cotangent, Function, Tangent, Value
+from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import (
     Mapped,
     Scatter,
@@ -30,7 +31,7 @@ from tapegrad._core.values import (
     untraced,
 )
 from tapegrad._numpy_versions import MESHGRID_IS_TUPLE, TRIMS_AXES, TRIMS_SEVERAL_AXES
-from tapegrad.rules.positions import moved_by_positions, roll_moves, rolled
+from tapegrad.rules.positions import moved_by_axes, moving, viewing
 
 # --- one array, rearranged; NumPy may return a view of it
 
@@ -90,106 +91,14 @@ def _to_argument(g: Cotangent, _out: Value, _x: Value, *_: Any, **__: Any) -> Co
 # --- the same for calls that are planned
 
 
-def _moved(run: Function, back: Function) -> Kernels:
-    """The kernels of a call that moves elements: to the result, and back to the array."""
-    return Kernels(run, lambda g, _out, _x: back(g), lambda dot, _out, _x: run(dot))
+def _plan_ravel(x: Spec, out: Spec, /, order: Any = "C") -> Kernels | None:
+    # `order` is asked of the array's memory where it is not "C".
+    kernels = None if order != "C" else moved_by_axes(x, out, np.ravel)
+    return kernels and kernels._replace(run=lambda a: a.ravel(), view=True)
 
 
-def _plan_shape(
-    x: Spec, out: Spec, /, order: Any = "C", copy: Any = None, **_: Any
-) -> Kernels | None:
-    """Of reshape, squeeze and expand_dims, which keep the elements in C order."""
-    if order != "C" or copy is not None:
-        return None
-    before, after = x.shape, out.shape
-    return _moved(lambda a: a.reshape(after), lambda g: g.reshape(before))
-
-
-def _plan_ravel(x: Spec, _out: Spec, /, order: Any = "C") -> Kernels | None:
-    if order != "C":
-        return None
-    shape = x.shape
-    return _moved(lambda a: a.ravel(), lambda g: g.reshape(shape))._replace(view=True)
-
-
-def _plan_slices(index: tuple[Any, ...]) -> Function:
-    """Of functions that turn axes round, by a read of slices."""
-
-    def plan(x: Spec, _out: Spec, /) -> Kernels | None:
-        if x.ndim < len(index):
-            return None
-        return _moved(lambda a: a[index], lambda g: g[index])._replace(view=True)
-
-    return plan
-
-
-def _plan_axes(order: Sequence[int]) -> Kernels:
-    order = tuple(order)
-    back = tuple(sorted(range(len(order)), key=order.__getitem__))
-    return _moved(lambda a: a.transpose(order), lambda g: g.transpose(back))
-
-
-def _plan_transpose(x: Spec, _out: Spec, /, axes: Sequence[int] | None = None) -> Kernels:
-    if axes is None:
-        return _moved(lambda a: a.T, lambda g: g.T)
-    return _plan_axes(_positive(axes, x.ndim))
-
-
-def _plan_swap(x: Spec, _out: Spec, /, axis1: int = -1, axis2: int = -2) -> Kernels:
-    order = list(range(x.ndim))
-    order[axis1], order[axis2] = order[axis2], order[axis1]
-    return _plan_axes(order)
-
-
-def _plan_move(x: Spec, _out: Spec, /, source: Any, destination: Any) -> Kernels:
-    sources = normalize_axis_tuple(source, x.ndim)
-    destinations = normalize_axis_tuple(destination, x.ndim)
-    order = [axis for axis in range(x.ndim) if axis not in sources]
-    for at, axis in sorted(zip(destinations, sources, strict=True)):
-        order.insert(at, axis)
-    return _plan_axes(order)
-
-
-def _plan_flip(x: Spec, _out: Spec, /, axis: int | Sequence[int] | None = None) -> Kernels | None:
-    if not x.ndim:
-        return None
-    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
-    index = tuple(slice(None, None, -1 if i in axes else None) for i in range(x.ndim))
-    return _moved(lambda a: a[index], lambda g: g[index])
-
-
-def _plan_rot90(x: Spec, _out: Spec, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Kernels:
-    """As np.rot90: one or two axes are turned round, and then change places."""
-    first, second = normalize_axis_tuple(axes, x.ndim)
-    order = list(range(x.ndim))
-    if k % 2:
-        order[first], order[second] = second, first
-    turned = {0: (), 1: (first,), 2: (first, second), 3: (second,)}[k % 4]  # after the change
-    there = tuple(slice(None, None, -1 if i in turned else None) for i in range(x.ndim))
-    turned = {0: (), 1: (second,), 2: (first, second), 3: (first,)}[k % 4]
-    back = tuple(slice(None, None, -1 if i in turned else None) for i in range(x.ndim))
-    return _moved(lambda a: a.transpose(order)[there], lambda g: g.transpose(order)[back])
-
-
-def _plan_roll(
-    x: Spec, out: Spec, /, shift: Any, axis: int | Sequence[int] | None = None
-) -> Kernels | None:
-    kernels = moved_by_positions(x, out, lambda a: np.roll(a, shift, axis))
-    if kernels is not None:
-        return kernels
-    if type(shift) is int and axis is None:
-        there, here = (roll_moves((x.size,), s, 0) for s in (shift, -shift))
-        shape = x.shape
-        return _moved(
-            lambda a: rolled(a.reshape(-1), there).reshape(shape),
-            lambda g: rolled(g.reshape(-1), here).reshape(shape),
-        )
-    if type(shift) is not int or type(axis) is not int:
-        back = tuple(-s for s in shift) if isinstance(shift, tuple) else -shift
-        return _moved(lambda a: np.roll(a, shift, axis), lambda g: np.roll(g, back, axis))
-    along = normalize_axis_index(axis, x.ndim)
-    there, here = (roll_moves(x.shape, s, along) for s in (shift, -shift))
-    return _moved(lambda a: rolled(a, there), lambda g: rolled(g, here))
+def _plan_reshape(x: Spec, out: Spec, /, order: Any = "C", **params: Any) -> Kernels | None:
+    return viewing(np.reshape)(x, out, **params) if order == "C" and "copy" not in params else None
 
 
 # --- the same for a batch, whose examples lie along the first axis
@@ -254,58 +163,60 @@ linear(
     view=True,
     signature="a, shape, order, copy",
     batch=_reshaped_examples,
-    plan=_plan_shape,
+    plan=_plan_reshape,
 )
 composite(np.ravel, lambda a, order="C": _ravel(a, order), linear=True, plan=_plan_ravel)
-linear(np.transpose, _transposed, view=True, batch=_transposed_examples, plan=_plan_transpose)
+linear(
+    np.transpose, _transposed, view=True, batch=_transposed_examples, plan=viewing(np.transpose)
+)
 linear(
     np.matrix_transpose,
     lambda g, _out, _x: np.swapaxes(g, -1, -2),
     view=True,
     batch="(m,n)->(n,m)",
-    plan=_plan_swap,
+    plan=viewing(np.matrix_transpose),
 )
 linear(
     np.swapaxes,
     lambda g, _out, _x, axis1, axis2: np.swapaxes(g, axis1, axis2),
     view=True,
     batch="axis",
-    plan=_plan_swap,
+    plan=viewing(np.swapaxes),
 )
 linear(
     np.moveaxis,
     lambda g, _out, _x, source, destination: np.moveaxis(g, destination, source),
     view=True,
     batch="axis",
-    plan=_plan_move,
+    plan=viewing(np.moveaxis),
 )
 linear(
     np.squeeze,
     _to_argument,
     view=True,
     batch=_squeezed_examples,
-    plan=_plan_shape,
+    plan=viewing(np.squeeze),
 )
 linear(
     np.expand_dims,
     _to_argument,
     view=True,
     batch=_expanded_examples,
-    plan=_plan_shape,
+    plan=viewing(np.expand_dims),
 )
 linear(
     np.flip,
     lambda g, _out, _x, axis=None: np.flip(g, axis),
     view="number",
     batch="axis",
-    plan=_plan_flip,
+    plan=viewing(np.flip),
 )
 linear(
     np.rot90,
     lambda g, _out, _x, k=1, axes=(0, 1): np.rot90(g, -k, axes),
     view=True,
     batch="axis",
-    plan=_plan_rot90,
+    plan=viewing(np.rot90),
 )
 
 
@@ -329,20 +240,47 @@ def _rollaxis(a: Value, axis: int, start: int = 0) -> Value:
     return np.moveaxis(a, axis, start - (axis < start))
 
 
-_BACKWARD = slice(None, None, -1)
 SMALL = 1 << 12  # elements that are copied faster than a view is made of them
-composite(np.fliplr, _fliplr, linear=True, plan=_plan_slices((slice(None), _BACKWARD)))
-composite(np.flipud, _flipud, linear=True, plan=_plan_slices((_BACKWARD,)))
+composite(np.fliplr, _fliplr, linear=True, plan=viewing(np.fliplr))
+composite(np.flipud, _flipud, linear=True, plan=viewing(np.flipud))
 composite(np.rollaxis, _rollaxis)
 
 
 def _roll_transpose(
     g: Cotangent, _out: Value, _x: Value, shift: Value, axis: int | tuple[int, ...] | None = None
 ) -> Cotangent:
-    return np.roll(g, [-s for s in shift] if isinstance(shift, (tuple, list)) else -shift, axis)
+    back = [-s for s in shift] if isinstance(shift, (tuple, list)) else -shift
+    return _rolled(g, back, axis)
 
 
-ROLL = Linear(np.roll, [_roll_transpose], batch=_rolled_examples)
+@lru_cache(1 << 10)
+def _blocks(shape: tuple[int, ...], shift: int, axis: int) -> list[tuple[Any, Any]]:
+    """The blocks that change places: pairs of an index to write and one to read."""
+    lead = (slice(None),) * normalize_axis_index(axis, len(shape))
+    at = shift % shape[axis]
+    if not at:
+        return [(..., ...)]
+    return [
+        ((*lead, slice(at, None)), (*lead, slice(None, -at))),
+        ((*lead, slice(None, at)), (*lead, slice(-at, None))),
+    ]
+
+
+def _rolled(a: Value, shift: Value, axis: int | tuple[int, ...] | None = None) -> Value:
+    """np.roll; of NumPy's own arrays along one axis by copies of blocks, at half the cost."""
+    if type(a) is not np.ndarray or type(shift) is not int or not a.size:
+        return np.roll(a, shift, axis)
+    if axis is None:
+        return _rolled(a.reshape(-1), shift, 0).reshape(a.shape)
+    if type(axis) is not int:
+        return np.roll(a, shift, axis)
+    made = np.empty_like(a)
+    for to, of in _blocks(a.shape, shift, axis):
+        made[to] = a[of]
+    return made
+
+
+ROLL = Linear(np.roll, [_roll_transpose], batch=_rolled_examples, implementation=_rolled)
 
 
 def _roll(a: Value, shift: Value, axis: int | tuple[int, ...] | None = None) -> Value:
@@ -365,7 +303,13 @@ def _rolled_by_positions(a: Value, shift: Value, axis: int) -> Value:
     return getitem(a, (*(slice(None),) * axis, positions))
 
 
-composite(np.roll, _roll, linear=True, plan=_plan_roll)
+def _roll_call(
+    a: Spec, shift: Any, axis: int | tuple[int, ...] | None = None
+) -> tuple[Linear, tuple[Spec], Params]:
+    return ROLL, (a,), {"shift": shift, "axis": axis}
+
+
+composite(np.roll, _roll, linear=True, plan=moving(np.roll), primitive=_roll_call)
 linear(np.copy, lambda g, _out, _x, *_a, **_k: g, fresh=True, batch=_copied_examples)
 
 
@@ -494,6 +438,15 @@ composite(np.broadcast_arrays, _broadcast_arrays)
 composite(np.meshgrid, _meshgrid)
 
 
+def _summed(g: Cotangent, axes: int | tuple[int, ...]) -> Cotangent:
+    """np.sum; for NumPy's own arrays without its wrapper."""
+    return np.add.reduce(g, axes) if type(g) is np.ndarray else np.sum(g, axes)
+
+
+def _repeated(a: Value, repeats: Value, axis: int | None = None) -> Value:
+    return a.repeat(repeats, axis) if type(a) is np.ndarray else np.repeat(a, repeats, axis)
+
+
 def _repeat_transpose(
     g: Cotangent, _out: Value, _x: Value, repeats: Value, axis: int | None = None
 ) -> Cotangent:
@@ -501,10 +454,10 @@ def _repeat_transpose(
     if not _x.ndim:
         axis = None  # NumPy takes 0 and -1 of a number as well
     count = _x.size if axis is None else _x.shape[axis]
-    if np.ndim(repeats) == 0:
+    if type(repeats) is int or np.ndim(repeats) == 0:
         axis_ = 0 if axis is None else axis % _x.ndim
         shape = (*g.shape[:axis_], count, int(repeats), *g.shape[axis_ + 1 :])
-        return np.sum(g.reshape(shape), axis=axis_ + 1).reshape(_x.shape)
+        return _summed(g.reshape(shape), axis_ + 1).reshape(_x.shape)
     if not _x.ndim:
         return np.sum(g)
     owner = np.repeat(np.arange(count), repeats)
@@ -513,15 +466,44 @@ def _repeat_transpose(
     return Scatter((slice(None),) * (axis % _x.ndim) + (owner,), g)
 
 
+@lru_cache(1 << 10)
+def _copies(
+    shape: tuple[int, ...], reps: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """How often np.tile repeats each axis, the sides of one copy, and both with axes of their own.
+
+    The last are the axes of the copies.
+    """
+    ndim = max(len(reps), len(shape))
+    counts = (1,) * (ndim - len(reps)) + reps
+    sides = (1,) * (ndim - len(shape)) + shape
+    apart = tuple([size for pair in zip(counts, sides, strict=True) for size in pair])
+    return counts, sides, apart, tuple([2 * i for i, count in enumerate(counts) if count != 1])
+
+
+def _as_counts(reps: Any) -> tuple[int, ...]:
+    return (int(reps),) if type(reps) is int or np.ndim(reps) == 0 else tuple(map(int, reps))
+
+
+def _tile_transpose(g: Cotangent, _out: Value, _A: Value, reps: Any) -> Cotangent:
+    """Each element gets the sum of the cotangents of its copies."""
+    _, _, apart, axes = _copies(tuple(_A.shape), _as_counts(reps))
+    return _summed(g.reshape(apart), axes).reshape(_A.shape)
+
+
+def _tiled_examples(A: Value, reps: Any) -> Value:
+    counts, sides, _, _ = _copies(tuple(A.shape[1:]), _as_counts(reps))
+    return np.tile(np.reshape(A, (A.shape[0], *sides)), (1, *counts))
+
+
+TILE = Linear(np.tile, [_tile_transpose], batch=_tiled_examples)
+
+
 def _tile(A: Value, reps: Any) -> Value:
-    counts = (reps,) if np.ndim(reps) == 0 else tuple(reps)
-    ndim = max(len(counts), A.ndim)
-    shape = (1,) * (ndim - A.ndim) + A.shape
-    counts = (1,) * (ndim - len(counts)) + counts
-    doubled = [size for pair in zip([1] * ndim, shape, strict=True) for size in pair]
-    wide = [size for pair in zip(counts, shape, strict=True) for size in pair]
-    total = [count * size for count, size in zip(counts, shape, strict=True)]
-    return _own(_broadcast_into_copy(A.reshape(doubled), wide).reshape(total))
+    A = lift(A)
+    return TILE.apply_bound(
+        [A if hasattr(A, "shape") else np.asarray(A)], {"reps": untraced(reps)}
+    )
 
 
 def _resize(a: Value, new_shape: Any) -> Value:
@@ -536,49 +518,21 @@ def _resize(a: Value, new_shape: Any) -> Value:
     return _own(np.reshape(np.reshape(copies, -1)[:total], shape))
 
 
-def _plan_repeat(
-    x: Spec, out: Spec, /, repeats: int | Sequence[int], axis: int | None = None
-) -> Kernels | None:
-    kernels = moved_by_positions(x, out, lambda a: np.repeat(a, repeats, axis))
-    if kernels is not None or type(repeats) is not int:
-        return kernels
-    if not x.ndim:
-        axis = None
-    shape, after = x.shape, math.prod(x.shape[axis + 1 :]) if axis is not None and axis >= 0 else 1
-    if axis is not None and axis < 0:
-        after = math.prod(x.shape[axis % x.ndim + 1 :])
-    apart = (-1, repeats, after)
-
-    def pull(g: Cotangent) -> Cotangent:
-        return np.add.reduce(g.reshape(apart), 1).reshape(shape)
-
-    return _moved(lambda a: a.repeat(repeats, axis), pull) if out.size else None
-
-
-def _plan_tile(x: Spec, out: Spec, /, reps: int | Sequence[int]) -> Kernels | None:
-    """Copies along axes of their own, which are then joined to the array's."""
-    kernels = moved_by_positions(x, out, lambda a: np.tile(a, reps))
-    if kernels is not None or not out.size or not out.ndim:
-        return kernels
-    sides = (1,) * (out.ndim - x.ndim) + x.shape
-    apart = [
-        part
-        for whole, side in zip(out.shape, sides, strict=True)
-        for part in (whole // side, side)
-    ]
-    axes, shape = tuple(range(0, 2 * out.ndim, 2)), x.shape
-    return _moved(
-        lambda a: np.tile(a, reps), lambda g: np.add.reduce(g.reshape(apart), axes).reshape(shape)
-    )
-
-
-def _plan_resize(x: Spec, out: Spec, /, new_shape: int | Sequence[int]) -> Kernels | None:
-    return moved_by_positions(x, out, lambda a: np.resize(a, new_shape))
-
-
-linear(np.repeat, _repeat_transpose, batch="flat", plan=_plan_repeat)
-composite(np.tile, _tile, linear=True, plan=_plan_tile)
-composite(np.resize, _resize, linear=True, plan=_plan_resize)
+linear(
+    np.repeat,
+    _repeat_transpose,
+    batch="flat",
+    implementation=_repeated,
+    plan=moving(np.repeat),
+)
+composite(
+    np.tile,
+    _tile,
+    linear=True,
+    plan=moving(np.tile),
+    primitive=lambda A, reps: (TILE, (A,), {"reps": reps}),
+)
+composite(np.resize, _resize, linear=True, plan=moving(np.resize))
 
 
 def _windows_transpose(

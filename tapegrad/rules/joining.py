@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,28 +15,48 @@ from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Val
 from tapegrad._core.values import lift
 from tapegrad.rules.shape import behind, padded
 
+# --- which part of the cotangent of a result belongs to which array
+
+
+def _cuts(shapes: Sequence[tuple[int, ...]], ndim: int, axis: int) -> list[Any]:
+    """For each array its part of arrays of these shapes, joined along an axis of `ndim`.
+
+    An array of fewer axes takes one place along that axis, and the first of one more before.
+    """
+    axis %= ndim
+    lead = (slice(None),) * axis
+    cuts: list[Any] = []
+    start = 0
+    for shape in shapes:
+        if len(shape) == ndim:
+            cuts.append((*lead, slice(start, start + shape[axis])))
+            start += shape[axis]
+        else:  # np.dstack puts a new axis in front of a vector as well
+            cuts.append((0, *lead[1:], start) if ndim - len(shape) > 1 else (*lead, start))
+            start += 1
+    return cuts
+
 
 def _concatenate_transpose(
     g: Cotangent, _out: Value, *_xs: Value, wanted: Sequence[bool], axis: int | None = 0, **_: Any
 ) -> list[Cotangent]:
-    bars, start = [], 0
-    for x, want in zip(_xs, wanted, strict=True):
-        if axis is None:
-            size = x.size
-            bars.append(g[start : start + size].reshape(x.shape) if want else None)
-        else:
-            size = x.shape[axis]
-            cut = (slice(None),) * (axis % x.ndim) + (slice(start, start + size),)
-            bars.append(g[cut] if want else None)
-        start += size
-    return bars
+    if axis is None:
+        cuts = _cuts([(x.size,) for x in _xs], 1, 0)
+        return [
+            g[cut].reshape(x.shape) if want else None
+            for x, cut, want in zip(_xs, cuts, wanted, strict=True)
+        ]
+    return _parts(g, _cuts([x.shape for x in _xs], g.ndim, axis), wanted)
 
 
 def _stack_transpose(
     g: Cotangent, _out: Value, *_xs: Value, wanted: Sequence[bool], axis: int = 0, **_: Any
 ) -> list[Cotangent]:
-    lead = (slice(None),) * (axis % g.ndim)
-    return [g[(*lead, i)] if want else None for i, want in enumerate(wanted)]
+    return _parts(g, _cuts([x.shape for x in _xs], g.ndim, axis), wanted)
+
+
+def _parts(g: Cotangent, cuts: Sequence[Any], wanted: Sequence[bool]) -> list[Cotangent]:
+    return [g[cut] if want else None for cut, want in zip(cuts, wanted, strict=True)]
 
 
 def _concatenated_examples(arrays: Sequence[Value], axis: int | None = 0, **options: Any) -> Value:
@@ -52,56 +72,51 @@ def _stacked_examples(arrays: Sequence[Value], axis: int = 0, **options: Any) ->
     return np.stack(arrays, axis=axis, **options)
 
 
-def _plan_parts(cuts: Sequence[Any], wanted: Sequence[bool], join: Function) -> KernelsAll:
-    """The kernels of a call whose cotangents are parts of that of its result."""
-    chosen = [cut if want else None for cut, want in zip(cuts, wanted, strict=True)]
-
-    def pull(g: Cotangent, _out: Value, *_xs: Value) -> list[Cotangent]:
-        return [None if cut is None else g[cut] for cut in chosen]
-
-    def push(dots: Sequence[Tangent], _out: Value, *xs: Value) -> Tangent:
-        return join(
-            [
-                np.zeros(x.shape, x.dtype) if dot is None else dot
-                for dot, x in zip(dots, xs, strict=True)
-            ]
-        )
-
-    return KernelsAll(pull, push, run=lambda *xs: join(xs))
+def _put_together(out: Spec, cuts: Sequence[Any], arrays: Sequence[Value]) -> Value:
+    made = np.empty(out.shape, out.dtype, like=arrays[0])
+    for cut, x in zip(cuts, arrays):  # noqa: B905 - strict= costs
+        made[cut] = x
+    return made
 
 
-def _plan_concatenate(
-    specs: tuple[Spec, ...],
-    out: Spec,
-    wanted: Sequence[bool],
-    /,
-    axis: int | None = 0,
-    **others: Any,
-) -> KernelsAll | None:
-    if others or axis is None or any(spec.dtype is not out.dtype for spec in specs):
-        return None
-    lead = (slice(None),) * (axis % out.ndim)
-    ends = [0, *accumulate(spec.shape[axis] for spec in specs)]
-    cuts = [(*lead, slice(start, end)) for start, end in pairwise(ends)]
-    return _plan_parts(cuts, wanted, lambda dots: np.concatenate(dots, axis))
+def _joining(join: Function, axis_of: Function | None = None, default: int | None = 0) -> Function:
+    """The plan of a function that joins arrays along `axis_of(ndim)`, or its parameter `axis`."""
 
+    def plan(
+        specs: tuple[Spec, ...],
+        out: Spec,
+        wanted: Sequence[bool],
+        /,
+        axis: int | None = default,
+        **others: Any,
+    ) -> KernelsAll | None:
+        if others or any(spec.dtype is not out.dtype or not spec.ndim for spec in specs):
+            return None
+        if axis is None and (out.ndim > 1 or any(spec.ndim > 1 for spec in specs)):
+            return None
+        along = (axis or 0) if axis_of is None else axis_of(out.ndim)
+        cuts = _cuts([spec.shape for spec in specs], out.ndim, along)
+        call = join
+        if all(spec.ndim == out.ndim for spec in specs):
+            call = partial(np.concatenate, axis=along)
+        elif axis_of is None:
+            call = partial(_put_together, out, cuts)
+        chosen = [cut if want else None for cut, want in zip(cuts, wanted, strict=True)]
 
-def _plan_stack(
-    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axis: int = 0, **others: Any
-) -> KernelsAll | None:
-    if others or not specs[0].ndim or any(spec.dtype is not out.dtype for spec in specs):
-        return None
-    lead = (slice(None),) * (axis % out.ndim)
-    cuts: list[Any] = [(*lead, i) for i in range(len(specs))]
-    shape, dtype = out.shape, out.dtype
+        def pull(g: Cotangent, _out: Value, *_xs: Value) -> list[Cotangent]:
+            return [None if cut is None else g[cut] for cut in chosen]
 
-    def join(xs: Sequence[Value]) -> Value:
-        made = np.empty(shape, dtype, like=xs[0])
-        for cut, x in zip(cuts, xs):  # noqa: B905 - strict= costs
-            made[cut] = x
-        return made
+        def push(dots: Sequence[Tangent], _out: Value, *xs: Value) -> Tangent:
+            return call(
+                [
+                    np.zeros(x.shape, x.dtype) if dot is None else dot
+                    for dot, x in zip(dots, xs, strict=True)
+                ]
+            )
 
-    return _plan_parts(cuts, wanted, join)
+        return KernelsAll(pull, push, run=lambda *xs: call(xs))
+
+    return plan
 
 
 def _stacked(arrays: Sequence[Value], axis: int = 0, **options: Any) -> Value:
@@ -128,7 +143,7 @@ linear(
     np.concatenate,
     _concatenate_transpose,
     batch=_concatenated_examples,
-    plan_all=_plan_concatenate,
+    plan_all=_joining(np.concatenate),
     **JOINING,
 )
 linear(
@@ -136,7 +151,7 @@ linear(
     _stack_transpose,
     batch=_stacked_examples,
     implementation=_stacked,
-    plan_all=_plan_stack,
+    plan_all=_joining(np.stack),
     **JOINING,
 )
 
@@ -173,40 +188,6 @@ def _append(arr: Value, values: Value, axis: int | None = None) -> Value:
     return np.concatenate([arr, values], axis=axis)
 
 
-def _plan_joined(axis: Function, join: Function) -> Function:
-    """The kernels of a concatenation along an axis that arrays of fewer axes are given first."""
-
-    def plan(
-        specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **others: Any
-    ) -> KernelsAll | None:
-        if others or any(spec.dtype is not out.dtype or not spec.ndim for spec in specs):
-            return None
-        along = axis(out.ndim)
-        if all(spec.ndim == out.ndim for spec in specs):
-            return _plan_concatenate(specs, out, wanted, axis=along)
-        cuts: list[Any] = []
-        start = 0
-        for spec in specs:
-            lead = (slice(None),) * along
-            if spec.ndim == out.ndim:
-                cuts.append((*lead, slice(start, start + spec.shape[along])))
-                start += spec.shape[along]
-            else:  # np.dstack puts a new axis in front of a vector as well
-                cuts.append((0, *lead[1:], start) if out.ndim - spec.ndim > 1 else (*lead, start))
-                start += 1
-        return _plan_parts(cuts, wanted, join)
-
-    return plan
-
-
-def _plan_append(
-    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axis: int | None = None
-) -> KernelsAll | None:
-    if axis is None and (specs[0].ndim != 1 or specs[1].ndim != 1):
-        return None
-    return _plan_concatenate(specs, out, wanted, axis=axis or 0)
-
-
 for _function, _definition, _axis in (
     (np.hstack, _hstack, lambda ndim: min(ndim, 2) - 1),
     (np.vstack, _vstack, lambda _: 0),
@@ -218,9 +199,9 @@ for _function, _definition, _axis in (
         _definition,
         sequence=True,
         linear=True,
-        plan_all=_plan_joined(_axis, _function),
+        plan_all=_joining(_function, _axis),
     )
-composite(np.append, _append, arrays=2, linear=True, plan_all=_plan_append)
+composite(np.append, _append, arrays=2, linear=True, plan_all=_joining(np.append, default=None))
 
 
 def _block(arrays: Tree) -> Value:

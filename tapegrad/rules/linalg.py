@@ -44,18 +44,7 @@ def _inv_jvp(dots: Sequence[Tangent], out: Value, _a: Value) -> Tangent:
     return -np.matmul(np.matmul(out, dots[0]), out)
 
 
-def _plan_inv(a: Spec, out: Spec, /) -> Kernels | None:
-    if a.ndim != 2 or not a.size or out.dtype is not a.dtype:
-        return None
-
-    def pull(g: Cotangent, out: Value, _a: Value) -> Cotangent:
-        inverse = out.T
-        return -inverse.dot(g).dot(inverse)
-
-    return Kernels(np.linalg.inv, pull, lambda dot, out, _a: -out.dot(dot).dot(out))
-
-
-general(np.linalg.inv, vjp=[_inv_vjp], jvp=_inv_jvp, batch="(m,m)", plan=_plan_inv)
+general(np.linalg.inv, vjp=[_inv_vjp], jvp=_inv_jvp, batch="(m,m)")
 
 
 def _solve_b(g: Cotangent, _out: Value, a: Value, _b: Value) -> Cotangent:

@@ -17,6 +17,7 @@ import numpy as np
 from tapegrad._core.fast.call_plans import Kernels, KernelsAll, Spec
 from tapegrad._core.forms import composite, linear, multilinear
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
+from tapegrad._core.values import is_recorded
 from tapegrad._numpy_versions import CROSSES_PAIRS, HAS_MATVEC
 from tapegrad._warning import warn
 from tapegrad.rules.index import plan_diagonals
@@ -30,32 +31,51 @@ def _shaped(x: Value) -> Value:
 
 
 def _column(x: Value) -> Value:
-    return np.expand_dims(x, -1)
+    return x[..., None] if type(x) is np.ndarray else np.expand_dims(x, -1)
 
 
 def _row(x: Value) -> Value:
-    return np.expand_dims(x, -2)
+    return x[..., None, :] if type(x) is np.ndarray else np.expand_dims(x, -2)
+
+
+def _is_numpys(x: Value) -> bool:
+    """Whether a value has the methods of NumPy's arrays, at their cost."""
+    return type(x) is np.ndarray or is_recorded(x)
 
 
 def _flipped(x: Value) -> Value:
-    if type(x) is np.ndarray and x.ndim == 2:
+    if x.ndim == 2 and _is_numpys(x):
         return x.T  # the frequent case, at a fraction of the cost
     return x.swapaxes(-1, -2)  # not every library's arrays have mT
+
+
+def _times(x: Value, y: Value) -> Value:
+    """np.matmul; with a matrix by the method, which takes half the time where they are small."""
+    plain = y.ndim == 2 and x.ndim >= 2 and _is_numpys(x) and _is_numpys(y)
+    if plain and x.size and y.size:
+        if x.ndim == 2:
+            return x.dot(y)
+        return x.reshape(-1, x.shape[-1]).dot(y).reshape(*x.shape[:-1], y.shape[1])
+    return np.matmul(x, y)
 
 
 # --- matmul
 
 
 def _matmul_x(g: Cotangent, _out: Value, _x: Value, y: Value) -> Cotangent:
+    if type(g) is type(y) is np.ndarray and g.ndim == y.ndim == 2:
+        return g.dot(y.T)  # the frequent case
     y = _shaped(y)
     if y.ndim == 1:
-        return _column(g) * y
+        return g * y if len(_x.shape) == 1 else _column(g) * y
     if len(_x.shape) == 1:
         return np.matmul(y, g) if y.ndim == 2 else np.matmul(y, _column(g))[..., 0]
-    return np.matmul(g, _flipped(y))
+    return _times(g, _flipped(y))
 
 
 def _matmul_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
+    if type(g) is type(x) is np.ndarray and g.ndim == x.ndim == 2:
+        return x.T.dot(g)  # the frequent case
     x = _shaped(x)
     if len(_y.shape) == 1:
         if x.ndim <= 2:
@@ -63,45 +83,16 @@ def _matmul_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
         return np.matmul(_flipped(x), _column(g))[..., 0]
     if x.ndim == 1:
         return _column(x) * _row(g)
-    return np.matmul(_flipped(x), g)
-
-
-def _plan_matmul(
-    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **params: Any
-) -> KernelsAll | None:
-    """Kernels of the product of vectors, matrices, stacks of as many, or a stack and a matrix."""
-    x, y = specs
-    if params or not x.dtype is y.dtype is out.dtype or not x.ndim or not y.ndim:
-        return None
-    by_x, by_y = wanted
-    if x.ndim < 2 and y.ndim <= 2 or x.ndim == 2 and y.ndim < 2:
-        return _plan_product(x.ndim, y.ndim, np.matmul, wanted)
-    if x.ndim == y.ndim == 2:
-        # The method takes half the time of the operator where matrices are small.
-        def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
-            return g.dot(y.T) if by_x else None, x.T.dot(g) if by_y else None
-
-    elif y.ndim == 2 and x.ndim > 2 and x.size and out.size:
-        (inner, last), shape = y.shape, x.shape
-
-        def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
-            g = g.reshape(-1, last)
-            return (
-                g.dot(y.T).reshape(shape) if by_x else None,
-                x.reshape(-1, inner).T.dot(g) if by_y else None,
-            )
-
-    elif x.shape[:-2] == y.shape[:-2]:
-
-        def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
-            return (
-                g @ y.swapaxes(-1, -2) if by_x else None,
-                x.swapaxes(-1, -2) @ g if by_y else None,
-            )
-
-    else:
-        return None
-    return KernelsAll(pull, _sum_of_two(operator.matmul))
+    if (
+        x.ndim > 2
+        and len(_y.shape) == 2
+        and g.size
+        and x.size
+        and type(x) is type(g) is np.ndarray
+    ):
+        rows, columns = _y.shape  # one product of matrices, not the sum of a stack of them
+        return x.reshape(-1, rows).T.dot(g.reshape(-1, columns))
+    return _times(_flipped(x), g)
 
 
 multilinear(
@@ -110,7 +101,6 @@ multilinear(
     _matmul_y,
     signature="x1, x2",
     batch="(m?,n),(n,k?)->(m?,k?)",
-    plan_all=_plan_matmul,
 )
 composite(np.linalg.matmul, lambda x1, x2: np.matmul(x1, x2))
 
@@ -293,60 +283,20 @@ def _dot_y(g: Cotangent, out: Value, x: Value, y: Value) -> Cotangent:
 
 def _inner_x(g: Cotangent, out: Value, x: Value, y: Value) -> Cotangent:
     y = _shaped(y)
-    if y.ndim == 0 or len(x.shape) == 0:
+    if y.ndim == 0 or len(x.shape) == 0 or len(x.shape) == y.ndim == 1:
         return _dot_x(g, out, x, y)
+    if len(x.shape) == y.ndim == 2:
+        return _times(g, y)
     return _tensordot_x(g, out, x, y, ([-1], [-1]))
 
 
 def _inner_y(g: Cotangent, out: Value, x: Value, y: Value) -> Cotangent:
     x = _shaped(x)
-    if x.ndim == 0 or len(y.shape) == 0:
+    if x.ndim == 0 or len(y.shape) == 0 or x.ndim == len(y.shape) == 1:
         return _dot_y(g, out, x, y)
+    if x.ndim == len(y.shape) == 2:
+        return _times(_flipped(g), x)
     return _tensordot_y(g, out, x, y, ([-1], [-1]))
-
-
-def _plan_dot(
-    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **others: Any
-) -> KernelsAll | None:
-    """The kernels of a product of vectors and matrices in NumPy's order; sums over one axis."""
-    x, y = specs
-    if others or not x.dtype is y.dtype is out.dtype or not 0 < x.ndim <= 2 or not 0 < y.ndim <= 2:
-        return None
-    return _plan_product(x.ndim, y.ndim, np.dot, wanted)
-
-
-def _plan_product(x_ndim: int, y_ndim: int, run: Function, wanted: Sequence[bool]) -> KernelsAll:
-    """The kernels of x @ y, of matrices or vectors."""
-    want_x, want_y = wanted
-    if x_ndim == 1:
-        by_x: Function = operator.mul if y_ndim == 1 else (lambda g, y: y.dot(g))
-    elif y_ndim == 1:
-        by_x = lambda g, y: g[:, None].dot(y[None])  # noqa: E731 - one of a few
-    else:
-        by_x = lambda g, y: g.dot(y.T)  # noqa: E731
-    if y_ndim == 1:
-        by_y: Function = operator.mul if x_ndim == 1 else (lambda g, x: g.dot(x))
-    elif x_ndim == 1:
-        by_y = lambda g, x: x[:, None].dot(g[None])  # noqa: E731
-    else:
-        by_y = lambda g, x: x.T.dot(g)  # noqa: E731
-
-    def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
-        return by_x(g, y) if want_x else None, by_y(g, x) if want_y else None
-
-    return KernelsAll(pull, _sum_of_two(run), run=run)
-
-
-def _plan_inner(
-    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /
-) -> KernelsAll | None:
-    x, y = specs
-    if x.ndim == y.ndim == 1 and x.dtype is y.dtype is out.dtype:
-        return _plan_product(1, 1, np.inner, wanted)
-    if not x.ndim or not y.ndim:
-        return None
-    found = _plan_contraction(x, y, out, [x.ndim - 1], [y.ndim - 1], wanted)
-    return None if found is None else KernelsAll(found.pull, _sum_of_two(np.inner), run=np.inner)
 
 
 multilinear(
@@ -355,7 +305,6 @@ multilinear(
     _dot_y,
     signature="a, b, out",
     batch=_dot_examples,
-    plan_all=_plan_dot,
 )
 multilinear(
     np.inner,
@@ -363,30 +312,21 @@ multilinear(
     _inner_y,
     signature="a, b",
     batch=_inner_examples,
-    plan_all=_plan_inner,
 )
 
 # --- products that conjugate their first argument
 
 
 def _vdot_x(g: Cotangent, _out: Value, _x: Value, y: Value) -> Cotangent:
-    return np.reshape(np.conjugate(g * _shaped(y)), _x.shape)
+    bar = g * _shaped(y)
+    bar = np.conjugate(bar) if bar.dtype.kind == "c" else bar
+    return bar if bar.shape == _x.shape else np.reshape(bar, _x.shape)
 
 
 def _vdot_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
-    return np.reshape(g * np.conjugate(_shaped(x)), _y.shape)
-
-
-def _plan_vdot(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /) -> KernelsAll | None:
-    x, y = specs
-    if x.dtype.kind == "c" or x.shape != y.shape or not x.dtype is y.dtype is out.dtype:
-        return None
-    by_x, by_y = wanted
-
-    def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
-        return g * y if by_x else None, g * x if by_y else None
-
-    return KernelsAll(pull, _sum_of_two(np.vdot), run=np.vdot)
+    x = _shaped(x)
+    bar = g * (np.conjugate(x) if x.dtype.kind == "c" else x)
+    return bar if bar.shape == _y.shape else np.reshape(bar, _y.shape)
 
 
 multilinear(
@@ -395,7 +335,6 @@ multilinear(
     _vdot_y,
     signature="a, b",
     batch=_vdot_examples,
-    plan_all=_plan_vdot,
 )
 
 multilinear(
@@ -505,7 +444,7 @@ def _outer_of_vectors(x1: Value, x2: Value, /) -> Value:
             f"np.linalg.outer: expected two vectors, got arrays of {x1.ndim} and {x2.ndim} "
             "dimensions. np.outer flattens them."
         )
-    return _outer(x1, x2)
+    return np.outer(x1, x2)
 
 
 def _plan_kron(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /) -> KernelsAll | None:
@@ -530,7 +469,7 @@ def _plan_kron(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /) ->
     return KernelsAll(pull, _sum_of_two(run), run=run)
 
 
-composite(np.linalg.outer, _outer_of_vectors, arrays=2, plan_all=_plan_outer, signature="x1, x2")
+composite(np.linalg.outer, _outer_of_vectors, arrays=2, signature="x1, x2")
 composite(np.kron, _kron, arrays=2, plan_all=_plan_kron)
 _ABOUT = ([1, 2, 0], [2, 0, 1])
 
@@ -570,12 +509,6 @@ def _plan_cross(
     return KernelsAll(pull, _sum_of_two(run), run=run)
 
 
-def _plan_cross_of_three(
-    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axis: int = -1
-) -> KernelsAll | None:
-    return _plan_cross(specs, out, wanted, axis=axis)
-
-
 composite(np.cross, _cross, arrays=2, plan_all=_plan_cross)
 
 
@@ -586,14 +519,13 @@ def _cross_of_three(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:
             "np.linalg.cross: expected vectors of 3 elements, got "
             f"{x1.shape[axis]} and {x2.shape[axis]}."
         )
-    return _cross(x1, x2, axis=axis)
+    return np.cross(x1, x2, axis=axis)
 
 
 composite(
     np.linalg.cross,
     _cross_of_three,
     arrays=2,
-    plan_all=_plan_cross_of_three,
     signature="x1, x2, axis",
 )
 

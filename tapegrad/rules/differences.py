@@ -93,6 +93,7 @@ def _loose_end(end: Value, name: str, dtype: Any) -> Value:
 _FEW = 1 << 12  # elements, up to which the number of calls decides what a cotangent costs
 
 
+# By the definition a gradient costs 3.5 times this (8 elements), 4.3 (8 x 8).
 def _plan_diff(x: Spec, out: Spec, /, n: int = 1, axis: int = -1, **ends: Any) -> Kernels | None:
     """The kernels of differences of neighbours, as np.diff subtracts."""
     if any(end is not np._NoValue for end in ends.values()) or not out.size or n < 1:
@@ -268,6 +269,7 @@ def _unwrap(
     return p + period * jumps
 
 
+# By the definition a gradient costs 1.7 times this (8 elements), 1.9 (8 x 8), 1.5 (100 x 100).
 def _plan_trapezoid(
     y: Spec, out: Spec, /, x: Any = None, dx: float = 1.0, axis: int = -1
 ) -> Kernels | None:

@@ -244,6 +244,8 @@ def _contraction(subscripts: str, x_shape: Any, y_shape: Any) -> Contraction | N
     return _Plan(x, y, result).contraction(sizes)
 
 
+# By the rule's own functions a gradient costs 1.5 times this (8 elements), 1.4 (8 x 8), 1.75
+# (100 x 100).
 def _plan_einsum(
     specs: tuple[Spec, ...],
     out: Spec,

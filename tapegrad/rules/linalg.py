@@ -71,6 +71,7 @@ def _solve_jvp(dots: Sequence[Tangent], out: Value, a: Value, _b: Value) -> Tang
     return out_dot[..., 0] if vector else out_dot
 
 
+# By the rule's own functions a gradient costs 1.5 times this (8 x 8).
 def _plan_solve(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /
 ) -> KernelsAll | None:
@@ -243,6 +244,7 @@ def _det_jvp(dots: Sequence[Tangent], out: Value, a: Value) -> Tangent:
     return np.sum(_cofactors(a, out) * dots[0], axis=(-2, -1))
 
 
+# By the rule's own functions a gradient costs 1.8 times this (8 x 8), 1.10 (100 x 100).
 def _plan_det(a: Spec, out: Spec, /) -> Kernels | None:
     if a.ndim != 2 or not a.size or out.dtype is not a.dtype or a.dtype.kind != "f":
         return None

@@ -54,6 +54,8 @@ def mean_jvp(dots: Sequence[Tangent], _out: Value, _x: Value, **params: Any) -> 
     return reduced.sum(dots[0]) / reduced.divisor()
 
 
+# By the rule's own functions a gradient costs 1.44 times this (8 elements), 1.54 (8 x 8), 1.31
+# (100 x 100).
 def _plan_mean(
     x: Spec, out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
 ) -> Kernels | None:
@@ -331,6 +333,8 @@ def _are_plain(deviations: Any, mean: Any, near: float, least: float) -> bool:
     return np.count_nonzero(plain) == plain.size
 
 
+# By the rule's own functions a gradient costs 3.1 times this (8 elements), 3.0 (8 x 8), 2.1
+# (100 x 100).
 def _plan_spread(root: bool) -> Function:
     """The kernels of np.var, or of np.std with `root`."""
 

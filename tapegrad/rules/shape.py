@@ -91,13 +91,13 @@ def _to_argument(g: Cotangent, _out: Value, _x: Value, *_: Any, **__: Any) -> Co
 # --- the same for calls that are planned
 
 
-def _plan_ravel(x: Spec, out: Spec, /, order: Any = "C") -> Kernels | None:
+def _moving_ravel(x: Spec, out: Spec, /, order: Any = "C") -> Kernels | None:
     # `order` is asked of the array's memory where it is not "C".
     kernels = None if order != "C" else moved_by_axes(x, out, np.ravel)
     return kernels and kernels._replace(run=lambda a: a.ravel(), view=True)
 
 
-def _plan_reshape(x: Spec, out: Spec, /, order: Any = "C", **params: Any) -> Kernels | None:
+def _viewing_reshape(x: Spec, out: Spec, /, order: Any = "C", **params: Any) -> Kernels | None:
     return viewing(np.reshape)(x, out, **params) if order == "C" and "copy" not in params else None
 
 
@@ -163,9 +163,9 @@ linear(
     view=True,
     signature="a, shape, order, copy",
     batch=_reshaped_examples,
-    plan=_plan_reshape,
+    plan=_viewing_reshape,
 )
-composite(np.ravel, lambda a, order="C": _ravel(a, order), linear=True, plan=_plan_ravel)
+composite(np.ravel, lambda a, order="C": _ravel(a, order), linear=True, plan=_moving_ravel)
 linear(
     np.transpose, _transposed, view=True, batch=_transposed_examples, plan=viewing(np.transpose)
 )
@@ -347,6 +347,8 @@ composite(np.atleast_3d, lambda *arrays: _at_least(3, *arrays))
 # --- repetition
 
 
+# By the rule's own functions a gradient costs 1.18 times this (8 elements), 1.21 (8 x 8), 4.0
+# (100 x 100).
 def _plan_broadcast(x: Spec, out: Spec, /, shape: Any, subok: bool = False) -> Kernels:
     total = summing(out.shape, x.shape, out.dtype)
 

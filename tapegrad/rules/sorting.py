@@ -83,6 +83,7 @@ def _sort_complex(a: Value) -> Value:
     return values.astype(np.clongdouble if values.dtype.char == "g" else np.complex128)
 
 
+# By the definition a gradient costs 2.3 times this (8 elements), 2.0 (8 x 8), 1.4 (100 x 100).
 def _plan_sort(
     x: Spec,
     out: Spec,
@@ -137,6 +138,8 @@ def stable_order(x: Value, axis: int) -> Index:
 composite(np.sort, _sort, plan=_plan_sort)
 
 
+# By the definition a gradient costs 2.3 times this (8 elements), 2.1 (8 x 8), 1.27 (100 x
+# 100).
 def _plan_partition(
     x: Spec,
     out: Spec,

@@ -134,6 +134,8 @@ def _median_rule(function: Function, *, skip_nan: bool) -> None:
     )
 
 
+# By the rule's own functions a gradient costs 6.0 times this (8 elements), 12 (8 x 8), 2.5
+# (100 x 100).
 def _plan_median(rule: Any, x: Spec, params: Params) -> Kernels | None:
     """The kernels of np.median: it is the element in the middle, or the mean of two.
 

@@ -12,7 +12,7 @@ from draws import draws
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from samples import SAMPLES
-from test_call_plans import assert_close, drawn_call, leaves, unplanned
+from test_call_plans import assert_close, drawn_call, is_planned, leaves, unplanned
 
 import tapegrad
 from tapegrad._core.rule import REGISTRY
@@ -30,7 +30,7 @@ each_planned = pytest.mark.parametrize(
         entry
         for entry in SAMPLES.values()
         if REGISTRY[entry.function].form != "elementwise"  # in test_call_plans: CHOOSING
-        and (REGISTRY[entry.function].plan or REGISTRY[entry.function].plan_all)
+        and is_planned(REGISTRY[entry.function])
     ],
     ids=lambda entry: REGISTRY[entry.function].name,
 )

@@ -38,7 +38,8 @@ INDIRECTLY = {
 
 def is_planned(rule):
     """Whether calls of a function can be planned, its own or those that it consists of."""
-    return bool(rule.plan or rule.plan_all or rule.function in INDIRECTLY)
+    own = rule.calls is not None or rule.calls_of_all is not None
+    return own or rule.function in INDIRECTLY
 
 
 each_sample = pytest.mark.parametrize(

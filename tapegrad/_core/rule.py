@@ -134,8 +134,8 @@ class Rule:
         self.singular = singular  # a test of a result: whether its cotangent is a limit
         home = getattr(function, "__module__", None) or "numpy"  # older ufuncs have none
         package = home.partition(".")[0]
-        known = package == "numpy" and singular is None and not view
-        from_rule = self.planned_from_rule if known else 0
+        plannable = package == "numpy" and singular is None and not view
+        from_rule = self.planned_from_rule if plannable else 0
         one = arrays == 1 and not sequence
         if plan is not None or from_rule and one and plan_all is None:
             self.plan, self.calls = plan, {}

@@ -17,7 +17,7 @@ from tapegrad._core.fast.call_plans import NUMBER, Kernels, KernelsAll, Spec, pl
 from tapegrad._core.fast.sums import summing
 from tapegrad._core.forms import Linear, composite, constant, linear
 from tapegrad._core.types import Cotangent, Function, Index, Params, Tangent, Value
-from tapegrad._core.values import getitem, is_ndarray, lift, untraced
+from tapegrad._core.values import getitem, is_ndarray, is_recorded, lift, untraced
 from tapegrad.rules.masks import LARGE, chosen, parted, selected
 from tapegrad.rules.positions import moving
 
@@ -297,7 +297,8 @@ def _on_diagonals(rows: Value, k: int = 0) -> Value:
 
 
 def _diagflat_at_once(v: Value, k: int = 0) -> Value:
-    return np.diagflat(v, k) if type(v) is np.ndarray else _on_diagonal(v, k)
+    plain = type(v) is np.ndarray or is_recorded(v)
+    return np.diagflat(v, k) if plain else _on_diagonal(v, k)
 
 
 DIAGFLAT = Linear(
@@ -314,12 +315,8 @@ def _diagflat(v: Value, k: int = 0) -> Value:
     return DIAGFLAT.apply_bound([v if hasattr(v, "shape") else np.asarray(v)], {"k": k})
 
 
-def _diag_call(v: Spec, k: int = 0) -> tuple[Linear, tuple[Spec], Params] | None:
-    return None if v.ndim != 1 else (DIAGFLAT, (v,), {"k": k})
-
-
 def _moving_diag(x: Spec, out: Spec, /, **params: Any) -> Kernels | None:
-    return None if x.ndim != 1 else moving(np.diag)(x, out, **params)
+    return None if x.ndim != 1 else moving(np.diag, DIAGFLAT)(x, out, **params)
 
 
 # By the rule's own functions a gradient costs 2.0 times this (8 x 8), 1.8 (100 x 100); for
@@ -368,14 +365,8 @@ def _plan_diagonal(
 
 
 linear(np.diagonal, diagonal_transpose, view="part", batch="axis", plan=_plan_diagonal)
-composite(np.diag, _diag, linear=True, plan=_moving_diag, primitive=_diag_call)
-composite(
-    np.diagflat,
-    _diagflat,
-    linear=True,
-    plan=moving(np.diagflat),
-    primitive=lambda v, k=0: (DIAGFLAT, (v,), {"k": k}),
-)
+composite(np.diag, _diag, linear=True, plan=_moving_diag)
+composite(np.diagflat, _diagflat, linear=True, plan=moving(np.diagflat, DIAGFLAT))
 
 
 def _kept(m: Value, mask: Value) -> Value:
@@ -426,10 +417,7 @@ def _declare_triangle(function: Function, part: Function) -> None:
         m = lift(m)
         return rule.apply_bound([m if hasattr(m, "shape") else np.asarray(m)], {"k": k})
 
-    def call(m: Spec, k: int = 0) -> tuple[Linear, tuple[Spec], Params]:
-        return rule, (m,), {"k": k}
-
-    composite(function, definition, linear=True, plan=moving(function), primitive=call)
+    composite(function, definition, linear=True, plan=moving(function, rule))
 
 
 _declare_triangle(np.tril, _tril)

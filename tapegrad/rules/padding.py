@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.fast.call_plans import Kernels, Spec
+from tapegrad._core.fast.call_plans import Kernels, Spec, from_rule
 from tapegrad._core.forms import composite, general
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import is_numpy, is_plain_number, lift, untraced
@@ -298,16 +298,10 @@ def _moving_pad(
 ) -> Kernels | None:
     if mode not in _MOVING or options.get("reflect_type", "even") != "even":
         return None
-    return _few_moving(x, out, pad_width=pad_width, mode=mode, **options)
+    kernels = _few_moving(x, out, pad_width=pad_width, mode=mode, **options)
+    if kernels is not None or mode != "constant":
+        return kernels
+    return from_rule(PAD, x, out, {"pad_width": _widths(pad_width, x.ndim), **options})
 
 
-def _pad_call(
-    array: Spec, pad_width: Any, mode: str = "constant", **options: Any
-) -> tuple[Any, tuple[Spec], Params] | None:
-    """The padding by constants that a call is."""
-    if mode != "constant":
-        return None
-    return PAD, (array,), {"pad_width": _widths(pad_width, array.ndim), **options}
-
-
-composite(np.pad, _pad, linear=True, plan=_moving_pad, primitive=_pad_call)
+composite(np.pad, _pad, linear=True, plan=_moving_pad)

@@ -16,17 +16,22 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.fast.call_plans import Kernels, Spec
+from tapegrad._core.fast.call_plans import Kernels, Spec, from_rule
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 
 FEW = 1 << 10  # elements, up to which a read by positions is faster than copies of blocks
 
 
-def moving(function: Function) -> Function:
-    """The plan of a function that only moves elements, for few of them: by where each one goes."""
+def moving(function: Function, rule: Any = None) -> Function:
+    """The plan of a function that only moves elements: of few by where each one goes.
+
+    Of many it is made from the functions of a rule, if one is given.
+    """
 
     def plan(x: Spec, out: Spec, /, **params: Any) -> Kernels | None:
-        return moved_by_positions(x, out, partial(function, **params) if params else function)
+        call = partial(function, **params) if params else function
+        kernels = moved_by_positions(x, out, call)
+        return kernels if kernels or rule is None else from_rule(rule, x, out, params)
 
     return plan
 

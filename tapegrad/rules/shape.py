@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.fast.sums import summing
 from tapegrad._core.forms import Linear, composite, linear
-from tapegrad._core.types import Cotangent, Params, Tangent, Value
+from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import (
     Mapped,
     Scatter,
@@ -25,6 +25,7 @@ from tapegrad._core.values import (
     getitem,
     innermost,
     is_array,
+    is_recorded,
     is_scalar,
     lift,
     memory_of,
@@ -268,7 +269,8 @@ def _blocks(shape: tuple[int, ...], shift: int, axis: int) -> list[tuple[Any, An
 
 def _rolled(a: Value, shift: Value, axis: int | tuple[int, ...] | None = None) -> Value:
     """np.roll; of NumPy's own arrays along one axis by copies of blocks, at half the cost."""
-    if type(a) is not np.ndarray or type(shift) is not int or not a.size:
+    plain = type(a) is np.ndarray or is_recorded(a)
+    if not plain or type(shift) is not int or not a.size:
         return np.roll(a, shift, axis)
     if axis is None:
         return _rolled(a.reshape(-1), shift, 0).reshape(a.shape)
@@ -303,13 +305,7 @@ def _rolled_by_positions(a: Value, shift: Value, axis: int) -> Value:
     return getitem(a, (*(slice(None),) * axis, positions))
 
 
-def _roll_call(
-    a: Spec, shift: Any, axis: int | tuple[int, ...] | None = None
-) -> tuple[Linear, tuple[Spec], Params]:
-    return ROLL, (a,), {"shift": shift, "axis": axis}
-
-
-composite(np.roll, _roll, linear=True, plan=moving(np.roll), primitive=_roll_call)
+composite(np.roll, _roll, linear=True, plan=moving(np.roll, ROLL))
 linear(np.copy, lambda g, _out, _x, *_a, **_k: g, fresh=True, batch=_copied_examples)
 
 
@@ -527,13 +523,7 @@ linear(
     implementation=_repeated,
     plan=moving(np.repeat),
 )
-composite(
-    np.tile,
-    _tile,
-    linear=True,
-    plan=moving(np.tile),
-    primitive=lambda A, reps: (TILE, (A,), {"reps": reps}),
-)
+composite(np.tile, _tile, linear=True, plan=moving(np.tile, TILE))
 composite(np.resize, _resize, linear=True, plan=moving(np.resize))
 
 

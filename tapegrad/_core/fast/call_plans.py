@@ -345,27 +345,28 @@ def _plan_of(
     rule: Any, x: Spec, out: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> CallPlan | None:
     """The planned call, or None if the rule leaves it as it is."""
-    params: Any = {}
-    kernels = None
-    if rule.plan is not None or rule.primitive is None:
-        _, params = rule.bind(args, kwargs)
-    if rule.plan is not None:
-        kernels = rule.plan(x, out, **params)
-    if kernels is None and rule.primitive is not None:
+    if rule.primitive is not None:
         found = rule.primitive(x, *args[1:], **kwargs)
         if found is None:
             return None
         rule, _, params = found
-        if rule.plan is not None:
-            kernels = rule.plan(x, out, **params)
+    else:
+        _, params = rule.bind(args, kwargs)
+    kernels = None if rule.plan is None else rule.plan(x, out, **params)
     if kernels is not None:
         return plan_of_one(rule, kernels, out, params)
-    own = one_from_rule(rule, x, out, params)
-    if own is None:
+    kernels = from_rule(rule, x, out, params)
+    if kernels is None:
         return None
-    made = plan_of_one(rule, Kernels(*own), out, params)
+    made = plan_of_one(rule, kernels, out, params)
     made.absorbs = rule.form == "general"
     return made
+
+
+def from_rule(rule: Any, x: Spec, out: Spec, params: Any) -> Kernels | None:
+    """The kernels of a call with one array that are the rule's own functions."""
+    found = one_from_rule(rule, x, out, params)
+    return None if found is None else Kernels(*found)
 
 
 def plan_of_one(rule: Any, kernels: Kernels, out: Spec, params: Any) -> CallPlan:
@@ -469,6 +470,7 @@ __all__ = [
     "Spec",
     "are_plain",
     "as_given",
+    "from_rule",
     "gather",
     "is_given",
     "is_plain",

@@ -378,15 +378,20 @@ def _kept(m: Value, mask: Value) -> Value:
     return made
 
 
-@lru_cache(16)
-def _below(rows: int, columns: int, k: int) -> Value:
-    return np.tri(rows, columns, k, bool)
+def _triangle(rows: int, columns: int, k: int, above: bool) -> Value:
+    """Where a matrix has its part up to the diagonal k, or with `above` what is beyond it."""
+    below = np.tri(rows, columns, k, bool)
+    return ~below if above else below
 
 
-def _mask(m: Value, k: int) -> Value:
-    """Where a matrix has its lower triangle; a vector stands for a square of such rows."""
+_known_triangle = lru_cache(16)(_triangle)  # one object also lets a program see what is the same
+
+
+def _mask(m: Value, k: int, above: bool = False) -> Value:
+    """`_triangle` of the last two axes; a vector stands for a square of such rows."""
     rows, columns = m.shape[-2:] if m.ndim > 1 else (m.shape[0], m.shape[0])
-    return _below(rows, columns, k) if rows * columns <= FEW else np.tri(rows, columns, k, bool)
+    known = rows * columns <= FEW and type(k) is int
+    return (_known_triangle if known else _triangle)(rows, columns, k, above)
 
 
 FEW = 1 << 16  # elements of a matrix, up to which its triangle is remembered
@@ -397,7 +402,7 @@ def _tril(m: Value, k: int = 0) -> Value:
 
 
 def _triu(m: Value, k: int = 0) -> Value:
-    return _kept(m, ~_mask(m, k - 1))
+    return _kept(m, _mask(m, k - 1, above=True))
 
 
 def _declare_triangle(function: Function, part: Function) -> None:

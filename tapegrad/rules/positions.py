@@ -25,7 +25,7 @@ FEW = 1 << 10  # elements, up to which a read by positions is faster than copies
 def moving(function: Function, rule: Any = None) -> Function:
     """The plan of a function that only moves elements: of few by where each one goes.
 
-    Of many it is made from the functions of a rule, if one is given.
+    Of many it is made from the functions of a rule, if one is given, which is planned alike.
     """
 
     def plan(x: Spec, out: Spec, /, **params: Any) -> Kernels | None:
@@ -33,6 +33,8 @@ def moving(function: Function, rule: Any = None) -> Function:
         kernels = moved_by_positions(x, out, call)
         return kernels if kernels or rule is None else from_rule(rule, x, out, params)
 
+    if rule is not None:
+        rule.plan = plan
     return plan
 
 

@@ -52,6 +52,8 @@ def _flipped(x: Value) -> Value:
 def _times(x: Value, y: Value) -> Value:
     """np.matmul; of vectors and matrices by the method, which takes half the time if small."""
     if y.ndim <= 2 and _is_numpys(x) and _is_numpys(y):
+        if type(x) is np.ndarray is not type(y):
+            return np.dot(x, y)  # whose method would convert a value whose calls are recorded
         if x.ndim <= 2:
             return x.dot(y)
         if y.ndim == 2 and x.size and y.size:
@@ -83,15 +85,10 @@ def _matmul_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
         return np.matmul(_flipped(x), _column(g))[..., 0]
     if x.ndim == 1:
         return _column(x) * _row(g)
-    if (
-        x.ndim > 2
-        and len(_y.shape) == 2
-        and g.size
-        and x.size
-        and type(x) is type(g) is np.ndarray
-    ):
+    stack = x.ndim > 2 and len(_y.shape) == 2 and _is_numpys(x) and _is_numpys(g)
+    if stack and g.size and x.size:
         rows, columns = _y.shape  # one product of matrices, not the sum of a stack of them
-        return x.reshape(-1, rows).T.dot(g.reshape(-1, columns))
+        return _times(x.reshape(-1, rows).T, g.reshape(-1, columns))
     return _times(_flipped(x), g)
 
 

@@ -32,7 +32,7 @@ from tapegrad._core.values import (
     untraced,
 )
 from tapegrad._numpy_versions import MESHGRID_IS_TUPLE, TRIMS_AXES, TRIMS_SEVERAL_AXES
-from tapegrad.rules.positions import moved_by_axes, moving, viewing
+from tapegrad.rules.positions import FEW, moved_by_axes, moving, viewing
 
 # --- one array, rearranged; NumPy may return a view of it
 
@@ -269,7 +269,8 @@ def _blocks(shape: tuple[int, ...], shift: int, axis: int) -> list[tuple[Any, An
 
 def _rolled(a: Value, shift: Value, axis: int | tuple[int, ...] | None = None) -> Value:
     """np.roll; of NumPy's own arrays along one axis by copies of blocks, at half the cost."""
-    plain = type(a) is np.ndarray or is_recorded(a)
+    # Of few elements a program has one read by positions.
+    plain = type(a) is np.ndarray or is_recorded(a) and a.size > FEW
     if not plain or type(shift) is not int or not a.size:
         return np.roll(a, shift, axis)
     if axis is None:
@@ -494,7 +495,17 @@ def _tiled_examples(A: Value, reps: Any) -> Value:
     return np.tile(np.reshape(A, (A.shape[0], *sides)), (1, *counts))
 
 
-TILE = Linear(np.tile, [_tile_transpose], batch=_tiled_examples)
+def _tiled(A: Value, reps: Any) -> Value:
+    """np.tile; of a value whose calls are recorded by calls that a program joins with others."""
+    if not is_recorded(A):
+        return np.tile(A, reps)
+    counts, sides, apart, _ = _copies(A.shape, _as_counts(reps))
+    rows = np.reshape(A, [size for side in sides for size in (1, side)])
+    whole = [count * side for count, side in zip(counts, sides, strict=True)]
+    return np.reshape(np.broadcast_to(rows, apart), whole).copy()
+
+
+TILE = Linear(np.tile, [_tile_transpose], batch=_tiled_examples, implementation=_tiled)
 
 
 def _tile(A: Value, reps: Any) -> Value:

@@ -24,7 +24,7 @@ from sampling import Noted
 from test_call_plans import is_traceable, leaves
 
 import tapegrad
-from tapegrad._core.fast.paths import PATHS, is_on, off
+from tapegrad._core.fast.paths import _REMEMBERED, PATHS, is_on, off
 from tapegrad._core.rule import REGISTRY, declared_rules
 from tapegrad._tree import flatten, unflatten
 
@@ -291,6 +291,27 @@ def test_calls_that_came_before_are_not_used_while_their_paths_are_off():
     assert not remembered()  # what one path decided without another does not stay
     gradient(X)
     assert remembered()
+
+
+@pytest.mark.fast_path
+def test_operations_of_tensors_are_planned_again():
+    from tapegrad import torch
+
+    x = torch.ones(2, 3, requires_grad=True)
+
+    def planned():
+        """The calls of operations that are planned, after three times the same one."""
+        for _ in range(3):
+            x.grad = None
+            (torch.softmax(x, 1) * x).sum().backward()
+        return [call for table in _REMEMBERED for call in table.values() if callable(call)]
+
+    assert planned()
+    gradient = x.grad.numpy()
+    with off():
+        assert not planned()
+        np.testing.assert_allclose(x.grad.numpy(), gradient, rtol=1e-6)
+    assert planned()
 
 
 def test_the_environment_switches_all_of_them_off():

@@ -328,9 +328,13 @@ def _less(ddof: float, correction: float | None) -> Params:
 
 def _are_plain(deviations: Any, mean: Any, near: float, least: float) -> bool:
     """Whether none is of values equal but for rounding, or of squares that under- or overflow."""
-    plain = deviations > np.maximum(np.abs(mean) * near, least)
-    plain &= deviations < np.inf
-    return np.count_nonzero(plain) == plain.size
+    if type(deviations) is np.ndarray and deviations.size == 1:  # at a third of the price
+        deviation = deviations.item()
+        return max(abs(mean.item()) * near, least) < deviation < np.inf
+    beyond = deviations - np.abs(mean) * near
+    if not np.minimum.reduce(beyond, None) > least:
+        return False
+    return bool(np.maximum.reduce(beyond, None) < np.inf)
 
 
 # By the rule's own functions a gradient costs 3.1 times this (8 elements), 3.0 (8 x 8), 2.1

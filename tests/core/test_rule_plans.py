@@ -23,7 +23,7 @@ BY_HAND = re.compile(r"\bplan(?:_all)?=(?:_plan_|plan,|None if skip_nan)")
 def test_few_plans_are_written_by_hand():
     """One declaration may stand for two functions: of np.var and np.std, of np.max and np.min."""
     found = sum(len(BY_HAND.findall(path.read_text("utf-8"))) for path in RULES.glob("*.py"))
-    assert found + 2 <= 29
+    assert found + 2 <= 30
 
 
 @pytest.mark.parametrize(

@@ -131,12 +131,20 @@ def _product_from_rule(
         run, by_x, by_y = (partial(each, **params) for each in (run, by_x, by_y))
     want_x, want_y = wanted
     (x_spec, y_spec), out_spec = specs, out
+    x_shape, x_dtype, y_shape, y_dtype = x_spec.shape, x_spec.dtype, y_spec.shape, y_spec.dtype
 
     def pull(g: Cotangent, out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
-        return (
-            _fitted(by_x(g, out, x, y), x_spec, rule) if want_x else None,
-            _fitted(by_y(g, out, x, y), y_spec, rule) if want_y else None,
-        )
+        x_bar = y_bar = None
+        if want_x:
+            x_bar = by_x(g, out, x, y)
+            # `_fitted`, written out: a product of small matrices costs little more than a call.
+            if type(x_bar) is not np.ndarray or x_bar.shape != x_shape or x_bar.dtype != x_dtype:
+                x_bar = _fitted(x_bar, x_spec, rule)
+        if want_y:
+            y_bar = by_y(g, out, x, y)
+            if type(y_bar) is not np.ndarray or y_bar.shape != y_shape or y_bar.dtype != y_dtype:
+                y_bar = _fitted(y_bar, y_spec, rule)
+        return x_bar, y_bar
 
     def push(dots: Sequence[Tangent], out: Value, x: Value, y: Value) -> Tangent:
         x_dot, y_dot = dots

@@ -56,7 +56,7 @@ def axes_of(x: Value, axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
     """Axes as a tuple of positions; NumPy lets a 0-d array have an axis 0 and -1."""
     if axis is None or not x.ndim:
         return tuple(range(x.ndim))
-    axes = axis if isinstance(axis, tuple) else (axis,)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)  # np.median takes a list
     return tuple(a % x.ndim for a in axes)
 
 

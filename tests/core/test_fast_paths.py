@@ -346,3 +346,10 @@ def test_the_page_of_the_fast_paths_has_them_all_in_both_tables():
 
     first_cells = re.findall(r"^\| `([\w.]+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert first_cells == list(PATHS) * 2
+
+
+def test_axes_in_a_list_are_axes_by_the_definition_too():
+    x = np.arange(6.0).reshape(2, 3)
+    with off():
+        found = tapegrad.grad(lambda x: np.sum(np.median(x, axis=[0]) * np.arange(3.0)))(x)
+    np.testing.assert_array_equal(found, [[0.0, 0.5, 1.0]] * 2)

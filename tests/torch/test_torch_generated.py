@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import tapegrad.torch as torch
+from tapegrad._core.entry import spec_of
+from tapegrad._core.forms import General
 from tapegrad.torch._ops import learning
 from tapegrad.torch._rules import blockwise, generated, pairs
+from tapegrad.torch._rules.fused import Fused
 from tapegrad.torch.nn import functional
 
 UNITS = {
@@ -359,3 +362,52 @@ def test_functions_that_refuse_symbols_are_called_as_they_are(monkeypatch):
     for function in (torch.lgamma, torch.erf, torch.digamma, functional.gelu):
         found = [torch.autograd.grad(function(x).sum(), x)[0] for _ in range(4)]
         torch.testing.assert_close(found[-1], found[0])
+
+
+class _Reshaping(General, Fused):
+    """A rule whose first cotangent is a view of what the second is computed from."""
+
+    def __init__(self):
+        super().__init__(np.multiply, vjp=lambda g, _out, x, y: (g * y, g * x), arrays=2)
+
+    def needs(self, _wanted):
+        return [True, True], False
+
+    def pull(self, g, _out, args, _params, _wanted):
+        x, y = args
+        product = g * y * x
+        return [np.reshape(np.reshape(product, (-1,)), x.shape), product * 2.0]
+
+
+def test_memory_that_a_result_is_a_view_of_is_not_written_to():
+    x, y = np.random.default_rng(0).random((2, 3, 4))
+    rule, spec, g = _Reshaping(), spec_of(x), np.ones((3, 4))
+    kernels = generated.generated_kernels(rule, [spec, spec], spec, (True, True), {})
+    first, second = kernels.pull(g, x * y, x, y)
+    np.testing.assert_allclose(first, x * y)
+    np.testing.assert_allclose(second, 2 * x * y)
+
+
+def test_a_result_of_a_cell_may_be_written_into_in_every_call():
+    cell = torch.nn.RNNCell(2, 2, dtype=torch.float64)
+    values = torch.tensor([[0.5, -1.0]], dtype=torch.float64)
+    found = []
+    for _ in range(4):
+        for in_place in (True, False):
+            x = values.clone().requires_grad_()
+            h = cell(x)
+            if in_place:
+                h *= 2.0
+            else:
+                h = h * 2.0
+            h.sum().backward()
+            found.append(x.grad.numpy())
+    np.testing.assert_allclose(found, [found[1]] * 8)
+
+
+def test_weights_of_classes_leave_the_dtype_of_a_gradient():
+    weight = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64)
+    for _ in range(4):
+        x = torch.zeros(3, 4, requires_grad=True)
+        functional.cross_entropy(x, torch.tensor([0, 2, 1]), weight=weight).backward()
+        assert x.grad.dtype is torch.float32

@@ -24,6 +24,7 @@ import numpy as np
 
 from tapegrad._core.entry import Spec
 from tapegrad._core.fast.call_plans import KernelsAll
+from tapegrad._core.fit import fit_cotangent
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import Traced, innermost, is_mapped, untraced
@@ -169,7 +170,9 @@ class ClassLoss(General, Fused):
             *arrays, kept = args
             if type(kept) is Instead:
                 kept = kept[1]
-            return self.pull(np.asarray(g), out, arrays, {"kept": kept, **params}, wanted)
+            bars = self.pull(np.asarray(g), out, arrays, {"kept": kept, **params}, wanted)
+            pairs = zip(bars, arrays, strict=True)
+            return [bar if bar is None else fit_cotangent(bar, x, self) for bar, x in pairs]
 
         x = specs[0]
         unusual = len(specs) > 2 or params["share"] or params["ignored"] >= 0

@@ -317,7 +317,9 @@ class _Writer:
                     while _is_view(part):
                         part = part.operands[0]
                         used[part] = len(steps)
-        used.update(dict.fromkeys([part for part in results if part is not None], len(steps)))
+        for part in results:
+            if part is not None:  # a result, and the memory of which it may be a view, stay
+                used[part] = used[_root(part)] = len(steps)
         for at, step in enumerate(steps):
             self._add(step, at, used, given)
 

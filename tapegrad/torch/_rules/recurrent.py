@@ -70,7 +70,8 @@ def _sigmoid(x: Value) -> Value:
 
 def _tanh_step(gates: Value, hidden: Value, _states: Values) -> tuple[Values, Values]:
     out = np.tanh(gates + hidden)
-    return (out,), (out,)
+    # The program may write to the result.
+    return (out,), (out.copy() if type(out) is np.ndarray else out,)
 
 
 def _tanh_pull(saved: Values, bars: Values) -> tuple[Value, Value, Sequence[Value]]:

@@ -300,12 +300,22 @@ class GraphTape(Tape):
         return leaf
 
     def keep_params(self, params: Params) -> Params:
+        """Parameters of a call: arrays among them are copied, as no version tells of a write."""
+        for value in params.values():
+            if type(value) is np.ndarray or type(value) is tuple:
+                return {name: _kept(value) for name, value in params.items()}
         return params
 
     def between(self, start: Slot, end: Slot) -> list[Entry]:
         """The entries made after node `start` on which node `end` depends, in order of time."""
         nodes = [node for node in reachable([end]) if node._number > start._number]
         return [(node, *_apart(node._entry)) for node in nodes if node._entry is not None]
+
+
+def _kept(value: Any) -> Any:
+    if type(value) is tuple:
+        return tuple(map(_kept, value))
+    return value.copy() if type(value) is np.ndarray and value.flags.writeable else value
 
 
 def _apart(entry: Entry) -> Entry:

@@ -298,7 +298,7 @@ def _on_diagonals(rows: Value, k: int = 0) -> Value:
 
 def _diagflat_at_once(v: Value, k: int = 0) -> Value:
     plain = type(v) is np.ndarray or is_recorded(v)
-    return np.diagflat(v, k) if plain else _on_diagonal(v, k)
+    return np.diagflat(v.ravel(), k) if plain else _on_diagonal(v, k)
 
 
 DIAGFLAT = Linear(

@@ -68,6 +68,7 @@ SINGLE = {
         adaptive_max_pool3d_with_indices.return_indices Identity.__init__.*args
         Identity.__init__.**kwargs Function.__init__.*args Function.__init__.**kwargs
         boxcox.alpha boxcox.optimizer""",
+    "no call is planned": "learned.*_call",
     "elements are new ones anyway": "SparseArray.astype.copy SparseArray.conj.copy",
     "only how it is printed": "_constructor.construct.maxprint",
     "the graph stays until nothing refers to it": "vjp.pull.retain_graph",

@@ -89,6 +89,7 @@ def last_plan(f, x):
     return seen[-1]
 
 
+@pytest.mark.fast_path
 def test_calls_of_rules_without_a_plan_are_planned():
     x = np.random.default_rng(0).standard_normal((3, 3))
     assert REGISTRY[np.nanprod].plan is None

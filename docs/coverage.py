@@ -41,7 +41,7 @@ DRAWS = settings(
 )
 WIDE = Exactness(wide=True)
 
-# What creation functions are given of a traced vector.
+# Arguments of creation functions, made of a traced vector.
 CONTENTS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
     "array": lambda x: ([x, [1.0, 2.0]],),
     "asarray": lambda x: ([x[0], 1.0],),

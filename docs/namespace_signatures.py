@@ -203,7 +203,7 @@ _TRANSPOSES = [
 
 # --- Examples at once, memory and speed ---------------------------------------------------------
 
-# What a function of one example returns, and the same of many.
+# The result of a function of one example, and the same of many.
 _MAPPED = (
     (_ARRAY, "NDArray[_Number]"),  # first, since pyright takes it for functions without types
     ("bool | np.bool", "NDArray[np.bool]"),

@@ -53,7 +53,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 '''
-# What annotations of parameters name.
+# Names in annotations of parameters.
 FOR_PARAMETERS = """\
 from tapegrad._compile.compiled import Backend
 from tapegrad._progress import Progress

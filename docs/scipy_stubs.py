@@ -112,7 +112,7 @@ def forms(module: str, name: str, found: Any) -> Iterator[str]:
     if choices is not None:
         flag, rows = choices
         for text, result in rows:
-            # What has no default goes by keyword after what has one.
+            # A parameter without a default goes by keyword after one that has it.
             keyword = "" if " = " in text else flag
             inner = ", ".join(parameters(found, {flag: text}, keyword_from=keyword))
             yield f"({inner}) -> {result}"

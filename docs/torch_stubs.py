@@ -46,7 +46,7 @@ _Device: TypeAlias = _device | _str | _int
 
 '''
 
-# What an annotation of the source is for a user.
+# The user's words for annotations of the source.
 TYPES = {
     "": "Any",
     "Value": "Tensor",

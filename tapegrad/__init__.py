@@ -64,7 +64,7 @@ if _TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# What looks at a program is imported when it is asked for: most programs never do.
+# Profiles and pictures are imported when they are asked for: most programs never do.
 _LATE = {
     "AdoptWarning": "tapegrad._adopt.adoption",
     "MemoryReport": "tapegrad._look.memory",

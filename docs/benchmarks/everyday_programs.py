@@ -365,7 +365,7 @@ ROWS = [
 ]
 
 
-# --- What the libraries spell differently -------------------------------------------------------
+# --- Spellings that differ between the libraries ------------------------------------------------
 
 
 def _is_torch(xp: Any) -> bool:

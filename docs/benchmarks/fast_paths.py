@@ -71,7 +71,7 @@ X, SQUARE = RNG.standard_normal(16), RNG.standard_normal((8, 8))
 
 
 def programs() -> dict[str, Call]:
-    """What is timed, by the name of its column."""
+    """The programs that are timed, by the names of their columns."""
     tensor = torch.randn(8, 8, requires_grad=True)
     _, along = tapegrad.linearize(chain, X)
     return {

@@ -25,7 +25,7 @@ from tapegrad.numpy._vectorize import vectorize
 
 
 class _Jitted:
-    """What there is to know of one function that numba compiles."""
+    """All that is known of one function that numba compiles."""
 
     def __init__(self, function: Any, python: Any, decorator: tuple[Any, ...]) -> None:
         self.function, self.python = function, python
@@ -40,7 +40,7 @@ class _Jitted:
         return self.cell.cell_contents(*args, **kwargs)
 
     def instead(self, error: Exception, *args: Any, **kwargs: Any) -> Any:
-        """What is called in place of numba's function, which has raised; or it raises again."""
+        """The function to call in place of numba's, which has raised; or the error again."""
         parts = (*args, *kwargs.values())
         if holds_in_trace(parts) or any(issubclass(type(part), Buffer) for part in parts):
             return self.python
@@ -147,7 +147,7 @@ def _outer(parameters: str | None) -> Any:
 
 
 def _decorated(function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What numba's own decorator makes of a function."""
+    """The result of numba's own decorator for a function."""
     return getattr(sys.modules["numba"], name)(*args, **kwargs)(function)
 
 
@@ -347,7 +347,7 @@ class _Globals(dict[str, Any]):
 
 
 def meant(value: Any) -> Any:
-    """What a value of an adopted module is in the plain package, for numba."""
+    """The plain package's value in the place of an adopted module's, for numba."""
     state = _state(value)
     if state is not None:
         return state.compiled()

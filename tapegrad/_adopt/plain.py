@@ -1,4 +1,4 @@
-"""What names of adopted code are in the plain package: modules, functions and classes.
+"""The plain package's modules, functions and classes in the place of adopted code's.
 
 Knows which plain ones ours lie over. Must not know how adopted code comes by its names.
 """
@@ -70,7 +70,7 @@ def plain_of(found: Any) -> Any:
 
 
 def as_in_plain(found: Any) -> Any:
-    """What a value of an adopted module is in the plain package, whoever may call it."""
+    """The plain package's value in the place of an adopted module's, whoever may call it."""
     if isinstance(found, Class):
         return found._plain
     plain = plain_of(found)

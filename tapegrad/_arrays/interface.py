@@ -133,7 +133,7 @@ class NdarrayInterface:
 
         def __setitem__(self, index: Index, value: Value) -> None: ...
 
-        # What NumPy calls for its function; methods with this array alone call it at once.
+        # NumPy calls this for its functions; methods with this array alone call it at once.
         def __array_function__(
             self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
         ) -> Any: ...

@@ -62,7 +62,7 @@ _LIST = (
 _LAW = "Take the distribution from tapegrad.scipy.stats, free or frozen"
 _INTEGER = "Sizes and indices are integers, which have no derivative: use int(x)"
 
-# What to do instead, by the function that asks or the first parts of its name.
+# The way out, by the function that asks or the first parts of its name.
 _INSTEAD = {
     "builtins": "",
     "builtins.bytearray": _BYTES,

@@ -434,7 +434,7 @@ def _times_i(x: Value) -> Any:
     return x * 1j
 
 
-# What a write to np.real(z)[i] makes of z[i].
+# The new z[i] after a write to np.real(z)[i].
 REPLACED = {
     np.real: _replaced("real", lambda g: _times_i(np.imag(g)), np.real),
     np.imag: _replaced("imag", lambda g: np.real(g) + 0j, lambda g: -np.imag(g)),

@@ -60,7 +60,7 @@ class RefusedConversions:
         keep_refusal(self.vmap_level, asking_place(), self._error(call, advice))
 
     def _error(self, call: str, advice: str) -> Callable[[], BatchingError]:
-        # What makes it keeps no array: the vmap keeps it.
+        # The program that makes it keeps no array: the vmap keeps it.
         return partial(
             BatchingError,
             f"{self.vmap_level.name}: {call} of a batched value; each example may have another "

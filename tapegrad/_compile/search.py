@@ -69,7 +69,7 @@ class Settings(NamedTuple):
     tables: list[str]
 
     def read(self) -> dict[str, Any]:
-        """What is there now, to see what a call of f changes."""
+        """A copy of the present state, to see what a call of f changes."""
         held = vars(self.kind)
         now = {name: held.get(name, Missing) for name in self.names}
         return now | {name: _entries(now[name]) for name in self.tables} | {_NEW: len(held)}
@@ -560,7 +560,7 @@ _SPENT = (
     "and pass it"
 )
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
-# What modules of Python's own library are not seen to hold anew: streams are, while one prints.
+# Types that modules of Python's own library are not seen to hold anew: streams are, in a print.
 _FOLLOWED_ALONE = (*_FUNCTIONS, types.BuiltinFunctionType, type, types.ModuleType, io.IOBase)
 _NOTHING = frozenset((type(NotImplemented), types.CodeType, range, slice, np.dtype, np.ufunc))
 # Classes that a program's own classes may be derived from, with attributes beside.

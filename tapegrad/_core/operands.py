@@ -176,7 +176,7 @@ def library_of(kind: type) -> str:
     return kind.__module__.partition(".")[0]
 
 
-# --- What is done with the values of a class ----------------------------------------------------
+# --- Treatment of the values of a class ---------------------------------------------------------
 
 
 def _itself(value: Value) -> Value:

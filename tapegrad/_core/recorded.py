@@ -119,7 +119,7 @@ def recorded_among(values: Any) -> Any:
     return None
 
 
-# -- What a call keeps ---------------------------------------------------------------------------
+# -- Values that a call keeps --------------------------------------------------------------------
 
 # A parameter `kept` of a rule is an object that a call fills, and its backward pass reads. A
 # program has no such objects: there the call returns what it keeps, and the pass is given it.

@@ -545,7 +545,7 @@ _modules = sys.modules
 # Libraries that ask for the class of another library's arrays, by the start of their modules'
 # names, with that class.
 _SHOWN: dict[str, type] = {}
-# What a function that asks is shown, by the id of its code, which is kept as well: a class, True
+# The answer to a function that asks, by the id of its code, which is kept as well: a class, True
 # for the type of the value, None for what programs are shown.
 _asking: dict[int, tuple[type | bool | None, Any]] = {}
 

@@ -65,7 +65,7 @@ def _costs(least: dict[str, float]) -> Costs:
     events = 3 * STEPS + 1  # of a program
     nothing = least["nothing"] / STEPS
     call, step = per("calls", count=events), per("steps", count=events)
-    # What a call takes around it is between calls, and cannot be taken off the calls' own time.
+    # Time around a call lies between calls, and cannot be taken off the calls' own time.
     around = min(least["between calls"] / events - nothing, call)
     within = call - around
     between = least["between steps"] / events

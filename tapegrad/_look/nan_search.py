@@ -123,7 +123,7 @@ class _Search:
     # -- calls -----------------------------------------------------------------------------------
 
     def begin(self, name: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        # What NumPy would warn of is an error here.
+        # A warning of NumPy's is an error here.
         silent: Any = {"invalid": "ignore"}
         if self.infinities:
             silent |= {"divide": "ignore", "over": "ignore"}
@@ -267,7 +267,7 @@ class _Search:
         yield Place(forward, "replay_forward_carefully", self._steps(replay_forward_carefully))
         # A plain run is not watched, and may raise for a NaN that it made long before.
         yield Place(jacobians, "_output", jacobians._traced_output)
-        # What is compiled or checkpointed runs as it is written, so that its calls are seen.
+        # Compiled and checkpointed functions run as written, so that their calls are seen.
         yield Place(Calls, "__call__", lambda self, *args, **kwargs: self.f(*args, **kwargs))
         yield Place(_CheckpointedCall, "run", _run_once)
         yield Place(_Sequence, "run", _run_all_steps)

@@ -85,7 +85,7 @@ class Notes:
 
         return logged
 
-    # What `calls.watched` tells: the times of calls, divided among the entries that they log.
+    # From `calls.watched`: the times of calls, divided among the entries that they log.
 
     def begin(self, _name: Function, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
         self.here.logged = -1
@@ -97,7 +97,7 @@ class Notes:
             self.forward[here.logged] += now() - here.clock
         here.clock = 0
 
-    # What replays tell that run while the program does: where they are.
+    # From replays that run while the program does: where they are.
 
     def before(self, entry: Entry, _cotangent: Cotangent, _bars: Any) -> None:
         here = self.here

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-# What an event is of: a function, a step of a backward pass, or a range that the program named.
+# Kinds of events: of a function, a step of a backward pass, or a range that the program named.
 FUNCTION, BACKWARD, USER = 0, 1, 7
 # A tangent that is pushed through a call; all of a replay; a function of the program as a
 # transform runs it; the same as a checkpoint runs it again; and all that is profiled.

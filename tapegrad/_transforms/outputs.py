@@ -14,7 +14,7 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import in_trace, is_array, is_ndarray, is_numpy, raw_value
 from tapegrad._errors import OutputError, describe, message
 
-# What says something of arrays, and holds none: the results of np.array2string, np.result_type.
+# Types that tell of arrays, and hold none: the results of np.array2string, np.result_type.
 _WORDS = (str, bytes, type, np.dtype)
 
 

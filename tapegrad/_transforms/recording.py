@@ -80,7 +80,7 @@ class Recording:
     outer transform, it is replayed on raw values and removed from the tape when it closes.
     """
 
-    # What holds of most recordings; not in __init__, which every transform pays.
+    # Values that hold of most recordings; not in __init__, which every transform pays.
     start = first = 0  # the slot, and the place among the entries, where the recording starts
     singular = False  # whether a rule takes a limit in the replay
     dependent = False  # whether an outer transform can differentiate the recording

@@ -445,7 +445,7 @@ def run_with_map(
     return (out, made, aux) if has_aux else (out, made)
 
 
-# What Python says of an operation on a tuple or list that f took for an array.
+# Python's messages for an operation on a tuple or list that f took for an array.
 _NO_CONTAINER = ("'tuple'", "'list'", "multiply sequence", "can only concatenate", "inhomogeneous")
 
 

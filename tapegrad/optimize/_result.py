@@ -139,7 +139,7 @@ class Result(Generic[T]):
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        # What was minimised is a function of the user's, which need not be picklable.
+        # The objective is a function of the user's, which need not be picklable.
         return {**vars(self), "parameters": None, "curvature": None}
 
     def _shown(self) -> list[list[str]]:

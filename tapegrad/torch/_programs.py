@@ -23,7 +23,7 @@ from tapegrad.torch.nn._everywhere import CALLS
 from tapegrad.torch.nn._module import Module
 from tapegrad.torch.nn._parameter import Parameter
 
-# What a tensor may have besides its array, and a function does not read.
+# Attributes that a tensor may have besides its array, and a function does not read.
 _PLAIN = frozenset(
     ("_accumulator", "_base", "_creation_meta", "_inference", "_version_of", "_view_fn", "_views")
 )
@@ -87,7 +87,7 @@ def _write_tensor(tensor: Tensor, was: list[Any]) -> None:
     tensor._value, tensor._grad, _, tensor.node = was
 
 
-# What modules have for hooks, mostly empty, or to be saved.
+# Attributes of modules for hooks, mostly empty, or to be saved.
 _TABLES = tuple(name for name in vars(Module()) if "hook" in name)
 _UNREAD = frozenset((*_TABLES, "_non_persistent_buffers_set"))
 

@@ -50,7 +50,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
 
 
 class _Compiled:
-    """What the numba below makes of a function."""
+    """The result of the numba below for a function."""
 
     def __init__(self, function: Any, settings: Any) -> None:
         self.function, self.settings = function, settings

@@ -29,7 +29,7 @@ MODULES = """
 
 # Functions that make the rules of NumPy's and SciPy's functions, which are tapegrad's here.
 RULES = ("grad", "vjp", "jvp", "adjoint")
-# What these rules are made of, texts of warnings, and classes behind objects.
+# The parts of these rules, texts of warnings, and classes behind objects.
 PARTS = """
     DictMeta ListMeta TupleMeta add2d c_class check_even_shape check_no_repeated_axes
     compute_conv_size deprecated_defvjp_message deprecation_msg einsum_tensordot flipped_idxs

@@ -261,7 +261,7 @@ def test_views_of_views_are_written_through():
     check(f, moved(X))
 
 
-# --- What lies outside --------------------------------------------------------------------------
+# --- State outside of f -------------------------------------------------------------------------
 
 FACTOR = 2.0
 
@@ -343,7 +343,7 @@ def test_check(tmp_path):
         print([fast(X) for _ in range(2)])
 
 
-# --- What cannot be a program -------------------------------------------------------------------
+# --- Functions that cannot be programs ----------------------------------------------------------
 
 
 def test_memory_that_is_read():

@@ -78,7 +78,7 @@ def agree(request):
     return check
 
 
-# --- What f keeps outside -----------------------------------------------------------------------
+# --- Values that f keeps outside ----------------------------------------------------------------
 
 
 class Adam:
@@ -199,7 +199,7 @@ def test_a_nan_is_met_once():
     assert counts == [1]
 
 
-# --- What changes outside -----------------------------------------------------------------------
+# --- Changes outside of f -----------------------------------------------------------------------
 
 SCALE = 2.0
 
@@ -921,7 +921,7 @@ def test_a_folder_that_cannot_be(tmp_path, monkeypatch):
             assert_same([fast(X) for _ in range(4)][-1], np.sum(np.cos(X) * 7.5), exact=False)
 
 
-# --- What depends on values ----------------------------------------------------------------------
+# --- Functions that depend on values -------------------------------------------------------------
 
 
 def slopes(f):

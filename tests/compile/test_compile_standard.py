@@ -393,7 +393,7 @@ def test_a_change_is_seen(monkeypatch, make):
     assert (fast(X) != before).all()
 
 
-# --- What gives another value each time ----------------------------------------------------------
+# --- Functions of another value each time --------------------------------------------------------
 
 NUMBERS = [1.0] * 4 + [2.0] * 9
 
@@ -564,7 +564,7 @@ def test_the_environment_is_put_back_after_a_run_in_vain():
     np.testing.assert_array_equal(found, [X * 2, X * 3, X * 4])
 
 
-# --- What cannot be seen -------------------------------------------------------------------------
+# --- Changes that cannot be seen -----------------------------------------------------------------
 
 
 def read_file(tmp_path):

@@ -497,7 +497,7 @@ def test_a_norm_at_zero(params):
             )
 
 
-# --- What a key does not tell -------------------------------------------------------------------
+# --- Differences that a key does not tell -------------------------------------------------------
 
 
 def test_parameters_of_other_types_are_other_calls():

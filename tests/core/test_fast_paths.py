@@ -112,7 +112,7 @@ def check(found, wanted, paths):
         if not isinstance(ours, list):
             assert ours is definition, (paths, which)
             continue
-        # What is left of a sum may be far less than its terms.
+        # A sum may be far less than its terms.
         least = max(np.max(np.abs(x), initial=1.0, where=np.isfinite(x)) for x in definition)
         for one, two in zip(ours, definition, strict=True):
             assert rounded(one, two, least=least), (paths, which, one, two)

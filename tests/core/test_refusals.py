@@ -388,7 +388,7 @@ def test_a_library_that_goes_on_after_a_refusal_is_named():
     assert str(in_grad(solve)).startswith("scipy.optimize.brentq(x): ")
 
 
-# --- What is not replaced -----------------------------------------------------------------------
+# --- Errors that are not replaced ---------------------------------------------------------------
 
 
 def test_errors_of_a_programs_own_stay():

@@ -252,7 +252,7 @@ def test_a_table_that_a_loss_writes_into_stays_as_it_is():
     assert list(table.columns) == ["y"]
 
 
-# --- What is refused ----------------------------------------------------------------------------
+# --- Refusals -----------------------------------------------------------------------------------
 
 ROWS = array.ones((6, 4), chunks=(2, -1))
 

@@ -96,7 +96,7 @@ def test_programs_run(page, tmp_path, monkeypatch):
             exec(compile(block, name, "exec"), scope)
 
 
-# What a module of ours may import at once, and an installation may lack.
+# Packages that a module of ours may import at once, and an installation may lack.
 EXTRAS = ("llvmlite", "scipy")
 
 

@@ -86,7 +86,7 @@ MODULES = [
     "tapegrad.torch.distributions.constraints",
 ]
 
-# What the validator asks for, and nobody here has to give.
+# Sections that the validator asks for, and nobody here has to give.
 NOT_REQUIRED = {
     "ES01": "a summary may be all that there is to say",
     "SA01": "not everything has a neighbour",
@@ -101,7 +101,7 @@ NOT_REQUIRED_OF_EXCEPTIONS = {
 NOT_REQUIRED_OF_RESULTS = {"PR01": "a class with a section Attributes is what a call returns"}
 
 
-# --- What is public, and ours -------------------------------------------------------------------
+# --- Public names of ours -----------------------------------------------------------------------
 
 
 def public(name: str) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def reference() -> types.ModuleType:
 LISTED = reference().listed()
 
 
-# --- What they lack -----------------------------------------------------------------------------
+# --- Parts that they lack -----------------------------------------------------------------------
 
 
 class Reader(numpydoc.Validator):

@@ -233,7 +233,7 @@ def gradgradcheck(progress):
     torch.autograd.gradgradcheck(lambda x: x[:2] ** 3, (x,), progress=progress)
 
 
-# What is called with progress=, and the steps it makes: the title of each part, its total, and
+# Calls with progress=, and the steps that they make: the title of each part, its total, and
 # how many were done. A call that returns a list states them itself.
 TABLE = {
     "jacrev": (lambda p: tapegrad.jacrev(f, chunk_size=2, progress=p)(X), [["jacrev(f)", 5, 5]]),

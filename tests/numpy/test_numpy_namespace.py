@@ -526,7 +526,7 @@ def test_traced_values_that_the_protocols_do_not_see():
     assert grad(lambda v: np.roots([1.0, v, -1.0])[0].real)(0.0) == pytest.approx(-0.5)
 
 
-# --- What a release of NumPy does otherwise ------------------------------------------------------
+# --- Differences between releases of NumPy -------------------------------------------------------
 
 SINCE = {  # the release from which on each is true, and those until which it is
     (2, 2): "HAS_MATVEC INSERTS_BY_MASK TEXT_DISPATCHES TRIMS_AXES",

@@ -134,7 +134,7 @@ CORE = (
     "fast",
 )
 
-# What a file of rules may import: the ground, the forms, and what they ask of values.
+# Imports of a file of rules: the ground, the forms, and what they ask of values.
 GROUND = {"_block", "_errors", "_numpy_versions", "_warning"}
 OF_RULES = GROUND | {
     "_core.forms",
@@ -146,7 +146,7 @@ OF_RULES = GROUND | {
     "_core.values",
 }
 
-# What a lower room is handed from above, and by which module: the only ways up.
+# Functions that a lower room is handed from above, and by which module: the only ways up.
 SOCKETS = {
     ("_core.forms", "Unsupported.refuse"): "_arrays.refusal",
     ("_core.tape", "Tape.log_planned"): "_core.fast.tape",
@@ -265,7 +265,7 @@ def own_imports(name: str) -> set[str]:
 
 @functools.cache
 def named(name: str) -> tuple[frozenset[str], frozenset[str]]:
-    """What a module imports without an import statement.
+    """The modules that a module imports without an import statement.
 
     Modules of tapegrad, as far as the source says which; and the source of names it does not say.
     """
@@ -439,7 +439,7 @@ def test_no_files_import_each_other_in_a_circle():
     assert {name: found & set(waiting) for name, found in waiting.items()} == {}
 
 
-# What a file must have to set an attribute of a name, and where its names from this package are.
+# Marks of a file that sets an attribute of a name, and where its names from this package are.
 HANDS = re.compile(r"(?<![\w.])(\w+)\.\w+ = |(?:setattr|method_of)\(\s*(\w+)")
 TAKEN = re.compile(r"^from tapegrad[\w.]* import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 

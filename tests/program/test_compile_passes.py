@@ -146,7 +146,7 @@ def test_many_drawn_sums(hundred, transform):
         assert difference(seed, transform) is None
 
 
-# --- What they find -----------------------------------------------------------------------------
+# --- Their findings -----------------------------------------------------------------------------
 
 X = np.random.default_rng(0).standard_normal(6)
 

@@ -154,7 +154,7 @@ def test_what_cannot_be_overridden_is_not_declared():
 
 # --- Signatures ---------------------------------------------------------------------------------
 
-# What is compared with NumPy's functions, names and parameters is what we know of.
+# Functions, names and parameters are compared with those of the releases that we know.
 known_release = pytest.mark.skipif(
     INSTALLED not in KNOWN, reason="a NumPy that we have not decided on yet"
 )

@@ -408,7 +408,7 @@ OUTER = {
 }
 
 
-# What differences show is rounding of a constant density, or one that rises within their steps.
+# Differences show rounding of a constant density, or one that rises within their steps.
 UNSEEN = {("beta", (1.0, 1.0)), ("fatiguelife", (29.0,))}
 
 

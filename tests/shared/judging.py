@@ -19,7 +19,7 @@ from generic_calls import DIFFERENTIATED, MATRIX, Pattern, Program, is_floating
 
 STEP = 1e-4
 
-# --- What NumPy says ----------------------------------------------------------------------------
+# --- NumPy's answer -----------------------------------------------------------------------------
 
 
 class Expected(NamedTuple):
@@ -99,7 +99,7 @@ def noise_of(slope: Any) -> float:
     return float(8 * np.finfo(slope.dtype).eps / STEP)
 
 
-# --- What a library says ------------------------------------------------------------------------
+# --- A library's answer -------------------------------------------------------------------------
 
 
 class Answer(NamedTuple):

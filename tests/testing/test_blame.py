@@ -73,7 +73,7 @@ def line():
     return sys._getframe(1).f_lineno - 1
 
 
-# --- What is found ------------------------------------------------------------------------------
+# --- Faults that are found ----------------------------------------------------------------------
 
 
 def test_the_whole_function_is_asked_no_more_than_whether_it_is_right():
@@ -309,7 +309,7 @@ def test_gradcheck_says_so_where_no_operation_is_wrong():
         torch.autograd.gradcheck(lambda x: x.detach() * x, (tensor(),), blame=True)
 
 
-# --- What is not --------------------------------------------------------------------------------
+# --- Faults that are not ------------------------------------------------------------------------
 
 
 @pytest.mark.part(3)

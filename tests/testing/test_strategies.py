@@ -650,7 +650,7 @@ def test_what_cannot_be_met_is_refused_at_the_call(name, call, text):
     assert ", got " in str(caught.value)
 
 
-# --- What is printed, and what failing examples shrink to ---------------------------------------
+# --- Printed forms, and the ends of shrinking ---------------------------------------------------
 
 PRINTED = {
     "arrays": ts.arrays(ts.dtypes("fciub"), low=0, high=5, layouts=ALL_LAYOUTS),

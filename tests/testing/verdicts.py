@@ -18,7 +18,7 @@ import tapegrad
 from tapegrad.testing import LawError, Program, check
 from tapegrad.testing._programs.drawing import random_program
 
-# What a broken rule is looked for by: the laws of first and second derivatives.
+# The laws by which a broken rule is looked for: of first and second derivatives.
 LAWS = ("gradient", "jvp", "adjoint", "mixed_modes", "symmetric_hessian")
 
 

@@ -100,7 +100,7 @@ def names(ours: Any, theirs: Any) -> bool:
 
 COPY = "_has_compatible_shallow_copy_type"
 
-# What PyTorch's profiler lists for one call of a program, and what is listed here: the name that
+# The lists of PyTorch's profiler for one call of a program, and of ours: the name that
 # an event has here, and its place. PyTorch composes these calls of others, in C++ or in Python.
 COMPOSED = [
     (tuple(theirs.split()), ours)

@@ -437,7 +437,7 @@ def test_index_add_wraps_around():
     assert x.index_add(0, torch.tensor([1]), one, alpha=-1).tolist() == [0, 255, 0]
 
 
-# --- What a pass frees, and empty batches --------------------------------------------------------
+# --- Memory that a pass frees, and empty batches -------------------------------------------------
 
 _ROW = torch.tensor([[0, 1, 0, 1]])
 

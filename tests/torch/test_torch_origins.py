@@ -16,7 +16,7 @@ from tapegrad.torch._tensor import tensor as tensor_module
 
 LAYER = Path(torch.__file__).parent
 
-# What Tensor is handed by `method_of`; tests/package/test_layers.py lists it.
+# Methods that Tensor is handed by `method_of`; tests/package/test_layers.py lists them.
 SOCKETS = {"__new__", "backward"}
 
 

@@ -186,7 +186,7 @@ def test_where_plain_values_raise_it_is_the_error():
         grad(logged)(-1.0)
 
 
-# --- What is no loss ----------------------------------------------------------------------------
+# --- Catches that lose nothing ------------------------------------------------------------------
 
 
 def indexed(x):

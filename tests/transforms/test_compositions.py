@@ -415,7 +415,7 @@ def test_closing_over_an_inner_transforms_value(declare, inner):
             outer(of)(X)
 
 
-# --- What a transform leaves behind --------------------------------------------------------------
+# --- Traces of a finished transform --------------------------------------------------------------
 
 TRIPLED = custom_vjp(lambda x: 3 * x)
 TRIPLED.defvjp(lambda x: (3 * x, None), lambda _, g: (3 * g,))

@@ -29,7 +29,7 @@ from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import is_basic
 
-# What NumPy makes of an array without dimensions: cotangents of planned calls.
+# NumPy's scalars in place of arrays without dimensions: cotangents of planned calls.
 NUMBERS = frozenset((np.float64, np.float32))
 
 

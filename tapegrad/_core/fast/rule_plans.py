@@ -30,7 +30,7 @@ def one_from_rule(
 ) -> tuple[Function, Function, Function | None] | None:
     """The call of a rule with one array, its cotangent and its tangent; None for other rules."""
     back, along = _own_functions(rule)
-    # What views show of later writes is told call by call.
+    # Later writes that a view shows are told call by call.
     if back is None or rule.foreign or rule.singular is not None or rule.view:
         return None
     if params.get("order") in ("A", "K"):  # which the array's memory decides, call by call

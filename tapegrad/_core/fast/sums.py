@@ -179,7 +179,7 @@ def running_sums(a: Any, *, back: bool = False) -> Any:
     else:
         rows.reshape(-1, blocks, width)[:, 1:, 0] += totals[:, :-1].cumsum(1)
     made = rows.dot(within if back else within.T).reshape(a.shape)
-    # What is not finite has spread into the elements before it as well; a row's sum shows it.
+    # An infinity or NaN has spread into the elements before it as well; a row's sum shows it.
     if np.count_nonzero(np.isfinite(made[..., 0 if back else -1])) == made.size // count:
         return made
     return a[..., ::-1].cumsum(-1)[..., ::-1] if back else a.cumsum(-1)

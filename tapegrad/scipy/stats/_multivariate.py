@@ -99,7 +99,7 @@ _REASONS = {
     "rvs": "no path is known along which its draws move with the parameters",
 }
 _WHOLE = ("multivariate_hypergeom", "random_table", "uniform_direction")
-# What is no array among the arguments of the methods.
+# The arguments of the methods that are no arrays.
 _SETTINGS = ("allow_singular", "size", "random_state", "seed", "rng", "n", "method", "dimensions")
 
 

@@ -49,7 +49,7 @@ _HEIGHTS = (-1 / 4, 1 / 24, -1 / 20, 17 / 112, -31 / 36, 691 / 88, -5461 / 52, 9
 _MANY = 40.0  # degrees of freedom, from which on gamma functions of them would cancel
 
 
-# What y + log(1 - y) is less of, over y**2: the rest is below a rounding for y < 0.1.
+# The series of -(y + log(1 - y)) / y**2: the rest is below a rounding for y < 0.1.
 _LOG_LESS = tuple(1 / k for k in range(2, 17))
 
 

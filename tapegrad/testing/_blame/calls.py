@@ -43,7 +43,7 @@ Function = Callable[..., Any]
 # The operation as users write it, and how it is made again, with its arguments.
 Taken = tuple[str, Apply, tuple[Any, ...], dict[str, Any]]
 
-# What their results hold says nothing: memory as it was found.
+# Functions whose results say nothing: memory as it was found.
 UNINITIALISED: frozenset[Any] = frozenset((np.empty, np.empty_like))
 
 
@@ -161,7 +161,7 @@ class Watch:
             ran = Ran(entries, slots, [_slot_on(x, root) for x in results])
             call.ran = ran if ran.is_whole() else None
 
-    # What replays tell.
+    # The messages of replays.
 
     def before(self, entry: Entry, _cotangent: Cotangent, _bars: Any) -> None:
         if getattr(_LOCAL, "watch", None) is self:
@@ -301,7 +301,7 @@ def _places() -> Iterator[Place]:
         (Rule, "apply_bound", _of_bound),
     ):
         yield Place(owner, name, _told(vars(owner)[name], take))
-    # What is compiled or checkpointed runs as it is written, so that its calls are seen.
+    # Compiled and checkpointed functions run as written, so that their calls are seen.
     yield Place(Calls, "__call__", lambda self, *args, **kwargs: self.f(*args, **kwargs))
     yield Place(_CheckpointedCall, "run", _run_once)
     yield Place(_Sequence, "run", _run_all_steps)

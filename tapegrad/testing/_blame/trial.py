@@ -235,7 +235,7 @@ class Trial:
         return abs(got - expected) > allowed
 
     def _nearby(self, way: Any) -> Any:
-        # What was recorded has no other point; vjp and jvp, which are the last ways, have.
+        # A recording has no other point; vjp and jvp, which are the last ways, have.
         ways = self.subject.pulls if way in self.subject.pulls else self.subject.pushes
         return ways[-1](self._near())
 

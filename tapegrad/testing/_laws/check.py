@@ -56,9 +56,9 @@ LAWS: dict[str, Callable[[Trial], list[Finding]]] = {
     "pickle": sameness.pickle_law,
     "threads": sameness.threads,
 }
-# What may fail where each rule is right: kinks of two operations make no kink together.
+# Laws that may fail where each rule is right: kinks of two operations make no kink together.
 MAY_CROSS_KINKS = ("gradient", "jvp", "mixed_modes", "symmetric_hessian")
-# What says nothing of a function whose result, or whose arguments, are no floating numbers.
+# Laws that say nothing of functions whose result, or arguments, are no floating numbers.
 OF_DERIVATIVES = (
     "dtype_and_shape",
     "gradient",

@@ -20,7 +20,7 @@ Array = Any
 Step = Callable[..., Any]
 Run = Callable[[Sequence[Array]], Array]
 
-# What NumPy raises for arguments that do not go together: such a step is not done.
+# NumPy's errors for arguments that do not go together: such a step is not done.
 UNFIT = (ValueError, IndexError, TypeError, ArithmeticError, Warning)
 
 

@@ -126,7 +126,7 @@ class Program:
             lines = self.source.splitlines(keepends=True)
             linecache.cache[self.file] = (len(self.source), None, lines, self.file)
             space = space_of(self.given)
-            # What was given is there; it need not be importable for the program to run.
+            # A given module is there; it need not be importable for the program to run.
             ready = {_import_of(*item) for item in self.given.items()}
             body = "".join("\n" if line.rstrip() in ready else line for line in lines)
             body = body[: body.rindex("\n\nprint(f(")]

@@ -31,8 +31,8 @@ from tapegrad.torch._ops.kernels import Call, function_of, kernels_of
 from tapegrad.torch._rules.fused import Instead
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
 
-# What makes a call: of the tensor among its arguments and its array, of two and both arrays, or of
-# others, all of them and all of theirs. See `made_by`.
+# The maker of a call: of the tensor among its arguments and its array, of two and both arrays, or
+# of others, all of them and all of theirs. See `made_by`.
 Make = Callable[..., Any]
 
 

@@ -157,7 +157,7 @@ MEANINGS = {
     "y": "The samples.",
 }
 
-# What stands above where the annotation is the second one.
+# The overloads above, where the annotation is the second one.
 VARIANTS = {
     ("correction", "Number"): "What the divisor is less than the number of elements; 1 at first.",
     ("dim", "Dim"): "The dimensions that are reduced, counted from either end; all unless given.",

@@ -37,7 +37,7 @@ from tapegrad.torch._types import Number
 
 ALL = slice(None)
 
-# What the entries of views keep, by the rule, the dtype and shape of the base, and the parameters.
+# Values that entries of views keep, by the rule, the base's dtype and shape, and the parameters.
 _ENTRIES: dict[Any, tuple[Spec, tuple[Spec], Params]] = {}
 _MOST = 1 << 14
 

@@ -36,7 +36,7 @@ from tapegrad.torch._tensor.views import Steps, drop_dead, joined
 mode_of = MODE.get
 reference_to = weakref.ref
 
-# What a function that declares a view returns: a path with the class of the node; a function of
+# The results of a function that declares a view: a path with the class of the node; a function of
 # the tensor, where memory does not allow a view; or a tensor where there is nothing to do.
 Plan = tuple[Path, type[Node]] | Callable[[Tensor], Tensor] | Tensor
 

@@ -38,7 +38,7 @@ from tapegrad.torch.autograd import function as _function
 from tapegrad.torch.autograd._passes import grad
 from tapegrad.torch.autograd.grad_mode import enable_grad, no_grad
 
-# What has no derivative on purpose.
+# Functions without a derivative, on purpose.
 CUT = frozenset(("aten::detach", "aten::detach_"))
 
 NONE = (
@@ -178,7 +178,7 @@ class _Call(Call):
     def on_tensors(self, given: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """The floating results of the call, and what it has written to, for other tensors."""
         filled = [_copied(x) for x in self.given]
-        # What requires grad as a leaf cannot be written to.
+        # A leaf that requires grad cannot be written to.
         own = [x.clone() if i in self.written else x for i, x in enumerate(given)]
         for x, places in zip(own, self.places, strict=True):
             for at in places:

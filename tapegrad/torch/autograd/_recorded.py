@@ -66,7 +66,7 @@ LABELS = {
     "new_tensor": "lift_fresh",
 }
 
-# What makes no event: questions about a tensor, conversions to Python, composites of other calls.
+# Calls without an event: questions about a tensor, conversions to Python, composites of others.
 SILENT = frozenset(
     """
     __array__ __array_function__ __array_ufunc__ __contains__ __copy__ __deepcopy__ __dlpack__

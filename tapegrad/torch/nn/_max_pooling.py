@@ -879,7 +879,7 @@ def max_unpool3d(
     return _unpooled(input, indices, 3, kernel_size, stride, padding, output_size)
 
 
-# --- What there is not --------------------------------------------------------------------------
+# --- Refusals -----------------------------------------------------------------------------------
 
 
 def refuse_fractional(name: str) -> NoReturn:

@@ -15,7 +15,7 @@ from tapegrad.torch.nn._parameter import Buffer, Parameter
 
 EARLY = "cannot assign {} before Module.__init__() call"
 TABLES = "_parameters", "_buffers", "_modules"
-# What is wrong is said first of parameters, then of modules, then of buffers, as PyTorch does.
+# Errors are told first of parameters, then of modules, then of buffers, as PyTorch does.
 WORDS = {
     "_parameters": ("parameter", "torch.nn.Parameter or None"),
     "_modules": ("child module", "torch.nn.Module or None"),

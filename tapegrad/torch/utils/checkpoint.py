@@ -32,7 +32,7 @@ class _Enough(Exception):  # noqa: N818 - ends a second computation, and is no e
     """All that the first computation saved was computed again."""
 
 
-# What holds for all calls while a `with` sets it; None where each call tells.
+# The setting of all calls inside a `with`; None where each call tells.
 _SET: dict[str, bool | None] = {"debug": None, "early_stop": None}
 
 TIP = (
@@ -253,7 +253,7 @@ class _Frame:
                 raise _Enough
             return len(made) - 1
 
-        # What the second computation saves is not read: its graph is dropped.
+        # Tensors that the second computation saves are not read: its graph is dropped.
         with (
             contextlib.suppress(_Enough),
             saved_tensors_hooks(keep, lambda place: made[place]),

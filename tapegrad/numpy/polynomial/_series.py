@@ -7,6 +7,7 @@ plain arrays itself is defined anew here.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy.polynomial
@@ -25,8 +26,46 @@ mapdomain = _coefficients.differentiable(polyutils.mapdomain, _coefficients.mapd
 mapparms = _coefficients.differentiable(polyutils.mapparms, _coefficients.mapparms)
 
 
+# The docstrings of the six classes go on with this; each has an example's slope of its own.
+_WORDS = """
+
+Coefficients, domain, window, points, roots and data to fit may be traced.
+
+Parameters
+----------
+coef : array_like
+    The coefficients, that of the lowest degree first.
+domain, window : array_like, optional
+    Two bounds each: points are mapped from the domain to the window. By default those of
+    NumPy's class, which are the same.
+symbol : str, default "x"
+    The variable, for print.
+
+Examples
+--------
+>>> import tapegrad
+>>> from tapegrad.numpy.polynomial import {name}
+>>> tapegrad.grad(lambda x: {name}([1.0, 2.0, 3.0])(x))(0.5)
+np.float64({slope})
+"""
+_FUNCTIONS = "add sub mul div pow val int der fit line roots fromroots".split()
+
+
 class Series(ABCPolyBase):
     """Base of the six classes. Methods without words here have those of NumPy's class."""
+
+    def __init_subclass__(cls, prefix: str = "", slope: float = 0.0, **options: Any) -> None:
+        """Give one of the six the functions of its module, whose names begin with the prefix.
+
+        A class that a program derives from these has no prefix, and inherits.
+        """
+        super().__init_subclass__(**options)
+        if prefix:
+            functions = vars(sys.modules[cls.__module__])
+            for name in _FUNCTIONS:
+                setattr(cls, f"_{name}", staticmethod(functions[prefix + name]))
+            words = _WORDS.format(name=cls.__name__, slope=slope)
+            cls.__doc__ = cls.__doc__ and cls.__doc__ + words  # None under python -OO
 
     if TYPE_CHECKING:  # NumPy's stubs have no hooks, and fixed domains
         coef: Any

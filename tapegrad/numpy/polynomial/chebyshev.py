@@ -47,41 +47,8 @@ poly2cheb = differentiable(_numpys.poly2cheb, _BASIS.from_powers)
 cheb2poly = differentiable(_numpys.cheb2poly, _BASIS.to_powers)
 
 
-class Chebyshev(Series, _numpys.Chebyshev):
-    """A series in Chebyshev polynomials, as `numpy.polynomial.Chebyshev`.
-
-    Coefficients, domain, window, points, roots and data to fit may be traced.
-
-    Parameters
-    ----------
-    coef : array_like
-        The coefficients, that of the lowest degree first.
-    domain, window : array_like, optional
-        Two bounds each: points are mapped from the domain to the window. By default those of
-        NumPy's class, which are the same.
-    symbol : str, default "x"
-        The variable, for print.
-
-    Examples
-    --------
-    >>> import tapegrad
-    >>> from tapegrad.numpy.polynomial import Chebyshev
-    >>> tapegrad.grad(lambda x: Chebyshev([1.0, 2.0, 3.0])(x))(0.5)
-    np.float64(8.0)
-    """
-
-    _add = staticmethod(chebadd)
-    _sub = staticmethod(chebsub)
-    _mul = staticmethod(chebmul)
-    _div = staticmethod(chebdiv)
-    _pow = staticmethod(chebpow)
-    _val = staticmethod(chebval)
-    _int = staticmethod(chebint)
-    _der = staticmethod(chebder)
-    _fit = staticmethod(chebfit)
-    _line = staticmethod(chebline)
-    _roots = staticmethod(chebroots)
-    _fromroots = staticmethod(chebfromroots)
+class Chebyshev(Series, _numpys.Chebyshev, prefix="cheb", slope=8.0):
+    """A series in Chebyshev polynomials, as `numpy.polynomial.Chebyshev`."""
 
 
 def __getattr__(name: str) -> Any:

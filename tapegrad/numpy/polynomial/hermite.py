@@ -47,41 +47,8 @@ poly2herm = differentiable(_numpys.poly2herm, _BASIS.from_powers)
 herm2poly = differentiable(_numpys.herm2poly, _BASIS.to_powers)
 
 
-class Hermite(Series, _numpys.Hermite):
-    """A series in physicists' Hermite polynomials, as `numpy.polynomial.Hermite`.
-
-    Coefficients, domain, window, points, roots and data to fit may be traced.
-
-    Parameters
-    ----------
-    coef : array_like
-        The coefficients, that of the lowest degree first.
-    domain, window : array_like, optional
-        Two bounds each: points are mapped from the domain to the window. By default those of
-        NumPy's class, which are the same.
-    symbol : str, default "x"
-        The variable, for print.
-
-    Examples
-    --------
-    >>> import tapegrad
-    >>> from tapegrad.numpy.polynomial import Hermite
-    >>> tapegrad.grad(lambda x: Hermite([1.0, 2.0, 3.0])(x))(0.5)
-    np.float64(16.0)
-    """
-
-    _add = staticmethod(hermadd)
-    _sub = staticmethod(hermsub)
-    _mul = staticmethod(hermmul)
-    _div = staticmethod(hermdiv)
-    _pow = staticmethod(hermpow)
-    _val = staticmethod(hermval)
-    _int = staticmethod(hermint)
-    _der = staticmethod(hermder)
-    _fit = staticmethod(hermfit)
-    _line = staticmethod(hermline)
-    _roots = staticmethod(hermroots)
-    _fromroots = staticmethod(hermfromroots)
+class Hermite(Series, _numpys.Hermite, prefix="herm", slope=16.0):
+    """A series in physicists' Hermite polynomials, as `numpy.polynomial.Hermite`."""
 
 
 def __getattr__(name: str) -> Any:

@@ -47,41 +47,8 @@ poly2herme = differentiable(_numpys.poly2herme, _BASIS.from_powers)
 herme2poly = differentiable(_numpys.herme2poly, _BASIS.to_powers)
 
 
-class HermiteE(Series, _numpys.HermiteE):
-    """A series in probabilists' Hermite polynomials, as `numpy.polynomial.HermiteE`.
-
-    Coefficients, domain, window, points, roots and data to fit may be traced.
-
-    Parameters
-    ----------
-    coef : array_like
-        The coefficients, that of the lowest degree first.
-    domain, window : array_like, optional
-        Two bounds each: points are mapped from the domain to the window. By default those of
-        NumPy's class, which are the same.
-    symbol : str, default "x"
-        The variable, for print.
-
-    Examples
-    --------
-    >>> import tapegrad
-    >>> from tapegrad.numpy.polynomial import HermiteE
-    >>> tapegrad.grad(lambda x: HermiteE([1.0, 2.0, 3.0])(x))(0.5)
-    np.float64(5.0)
-    """
-
-    _add = staticmethod(hermeadd)
-    _sub = staticmethod(hermesub)
-    _mul = staticmethod(hermemul)
-    _div = staticmethod(hermediv)
-    _pow = staticmethod(hermepow)
-    _val = staticmethod(hermeval)
-    _int = staticmethod(hermeint)
-    _der = staticmethod(hermeder)
-    _fit = staticmethod(hermefit)
-    _line = staticmethod(hermeline)
-    _roots = staticmethod(hermeroots)
-    _fromroots = staticmethod(hermefromroots)
+class HermiteE(Series, _numpys.HermiteE, prefix="herme", slope=5.0):
+    """A series in probabilists' Hermite polynomials, as `numpy.polynomial.HermiteE`."""
 
 
 def __getattr__(name: str) -> Any:

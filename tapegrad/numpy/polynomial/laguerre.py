@@ -47,41 +47,8 @@ poly2lag = differentiable(_numpys.poly2lag, _BASIS.from_powers)
 lag2poly = differentiable(_numpys.lag2poly, _BASIS.to_powers)
 
 
-class Laguerre(Series, _numpys.Laguerre):
-    """A series in Laguerre polynomials, as `numpy.polynomial.Laguerre`.
-
-    Coefficients, domain, window, points, roots and data to fit may be traced.
-
-    Parameters
-    ----------
-    coef : array_like
-        The coefficients, that of the lowest degree first.
-    domain, window : array_like, optional
-        Two bounds each: points are mapped from the domain to the window. By default those of
-        NumPy's class, which are the same.
-    symbol : str, default "x"
-        The variable, for print.
-
-    Examples
-    --------
-    >>> import tapegrad
-    >>> from tapegrad.numpy.polynomial import Laguerre
-    >>> tapegrad.grad(lambda x: Laguerre([1.0, 2.0, 3.0])(x))(0.5)
-    np.float64(-6.5)
-    """
-
-    _add = staticmethod(lagadd)
-    _sub = staticmethod(lagsub)
-    _mul = staticmethod(lagmul)
-    _div = staticmethod(lagdiv)
-    _pow = staticmethod(lagpow)
-    _val = staticmethod(lagval)
-    _int = staticmethod(lagint)
-    _der = staticmethod(lagder)
-    _fit = staticmethod(lagfit)
-    _line = staticmethod(lagline)
-    _roots = staticmethod(lagroots)
-    _fromroots = staticmethod(lagfromroots)
+class Laguerre(Series, _numpys.Laguerre, prefix="lag", slope=-6.5):
+    """A series in Laguerre polynomials, as `numpy.polynomial.Laguerre`."""
 
 
 def __getattr__(name: str) -> Any:

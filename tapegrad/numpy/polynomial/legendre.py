@@ -47,41 +47,8 @@ poly2leg = differentiable(_numpys.poly2leg, _BASIS.from_powers)
 leg2poly = differentiable(_numpys.leg2poly, _BASIS.to_powers)
 
 
-class Legendre(Series, _numpys.Legendre):
-    """A series in Legendre polynomials, as `numpy.polynomial.Legendre`.
-
-    Coefficients, domain, window, points, roots and data to fit may be traced.
-
-    Parameters
-    ----------
-    coef : array_like
-        The coefficients, that of the lowest degree first.
-    domain, window : array_like, optional
-        Two bounds each: points are mapped from the domain to the window. By default those of
-        NumPy's class, which are the same.
-    symbol : str, default "x"
-        The variable, for print.
-
-    Examples
-    --------
-    >>> import tapegrad
-    >>> from tapegrad.numpy.polynomial import Legendre
-    >>> tapegrad.grad(lambda x: Legendre([1.0, 2.0, 3.0])(x))(0.5)
-    np.float64(6.5)
-    """
-
-    _add = staticmethod(legadd)
-    _sub = staticmethod(legsub)
-    _mul = staticmethod(legmul)
-    _div = staticmethod(legdiv)
-    _pow = staticmethod(legpow)
-    _val = staticmethod(legval)
-    _int = staticmethod(legint)
-    _der = staticmethod(legder)
-    _fit = staticmethod(legfit)
-    _line = staticmethod(legline)
-    _roots = staticmethod(legroots)
-    _fromroots = staticmethod(legfromroots)
+class Legendre(Series, _numpys.Legendre, prefix="leg", slope=6.5):
+    """A series in Legendre polynomials, as `numpy.polynomial.Legendre`."""
 
 
 def __getattr__(name: str) -> Any:

@@ -42,41 +42,8 @@ polyfit = _BASIS.function("fit")
 polyvalfromroots = differentiable(_numpys.polyvalfromroots, _values_from_roots)
 
 
-class Polynomial(Series, _numpys.Polynomial):
-    """A series in powers, as `numpy.polynomial.Polynomial`.
-
-    Coefficients, domain, window, points, roots and data to fit may be traced.
-
-    Parameters
-    ----------
-    coef : array_like
-        The coefficients, that of the lowest degree first.
-    domain, window : array_like, optional
-        Two bounds each: points are mapped from the domain to the window. By default those of
-        NumPy's class, which are the same.
-    symbol : str, default "x"
-        The variable, for print.
-
-    Examples
-    --------
-    >>> import tapegrad
-    >>> from tapegrad.numpy.polynomial import Polynomial
-    >>> tapegrad.grad(lambda x: Polynomial([1.0, 2.0, 3.0])(x))(0.5)
-    np.float64(5.0)
-    """
-
-    _add = staticmethod(polyadd)
-    _sub = staticmethod(polysub)
-    _mul = staticmethod(polymul)
-    _div = staticmethod(polydiv)
-    _pow = staticmethod(polypow)
-    _val = staticmethod(polyval)
-    _int = staticmethod(polyint)
-    _der = staticmethod(polyder)
-    _fit = staticmethod(polyfit)
-    _line = staticmethod(polyline)
-    _roots = staticmethod(polyroots)
-    _fromroots = staticmethod(polyfromroots)
+class Polynomial(Series, _numpys.Polynomial, prefix="poly", slope=5.0):
+    """A series in powers, as `numpy.polynomial.Polynomial`."""
 
 
 def __getattr__(name: str) -> Any:

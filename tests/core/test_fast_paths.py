@@ -137,30 +137,17 @@ def test_the_fast_paths_are_the_definition(entry, data):
 
 @pytest.mark.slow
 @pytest.mark.fast_path
+@pytest.mark.parametrize("alone", [False, True], ids=["all but one", "one alone"])
 @each_sample
 @draws(4, 100)
 @given(data=st.data())
-def test_all_but_one_of_the_fast_paths_are_the_definition(entry, data):
+def test_each_fast_path_is_the_definition(entry, alone, data):
     call = Call(entry, data)
     wanted = by_definition(call)
     for title in TITLES:
-        with off(title):
+        with off(*[other for other in TITLES if (other != title) is alone]):
             for _ in range(2):
-                check(call.answers(), wanted, f"all paths but {title}")
-
-
-@pytest.mark.slow
-@pytest.mark.fast_path
-@each_sample
-@draws(4, 100)
-@given(data=st.data())
-def test_each_fast_path_alone_is_the_definition(entry, data):
-    call = Call(entry, data)
-    wanted = by_definition(call)
-    for title in TITLES:
-        with off(*[other for other in TITLES if other != title]):
-            for _ in range(2):
-                check(call.answers(), wanted, f"{title} alone")
+                check(call.answers(), wanted, f"{title} alone" if alone else f"all but {title}")
 
 
 # --- Programs -----------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def replay_backward(  # noqa: C901 - the hot path
     a call of another function for its cotangent, or for adding it up, would be felt. What seldom
     comes is left to the definition.
     """
-    if not is_on("replay.replay_backward"):
+    if not is_on("replay.replay_backward"):  # modules that import it by name keep this function
         by_definition(
             entries, bars, tape, large=large, absorbing=absorbing, strong_zeros=strong_zeros
         )

@@ -230,7 +230,7 @@ composite(np.gradient, _gradient)
 def _trapezoid(y: Value, x: Value = None, dx: Value = 1.0, axis: int = -1) -> Value:
     y = as_array(y)
     axis = normalize_axis_index(axis, y.ndim)
-    widths = dx if x is None else _widths(as_array(x), y, axis)
+    widths = as_array(dx) if x is None else _widths(as_array(x), y, axis)
     pairs = part(y, axis, slice(1, None)) + part(y, axis, slice(None, -1))
     return np.sum(widths * pairs / 2.0, axis)
 
@@ -274,7 +274,7 @@ def _plan_trapezoid(
     y: Spec, out: Spec, /, x: Any = None, dx: float = 1.0, axis: int = -1
 ) -> Kernels | None:
     """The kernels for neighbours at one distance."""
-    if x is not None or y.dtype is not out.dtype:
+    if x is not None or not isinstance(dx, (int, float)) or y.dtype is not out.dtype:
         return None
     axis = normalize_axis_index(axis, y.ndim)
     lead: tuple[Any, ...] = (slice(None),) * axis

@@ -111,7 +111,7 @@ def moved_by_positions(x: Spec, out: Spec, function: Function) -> Kernels | None
     try:
         source = function(numbers)
         moved = _moved(function, numbers, source)
-    except OverflowError:  # a constant beyond the integers
+    except (OverflowError, TypeError, ValueError):  # a constant that is no integer: None, NaN
         return None
     if moved is None:
         return None

@@ -9,5 +9,5 @@ CALL_ALL = ("test_never_silent", "test_foreign")
 
 @pytest.fixture(autouse=True)
 def in_a_folder_of_its_own(request, tmp_path_factory, monkeypatch):
-    if request.module.__name__ in CALL_ALL:
+    if request.path.stem in CALL_ALL:
         monkeypatch.chdir(tmp_path_factory.mktemp("files", numbered=True))

@@ -29,6 +29,15 @@ def test_differences_from_given_ends():
     assert_close(grad(lambda x: np.sum(np.diff(x, append=[7.0]) ** 2))(np.ones(1)), [-12.0])
 
 
+@pytest.mark.parametrize("dx", [[2], (1.0, 2.0, 0.5), np.array([2.0, 1.0, 3.0]), np.float32(0.5)])
+def test_widths_in_a_list_or_an_array(dx):
+    for _ in range(3):  # the later calls are planned
+        area, pullback = vjp(lambda x: np.trapezoid(x * X, dx=dx), X)
+        assert_close(area, np.trapezoid(X * X, dx=dx))
+        weights = np.stack([np.trapezoid(row, dx=dx) for row in np.eye(4)])
+        assert_close(pullback(np.ones(3))[0], X * weights)
+
+
 def test_complex_differences_and_float32():
     check_rule(np.diff, X[0] + 1j * X[1])
     check_rule(np.diff, X.astype(np.float32), append=np.float64(1.0))

@@ -70,6 +70,15 @@ def test_values_in_nested_lists_and_constants():
     assert np.signbit(padded[0, 0])
 
 
+@pytest.mark.parametrize("value", [None, np.nan, 1 << 70, 1.5])
+def test_values_that_are_no_integers(value):
+    f = lambda x: np.pad(x * X, 1, constant_values=value)  # noqa: E731
+    for _ in range(3):  # the later calls are planned
+        out, pullback = vjp(f, X)
+        np.testing.assert_array_equal(out, np.pad(X * X, 1, constant_values=value))
+        np.testing.assert_array_equal(pullback(np.ones_like(out))[0], X)
+
+
 def test_values_of_another_dtype_are_cast_as_numpy_does():
     single = X.astype(np.float32)
     for mode in MODES:

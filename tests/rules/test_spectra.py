@@ -203,7 +203,7 @@ def test_a_tie_does_not_disturb_the_rest_of_a_stack():
 
 @pytest.mark.part(3)
 @pytest.mark.parametrize("name", ["identity", "one triple", "two pairs"])
-@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("order", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_higher_derivatives_at_equal_eigenvalues(order, name):
     start, step = DEGENERATE[name][:3, :3], hermitian(real(3, 3))
     start = hermitian(start)

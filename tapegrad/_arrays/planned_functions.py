@@ -22,7 +22,6 @@ from tapegrad._core.fast.call_plans import (
     is_given,
     key_of,
     learn,
-    learn_all,
 )
 from tapegrad._core.fast.paths import replaces
 from tapegrad._core.quiet import silence
@@ -40,37 +39,33 @@ def array_function(
 ) -> Any:
     """`functions.array_function`: the call is planned if it came before."""
     rule = REGISTRY.get(function)
-    known: Any = None
-    if rule is not None and args:
-        if args[0] is self:
-            known = rule.calls
-        if rule.calls_of_all is not None and rule.leading_arrays:
-            return _of_several(self, function, rule, types, args, kwargs)
-    if known is not None:
-        key: Any = (self.spec, args[1:], *kwargs.items())
-        try:
-            plan = known.get(key, NEW)
-        except TypeError:  # an array, or a list, among the parameters
-            others = key_of(args[1:], kwargs)
-            if others is None:
-                return by_rule(self, function, rule, types, args, kwargs)
-            key = (self.spec, others, None)
-            plan = known.get(key, NEW)
-        if plan is not NEW and plan is not None:
-            slot = self.slot
-            x = self._value
-            if type(x) is np.ndarray and slot != -1 and is_given(plan, args[1:], kwargs):
+    if rule is None or rule.calls is None or not args:
+        return by_rule(self, function, rule, types, args, kwargs)
+    if rule.leading_arrays:
+        return _of_several(self, function, rule, types, args, kwargs)
+    if not rule.plans_one or args[0] is not self:
+        return by_rule(self, function, rule, types, args, kwargs)
+    calls: Any = rule.calls
+    key: Any = (self.spec, args[1:], *kwargs.items())
+    try:
+        plan = calls.get(key, NEW)
+    except TypeError:  # an array, or a list, among the parameters
+        others = key_of(args[1:], kwargs)
+        if others is None:
+            return by_rule(self, function, rule, types, args, kwargs)
+        key = (self.spec, others, None)
+        plan = calls.get(key, NEW)
+    x, slot = self._value, self.slot
+    known = plan is not NEW and plan is not None and type(x) is np.ndarray and slot != -1
+    if known and is_given(plan, args[1:], kwargs):
+        return _planned(self, plan, x, slot)
+    result = by_rule(self, function, rule, types, args, kwargs)
+    if plan is NEW and isinstance(result, Array) and type(x) is np.ndarray:
+        plan = learn(rule, key, (key, [x], [slot], args[1:], kwargs), result._value)
+        if plan is not None and slot != -1:
+            with silence():  # so that all calls give the same bits
                 return _planned(self, plan, x, slot)
-        result = by_rule(self, function, rule, types, args, kwargs)
-        if plan is NEW and isinstance(result, Array):
-            x = self._value
-            if type(x) is np.ndarray:
-                plan = learn(rule, key, self.spec, result._value, args, kwargs)
-                if plan is not None and self.slot != -1:
-                    with silence():  # so that all calls give the same bits
-                        return _planned(self, plan, x, self.slot)
-        return result
-    return by_rule(self, function, rule, types, args, kwargs)
+    return result
 
 
 def _of_several(
@@ -87,7 +82,7 @@ def _of_several(
     if call is None:
         return by_rule(self, function, rule, types, args, kwargs)
     arrays, raws, slots, rest, named = call
-    known: Any = rule.calls_of_all
+    known: Any = rule.calls
     key: Any = (arrays, rest, *named.items())
     try:
         plan = known.get(key, NEW)
@@ -101,7 +96,7 @@ def _of_several(
         result = by_rule(self, function, rule, types, args, kwargs)
         if plan is not NEW or not isinstance(result, Array):
             return result
-        if learn_all(rule, key, call, result._value) is None:
+        if learn(rule, key, call, result._value) is None:
             return result
         with silence():  # so that all calls give the same bits
             return _of_several(self, function, rule, types, args, kwargs)
@@ -127,7 +122,7 @@ def _planned(self: Array, plan: CallPlan, x: Any, slot: Slot) -> Any:
             at,
             rule,
             out if plan.keeps_out else spec,
-            (x if plan.keeps_x else self.spec,),
+            (x if plan.keeps[0] else self.spec,),
             plan,
             (slot,),
             None,

@@ -105,7 +105,7 @@ def _pair(rule: Any, x: Array, y: Array) -> Any:
     out = rule.function(raw_x, raw_y)
     tape = x.tape
     x_slot, y_slot = x.slot, y.slot
-    calls = rule.calls_of_all
+    calls = rule.calls
     key = x.spec, y.spec
     plan = None if calls is None else calls.get(key)
     if plan is None or type(out) is not np.ndarray or x_slot is ABSENT or y_slot is ABSENT:

@@ -49,7 +49,7 @@ class Composite(Rule):
         one array (`arrays=1`) with its spec in place of it, else with integers in place of all
         arguments but those that are None, of which it returns the ones that the rule gets.
 
-        Of calls that are planned by `plan_all`: `linear`, whether they are linear, and `fixed`,
+        Of planned calls of several arrays: `linear`, whether they are linear, and `fixed`,
         which arrays are positions.
         """
         super().__init__(function, **options)
@@ -58,10 +58,9 @@ class Composite(Rule):
         self.several = True
         if primitive is not None:
             self.primitive = primitive
-            if self._arrays == 1:
-                self.calls = {}
-            else:
-                self.calls_of_all, self.leading_arrays = {}, ALL
+            self.calls = {}
+            if not self.plans_one:
+                self.leading_arrays = ALL
         self.linear, self._fixed = linear, frozenset(fixed)
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:

@@ -126,7 +126,7 @@ class Elementwise(Rule):
         self.selects, self.zeros = selects, (1, 0) if product and not zeros else zeros
         self.broadcast_vjp = broadcast_vjp
         if len(partials) == 2 or fused_vjp is not None:
-            options["plan_all"] = lambda *call, **params: self.plan_of_form(*call, **params)
+            options["plan"] = lambda *call, **params: self.plan_of_form(*call, **params)
             options["numbers"] = fused_vjp is not None
         self.fused_vjp = fused_vjp
         super().__init__(function, arrays=len(partials), **options)

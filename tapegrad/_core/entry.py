@@ -139,8 +139,9 @@ class ReplayedRule(Protocol):
     y_unseen: bool
     partials: Sequence[Any]  # the same for all numbers of Python's, whose arithmetic raises
     singular: Callable[[Any], Any] | None  # whether a result's cotangent is a limit
-    calls_of_all: dict[Any, Any] | None  # the planned calls of several arrays
-    plan_all: Callable[..., Any] | None
+    calls: dict[Any, Any] | None  # the calls that are planned
+    plan: Callable[..., Any] | None
+    plans_one: bool  # these have one array
     numbers: bool  # such a call may have Python numbers among its arrays
 
     @property

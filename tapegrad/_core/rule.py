@@ -85,13 +85,11 @@ class Rule:
     # Whether calls are planned from the rule's own functions where it has no kernels, those of one
     # array (1) or of several (2) too: see `rule_plans`.
     planned_from_rule = 0
-    # The kernels of a call with one array, or with several, and the calls that came: see
-    # `call_plans`.
+    # The kernels of a call, and the calls that came: see `call_plans`.
     plan: Function | None = None
-    plan_all: Function | None = None
-    numbers = False  # whether such a call may have Python numbers among its arrays
     calls: dict[Any, Any] | None = None
-    calls_of_all: dict[Any, Any] | None = None
+    plans_one = False  # whether such a call has its first array alone
+    numbers = False  # whether one of several arrays may have Python numbers in their places
     # Of a composite function: the call of one primitive that a call comes to, or None.
     primitive: Function | None = None
     formula: Function | None = None  # what a limit takes in its place: other functions
@@ -117,7 +115,7 @@ class Rule:
         implementation: Function | None = None,
         singular: Function | None = None,
         plan: Function | None = None,
-        plan_all: Function | None = None,
+        plans_one: bool | None = None,
         numbers: bool = False,
     ) -> None:
         self.function = function
@@ -137,12 +135,11 @@ class Rule:
         plannable = package == "numpy" and singular is None and not view
         from_rule = self.planned_from_rule if plannable else 0
         one = arrays == 1 and not sequence
-        if plan is not None or from_rule and one and plan_all is None:
-            self.plan, self.calls = plan, {}
-        if plan_all is not None or from_rule > 1 and type(arrays) is int and not one:
-            self.plan_all, self.calls_of_all = plan_all, {}
-            self.numbers = numbers
-            if not isinstance(function, np.ufunc):  # these come by a path of their own
+        self.plans_one = one if plans_one is None else plans_one
+        if plan is not None or from_rule and (one or from_rule > 1 and type(arrays) is int):
+            self.plan, self.calls, self.numbers = plan, {}, numbers
+            # Ufuncs come by a path of their own.
+            if not self.plans_one and not isinstance(function, np.ufunc):
                 self.leading_arrays = (
                     1 if sequence else len(arrays) if not isinstance(arrays, int) else arrays
                 )

@@ -15,7 +15,7 @@ from typing import Any
 from tapegrad._arrays import functions as plain
 from tapegrad._arrays import planned_functions as functions
 from tapegrad._core.entry import Entry, parents_of
-from tapegrad._core.fast.call_plans import learn, learn_all
+from tapegrad._core.fast.call_plans import learn
 from tapegrad._look.watching import Watching
 from tapegrad._profile.switch import Place
 
@@ -79,7 +79,6 @@ def _places() -> Iterator[Place]:
 
     yield Place(functions, "by_rule", marked)
     yield Place(functions, "learn", _noting(learn))
-    yield Place(functions, "learn_all", _noting(learn_all))
 
 
 def _noting(learning: Callable[..., Any]) -> Callable[..., Any]:

@@ -16,7 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import Spec, spec_of
-from tapegrad._core.fast.call_plans import NUMBER, are_plain, as_given, is_plain, plan_spec
+from tapegrad._core.fast.call_plans import (
+    NUMBER,
+    are_plain,
+    as_given,
+    is_plain,
+    own_kernels,
+    plan_spec,
+)
 from tapegrad._core.fit import are_absorbing, fit_cotangent, fit_tangent, is_finite
 from tapegrad._core.recorded import call_keeping, fill, spread, state_of
 from tapegrad._core.values import Buffer, Mapped, Traced
@@ -143,7 +150,7 @@ def run_rule(self: Recorded, rule: Any, arrays: Sequence[Any], params: dict[str,
 
 def _present(rule: Any, args: Sequence[Any]) -> Sequence[Any]:
     """The arrays of a call; of one that has its first alone, without those that are absent."""
-    one = rule.plan is not None and all(arg is None for arg in args[1:])
+    one = rule.plans_one and all(arg is None for arg in args[1:])
     return args[:1] if one else args
 
 
@@ -168,7 +175,7 @@ def pull_rule(
         kernels = _kernels_of(rule, given, out, tuple(wanted[: len(given)]), params)
     if kernels is not None:
         bars = by(self.recorder, kernels.pull, (g, out, *given))
-        bars = [bars] if len(given) == 1 and rule.plan is not None else list(bars)
+        bars = [bars] if len(given) == 1 and rule.plans_one else list(bars)
         bars += [None] * (len(args) - len(bars))  # of what is no array
         if not (kernels.strong and are_absorbing()) or all(
             bar is None or is_finite(bar) for bar in bars
@@ -204,7 +211,7 @@ def push_rule(
     if kernels is None or kernels.push is None:
         dots = [*dots, *[None] * (len(args) - len(dots))]
         return by(self.recorder, _method(rule, "push"), (dots, out, args, params))
-    one = rule.plan is not None and len(given) == 1
+    one = rule.plans_one and len(given) == 1
     return by(self.recorder, kernels.push, (dots[0] if one else dots, out, *given))
 
 
@@ -259,7 +266,7 @@ def _kernels_of(
     rule: Any, args: Sequence[Any], out: Any, wanted: tuple[bool, ...], params: dict[str, Any]
 ) -> _Kernels | None:
     """The kernels of a call, made once for its shapes; `out`: its result, None if not known."""
-    if rule.plan is None and rule.plan_all is None or not are_plain(tuple(params.values())):
+    if rule.plan is None or not are_plain(tuple(params.values())):
         return None
     specs = tuple(map(_spec, args))
     if None in specs or NUMBER in specs and not rule.numbers:
@@ -281,12 +288,9 @@ def _kernels_of(
 def _plan(
     rule: Any, specs: Any, out: Spec, wanted: tuple[bool, ...], params: dict[str, Any]
 ) -> _Kernels | None:
-    one = rule.plan is not None and len(specs) == 1
-    if one:
-        found = rule.plan(specs[0], out, **params)
-    else:
-        found = rule.plan_all and rule.plan_all(specs, out, wanted, **params)
-    if not found or not one and found.keep is not None:
+    one = rule.plans_one
+    found = own_kernels(rule, specs, wanted, out, params)
+    if found is None or not one and found.keep is not None:
         return None
 
     def run(*args: Any) -> Any:

@@ -72,7 +72,7 @@ def array_function(
     if function in CALLING:
         return cast(Composite, REGISTRY[function]).definition(*args, **kwargs)
     rule = REGISTRY.get(function)
-    if rule is not None and (rule.plan or rule.plan_all):
+    if rule is not None and rule.plan is not None:
         found = run_rule(self, rule, *rule.bind(args, kwargs))
         if found is not NotImplemented:
             return found

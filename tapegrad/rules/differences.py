@@ -271,7 +271,7 @@ def _unwrap(
 
 # By the definition a gradient costs 1.7 times this (8 elements), 1.9 (8 x 8), 1.5 (100 x 100).
 def _plan_trapezoid(
-    y: Spec, out: Spec, /, x: Any = None, dx: float = 1.0, axis: int = -1
+    y: Spec, out: Spec, /, x: Any = None, dx: Any = 1.0, axis: int = -1
 ) -> Kernels | None:
     """The kernels for neighbours at one distance."""
     if x is not None or not isinstance(dx, (int, float)) or y.dtype is not out.dtype:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.fast.call_plans import KernelsAll, Spec
+from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.forms import composite, constant, linear, multilinear
 from tapegrad._core.types import Cotangent, Tangent, Tree, Value
 from tapegrad._core.values import in_trace, is_ndarray
@@ -253,7 +253,7 @@ def _plan_einsum(
     /,
     subscripts: str,
     **others: Any,
-) -> KernelsAll | None:
+) -> Kernels | None:
     """The kernels of a contraction of two operands: three contractions of the same sizes.
 
     The value is NumPy's own, whose sums a matrix product would round differently.
@@ -279,7 +279,7 @@ def _plan_einsum(
             return whole(x, y_dot)
         return whole(x_dot, y) if y_dot is None else whole(x_dot, y) + whole(x, y_dot)
 
-    return KernelsAll(pull, push)
+    return Kernels(None, pull, push)
 
 
 def _product(subscripts: str, x_shape: Any, y_shape: Any) -> Contraction:
@@ -299,7 +299,7 @@ EINSUM = multilinear(
     arrays=0,
     name="np.einsum",
     batch=_einsum_examples,
-    plan_all=_plan_einsum,
+    plan=_plan_einsum,
 )
 composite(np.einsum, _einsum)
 

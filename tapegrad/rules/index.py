@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad._core.fast.call_plans import NUMBER, Kernels, KernelsAll, Spec, placed
+from tapegrad._core.fast.call_plans import NUMBER, Kernels, Spec, placed
 from tapegrad._core.fast.sums import summing
 from tapegrad._core.forms import Linear, composite, constant, linear
 from tapegrad._core.types import Cotangent, Function, Index, Params, Tangent, Value
@@ -51,7 +51,7 @@ def _choose_branch(condition: Value, x: Value, y: Value) -> Value:
 # tangent 1.22.
 def _plan_where(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **_params: Any
-) -> KernelsAll | None:
+) -> Kernels | None:
     """The kernels of a choice between arrays of the result's dtype."""
     truth, x, y = specs
     if any(spec.dtype is not out.dtype and spec is not NUMBER for spec in (x, y)):
@@ -86,7 +86,7 @@ def _plan_where(
         dot = selected(condition, 0 if x_dot is None else x_dot, 0 if y_dot is None else y_dot)
         return dot if dot.shape == shape else np.broadcast_to(dot, shape)
 
-    return KernelsAll(pull, push, run=selected if large else None)
+    return Kernels(selected if large else None, pull, push)
 
 
 WHERE = linear(
@@ -97,7 +97,7 @@ WHERE = linear(
     name="np.where",
     fresh=True,
     batch="align",
-    plan_all=_plan_where,
+    plan=_plan_where,
     numbers=True,
     implementation=np.where,
 )
@@ -188,7 +188,7 @@ def _plan_take(
     axis: int | None = None,
     mode: str = "raise",
     **others: Any,
-) -> KernelsAll | None:
+) -> Kernels | None:
     x, at = specs
     if others or mode != "raise" or at.dtype.kind != "i" or not at.ndim or not out.size:
         return None
@@ -217,13 +217,13 @@ def _plan_take(
 
     if not lead and axis is not None and at.ndim == 1 and at.size <= 64:
         pull = pull_rows
-    return KernelsAll(pull, lambda dots, _out, _x, at: run(dots[0], at), run=run)
+    return Kernels(run, pull, lambda dots, _out, _x, at: run(dots[0], at))
 
 
 # By the definition a gradient costs 1.3 times this (8 x 8), 1.4 (100 x 100); the tangent 1.6.
 def _plan_take_along(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axis: int | None = -1
-) -> KernelsAll | None:
+) -> Kernels | None:
     x, at = specs
     if axis is None or at.dtype.kind != "i" or x.ndim != at.ndim or not x.size:
         return None
@@ -252,13 +252,13 @@ def _plan_take_along(
             return placed(shape, (*before, at, *after), g), None
         return np.bincount(flat(at).reshape(-1), g.reshape(-1), size).reshape(shape), None
 
-    return KernelsAll(pull, lambda dots, _out, _x, at: run(dots[0], at), run=run)
+    return Kernels(run, pull, lambda dots, _out, _x, at: run(dots[0], at))
 
 
 MANY = 1 << 10  # positions, from which reading by one index is faster though it is made first
 TAKING: Params = {"arrays": 2, "linear": True, "fixed": (1,)}
-composite(np.take, take, plan_all=_plan_take, **TAKING)
-composite(np.take_along_axis, _take_along_axis, plan_all=_plan_take_along, **TAKING)
+composite(np.take, take, plan=_plan_take, **TAKING)
+composite(np.take_along_axis, _take_along_axis, plan=_plan_take_along, **TAKING)
 composite(np.compress, _compress)
 composite(np.extract, _extract)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.fast.call_plans import KernelsAll, Spec
+from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.forms import composite, linear
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value
 from tapegrad._core.values import lift
@@ -89,7 +89,7 @@ def _joining(join: Function, axis_of: Function | None = None, default: int | Non
         /,
         axis: int | None = default,
         **others: Any,
-    ) -> KernelsAll | None:
+    ) -> Kernels | None:
         if others or any(spec.dtype is not out.dtype or not spec.ndim for spec in specs):
             return None
         if axis is None and (out.ndim > 1 or any(spec.ndim > 1 for spec in specs)):
@@ -114,7 +114,7 @@ def _joining(join: Function, axis_of: Function | None = None, default: int | Non
                 ]
             )
 
-        return KernelsAll(pull, push, run=lambda *xs: call(xs))
+        return Kernels(lambda *xs: call(xs), pull, push)
 
     return plan
 
@@ -129,14 +129,14 @@ linear(
     np.concatenate,
     _concatenate_transpose,
     batch=_concatenated_examples,
-    plan_all=_joining(np.concatenate),
+    plan=_joining(np.concatenate),
     **JOINING,
 )
 linear(
     np.stack,
     _stack_transpose,
     batch=_stacked_examples,
-    plan_all=_joining(np.stack),
+    plan=_joining(np.stack),
     **JOINING,
 )
 
@@ -184,9 +184,9 @@ for _function, _definition, _axis in (
         _definition,
         sequence=True,
         linear=True,
-        plan_all=_joining(_function, _axis),
+        plan=_joining(_function, _axis),
     )
-composite(np.append, _append, arrays=2, linear=True, plan_all=_joining(np.append, default=None))
+composite(np.append, _append, arrays=2, linear=True, plan=_joining(np.append, default=None))
 
 
 def _block(arrays: Tree) -> Value:

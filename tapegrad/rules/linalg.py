@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.fast.call_plans import Kernels, KernelsAll, Spec
+from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.forms import Constant, composite, constant, general, resolved_product
 from tapegrad._core.quiet import errstate, silence
 from tapegrad._core.types import Cotangent, Tangent, Value
@@ -72,9 +72,7 @@ def _solve_jvp(dots: Sequence[Tangent], out: Value, a: Value, _b: Value) -> Tang
 
 
 # By the rule's own functions a gradient costs 1.5 times this (8 x 8).
-def _plan_solve(
-    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /
-) -> KernelsAll | None:
+def _plan_solve(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /) -> Kernels | None:
     """The kernels of one matrix with a vector or with columns."""
     a, b = specs
     if a.ndim != 2 or not 0 < b.ndim <= 2 or not b.size or not a.dtype is b.dtype is out.dtype:
@@ -96,7 +94,7 @@ def _plan_solve(
         change = a_dot.dot(out)
         return np.linalg.solve(a, -change if b_dot is None else b_dot - change)
 
-    return KernelsAll(pull, push)
+    return Kernels(None, pull, push)
 
 
 general(
@@ -104,7 +102,7 @@ general(
     vjp=[_solve_a, _solve_b],
     jvp=_solve_jvp,
     batch="(m,m),(m,k?)->(m,k?)",
-    plan_all=_plan_solve,
+    plan=_plan_solve,
 )
 
 

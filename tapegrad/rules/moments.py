@@ -317,6 +317,7 @@ def declare_spread(
         implementation=_with_mean(function),
         batch="axis",
         plan=plan,
+        plans_one=True,
         formula=formula,
     )
 

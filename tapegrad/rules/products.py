@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.fast.call_plans import Kernels, KernelsAll, Spec
+from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.forms import composite, linear, multilinear
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import is_recorded
@@ -95,7 +95,7 @@ def _matmul_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
 # By the rule's own functions a gradient of `w @ w` costs 1.12 times this (8 x 8 tensors).
 def _plan_matmul(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **params: Any
-) -> KernelsAll | None:
+) -> Kernels | None:
     """The kernels of the product of two matrices; any other is planned from its rule."""
     x, y = specs
     if params or not x.dtype is y.dtype is out.dtype or not x.ndim == y.ndim == 2:
@@ -105,7 +105,7 @@ def _plan_matmul(
     def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
         return g.dot(y.T) if by_x else None, x.T.dot(g) if by_y else None
 
-    return KernelsAll(pull, _sum_of_two(operator.matmul))
+    return Kernels(None, pull, _sum_of_two(operator.matmul))
 
 
 multilinear(
@@ -114,7 +114,7 @@ multilinear(
     _matmul_y,
     signature="x1, x2",
     batch="(m?,n),(n,k?)->(m?,k?)",
-    plan_all=_plan_matmul,
+    plan=_plan_matmul,
 )
 composite(np.linalg.matmul, lambda x1, x2: np.matmul(x1, x2))
 
@@ -209,7 +209,7 @@ def _padded_to(x: Value, rank: int) -> Value:
 
 def _plan_contraction(
     x: Spec, y: Spec, out: Spec, x_axes: list[int], y_axes: list[int], wanted: Sequence[bool]
-) -> KernelsAll | None:
+) -> Kernels | None:
     """The kernels of a tensordot: products of matrices, made as NumPy makes the first of them."""
     if not x.dtype is y.dtype is out.dtype or not (x.size and y.size and x.ndim and y.ndim):
         return None
@@ -241,7 +241,7 @@ def _plan_contraction(
             y_bar = y_bar.reshape(y_moved).transpose(y_back)
         return x_bar, y_bar
 
-    return KernelsAll(pull, _sum_of_two(run), run=run)
+    return Kernels(run, pull, _sum_of_two(run))
 
 
 def _sum_of_two(run: Function) -> Function:
@@ -259,7 +259,7 @@ def _sum_of_two(run: Function) -> Function:
 # By the rule's own functions a gradient costs 2.4 times this (8 elements), 2.2 (8 x 8).
 def _plan_tensordot(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axes: Any = 2
-) -> KernelsAll | None:
+) -> Kernels | None:
     x, y = specs
     return _plan_contraction(x, y, out, *_contracted(x, y, axes), wanted)
 
@@ -269,7 +269,7 @@ multilinear(
     _tensordot_x,
     _tensordot_y,
     batch=_tensordot_examples,
-    plan_all=_plan_tensordot,
+    plan=_plan_tensordot,
 )
 composite(np.linalg.tensordot, lambda x1, x2, /, *, axes=2: np.tensordot(x1, x2, axes))
 
@@ -430,7 +430,7 @@ def _cross(
 # By the definition a gradient costs 1.7 times this (8 elements), 1.7 (64 elements).
 def _plan_outer(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **others: Any
-) -> KernelsAll | None:
+) -> Kernels | None:
     """The kernels of an outer product: each cotangent is a product of a matrix and a vector."""
     x, y = specs
     if others or not x.dtype is y.dtype is out.dtype or not (x.size and y.size):
@@ -447,10 +447,10 @@ def _plan_outer(
     def run(x: Value, y: Value) -> Value:
         return x.reshape(-1, 1) * y.reshape(-1)
 
-    return KernelsAll(pull, _sum_of_two(run), run=run)
+    return Kernels(run, pull, _sum_of_two(run))
 
 
-composite(np.outer, _outer, arrays=2, plan_all=_plan_outer)
+composite(np.outer, _outer, arrays=2, plan=_plan_outer)
 
 
 def _outer_of_vectors(x1: Value, x2: Value, /) -> Value:
@@ -464,7 +464,7 @@ def _outer_of_vectors(x1: Value, x2: Value, /) -> Value:
 
 
 # By the definition a gradient costs 2.4 times this (8 elements), 2.0 (8 x 8).
-def _plan_kron(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /) -> KernelsAll | None:
+def _plan_kron(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /) -> Kernels | None:
     """The kernels of a Kronecker product of matrices: an outer product whose axes are moved."""
     x, y = specs
     if not x.ndim == y.ndim == 2 or not x.dtype is y.dtype is out.dtype or not out.size:
@@ -483,11 +483,11 @@ def _plan_kron(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /) ->
     def run(x: Value, y: Value) -> Value:
         return (x[:, None, :, None] * y[:, None, :]).reshape(shape)
 
-    return KernelsAll(pull, _sum_of_two(run), run=run)
+    return Kernels(run, pull, _sum_of_two(run))
 
 
 composite(np.linalg.outer, _outer_of_vectors, arrays=2, signature="x1, x2")
-composite(np.kron, _kron, arrays=2, plan_all=_plan_kron)
+composite(np.kron, _kron, arrays=2, plan=_plan_kron)
 _ABOUT = ([1, 2, 0], [2, 0, 1])
 
 
@@ -501,7 +501,7 @@ def _plan_cross(
     axisb: int = -1,
     axisc: int = -1,
     axis: int | None = None,
-) -> KernelsAll | None:
+) -> Kernels | None:
     """Kernels of products of as many vectors of three elements, along one axis of all arrays."""
     x, y = specs
     along = axisa if axis is None else axis
@@ -524,10 +524,10 @@ def _plan_cross(
     def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
         return run(y, g) if by_x else None, run(g, x) if by_y else None
 
-    return KernelsAll(pull, _sum_of_two(run), run=run)
+    return Kernels(run, pull, _sum_of_two(run))
 
 
-composite(np.cross, _cross, arrays=2, plan_all=_plan_cross)
+composite(np.cross, _cross, arrays=2, plan=_plan_cross)
 
 
 def _cross_of_three(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:

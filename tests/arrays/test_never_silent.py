@@ -43,6 +43,7 @@ def mistakes(function, text, ours=None):
     return [problem for outcome, problem in judged if outcome is Outcome.WRONG]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", CALLABLES)
 def test_a_call_is_right_or_raises(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # np.save and its kin
@@ -65,7 +66,7 @@ REPLACED = [name for name, function in CALLABLES.items() if by_name(name) is not
 REPLACED = [name for name in REPLACED if name not in ITERATORS]
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", REPLACED)
 def test_a_call_of_our_namespace_is_right_or_raises(name):
     assert mistakes(CALLABLES[name], SHORT, by_name(name)) == []

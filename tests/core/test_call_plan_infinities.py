@@ -45,6 +45,7 @@ def special(rng, values, x):
     return drawn
 
 
+@pytest.mark.part(3)
 @each_planned
 @draws(3, 60)
 @given(data=st.data())
@@ -90,7 +91,7 @@ CALLS = {
 }
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("dtype", ["f", "d", "D"])
 @pytest.mark.parametrize("values", GIVEN.values(), ids=GIVEN)
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)

@@ -18,7 +18,7 @@ from samples import SAMPLES
 from sampling import Noted
 
 import tapegrad
-from tapegrad._core.fast.call_plans import CallPlanAll
+from tapegrad._core.fast.call_plans import CallPlan
 from tapegrad._core.fast.sums import _WIDEST, _WIDTHS, running_sums, summing
 from tapegrad._core.rule import REGISTRY
 from tapegrad._tree import flatten, unflatten
@@ -38,8 +38,7 @@ INDIRECTLY = {
 
 def is_planned(rule):
     """Whether calls of a function can be planned, its own or those that it consists of."""
-    own = rule.calls is not None or rule.calls_of_all is not None
-    return own or rule.function in INDIRECTLY
+    return rule.calls is not None or rule.function in INDIRECTLY
 
 
 each_sample = pytest.mark.parametrize(
@@ -53,25 +52,25 @@ each_sample = pytest.mark.parametrize(
 def planners(_count):
     """The rules that plan calls at all, looked for again where there are more rules."""
     rules = REGISTRY.values()
-    return [r for r in rules if r.calls is not None or r.calls_of_all is not None]
+    return [r for r in rules if r.calls is not None]
 
 
 @contextmanager
 def unplanned():
     """No call is planned in this block."""
-    known = [(rule, rule.calls, rule.calls_of_all) for rule in planners(len(REGISTRY))]
-    for rule, *_ in known:
-        rule.calls = rule.calls_of_all = None
+    known = [(rule, rule.calls) for rule in planners(len(REGISTRY))]
+    for rule, _ in known:
+        rule.calls = None
     try:
         yield
     finally:
-        for rule, calls, calls_of_all in known:
-            rule.calls, rule.calls_of_all = calls, calls_of_all
+        for rule, calls in known:
+            rule.calls = calls
 
 
 def test_no_rule_plans_where_none_is_to():
     with unplanned():
-        assert all(r.calls is None is r.calls_of_all for r in REGISTRY.values())
+        assert all(r.calls is None for r in REGISTRY.values())
     assert all(bool(r.plan) <= (r.calls is not None) for r in REGISTRY.values())
 
 
@@ -405,7 +404,7 @@ def test_a_number_of_a_planned_call_may_change():
         np.testing.assert_array_equal(bars, (x > -0.6) & (x < bound))
         bars = tapegrad.grad(lambda x, b=bound: np.sum(np.maximum(x, b)))(x)
         np.testing.assert_array_equal(bars, x > bound)
-    assert len(REGISTRY[np.maximum].calls_of_all) < 1000
+    assert len(REGISTRY[np.maximum].calls) < 1000
 
 
 def test_which_bound_is_which_is_told_by_where_it_stands():
@@ -458,7 +457,7 @@ def test_a_choice_by_a_traced_condition_is_planned():
 
     for _ in range(3):
         np.testing.assert_allclose(tapegrad.grad(f)(x), [1.0, 3.6, -3.0])
-        assert type(seen[-1][4]) is CallPlanAll
+        assert type(seen[-1][4]) is CallPlan
     hessian = tapegrad.hessian(f)(x)
     np.testing.assert_allclose(hessian, np.diag([0.0, 2.0, 2.0]))
     many = tapegrad.vmap(tapegrad.grad(lambda x: np.sum(np.where(x, x * x, 2.0))))

@@ -205,6 +205,7 @@ def derivatives(f, x):
         ]
 
 
+@pytest.mark.part(3)
 @pytest.mark.fast_path
 @pytest.mark.parametrize("title", [None, *TITLES])
 @pytest.mark.parametrize("f", PROGRAMS)
@@ -228,8 +229,7 @@ def in_place():
 
 def remembered():
     """How many calls the rules remember."""
-    tables = [table for rule in declared_rules() for table in (rule.calls, rule.calls_of_all)]
-    return sum(len(table or ()) for table in tables)
+    return sum(len(rule.calls or ()) for rule in declared_rules())
 
 
 def loss(x):
@@ -313,7 +313,7 @@ def test_the_environment_switches_all_of_them_off():
         "print(len(PATHS), [title for title in PATHS if is_on(title)],\n"
         "      [title for title, (owner, name, plain, _) in PATHS.items()\n"
         "       if getattr(owner, name) is not plain],\n"
-        "      [rule for rule in declared_rules() if rule.calls or rule.calls_of_all])\n"
+        "      [rule for rule in declared_rules() if rule.calls])\n"
     )
     found = subprocess.run(
         [sys.executable, "-c", program],

@@ -136,7 +136,7 @@ def check(f, make, backend, calls=CALLS, *, by_program=True):
         assert known > calls // 2 or not by_program
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(24)
 @pytest.mark.parametrize("transform", ["grad", "jvp", "of the gradient", "vmap"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_numpy(name, transform):
@@ -161,7 +161,7 @@ def test_all_of_numpy(name, backend, transform):
 NATIVE = pytest.mark.skipif(find_spec("llvmlite") is None, reason="llvmlite is not installed")
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @NATIVE
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_native(name):

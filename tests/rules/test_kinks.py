@@ -121,7 +121,7 @@ WAYS = {
 }
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_hessians_at_zero(name, way):
@@ -129,6 +129,7 @@ def test_hessians_at_zero(name, way):
     np.testing.assert_allclose(WAYS[way](f)(ZERO), expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", ["abs**2", "softplus", "hypot", "norm", "root", "std", "fft"])
 def test_compiled_hessians_at_zero(name, backend):
@@ -161,6 +162,7 @@ HIGHER = {
 }
 
 
+@pytest.mark.part(4)
 @pytest.mark.filterwarnings("ignore:.*NaN in the derivative")
 @pytest.mark.parametrize("name", HIGHER)
 def test_higher_derivatives_at_zero(name):
@@ -217,6 +219,7 @@ FLAT = {
 }
 
 
+@pytest.mark.part(3)
 @pytest.mark.filterwarnings("ignore:.*NaN in the derivative")
 @pytest.mark.parametrize("name", FLAT)
 def test_without_a_hessian_there_are_derivatives_along_directions_alone(name):

@@ -26,6 +26,7 @@ each_sample = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.part(2)
 @each_sample
 @draws(5, 150)
 @given(data=st.data())

@@ -84,6 +84,7 @@ SMOOTH = {
 }
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_hessian_at_zero_of_smooth_functions_of_a_norm(name):
     f, factor = SMOOTH[name]

@@ -175,6 +175,7 @@ def sides_inside(law, args, at):
     return [side for side in (1, -1) if is_inside(side)]
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", SHARED)
 def test_a_law_at_the_ends_of_its_support(name):
     reference, ours = getattr(theirs, name), getattr(stats, name)
@@ -327,6 +328,7 @@ COMMON = [
 ]
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize(("law", "shapes", "p", "c"), COMMON)
 def test_powers_of_what_vanishes_at_an_end(law, shapes, p, c):
     for q in (1 / (p + 1), 0.5, 2.0):
@@ -359,6 +361,7 @@ INVERSES = {
 }
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", INVERSES)
 def test_a_special_function_of_its_inverse_at_an_end(name):
     function, inverse = INVERSES[name]
@@ -378,6 +381,7 @@ IN_TURN = [
 ]
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", IN_TURN)
 def test_a_law_of_its_quantile_at_an_end(name):
     """Neither tail of a quantile may come to a slope that is not 1."""

@@ -214,6 +214,7 @@ MINIMA = {
 SLOW = ("minimize COBYLA", "minimize COBYQA", "shgo", "fmin_cobyla")
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in MINIMA]
 )
@@ -317,6 +318,7 @@ CONSTRAINED = {
 }  # fmt: skip
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", CONSTRAINED)
 @pytest.mark.filterwarnings("ignore:delta_grad == 0.0")
 def test_constrained_minima(name):
@@ -414,6 +416,7 @@ FITS = {
 }
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", FITS)
 def test_fits(name):
     ours, theirs = (functools.partial(FITS[name], module) for module in (optimize, scipy.optimize))

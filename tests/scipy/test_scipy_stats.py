@@ -261,6 +261,7 @@ def test_outside_of_the_support_all_derivatives_are_zero(name):
             np.testing.assert_array_equal(found, np.zeros_like(found))
 
 
+@pytest.mark.part(3)
 @each_continuous
 def test_at_infinity_a_logarithm_has_no_slope_and_no_parameter_moves_it(name):
     own, reference, shapes = getattr(stats, name), getattr(theirs, name), SHAPES[name]

@@ -47,9 +47,8 @@ def _forget() -> None:
     for table in (ufuncs.UNARY, ufuncs.REAL, ufuncs.LOOPS):
         table.clear()
     for rule in REGISTRY.values():
-        for calls in (rule.calls, rule.calls_of_all):
-            if calls is not None:
-                calls.clear()
+        if rule.calls is not None:
+            rule.calls.clear()
 
 
 @contextmanager
@@ -58,8 +57,8 @@ def changed(function: Any, change: Callable[[Any, Any], None]) -> Iterator[None]
     rule = REGISTRY[function]
     before = dict(rule.__dict__)
     _forget()
-    rule.__dict__.update(calls=None, calls_of_all=None)
-    rule.plan = rule.plan_all = lambda *_args, **_kwargs: None
+    rule.__dict__.update(calls=None)
+    rule.plan = lambda *_args, **_kwargs: None
     try:
         change(rule, copy.copy(rule))
         yield

@@ -223,6 +223,7 @@ def test_limits_within_limits(name):
     assert name == "argument scaled" and np.isnan(found) or np.allclose(found, expected)
 
 
+@pytest.mark.part(4)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("of", [hessian, lambda f: jacrev(grad(f)), lambda f: jacfwd(jacfwd(f))])
 @pytest.mark.parametrize("name", HESSIANS)

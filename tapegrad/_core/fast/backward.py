@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._core import replay
 from tapegrad._core.entry import ABSENT, MINUS, PROJECT, READ, WRITE, Entry, wrap_kept
-from tapegrad._core.fast.call_plans import CallPlan, CallPlanAll
+from tapegrad._core.fast.call_plans import CallPlan
 from tapegrad._core.fast.paths import is_on, replaces
 from tapegrad._core.fast.reads_and_writes import give_part, read_back
 from tapegrad._core.fit import (
@@ -21,7 +21,6 @@ from tapegrad._core.fit import (
     finite_or_strong,
     is_finite,
     multiplied,
-    zeros_absorbing,
 )
 from tapegrad._core.marks import add_result
 from tapegrad._core.replay import SparseBars, pull_entry
@@ -74,7 +73,7 @@ def replay_backward(  # noqa: C901 - the hot path
                 continue
             kind = type(g)
             planned = not strong_zeros and (kind is np.ndarray or kind in NUMBERS)
-            if planned and type(y) is CallPlan:
+            if type(y) is CallPlan and y.single and planned:
                 at = x_slot[0]
                 if y.add is not None and type(bars[at]) is np.ndarray:
                     if at not in owned:
@@ -82,13 +81,14 @@ def replay_backward(  # noqa: C901 - the hot path
                         owned.add(at)
                     y.add(bars[at], g)
                     continue
-                if absorbing and y.absorbs:
-                    with zeros_absorbing():
-                        bar = y.pull(g, out, x[0])
+                if absorbing and y.strong is not None:
+                    bar = y.strong(g, out, x[0])
                 else:
                     bar = y.pull(g, out, x[0])
-            elif type(y) is CallPlanAll and (
-                planned or (kind is list and not strong_zeros and _are_arrays(g))
+            elif (
+                type(y) is CallPlan
+                and not y.single
+                and (planned or (kind is list and not strong_zeros and _are_arrays(g)))
             ):
                 found = y.pull(g, out, *x)
                 if absorbing and y.strong is not None and not _all_finite(found):

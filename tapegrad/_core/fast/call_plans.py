@@ -2,10 +2,10 @@
 
 Most calls of a program come again: the same function, of arrays of the same shapes and dtypes,
 with the same parameters. A rule may be declared with `plan=`, a function that gives for such a
-call what to do with NumPy's own arrays: how to compute the cotangents and the tangent (and for a
-function of one array the result), with no parameter to look at and no shape to compare. The
-functions of the rule itself remain the definition: they serve every other call, arrays of other
-libraries, batched and traced values, and a test compares the two.
+call what to do with NumPy's own arrays: how to compute the result, the cotangents and the tangent,
+with no parameter to look at and no shape to compare. The functions of the rule itself remain the
+definition: they serve every other call, arrays of other libraries, batched and traced values, and
+a test compares the two.
 
 Knows rules and specs. Must not know the class of traced arrays, nor which functions exist.
 """
@@ -22,73 +22,40 @@ import numpy as np
 
 from tapegrad._core.entry import ABSENT, Spec, spec_of
 from tapegrad._core.fast.rule_plans import one_from_rule, several_from_rule
+from tapegrad._core.fit import zeros_absorbing
 from tapegrad._core.rule import ALL
 from tapegrad._core.scatter import put_at, selects_once
-from tapegrad._core.types import Cotangent, Index, Tangent, Value
+from tapegrad._core.types import Cotangent, Index, Value
 
 
 class Kernels(NamedTuple):
-    """Result of `plan=`: the kernels of a call with NumPy's arrays of one shape and dtype."""
+    """Result of `plan=`: the kernels of a call with NumPy's arrays of these shapes and dtypes.
 
-    run: Callable[[Any], Any]  # the result, of the array
-    pull: Callable[[Cotangent, Value, Value], Cotangent]  # from (g, out, x): of x's shape, dtype
-    push: Callable[[Tangent, Value, Value], Tangent] | None = None  # from (x_dot, out, x)
+    A rule of one array has a single cotangent and a single tangent, others a sequence of each.
+    """
+
+    run: Callable[..., Any] | None  # the result, of the arrays; None: as the rule calls it
+    pull: Callable[
+        ..., Any
+    ]  # from (g, out, *arrays): of their shapes and dtypes; None: not wanted
+    # From (dots, out, *arrays), by ordinary products: where one makes a NaN, the rule is asked.
+    push: Callable[..., Any] | None = None
     view: bool = False  # whether the result may be a view, also if the rule says nothing of views
-    # From (bar, g): adds what `pull` gives to a cotangent, if that touches a few elements alone.
+    # From (bar, g): adds what a single `pull` gives to a cotangent, if it touches few elements.
     add: Callable[[Cotangent, Cotangent], None] | None = None
+    # `pull` where a zero cotangent absorbs an infinite partial; several arrays: asked where `pull`
+    # gives a cotangent that is not finite.
+    strong: Callable[..., Any] | None = None
+    # The result, and what `pull` gets after the arrays: what a call finds that its derivative
+    # needs as well. The entry keeps it after the arrays, and whoever asks the rule drops it.
+    keep: Callable[..., tuple[Any, Any]] | None = None
 
 
 class CallPlan(dict[str, Any]):
     """The parameters of a planned call, as its entry holds them, with the kernels of the call."""
 
     __slots__ = (
-        "absorbs",
         "add",
-        "given",
-        "holds",
-        "keeps_out",
-        "keeps_x",
-        "pull",
-        "push",
-        "rule",
-        "run",
-        "spec",
-        "view",
-    )
-
-    rule: Any
-    given: bytes | None  # the parameters as they were given, with their types
-    spec: Spec  # of the result
-    keeps_x: bool  # whether the derivatives read x
-    keeps_out: bool
-    holds: bool  # whether an entry holds arrays
-    view: bool | str  # as of the rule
-    run: Callable[[Any], Any]
-    pull: Callable[[Cotangent, Value, Value], Cotangent]
-    push: Callable[[Tangent, Value, Value], Tangent] | None
-    add: Callable[[Cotangent, Cotangent], None] | None
-    absorbs: bool  # whether `pull` is the rule's own, which may ask if zeros absorb
-
-
-class KernelsAll(NamedTuple):
-    """Result of `plan_all=`: the same of a call with several arrays."""
-
-    pull: Callable[..., Any]  # from (g, out, *arrays): one cotangent each, None if not wanted
-    # From (dots, out, *arrays), by ordinary products: where one makes a NaN, the rule is asked.
-    push: Callable[..., Any] | None = None
-    # `pull` by strong products, of a function with an infinite partial: asked where `pull` gives a
-    # cotangent that is not finite.
-    strong: Callable[..., Any] | None = None
-    run: Callable[..., Any] | None = None  # the result, of the arrays; None: as the rule calls it
-    # The result, and what `pull` gets after the arrays: what a call finds that its derivative
-    # needs as well. The entry keeps it after the arrays, and whoever asks the rule drops it.
-    keep: Callable[..., tuple[Any, Any]] | None = None
-
-
-class CallPlanAll(dict[str, Any]):
-    """The parameters of a planned call with several arrays, with the kernels of the call."""
-
-    __slots__ = (
         "constants",
         "fixed",
         "given",
@@ -100,14 +67,17 @@ class CallPlanAll(dict[str, Any]):
         "push",
         "rule",
         "run",
+        "single",
         "spec",
         "specs",
         "strong",
         "takes",
         "unread",
+        "view",
     )
 
     rule: Any
+    single: bool  # whether `pull` gives, and `push` gets, one value in place of a sequence
     given: bytes | None  # the parameters as they were given, with their types
     spec: Spec  # of the result
     specs: tuple[Spec, ...]  # of the arrays
@@ -117,11 +87,13 @@ class CallPlanAll(dict[str, Any]):
     fixed: int  # how many arrays come first that may be traced, and are constants still
     keeps_out: bool
     holds: bool  # whether an entry holds arrays
+    view: bool | str  # as of the rule
     run: Callable[..., Any]
-    keep: Callable[..., tuple[Any, Any]] | None
     pull: Callable[..., Any]
     push: Callable[..., Any] | None
+    add: Callable[[Cotangent, Cotangent], None] | None
     strong: Callable[..., Any] | None
+    keep: Callable[..., tuple[Any, Any]] | None
     takes: Callable[[Any], tuple[Any, ...]] | None  # the arrays of the arguments; None: all
 
 
@@ -146,24 +118,6 @@ def plan_spec(arg: Value) -> Spec | None:
 _PLAIN = frozenset((int, bool, type(None), str))
 _MOST = 1 << 12  # calls that a rule remembers; programs with more shapes begin again
 _LONGEST = 64  # items of a list that is part of a key
-
-
-def learn(
-    rule: Any, key: Any, x: Spec, out: Value, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> CallPlan | None:
-    """Remember, under a key, how to make a call that has been made: of an array `x` first."""
-    others, named = args[1:], kwargs
-    args = (args[0], *map(_frozen, others))
-    kwargs = {name: _frozen(value) for name, value in named.items()}
-    if not are_plain((*args[1:], *kwargs.values())):
-        return None
-    if len(rule.calls) >= _MOST:
-        rule.calls.clear()
-    made = _plan_of(rule, x, spec_of(out), args, kwargs) if is_plain(out) else None
-    if made is not None:
-        made.given = as_given(others, named)
-    rule.calls[key] = made
-    return made
 
 
 def as_given(others: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes | None:
@@ -296,145 +250,141 @@ def gather(
 BOTH, BY_X, BY_Y, NEITHER = (True, True), (True, False), (False, True), (False, False)
 
 
-def learn_all(rule: Any, key: Any, call: Gathered, out: Value) -> CallPlanAll | None:
-    """Remember, under a key, how to make a call of several arrays that has been made."""
+def learn(rule: Any, key: Any, call: Gathered, out: Value) -> CallPlan | None:
+    """Remember, under a key, how to make a call that has been made."""
     _, raws, slots, others, named = call
-    wanted = tuple([slot != -1 for slot in slots])
     rest = tuple(map(_frozen, others))
     kwargs = {name: _frozen(value) for name, value in named.items()}
-    if not are_plain((*rest, *kwargs.values())) or True not in wanted:
+    if not are_plain((*rest, *kwargs.values())):
         return None
+    wanted = tuple([slot != -1 for slot in slots])
+    if rule.plans_one:
+        wanted = (True,)
+    elif True not in wanted:
+        return None
+    remember(rule.calls, key, None)  # it is not asked for again, unless it is planned here
     if not is_plain(out):
-        rule.calls_of_all[key] = None  # it is not asked for again
         return None
-    if rule.primitive is not None:
+    target = rule
+    if rule.primitive is None:
+        _, params = rule.bind((*((raws,) if rule.sequence else raws), *rest), kwargs)
+    elif rule.plans_one:
+        found = rule.primitive(spec_of(raws[0]), *rest, **kwargs)
+        if found is None:
+            return None
+        target, _, params = found
+    else:
         return _learn_primitive(rule, key, call, out)
-    arrays = (raws,) if rule.sequence else raws
-    _, params = rule.bind((*arrays, *rest), kwargs)
-    made = plan_all(rule, key, tuple(map(spec_of, raws)), wanted, spec_of(out), params)
-    if made is not None:
-        made.given = as_given(others, named)
-    return made
+    plan = plan_of(target, tuple(map(spec_of, raws)), wanted, spec_of(out), params)
+    if plan is not None:
+        plan.given = as_given(others, named)
+    return remember(rule.calls, key, plan)
 
 
-def _learn_primitive(rule: Any, key: Any, call: Gathered, out: Value) -> CallPlanAll | None:
+def remember(calls: dict[Any, Any], key: Any, plan: CallPlan | None) -> CallPlan | None:
+    """Remember what a call is planned as; None: it is left as it is."""
+    if len(calls) >= _MOST:
+        calls.clear()
+    calls[key] = plan
+    return plan
+
+
+def _learn_primitive(rule: Any, key: Any, call: Gathered, out: Value) -> CallPlan | None:
     """The same of a call that comes to one of another rule, which is asked with their places."""
     _, raws, slots, names, _ = call
     places = [None if raw is None else at for at, raw in enumerate(raws)]
     count = len(places) - len(names)
     named = dict(zip(names, places[count:], strict=True))
-    known = rule.calls_of_all
-    known[key] = None
     found = rule.primitive(*places[:count], **named)
-    if found is None or found[0].plan_all is None:
+    if found is None or found[0].plan is None:
         return None
     target, takes, params = found
     specs: Any = tuple([plan_spec(raws[at]) for at in takes])
     traced = [slots[at] != -1 for at in takes]
     constant = target.fixed if True in traced[: target.fixed] else 0
     wanted = (*(False,) * constant, *traced[constant:])
-    made = plan_all(target, key, specs, wanted, spec_of(out), params, known)
-    if made is not None and tuple(takes) != tuple(range(len(raws))):
-        made.takes = itemgetter(*takes)
-    if made is not None:
-        made.fixed = constant
-    return made
+    plan = plan_of(target, specs, wanted, spec_of(out), params)
+    if plan is not None:
+        plan.fixed = constant
+        if tuple(takes) != tuple(range(len(raws))):
+            plan.takes = itemgetter(*takes)
+    return remember(rule.calls, key, plan)
 
 
-def _plan_of(
-    rule: Any, x: Spec, out: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]
+def plan_of(
+    rule: Any, specs: tuple[Spec, ...], wanted: tuple[bool, ...], out: Spec, params: Any
 ) -> CallPlan | None:
-    """The planned call, or None if the rule leaves it as it is."""
-    if rule.primitive is not None:
-        found = rule.primitive(x, *args[1:], **kwargs)
-        if found is None:
-            return None
-        rule, _, params = found
-    else:
-        _, params = rule.bind(args, kwargs)
-    kernels = None if rule.plan is None else rule.plan(x, out, **params)
-    if kernels is not None:
-        return plan_of_one(rule, kernels, out, params)
-    kernels = from_rule(rule, x, out, params)
+    """The planned call of a rule, or None if the rule leaves it as it is."""
+    single = rule.plans_one
+    if not single and (True not in wanted or NUMBER in specs and not rule.numbers):
+        return None  # of traced constants, to which nothing is pulled
+    kernels = own_kernels(rule, specs, wanted, out, params)
+    if kernels is None and single:
+        kernels = from_rule(rule, specs[0], out, params)
+    elif kernels is None:
+        found = several_from_rule(rule, specs, wanted, out, params)
+        kernels = found and Kernels(None, *found)
     if kernels is None:
         return None
-    made = plan_of_one(rule, kernels, out, params)
-    made.absorbs = rule.form == "general"
-    return made
+    return planned(rule, kernels, specs, wanted, out, params, single=single)
+
+
+def own_kernels(
+    rule: Any, specs: tuple[Any, ...], wanted: tuple[bool, ...], out: Any, params: Any
+) -> Kernels | None:
+    """Kernels that a rule declares for a call by `plan=`; None where it leaves the call."""
+    if rule.plan is None:
+        return None
+    if not rule.plans_one:
+        found: Kernels | None = rule.plan(specs, out, wanted, **params)
+        return found
+    return rule.plan(specs[0], out, **params) if len(specs) == 1 else None
 
 
 def from_rule(rule: Any, x: Spec, out: Spec, params: Any) -> Kernels | None:
     """The kernels of a call with one array that are the rule's own functions."""
     found = one_from_rule(rule, x, out, params)
-    return None if found is None else Kernels(*found)
+    if found is None:
+        return None
+    pull = found[1]
+    return Kernels(*found, strong=_absorbing(pull) if rule.form == "general" else None)
 
 
-def plan_of_one(rule: Any, kernels: Kernels, out: Spec, params: Any) -> CallPlan:
-    """A planned call of an array with these kernels."""
-    found = CallPlan(params)
-    (keeps,), found.keeps_out = rule.needed((True,))
-    found.keeps_x, found.rule, found.spec, found.given = bool(keeps), rule, out, None
-    found.holds = bool(keeps or found.keeps_out)
-    found.run, found.pull, found.push, view, found.add = kernels
-    found.view, found.absorbs = rule.view or view, False
-    return found
+def _absorbing(pull: Callable[..., Any]) -> Callable[..., Any]:
+    """The pull of a rule whose functions may ask if zeros absorb."""
+
+    def strong(*call: Any) -> Any:
+        with zeros_absorbing():
+            return pull(*call)
+
+    return strong
 
 
-def plan_all(
+def planned(
     rule: Any,
-    key: Any,
+    kernels: Kernels,
     specs: tuple[Spec, ...],
     wanted: tuple[bool, ...],
     out: Spec,
     params: Any,
-    known: dict[Any, Any] | None = None,
-) -> CallPlanAll | None:
-    """Remember, under a key, what a call with several arrays is planned as.
-
-    `known`: what has come of the function that was called, if it is not the rule's own.
-    """
-    if known is None:
-        known = rule.calls_of_all
-        assert known is not None
-    if len(known) >= _MOST:
-        known.clear()
-    numbers = NUMBER in specs and not rule.numbers
-    none = numbers or True not in wanted  # traced constants: nothing is pulled to them
-    kernels = None
-    if not none:
-        if rule.plan_all is not None:
-            kernels = rule.plan_all(specs, out, wanted, **params)
-        if kernels is None:
-            made = several_from_rule(rule, specs, wanted, out, params)
-            kernels = made and KernelsAll(*made)
-    found = None
-    if kernels is not None:
-        found = plan_of_several(rule, kernels, specs, wanted, out, params)
-    known[key] = found
-    return found
-
-
-def plan_of_several(
-    rule: Any,
-    kernels: KernelsAll,
-    specs: tuple[Spec, ...],
-    wanted: tuple[bool, ...],
-    out: Spec,
-    params: Any,
-) -> CallPlanAll:
-    """A planned call of several arrays with these kernels."""
-    found = CallPlanAll(params)
-    keeps, found.keeps_out = rule.needed(wanted)
-    found.keeps, found.given = tuple(map(bool, keeps)), None
-    found.holds = bool(found.keeps_out or True in found.keeps or kernels.keep is not None)
-    found.spec, found.specs, found.rule = out, specs, rule
+    *,
+    single: bool = False,
+) -> CallPlan:
+    """A planned call with these kernels."""
+    plan = CallPlan(params)
+    keeps, plan.keeps_out = rule.needed(wanted)
+    plan.keeps, plan.given, plan.single = tuple(map(bool, keeps)), None, single
+    plan.holds = bool(plan.keeps_out or True in plan.keeps or kernels.keep is not None)
+    plan.spec, plan.specs, plan.rule = out, specs, rule
     arrays = [at for at, spec in enumerate(specs) if spec is not NUMBER]
-    found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
-    found.unread = tuple(at for at in arrays if not keeps[at])
-    found.pull, found.push, found.keep = kernels.pull, kernels.push, kernels.keep
-    found.strong = kernels.strong or (kernels.pull if rule.strong else None)
-    found.run, found.takes, found.fixed = kernels.run or _run_of(rule, params), None, 0
-    return found
+    plan.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
+    plan.unread = tuple(at for at in arrays if not keeps[at])
+    run, plan.pull, plan.push, view, plan.add, plan.strong, plan.keep = kernels
+    if plan.strong is None and rule.strong and not single:
+        plan.strong = plan.pull
+    plan.view = rule.view or view
+    plan.run, plan.takes, plan.fixed = run or _run_of(rule, params), None, 0
+    return plan
 
 
 def _run_of(rule: Any, params: Any) -> Callable[..., Any]:
@@ -463,10 +413,8 @@ __all__ = [
     "NEW",
     "NUMBER",
     "CallPlan",
-    "CallPlanAll",
     "Gathered",
     "Kernels",
-    "KernelsAll",
     "Spec",
     "are_plain",
     "as_given",
@@ -476,10 +424,10 @@ __all__ = [
     "is_plain",
     "key_of",
     "learn",
-    "learn_all",
+    "own_kernels",
     "placed",
-    "plan_all",
-    "plan_of_one",
-    "plan_of_several",
+    "plan_of",
     "plan_spec",
+    "planned",
+    "remember",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._core.elementwise import Elementwise
 from tapegrad._core.entry import MINUS, Spec
-from tapegrad._core.fast.call_plans import NUMBER, KernelsAll
+from tapegrad._core.fast.call_plans import NUMBER, Kernels
 from tapegrad._core.fast.paths import replaces
 from tapegrad._core.fast.sums import summing, summing_products
 from tapegrad._core.fit import FEW, Over, is_finite, multiplied
@@ -24,7 +24,7 @@ from tapegrad._core.types import Cotangent, Function, Tangent, Value, Wanted
 @replaces(Elementwise, "plan_of_form")
 def plan_of_form(
     self: Elementwise, specs: tuple[Spec, ...], out: Spec, wanted: Wanted, /, **params: Any
-) -> KernelsAll | None:
+) -> Kernels | None:
     """The kernels of a call whose arguments broadcast, by sums that are known beforehand."""
     if params or any(spec.dtype is not out.dtype and spec is not NUMBER for spec in specs):
         return None
@@ -47,7 +47,7 @@ def plan_of_form(
     strong = _by_partials(self, self.times, wanted, sums) if self.strong else None
     if self.fused_vjp is not None:
         pull = _summed(self.fused_vjp(tuple(wanted)), sums, strong or pull)
-    return KernelsAll(pull, _plan_push(self, out), strong)
+    return Kernels(None, pull, _plan_push(self, out), strong=strong)
 
 
 def _plan_push(self: Elementwise, out: Spec) -> Function:

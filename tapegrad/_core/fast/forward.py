@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad._core import replay
 from tapegrad._core.entry import MINUS, Entry
-from tapegrad._core.fast.call_plans import CallPlan, CallPlanAll
+from tapegrad._core.fast.call_plans import CallPlan
 from tapegrad._core.fast.paths import replaces
 from tapegrad._core.fit import multiplied
 from tapegrad._core.tape import Tape
@@ -40,14 +40,14 @@ def push_entry(
         return _by_definition(entry, dot_of, tape, reuse=reuse)
     if y_slot is not None:
         return _by_partials(entry, dot_of)
-    if kind is CallPlan and y.push is not None:
+    if kind is CallPlan and y.single and y.push is not None:
         dot = None if x_slot[0] == -1 else dot_of(x_slot[0])
         if dot is None:
             return None
         plain = type(dot) is np.ndarray or type(dot) is np.float64
         if plain and not isinstance(x[0], Traced) and not isinstance(out, Traced):
             return y.push(dot, out, x[0])
-    elif kind is CallPlanAll and y.push is not None:
+    elif kind is CallPlan and y.push is not None:
         dots = [None if at == -1 else dot_of(at) for at in x_slot]
         kinds = set(map(type, dots))
         if kinds == _NONE_ALONE:

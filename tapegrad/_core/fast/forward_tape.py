@@ -11,7 +11,7 @@ from numpy import dtype, float64, ndarray
 
 from tapegrad._core import forward_tape
 from tapegrad._core.entry import ABSENT, MINUS, READ, Entry
-from tapegrad._core.fast.call_plans import CallPlan, CallPlanAll
+from tapegrad._core.fast.call_plans import CallPlan
 from tapegrad._core.fast.paths import replaces
 from tapegrad._core.fit import RAISED_BY_NUMBERS, Over
 from tapegrad._core.forward_tape import pushed, tangent_at
@@ -165,7 +165,7 @@ def _push_general(entry: Entry) -> None:
             dot = dot[params]
             slot.tangent = float(dot) if type(dot) is float64 else dot
             return
-    elif kind is CallPlan:
+    elif kind is CallPlan and params.single:
         dot = tangent_at(slots[0])
         if (type(dot) is ndarray or type(dot) is float64) and params.push is not None:
             token = enter(SILENT)
@@ -174,7 +174,7 @@ def _push_general(entry: Entry) -> None:
             finally:
                 leave(token)
             return
-    elif kind is CallPlanAll and params.push is not None:
+    elif kind is CallPlan and params.push is not None:
         dots: list[Any] = []
         some = False
         for at in slots:

@@ -65,9 +65,8 @@ def remembered(*tables: dict[Any, Any]) -> None:
 def forget() -> None:
     """Forget all calls that came: they are planned again when they come again."""
     for rule in declared_rules():
-        for calls in (rule.calls, rule.calls_of_all):
-            if calls:
-                calls.clear()
+        if rule.calls:
+            rule.calls.clear()
     for table in _REMEMBERED:
         table.clear()
 

@@ -17,10 +17,11 @@ from tapegrad._core.fast.call_plans import (
     BY_Y,
     NEITHER,
     NUMBER,
-    CallPlanAll,
+    CallPlan,
     is_plain,
-    plan_all,
+    plan_of,
     plan_spec,
+    remember,
 )
 from tapegrad._core.fast.paths import replaces
 from tapegrad._core.tape import Tape, spec_or_value
@@ -40,7 +41,7 @@ def record(
     params: Params,
 ) -> Any:
     """`Tape.record`, of calls that are planned too."""
-    if rule.calls_of_all is not None:
+    if rule.calls is not None and not rule.plans_one:
         wanted = tuple([slot != -1 for slot in slots])
         if True in wanted:
             made = _record_planned(self, rule, out, args, slots, wanted, params)
@@ -59,7 +60,7 @@ def _record_planned(
     params: Params,
 ) -> Traced | None:
     """`record` of a call of several arrays that is planned; None if it is not."""
-    calls: Any = rule.calls_of_all
+    calls: Any = rule.calls
     specs: Any = tuple(map(plan_spec, args))
     if None in specs:
         return None
@@ -75,7 +76,8 @@ def _record_planned(
     if plan is False:
         if out.dtype.kind not in "fc":
             return None
-        plan = plan_all(rule, key, specs, wanted, spec_of(out), params)
+        plan = plan_of(rule, specs, wanted, spec_of(out), params)
+        remember(calls, key, plan)
     if plan is None:
         return None
     return self.log_planned(plan, rule, out, list(args), tuple(slots))
@@ -83,7 +85,7 @@ def _record_planned(
 
 def log_planned(
     self: Tape,
-    plan: CallPlanAll,
+    plan: CallPlan,
     rule: ReplayedRule,
     out: Value,
     args: list[Value],
@@ -114,7 +116,7 @@ def record_pair(
     else:
         wanted = BY_X if y_slot is ABSENT else BOTH
     slots = (x_slot, y_slot)
-    calls = rule.calls_of_all
+    calls = rule.calls
     plan: Any = None
     x_spec = y_spec = None
     if calls is not None:

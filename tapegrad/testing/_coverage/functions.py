@@ -34,7 +34,7 @@ _WORDS = {
     "batch": "batch",
 }
 _NOT_DECLARED = frozenset(
-    "function x_partial y_partial _needed calls calls_of_all _patterns deprecated __wrapped__ "
+    "function x_partial y_partial _needed calls _patterns deprecated __wrapped__ "
     "keeps _reads".split()
 )
 # Packages of ours that hold rules; the others are the engine.

@@ -77,7 +77,7 @@ class _Told:
 
     def _watched(self) -> Generator[None]:
         for rule in declared_rules():  # calls that came before are looked at anew
-            for calls in (rule.calls, rule.calls_of_all):
+            for calls in (rule.calls,):
                 if calls is not None:
                     calls.clear()
         steps, places = replays.steps_watched(_Steps(self)), Switch().holding_places(self._places)

@@ -19,7 +19,7 @@ from typing import Any
 from tapegrad._block import setting
 from tapegrad._core.entry import PROJECT, READ, WRITE, Entry, parents_of
 from tapegrad._core.fast.backward import replay_backward
-from tapegrad._core.fast.call_plans import CallPlan, CallPlanAll
+from tapegrad._core.fast.call_plans import CallPlan
 from tapegrad._core.quiet import SILENT, VARIABLE, silence
 from tapegrad._core.replay import emptying
 from tapegrad._core.tape import CURRENT
@@ -27,7 +27,6 @@ from tapegrad._core.types import Cotangent
 from tapegrad._core.values import is_basic
 from tapegrad.torch._engine.gathering import ABSENT, gathered, is_watched_leaf
 from tapegrad.torch._engine.node_run import (
-    CALL_PLANS,
     check_usable,
     free,
     is_singular,
@@ -158,7 +157,7 @@ class BackwardPass:
                     seen.add(y_node)
                     stack.append(y_node)
                 continue
-            if type(y) not in CALL_PLANS:
+            if type(y) is not CallPlan:
                 if rule.singular is not None and is_singular(entry):
                     self.singular = True
                 elif isinstance(node, FunctionNode):
@@ -333,7 +332,7 @@ class BackwardPass:
                 continue
             if y_node is None:
                 kind = type(y)
-                if kind is CallPlan or kind is CallPlanAll:  # `freed`, written out
+                if kind is CallPlan:  # `freed`, written out
                     if y.holds:
                         node._entry = rule, FREED, (), {}, x_node, None
                 elif (rule is not READ and rule is not WRITE) or not is_basic(y):

@@ -16,7 +16,7 @@ import numpy as np
 
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.entry import Outputs, Spec, parents_of, spec_of
-from tapegrad._core.fast.call_plans import CallPlanAll
+from tapegrad._core.fast.call_plans import CallPlan
 from tapegrad._core.fit import fit_cotangent, zeros_of
 from tapegrad._core.forms import General
 from tapegrad._core.rule import Rule
@@ -84,10 +84,10 @@ class Backward:
         """The Function's name, for errors."""
         return title(self.node)
 
-    def planned(self) -> CallPlanAll:
+    def planned(self) -> CallPlan:
         """The same for a replay that runs planned calls."""
-        kernels = CallPlanAll()
-        kernels.strong, kernels.pull = None, self.pull_planned
+        kernels = CallPlan()
+        kernels.single, kernels.strong, kernels.pull = False, None, self.pull_planned
         return kernels
 
     def pull_planned(self, g: Cotangent, out: Value, *args: Value) -> Sequence[Cotangent]:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from tapegrad._core.entry import PROJECT, READ, WRITE, Entry, parents_of
-from tapegrad._core.fast.call_plans import CallPlan, CallPlanAll
+from tapegrad._core.fast.call_plans import CallPlan
 from tapegrad._core.types import Cotangent
 from tapegrad._core.values import is_basic
 from tapegrad.torch._engine.node_run import check_unchanged, is_singular
@@ -102,7 +102,7 @@ def gathered(  # noqa: C901 - the hot path, written out
                 bars[parent] = None
                 add(parent)
         kind = type(y)
-        if kind is CallPlan or kind is CallPlanAll:
+        if kind is CallPlan:
             if y.holds and not keep:  # `freed`, written out
                 node._entry = rule, FREED, (), {}, x_node, None
         elif out is FREED:

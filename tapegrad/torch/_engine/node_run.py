@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import PROJECT, Outputs, Spec, parents_of
-from tapegrad._core.fast.call_plans import CallPlan, CallPlanAll
+from tapegrad._core.fast.call_plans import CallPlan
 from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.quiet import silence
 from tapegrad._core.replay import SparseBars, replay_backward
@@ -48,8 +48,6 @@ from tapegrad.torch._tensor.gradients import (
     through_prehooks,
 )
 from tapegrad.torch._tensor.tensor import Tensor, array_below, ndarray
-
-CALL_PLANS = frozenset((CallPlan, CallPlanAll))  # what the entries of planned calls hold
 
 
 def free(nodes: Iterable[Node]) -> None:
@@ -95,7 +93,7 @@ def check_unchanged(node: Node, entry: Sequence[Any]) -> None:
     _, out, x, y, parents, y_node = entry
     if y_node is not None:
         values: Any = out, x, y
-    elif type(parents) is not tuple or (type(y) in CALL_PLANS and not y.holds):
+    elif type(parents) is not tuple or (type(y) is CallPlan and not y.holds):
         return
     else:
         values = (*out, *x) if isinstance(out, tuple) else (out, *x)

@@ -17,12 +17,10 @@ from tapegrad._core.entry import MINUS, Outputs, Spec, spec_of
 from tapegrad._core.fast.call_plans import (
     NUMBER,
     CallPlan,
-    CallPlanAll,
     Kernels,
-    KernelsAll,
-    plan_of_one,
-    plan_of_several,
+    own_kernels,
     plan_spec,
+    planned,
 )
 from tapegrad._core.fast.sums import summing
 from tapegrad._core.fit import fit_cotangent, multiplied
@@ -51,45 +49,44 @@ def function_of(rule: Rule, params: Params) -> Call:
 
 def plan_one(rule: Rule, x: Spec, out: Spec, params: Params) -> CallPlan | None:
     """The planned call of a rule of one array that declares kernels; None for what it leaves."""
-    assert rule.plan is not None
-    kernels: Kernels | None = rule.plan(x, out, **params)
+    kernels = own_kernels(rule, (x,), (True,), out, params)
     if kernels is None:
         return None
-    return plan_of_one(rule, kernels, out, params)
+    return planned(rule, kernels, (x,), (True,), out, params, single=True)
 
 
-def plan_spread(rule: Rule, x: Spec, out: Spec, params: Params) -> CallPlanAll:
+def plan_spread(rule: Rule, x: Spec, out: Spec, params: Params) -> CallPlan:
     """The planned call of `rule`, which broadcasts an array: its cotangents are sums."""
     total = summing(out.shape, x.shape, out.dtype)
     pull = (lambda g, *_: (g,)) if total is None else (lambda g, *_: (total(g),))
-    return plan_of_several(rule, KernelsAll(pull), (x,), (True,), out, params)
+    return planned(rule, Kernels(None, pull), (x,), (True,), out, params)
 
 
 def kernels_of(
     rule: Rule, specs: list[Any], wanted: tuple[bool, ...], out: Any, params: Params
-) -> tuple[CallPlan | CallPlanAll, Call | None]:
+) -> tuple[CallPlan, Call | None]:
     """The kernels of a call, and its function if that is among them."""
     whole = all(type(spec) is Spec for spec in specs)
     several = type(out) is Outputs
-    if rule.plan is not None and whole and len(specs) == 1 and not several:
+    if rule.plans_one and whole and len(specs) == 1 and not several:
         one = plan_one(rule, specs[0], out, params)
         if one is not None:
             return one, one.run
-    found: KernelsAll | None = None
+    found: Kernels | None = None
     if isinstance(rule, Fused):
         found = rule.kernels(specs, out, wanted, **params)
         if found is not None:
-            made = plan_of_several(rule, found, tuple(specs), wanted, out, params)
+            made = planned(rule, found, tuple(specs), wanted, out, params)
             made.strong = found.strong  # else they need none
             return made, found.keep or found.run
-    if rule.plan_all is not None:
+    if rule.plan is not None and not rule.plans_one:
         given = tuple(map(_spec_for, specs))
         dtype = out[0].dtype if several else out.dtype
         if all(_is_known(rule, spec, dtype) for spec in given):
-            found = rule.plan_all(given, out, wanted, **params)
+            found = own_kernels(rule, given, wanted, out, params)
     if found is None:
-        found = KernelsAll(_pull_of(rule, specs, wanted, out, params))
-    return plan_of_several(rule, found, tuple(specs), wanted, out, params), found.run
+        found = Kernels(None, _pull_of(rule, specs, wanted, out, params))
+    return planned(rule, found, tuple(specs), wanted, out, params), found.run
 
 
 def _spec_for(given: Any) -> Any:

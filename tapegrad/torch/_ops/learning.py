@@ -17,7 +17,7 @@ import numpy as np
 
 from tapegrad import Array
 from tapegrad._core.entry import PROJECT, READ, parents_of, spec_of
-from tapegrad._core.fast.call_plans import CallPlanAll
+from tapegrad._core.fast.call_plans import CallPlan
 from tapegrad._core.fast.tape import log_planned
 from tapegrad._core.quiet import silence
 from tapegrad._core.rule import Rule
@@ -51,7 +51,7 @@ class _Probe(GraphTape):
         return made
 
     def log_planned(
-        self, plan: CallPlanAll, rule: Any, out: Value, args: list[Value], slots: tuple[Any, ...]
+        self, plan: CallPlan, rule: Any, out: Value, args: list[Value], slots: tuple[Any, ...]
     ) -> Any:
         given = list(args)
         made = log_planned(self, plan, rule, out, args, slots)
@@ -206,7 +206,9 @@ def _step_of(
             ):
                 return None
         places.append(Place(number, value if number < 0 else None))
-    if rule.plan is not None:  # such a call has one array, and others that were left out
+    if (
+        rule.plan is not None and rule.plans_one
+    ):  # such a call has one array, and others that were left out
         while len(places) > 1 and places[-1] == (-1, None):
             places.pop()
     return Step(rule, params, places)

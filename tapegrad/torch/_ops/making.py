@@ -19,7 +19,6 @@ import numpy as np
 from tapegrad._core.entry import PROJECT, READ, Outputs, Spec, spec_of
 from tapegrad._core.fast.call_plans import (
     CallPlan,
-    CallPlanAll,
 )
 from tapegrad._core.quiet import silence, silently, silently_again
 from tapegrad._core.rule import Rule
@@ -161,7 +160,7 @@ def _maker(
     rule: Rule,
     run: Call,
     node_type: type[Node],
-    call_plan: CallPlan | CallPlanAll,
+    call_plan: CallPlan,
     places: list[Place],
     specs: list[Any],
     wanted: tuple[bool, ...],
@@ -240,7 +239,7 @@ def _maker_of_one(
     rule: Rule,
     run: Call,
     node_type: type[Node],
-    call_plan: CallPlan | CallPlanAll,
+    call_plan: CallPlan,
     places: list[Place],
     specs: list[Any],
     spec: Spec,
@@ -285,7 +284,7 @@ def _maker_of_two(
     rule: Rule,
     run: Call,
     node_type: type[Node],
-    call_plan: CallPlan | CallPlanAll,
+    call_plan: CallPlan,
     specs: list[Any],
     wanted: tuple[bool, ...],
     spec: Spec,
@@ -424,16 +423,14 @@ def _tensor_of(out: Value, node: Any, owner: Value) -> Tensor:
 
 def _kept_by(call_plan: Any) -> tuple[tuple[bool, ...], bool]:
     """Which arguments an entry keeps, and whether it keeps the result."""
-    if call_plan is None or not isinstance(call_plan, (CallPlan, CallPlanAll)):
+    if not isinstance(call_plan, CallPlan):
         return (), False
-    return (call_plan.keeps_x,) if isinstance(
-        call_plan, CallPlan
-    ) else call_plan.keeps, call_plan.keeps_out
+    return call_plan.keeps, call_plan.keeps_out
 
 
 def _is_keeping(call_plan: Any) -> bool:
     """Whether a step gives what its derivative needs beside its results."""
-    return isinstance(call_plan, CallPlanAll) and call_plan.keep is not None
+    return isinstance(call_plan, CallPlan) and call_plan.keep is not None
 
 
 def kept_by(result: Tensor) -> Any:

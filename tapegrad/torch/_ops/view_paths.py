@@ -50,7 +50,7 @@ def _learn_entry(key: Any, params: Params, x: Spec, out: Spec) -> tuple[Spec, tu
     call_plan: Params | None = None
     if rule is Expand.rule:
         call_plan = plan_spread(rule, x, out, params)
-    elif rule.plan is not None:
+    elif rule.plan is not None and rule.plans_one:
         call_plan = plan_one(rule, x, out, params)
     found = _ENTRIES[key] = out, (x,), params if call_plan is None else call_plan
     return found

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import PROJECT, Outputs, Spec, spec_of
-from tapegrad._core.fast.call_plans import KernelsAll, plan_of_several
+from tapegrad._core.fast.call_plans import Kernels, planned
 from tapegrad._core.types import Cotangent, Params, Value
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._graph.modes import MODE
@@ -205,9 +205,9 @@ def _learned_parts(x: Value, cut: Cut) -> KnownParts | None:
         return None
     specs = Outputs(map(spec_of, found))
     specs.slots = (-1,) * len(found)  # not the parts' nodes, which hold that of the call
-    kernels = KernelsAll(_joining(x.shape, x.dtype, [path.index for path in paths]))
+    kernels = Kernels(None, _joining(x.shape, x.dtype, [path.index for path in paths]))
     kept = (spec_of(x),)
-    call_plan = plan_of_several(APART, kernels, kept, (True,), specs, cut.params())  # type: ignore[arg-type]
+    call_plan = planned(APART, kernels, kept, (True,), specs, cut.params())  # type: ignore[arg-type]
     takes = [(path.quick(x, part), path) for path, part in zip(paths, found, strict=True)]
     return KnownParts(takes, cut.label, specs, kept, call_plan)
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import Spec
-from tapegrad._core.fast.call_plans import KernelsAll
+from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.fit import fit_cotangent
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
@@ -158,7 +158,7 @@ class ClassLoss(General, Fused):
 
     def kernels(
         self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any
-    ) -> KernelsAll:
+    ) -> Kernels:
         params.pop("kept", None)
 
         def keep(*arrays: Value) -> Any:
@@ -177,7 +177,7 @@ class ClassLoss(General, Fused):
         x = specs[0]
         unusual = len(specs) > 2 or params["share"] or params["ignored"] >= 0
         if unusual or out.dtype is not x.dtype or not x.size or x.dtype.char not in "fd":
-            return KernelsAll(pull, keep=keep)
+            return Kernels(None, pull, keep=keep)
         usual = usual_of(x.shape, x.dtype, params["logits"], params["reduction"])
         classes, logits, keep_usual, pull_usual = x.shape[1], params["logits"], *usual
 
@@ -193,7 +193,7 @@ class ClassLoss(General, Fused):
                 return pull(g, out, *args)
             return pull_usual(g, kept), None
 
-        return KernelsAll(pull_one, keep=keep_one)
+        return Kernels(None, pull_one, keep=keep_one)
 
 
 class Usual(NamedTuple):

@@ -4,7 +4,7 @@ Knows rules, and what is planned of a call. Must not know which functions there 
 
 A function such as a norm or a loss finds much that its derivative needs as well. Where a call runs
 for the first time it keeps that in a `Kept` among its parameters. A call that is planned has no
-parameters of its own: there `kernels` says how such calls are made, with `KernelsAll.keep`.
+parameters of its own: there `kernels` says how such calls are made, with `Kernels.keep`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad._core.entry import Spec
-from tapegrad._core.fast.call_plans import KernelsAll
+from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.recorded import OPEN, recorded_among
 from tapegrad._core.rule import Rule
 from tapegrad._core.types import Params, Value
@@ -43,7 +43,7 @@ class Instead(tuple[Any, ...]):
 class Fused(Rule):
     """A rule with kernels of its own for calls of the object layer that come again."""
 
-    given: Callable[..., KernelsAll | None] | None = None  # instead of a method
+    given: Callable[..., Kernels | None] | None = None  # instead of a method
 
     def call(self, arrays: Sequence[Value], params: Params) -> Any:
         """The function; of arrays whose calls are recorded it is one call, as of plain ones."""
@@ -54,7 +54,7 @@ class Fused(Rule):
 
     def kernels(
         self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any
-    ) -> KernelsAll | None:
+    ) -> Kernels | None:
         """The kernels of calls with these arrays, or None for those that the rule leaves.
 
         specs: of the arrays; an argument that is a number, and the same for all such calls, is

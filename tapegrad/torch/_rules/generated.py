@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import Outputs, Spec
-from tapegrad._core.fast.call_plans import KernelsAll
+from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.forms import Elementwise
 from tapegrad._core.quiet import silence
 from tapegrad._core.rule import Rule
@@ -55,7 +55,7 @@ def generated_kernels(
     wanted: tuple[bool, ...],
     params: Params,
     besides: Callable[[], Sequence[Any]] | None = None,
-) -> KernelsAll | None:
+) -> Kernels | None:
     """The kernels of a call, or None where the rule's functions ask for more than shapes.
 
     out: the spec of the result, or `Outputs` of several. besides: symbols that the call keeps
@@ -68,7 +68,7 @@ def generated_kernels(
         return None
     if any(not spec.ndim or not 0 < spec.size <= LARGEST for spec in arrays):
         return None
-    known: dict[Any, KernelsAll] = vars(rule).setdefault("_kernels_of_any_shape", {})
+    known: dict[Any, Kernels] = vars(rule).setdefault("_kernels_of_any_shape", {})
     key = None
     if isinstance(rule, Elementwise) and all(spec is out for spec in arrays) and not params:
         numbers = [None if type(spec) is Spec else spec for spec in specs]
@@ -200,7 +200,7 @@ def _written(
     keeps_out: bool,
     wanted: tuple[bool, ...],
     more: tuple[Any, ...],
-) -> KernelsAll | None:
+) -> Kernels | None:
     args, outs, gs, bars, is_strong = found
     inputs = {arg: f"x{at}" for at, arg in enumerate(args) if type(arg) is Symbol}
     names = [f"x{at}" for at in range(len(args))]
@@ -250,8 +250,8 @@ def _written(
 
     doubted = strong if is_strong else None
     if held:
-        return KernelsAll(pull, keep=run, strong=doubted)
-    return KernelsAll(pull, run=run, strong=doubted)
+        return Kernels(None, pull, keep=run, strong=doubted)
+    return Kernels(run, pull, strong=doubted)
 
 
 def _is_cheap(symbol: Symbol, given: dict[Symbol, str]) -> bool:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import Spec
-from tapegrad._core.fast.call_plans import KernelsAll
+from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import innermost
@@ -188,7 +188,7 @@ class Normalization(General, Fused):
 
     def kernels(
         self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any
-    ) -> KernelsAll | None:
+    ) -> Kernels | None:
         kept = Kept()
 
         def moments_of() -> Sequence[Any]:

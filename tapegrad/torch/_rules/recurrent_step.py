@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.fast.call_plans import KernelsAll
+from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Value
 from tapegrad.torch._graph.names import name_nodes
@@ -114,7 +114,7 @@ class OneStep(General, Fused):
 
     def kernels(
         self, specs: Sequence[Any], out: Any, wanted: tuple[bool, ...], **params: Any
-    ) -> KernelsAll | None:
+    ) -> Kernels | None:
         return generated_kernels(self, specs, out, wanted, {**params, "kept": Kept()})
 
 

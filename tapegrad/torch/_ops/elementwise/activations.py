@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import Spec
-from tapegrad._core.fast.call_plans import KernelsAll
+from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.rules.masks import selected
@@ -863,7 +863,7 @@ def softmax_of(x: Value, axis: int) -> Value:
 
 def _log_softmax_kernels(
     specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int
-) -> KernelsAll | None:
+) -> Kernels | None:
     """Of large arrays the powers are kept: a fifth of 256 x 784, 2 % of 64 x 256."""
     (x,) = specs
     if x.size < _MANY or x is not out or x.dtype.char not in "fd":
@@ -881,7 +881,7 @@ def _log_softmax_kernels(
         bar = powers * (sums_along(g, axis) / totals)
         return (np.subtract(g, bar, bar),)
 
-    return KernelsAll(pull, keep=keep)
+    return Kernels(None, pull, keep=keep)
 
 
 _MANY = 1 << 16  # elements

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import Spec
-from tapegrad._core.fast.call_plans import KernelsAll
+from tapegrad._core.fast.call_plans import Kernels
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._dims import axes_of, wrapped
@@ -318,12 +318,12 @@ def _euclidean_jvp(dots: Tangent, out: Value, x: Value, axis: Axis, keepdims: bo
 
 def _length_kernels(
     specs: Any, out: Spec, wanted: tuple[bool, ...], axis: Axis, keepdims: bool
-) -> KernelsAll | None:
+) -> Kernels | None:
     """Of one length the pull asks whether it is zero: 1.16x of what choices of numbers take."""
     if axis is not None or keepdims or not specs[0].ndim:
         params = {"axis": axis, "keepdims": keepdims}
         return generated_kernels(_euclidean.rule, specs, out, wanted, params)
-    return KernelsAll(_pull_length, run=_length)
+    return Kernels(_length, _pull_length)
 
 
 def _length(x: Value) -> Value:

@@ -37,13 +37,13 @@ def agree(found, expected):
     np.testing.assert_allclose(computed, expected, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @each_program
 def test_gradient(name, lazy):
     agree(grad(PROGRAMS[name])(chunked(VECTOR)), grad(PROGRAMS[name])(VECTOR))
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @each_program
 def test_value_and_gradient(name, lazy):
     value, gradient = value_and_grad(PROGRAMS[name])(chunked(VECTOR))
@@ -52,7 +52,7 @@ def test_value_and_gradient(name, lazy):
     agree(gradient, expected_gradient)
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(8)
 @each_program
 def test_jvp(name, lazy):
     value, tangent = jvp(PROGRAMS[name], (chunked(VECTOR),), (chunked(TANGENT),))

@@ -149,6 +149,7 @@ def assert_close(found, wanted):
             )
 
 
+@pytest.mark.part(2)
 @each_sample
 @draws(3, 100)
 @given(data=st.data())

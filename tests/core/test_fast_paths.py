@@ -205,7 +205,7 @@ def derivatives(f, x):
         ]
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @pytest.mark.fast_path
 @pytest.mark.parametrize("title", [None, *TITLES])
 @pytest.mark.parametrize("f", PROGRAMS)

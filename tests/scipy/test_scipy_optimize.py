@@ -214,7 +214,7 @@ MINIMA = {
 SLOW = ("minimize COBYLA", "minimize COBYQA", "shgo", "fmin_cobyla")
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in MINIMA]
 )
@@ -416,7 +416,7 @@ FITS = {
 }
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", FITS)
 def test_fits(name):
     ours, theirs = (functools.partial(FITS[name], module) for module in (optimize, scipy.optimize))

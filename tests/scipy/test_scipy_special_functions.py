@@ -72,7 +72,7 @@ each_case = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @each_case
 def test_the_derivatives_are_those_of_mpmath(name, value, ranges):
     assert worst_of(name, value, ranges, 1) < 1e-10

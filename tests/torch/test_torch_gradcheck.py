@@ -334,7 +334,7 @@ def single_operations() -> list[Any]:
     return found
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize(("call", "values"), single_operations())
 def test_operations_of_one_tensor(call: Any, values: Any) -> None:
     x = torch.tensor(values, dtype=torch.float64, requires_grad=True)

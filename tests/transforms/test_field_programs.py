@@ -156,7 +156,7 @@ def test_first_order(name):
     assert gap <= tolerance_of(ROUNDING, name) * size
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @each_program
 def test_second_order(name):
     cotangent = cotangent_of(PROGRAMS[name].function(*arguments_of(name)))
@@ -189,7 +189,7 @@ def examples_of(name):
     return [original, *changed]
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @each_program
 def test_vmap(name):
     f, arguments, unbatched = PROGRAMS[name]

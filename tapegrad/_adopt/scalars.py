@@ -165,7 +165,7 @@ def _fsum(values: Any) -> Any:
     x = lift(list(values))
     total = np.sum(x)
     known, rounded = untraced(x), untraced(total)
-    if in_trace(known) or recorded_in(x) is not None or not math.isfinite(rounded):
+    if in_trace(known) or not math.isfinite(rounded):
         return total
     return total + (math.fsum(known) - rounded)  # as if it were not rounded on the way
 

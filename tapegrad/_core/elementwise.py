@@ -29,7 +29,7 @@ from tapegrad._core.values import (
     Traced,
     as_one,
     in_place,
-    is_recorded_number,
+    is_numpy_number,
     untraced,
     without_traces,
 )
@@ -51,7 +51,7 @@ def strong_product(g: Cotangent, partial: Value) -> Value:
         made = as_one(product, strong_product, g, partial)
         if made is not NotImplemented:
             return made
-    whole = isinstance(product, (np.ndarray, Mapped)) and not is_recorded_number(product)
+    whole = isinstance(product, (np.ndarray, Mapped)) and not is_numpy_number(product)
     if whole and is_finite(product):
         return product  # the frequent case costs one sum
     made = np.where(g == 0, 0, product)

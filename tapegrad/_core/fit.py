@@ -26,9 +26,9 @@ from tapegrad._core.values import (
     cast,
     in_trace,
     is_numpy,
+    is_numpy_number,
     is_plain_number,
     is_recorded,
-    is_recorded_number,
     untraced,
 )
 from tapegrad._errors import RuleError
@@ -92,7 +92,7 @@ def zeros_of(like: Value) -> Value:
     kind = type(like)
     if kind is np.ndarray or kind is Spec:
         return np.zeros(like.shape, like.dtype)
-    if issubclass(kind, np.generic) or is_recorded_number(like):
+    if is_numpy_number(like):
         return like.dtype.type(0)
     return np.zeros_like(like)
 

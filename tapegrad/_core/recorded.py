@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import NO_PARAMS, Outputs
-from tapegrad._core.values import Mapped, in_trace, is_recorded, recorded_in
+from tapegrad._core.values import Mapped, branch_on, in_trace, is_recorded, recorded_in
 
 Function = Callable[..., Any]
 
@@ -43,6 +43,15 @@ def is_careful() -> bool:
 def leave_program() -> None:
     """Say that this call needs what no program does: it runs as the function is written."""
     RECORDING.get().recorder.leave()
+
+
+def leave_where(predicate: Callable[[Any], Any], values: Any) -> bool:
+    """Whether calls are recorded here: not to the end where the predicate holds of a value."""
+    if not is_recording():
+        return False
+    if any(value is not None and branch_on(predicate, value) for value in values):
+        leave_program()
+    return True
 
 
 def recorded_too(value: Any) -> Any:
@@ -216,6 +225,7 @@ __all__ = [
     "is_careful",
     "is_recording",
     "leave_program",
+    "leave_where",
     "note_write",
     "pulled",
     "pushed",

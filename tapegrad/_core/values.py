@@ -292,6 +292,11 @@ def is_plain_array(value: Any) -> bool:
     return type(value) is np.ndarray or isinstance(value, Mapped) and value.records
 
 
+def is_numpy_number(value: Any) -> bool:
+    """Whether a value is a scalar of NumPy's, or stands for a number in a recorded run."""
+    return issubclass(type(value), np.generic) or is_recorded_number(value)
+
+
 def is_recorded_number(value: Any) -> bool:
     """Whether a value stands for a number in a recorded run."""
     return isinstance(value, Mapped) and value.records and value.is_number()
@@ -714,6 +719,7 @@ __all__ = [
     "is_mapped",
     "is_ndarray",
     "is_numpy",
+    "is_numpy_number",
     "is_plain_array",
     "is_plain_number",
     "is_recorded",

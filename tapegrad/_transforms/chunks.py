@@ -20,11 +20,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tapegrad._arrays.buffers import is_inside
 from tapegrad._block import contextmanager, undoing
 from tapegrad._config import config
 from tapegrad._core.entry import Entry
-from tapegrad._core.recorded import is_recording
-from tapegrad._core.tape import CURRENT
 from tapegrad._errors import InputError, message
 
 ChunkSize = int | str | None
@@ -53,7 +52,7 @@ def measures() -> bool:
 
     Inside one, what the chunks make is kept by the tape around them, and so is what probes make.
     """
-    return CURRENT.get() is None and not is_recording()
+    return not is_inside()
 
 
 class Chosen:

@@ -22,7 +22,7 @@ from tapegrad._core.quiet import SILENT, VARIABLE, silence
 from tapegrad._core.recorded import (
     is_careful,
     is_recording,
-    leave_program,
+    leave_where,
     recorded_too,
 )
 from tapegrad._core.replay import SparseBars, Step, live_steps, replay_forward
@@ -31,7 +31,6 @@ from tapegrad._core.types import Function, Tangent, Tree, Value
 from tapegrad._core.values import (
     Traced,
     any_true,
-    branch_on,
     in_place,
     is_array,
     raw_value,
@@ -360,9 +359,7 @@ class Pushforward(LinearMap):
 
     def _resolved(self, leaves: list[Value], dots: dict[Any, Any]) -> dict[Any, Any]:
         """Tangents in which a NaN, of zero times infinity, is its limit where there is one."""
-        if is_recording():
-            if any(branch_on(has_nan, dots[at]) for at in self.out_slots if at in dots):
-                leave_program()
+        if leave_where(has_nan, map(dots.get, self.out_slots)):
             return dots
         assert self.steps is not None
         entries = [entry for entry, _, _ in self.steps if entry[0] not in self.slots]

@@ -19,10 +19,9 @@ from tapegrad._core.fit import any_nan, has_nan, holds_infinity, is_finite, is_f
 from tapegrad._core.limits import resolved
 from tapegrad._core.quiet import SILENT, TELLING, VARIABLE
 from tapegrad._core.recorded import (
-    OPEN,
     is_careful,
     is_recording,
-    leave_program,
+    leave_where,
     recorded_too,
 )
 from tapegrad._core.replay import SparseBars, emptying
@@ -32,7 +31,7 @@ from tapegrad._core.values import (
     Traced,
     assume,
     branch_on,
-    is_recorded_array,
+    is_plain_array,
     snapshot,
     untraced,
 )
@@ -169,7 +168,7 @@ class Recording:
             elif isinstance(leaf, Traced) and leaf.tape.root is tape.root:
                 traced.append(self._linked(leaf, slot))
             else:
-                if is_recorded_array(leaf) and leaf.size > LARGE:
+                if is_plain_array(leaf) and leaf.size > LARGE:
                     self.large = True  # as for the array that it stands for
                 traced.append(tape.wrap(snapshot(leaf), slot))
         return traced
@@ -248,7 +247,7 @@ class Recording:
         `consume` the replay frees the values of entries as it goes; the result is None if the
         entries would have to be replayed again.
         """
-        recording = OPEN and is_recording()
+        recording = is_recording()
         if recording:
             bars = recorded_too(bars)
         # Infinities at singular points need no warnings; rules may have some of their own.
@@ -339,9 +338,7 @@ class Recording:
 
     def _resolved(self, found: list[Any], slots: list[int], bars: list[Cotangent]) -> list[Any]:
         """Cotangents in which a NaN, of zero times infinity, is its limit where there is one."""
-        if OPEN and is_recording():  # no program finds one
-            if any(bar is not None and branch_on(has_nan, bar) for bar in found):
-                leave_program()
+        if leave_where(has_nan, found):  # no program finds one
             return found
         pairs = zip(self.slots, found, strict=True)
         inputs = [(slot, bar) for slot, bar in pairs if bar is not None]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.rule import rule_of
-from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Traced, in_trace, is_recorded, level_of
+from tapegrad._core.values import PYTHON_NUMBERS, Traced, in_trace, is_mapped, level_of
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._tree import flatten
 from tapegrad.autograd._boxes import (
@@ -141,7 +141,7 @@ _PLAIN = frozenset({*PYTHON_NUMBERS, np.ndarray, np.float64, str, type(None)})
 
 def _is_traced(leaf: Any) -> bool:
     kind = type(leaf)
-    return issubclass(kind, (Traced, Box)) or issubclass(kind, Mapped) and not is_recorded(leaf)
+    return issubclass(kind, (Traced, Box)) or is_mapped(leaf)
 
 
 def _has_rule(function: Any) -> bool:

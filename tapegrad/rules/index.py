@@ -17,7 +17,7 @@ from tapegrad._core.fast.call_plans import NUMBER, Kernels, Spec, placed
 from tapegrad._core.fast.sums import summing
 from tapegrad._core.forms import Linear, composite, constant, linear
 from tapegrad._core.types import Cotangent, Function, Index, Params, Tangent, Value
-from tapegrad._core.values import getitem, is_ndarray, is_recorded, lift, untraced
+from tapegrad._core.values import getitem, is_ndarray, is_plain_array, lift, untraced
 from tapegrad.rules.masks import LARGE, chosen, parted, selected
 from tapegrad.rules.positions import moving
 
@@ -297,8 +297,7 @@ def _on_diagonals(rows: Value, k: int = 0) -> Value:
 
 
 def _diagflat_at_once(v: Value, k: int = 0) -> Value:
-    plain = type(v) is np.ndarray or is_recorded(v)
-    return np.diagflat(v.ravel(), k) if plain else _on_diagonal(v, k)
+    return np.diagflat(v.ravel(), k) if is_plain_array(v) else _on_diagonal(v, k)
 
 
 DIAGFLAT = Linear(

@@ -16,7 +16,6 @@ from tapegrad._core.values import (
     any_true,
     in_trace,
     is_numpy,
-    is_recorded,
     lift,
     untraced,
     without_traces,
@@ -504,7 +503,7 @@ def _refuse_elsewhere(*arrays: Value) -> None:
     those of other libraries may be lazy, and would give NaN.
     """
     for array in map(untraced, arrays):
-        if array is not None and not (in_trace(array) or is_numpy(array) or is_recorded(array)):
+        if array is not None and not (in_trace(array) or is_numpy(array)):
             raise RuleError(
                 f"np.cov: there is no derivative with an array of {type(array).__module__} "
                 "if there are too few observations for ddof. Pass NumPy's array, or more of "

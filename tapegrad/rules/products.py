@@ -17,7 +17,7 @@ import numpy as np
 from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.forms import composite, linear, multilinear
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
-from tapegrad._core.values import is_recorded
+from tapegrad._core.values import is_plain_array
 from tapegrad._numpy_versions import CROSSES_PAIRS, HAS_MATVEC
 from tapegrad._warning import warn
 from tapegrad.rules.index import plan_diagonals
@@ -38,20 +38,15 @@ def _row(x: Value) -> Value:
     return x[..., None, :] if type(x) is np.ndarray else np.expand_dims(x, -2)
 
 
-def _is_numpys(x: Value) -> bool:
-    """Whether a value has the methods of NumPy's arrays, at their cost."""
-    return type(x) is np.ndarray or is_recorded(x)
-
-
 def _flipped(x: Value) -> Value:
-    if x.ndim == 2 and _is_numpys(x):
+    if x.ndim == 2 and is_plain_array(x):
         return x.T  # the frequent case, at a fraction of the cost
     return x.swapaxes(-1, -2)  # not every library's arrays have mT
 
 
 def _times(x: Value, y: Value) -> Value:
     """np.matmul; of vectors and matrices by the method, which takes half the time if small."""
-    if y.ndim <= 2 and _is_numpys(x) and _is_numpys(y):
+    if y.ndim <= 2 and is_plain_array(x) and is_plain_array(y):
         if type(x) is np.ndarray is not type(y):
             return np.dot(x, y)  # whose method would convert a value whose calls are recorded
         if x.ndim <= 2:
@@ -85,7 +80,7 @@ def _matmul_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
         return np.matmul(_flipped(x), _column(g))[..., 0]
     if x.ndim == 1:
         return _column(x) * _row(g)
-    stack = x.ndim > 2 and len(_y.shape) == 2 and _is_numpys(x) and _is_numpys(g)
+    stack = x.ndim > 2 and len(_y.shape) == 2 and is_plain_array(x) and is_plain_array(g)
     if stack and g.size and x.size:
         rows, columns = _y.shape  # one product of matrices, not the sum of a stack of them
         return _times(x.reshape(-1, rows).T, g.reshape(-1, columns))

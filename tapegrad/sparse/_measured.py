@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad._core.recorded import is_recording
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value
-from tapegrad._core.values import cast, in_trace, is_recorded
+from tapegrad._core.values import Traced, cast, in_trace, is_mapped
 from tapegrad._errors import (
     InputError,
     NotDifferentiableError,
@@ -159,7 +159,7 @@ def _split(row: Value, leaves: list[Value]) -> list[Value]:
 
 
 def _require_plain(call: str, leaves: list[Value]) -> None:
-    if any(in_trace(leaf) and not is_recorded(leaf) for leaf in leaves):
+    if any(isinstance(leaf, Traced) or is_mapped(leaf) for leaf in leaves):
         _refuse(call)
 
 

@@ -13,7 +13,7 @@ import scipy.integrate
 
 from tapegrad._arrays.buffers import is_inside
 from tapegrad._core.types import Function, Value
-from tapegrad._core.values import in_trace, is_mapped, lift, raw_value, recorded_in, untraced
+from tapegrad._core.values import in_trace, lift, raw_value, untraced
 from tapegrad._errors import BatchingError, NotDifferentiableError
 from tapegrad._transforms.closures import Hoisted
 from tapegrad.scipy.integrate._flow import Problem, flow
@@ -135,7 +135,7 @@ class ode(scipy.integrate.ode):  # type: ignore[misc]  # SciPy has no types
 
 def _refuse_examples(values: Sequence[Any]) -> None:
     for value in values:
-        if recorded_in(value) is not None or is_mapped(untraced(value)):
+        if in_trace(untraced(value)):  # not only traced: an example of a vmap, or recorded
             raise BatchingError(
                 "scipy.integrate.ode: an object that takes steps has no examples of a vmap, and "
                 "is no part of a program. Take scipy.integrate.solve_ivp."

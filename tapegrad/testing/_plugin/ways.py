@@ -16,10 +16,9 @@ import numpy as np
 
 import tapegrad
 from tapegrad import _tree
+from tapegrad._arrays.buffers import is_inside
 from tapegrad._block import contextmanager
 from tapegrad._compile.compiled import Compiled
-from tapegrad._core.recorded import RECORDING
-from tapegrad._core.tape import CURRENT
 from tapegrad._core.values import in_trace, is_inexact
 from tapegrad._profile.switch import Place, Switch
 from tapegrad._program.numpy_program import RECORDINGS
@@ -89,12 +88,7 @@ WAYS: dict[str, Call] = {"compiled": _compiled, "vmap": _mapped}
 def _goes(way: Call, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call by a way, unless it is within a transform, a recording, or another such call."""
     __tracebackhide__ = True
-    if (
-        _INSIDE.get()
-        or CURRENT.get() is not None
-        or RECORDING.get() is not None
-        or any(map(in_trace, _tree.flatten((args, kwargs))[0]))
-    ):
+    if _INSIDE.get() or is_inside() or any(map(in_trace, _tree.flatten((args, kwargs))[0])):
         return call(*args, **kwargs)
     before = _INSIDE.get()
     try:

@@ -679,11 +679,4 @@ def _node_along(path: Callable[[Value], Value], base: Tensor) -> Slot | None:
     return node
 
 
-def share_memory(value: Value, other: Value) -> bool:
-    """Whether two arrays share memory."""
-    if is_recorded(value) and is_recorded(other):
-        return value.memory is other.memory
-    return type(value) is ndarray and type(other) is ndarray and owner_of(value) is owner_of(other)
-
-
 __all__ = ["overwrite", "rebase", "require_apart", "write"]

@@ -28,6 +28,7 @@ from tapegrad.rules.matrices import (
     row,
     scalar,
     shaped,
+    times,
     transposed,
     unit,
 )
@@ -37,11 +38,11 @@ from tapegrad.rules.matrices import (
 
 def _inv_vjp(g: Cotangent, out: Value, _a: Value) -> Cotangent:
     inverse = transposed(out)
-    return -np.matmul(np.matmul(inverse, g), inverse)
+    return -times(times(inverse, g), inverse)
 
 
 def _inv_jvp(dots: Sequence[Tangent], out: Value, _a: Value) -> Tangent:
-    return -np.matmul(np.matmul(out, dots[0]), out)
+    return -times(times(out, dots[0]), out)
 
 
 general(np.linalg.inv, vjp=[_inv_vjp], jvp=_inv_jvp, batch="(m,m)")

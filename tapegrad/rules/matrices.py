@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from tapegrad._core.types import Value
+from tapegrad._core.values import is_plain_array
 
 
 def transposed(x: Value) -> Value:
     """The transpose."""
-    if type(x) is np.ndarray:  # the frequent case, here and below, at a fraction of the cost
-        return x.swapaxes(-1, -2)
+    if is_plain_array(x):  # the frequent case, here and below, at a fraction of the cost
+        return x.T if x.ndim == 2 else x.swapaxes(-1, -2)
     return np.swapaxes(x, -1, -2)
 
 
@@ -56,4 +57,18 @@ def unit(x: Value) -> Value:
 
 def shaped(x: Value) -> Value:
     """Lists and numbers as arrays; any other value unchanged."""
-    return x if hasattr(x, "shape") else np.asarray(x)
+    return x if type(x) is np.ndarray or hasattr(x, "shape") else np.asarray(x)
+
+
+def times(x: Value, y: Value) -> Value:
+    """np.matmul; of vectors and matrices by the method, which takes half the time if small."""
+    if type(x) is type(y) is np.ndarray and x.ndim <= 2 and y.ndim <= 2:
+        return x.dot(y)
+    if y.ndim <= 2 and is_plain_array(x) and is_plain_array(y):
+        if type(x) is np.ndarray is not type(y):
+            return np.dot(x, y)  # whose method would convert a value whose calls are recorded
+        if x.ndim <= 2:
+            return x.dot(y)
+        if y.ndim == 2 and x.size and y.size:
+            return x.reshape(-1, x.shape[-1]).dot(y).reshape(*x.shape[:-1], y.shape[1])
+    return np.matmul(x, y)

@@ -21,40 +21,7 @@ from tapegrad._core.values import is_plain_array
 from tapegrad._numpy_versions import CROSSES_PAIRS, HAS_MATVEC
 from tapegrad._warning import warn
 from tapegrad.rules.index import plan_diagonals
-
-
-def _shaped(x: Value) -> Value:
-    """A list or number as an array; any other argument unchanged."""
-    if type(x) is np.ndarray:
-        return x
-    return np.asarray(x) if issubclass(type(x), (list, tuple, int, float, complex)) else x
-
-
-def _column(x: Value) -> Value:
-    return x[..., None] if type(x) is np.ndarray else np.expand_dims(x, -1)
-
-
-def _row(x: Value) -> Value:
-    return x[..., None, :] if type(x) is np.ndarray else np.expand_dims(x, -2)
-
-
-def _flipped(x: Value) -> Value:
-    if x.ndim == 2 and is_plain_array(x):
-        return x.T  # the frequent case, at a fraction of the cost
-    return x.swapaxes(-1, -2)  # not every library's arrays have mT
-
-
-def _times(x: Value, y: Value) -> Value:
-    """np.matmul; of vectors and matrices by the method, which takes half the time if small."""
-    if y.ndim <= 2 and is_plain_array(x) and is_plain_array(y):
-        if type(x) is np.ndarray is not type(y):
-            return np.dot(x, y)  # whose method would convert a value whose calls are recorded
-        if x.ndim <= 2:
-            return x.dot(y)
-        if y.ndim == 2 and x.size and y.size:
-            return x.reshape(-1, x.shape[-1]).dot(y).reshape(*x.shape[:-1], y.shape[1])
-    return np.matmul(x, y)
-
+from tapegrad.rules.matrices import column, row, shaped, times, transposed
 
 # --- matmul
 
@@ -62,32 +29,33 @@ def _times(x: Value, y: Value) -> Value:
 def _matmul_x(g: Cotangent, _out: Value, _x: Value, y: Value) -> Cotangent:
     if type(g) is type(y) is np.ndarray and g.ndim == y.ndim == 2:
         return g.dot(y.T)  # the frequent case
-    y = _shaped(y)
+    y = shaped(y)
     if y.ndim == 1:
-        return g * y if len(_x.shape) == 1 else _column(g) * y
+        return g * y if len(_x.shape) == 1 else column(g) * y
     if len(_x.shape) == 1:
-        return _times(y, g) if y.ndim == 2 else np.matmul(y, _column(g))[..., 0]
-    return _times(g, _flipped(y))
+        return times(y, g) if y.ndim == 2 else np.matmul(y, column(g))[..., 0]
+    return times(g, transposed(y))
 
 
 def _matmul_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
     if type(g) is type(x) is np.ndarray and g.ndim == x.ndim == 2:
         return x.T.dot(g)  # the frequent case
-    x = _shaped(x)
+    x = shaped(x)
     if len(_y.shape) == 1:
         if x.ndim <= 2:
-            return g * x if x.ndim == 1 else _times(g, x)
-        return np.matmul(_flipped(x), _column(g))[..., 0]
+            return g * x if x.ndim == 1 else times(g, x)
+        return np.matmul(transposed(x), column(g))[..., 0]
     if x.ndim == 1:
-        return _column(x) * _row(g)
+        return column(x) * row(g)
     stack = x.ndim > 2 and len(_y.shape) == 2 and is_plain_array(x) and is_plain_array(g)
     if stack and g.size and x.size:
         rows, columns = _y.shape  # one product of matrices, not the sum of a stack of them
-        return _times(x.reshape(-1, rows).T, g.reshape(-1, columns))
-    return _times(_flipped(x), g)
+        return times(x.reshape(-1, rows).T, g.reshape(-1, columns))
+    return times(transposed(x), g)
 
 
-# By the rule's own functions a gradient of `w @ w` costs 1.12 times this (8 x 8 tensors).
+# By the rules' own functions a gradient of `w @ w` costs 1.12 times this (8 x 8 tensors), and one
+# of np.dot(x, y) 1.12 (8 x 8).
 def _plan_matmul(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **params: Any
 ) -> Kernels | None:
@@ -132,7 +100,7 @@ def _others(ndim: int, axes: Sequence[int]) -> list[int]:
 def _tensordot_x(
     g: Cotangent, _out: Value, _x: Value, y: Value, axes: int | Sequence[Any] = 2
 ) -> Cotangent:
-    y = _shaped(y)
+    y = shaped(y)
     x_axes, y_axes = _contracted(_x, y, axes)
     x_kept, y_kept = _others(len(_x.shape), x_axes), _others(y.ndim, y_axes)
     g_axes = list(range(len(x_kept), g.ndim))
@@ -145,7 +113,7 @@ def _tensordot_x(
 def _tensordot_y(
     g: Cotangent, _out: Value, x: Value, _y: Value, axes: int | Sequence[Any] = 2
 ) -> Cotangent:
-    x = _shaped(x)
+    x = shaped(x)
     x_axes, y_axes = _contracted(x, _y, axes)
     x_kept, y_kept = _others(x.ndim, x_axes), _others(len(_y.shape), y_axes)
     bar = np.tensordot(x, g, (x_kept, list(range(len(x_kept)))))
@@ -270,7 +238,7 @@ composite(np.linalg.tensordot, lambda x1, x2, /, *, axes=2: np.tensordot(x1, x2,
 
 
 def _dot_x(g: Cotangent, out: Value, x: Value, y: Value) -> Cotangent:
-    y = _shaped(y)
+    y = shaped(y)
     if y.ndim == 0:
         return g * y
     if len(x.shape) == 0:
@@ -281,7 +249,7 @@ def _dot_x(g: Cotangent, out: Value, x: Value, y: Value) -> Cotangent:
 
 
 def _dot_y(g: Cotangent, out: Value, x: Value, y: Value) -> Cotangent:
-    x = _shaped(x)
+    x = shaped(x)
     if x.ndim == 0:
         return x * g
     if len(y.shape) == 0:
@@ -292,20 +260,20 @@ def _dot_y(g: Cotangent, out: Value, x: Value, y: Value) -> Cotangent:
 
 
 def _inner_x(g: Cotangent, out: Value, x: Value, y: Value) -> Cotangent:
-    y = _shaped(y)
+    y = shaped(y)
     if y.ndim == 0 or len(x.shape) == 0 or len(x.shape) == y.ndim == 1:
         return _dot_x(g, out, x, y)
     if len(x.shape) == y.ndim == 2:
-        return _times(g, y)
+        return times(g, y)
     return _tensordot_x(g, out, x, y, ([-1], [-1]))
 
 
 def _inner_y(g: Cotangent, out: Value, x: Value, y: Value) -> Cotangent:
-    x = _shaped(x)
+    x = shaped(x)
     if x.ndim == 0 or len(y.shape) == 0 or x.ndim == len(y.shape) == 1:
         return _dot_y(g, out, x, y)
     if x.ndim == len(y.shape) == 2:
-        return _times(_flipped(g), x)
+        return times(transposed(g), x)
     return _tensordot_y(g, out, x, y, ([-1], [-1]))
 
 
@@ -315,6 +283,7 @@ multilinear(
     _dot_y,
     signature="a, b, out",
     batch=_dot_examples,
+    plan=_plan_matmul,
 )
 multilinear(
     np.inner,
@@ -328,13 +297,13 @@ multilinear(
 
 
 def _vdot_x(g: Cotangent, _out: Value, _x: Value, y: Value) -> Cotangent:
-    bar = g * _shaped(y)
+    bar = g * shaped(y)
     bar = np.conjugate(bar) if bar.dtype.kind == "c" else bar
     return bar if bar.shape == _x.shape else np.reshape(bar, _x.shape)
 
 
 def _vdot_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
-    x = _shaped(x)
+    x = shaped(x)
     bar = g * (np.conjugate(x) if x.dtype.kind == "c" else x)
     return bar if bar.shape == _y.shape else np.reshape(bar, _y.shape)
 
@@ -349,8 +318,8 @@ multilinear(
 
 multilinear(
     np.vecdot,
-    lambda g, _out, _x, y: np.conjugate(_column(g) * _shaped(y)),
-    lambda g, _out, x, _y: _column(g) * np.conjugate(_shaped(x)),
+    lambda g, _out, _x, y: np.conjugate(column(g) * shaped(y)),
+    lambda g, _out, x, _y: column(g) * np.conjugate(shaped(x)),
     signature="x1, x2",
     batch="(n),(n)",
 )
@@ -358,22 +327,22 @@ multilinear(
 if HAS_MATVEC:
     multilinear(
         np.matvec,
-        lambda g, _out, _x, y: _column(g) * _row(_shaped(y)),
-        lambda g, _out, x, _y: np.matmul(_flipped(_shaped(x)), _column(g))[..., 0],
+        lambda g, _out, _x, y: column(g) * row(shaped(y)),
+        lambda g, _out, x, _y: np.matmul(transposed(shaped(x)), column(g))[..., 0],
         signature="x1, x2",
         batch="(m,n),(n)",
     )
     multilinear(
         np.vecmat,
-        lambda g, _out, _x, y: np.conjugate(np.matmul(_shaped(y), _column(g))[..., 0]),
-        lambda g, _out, x, _y: _column(np.conjugate(_shaped(x))) * _row(g),
+        lambda g, _out, _x, y: np.conjugate(np.matmul(shaped(y), column(g))[..., 0]),
+        lambda g, _out, x, _y: column(np.conjugate(shaped(x))) * row(g),
         signature="x1, x2",
         batch="(m),(m,n)",
     )
 
 
 def _vecdot(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:
-    return np.vecdot(np.moveaxis(_shaped(x1), axis, -1), np.moveaxis(_shaped(x2), axis, -1))
+    return np.vecdot(np.moveaxis(shaped(x1), axis, -1), np.moveaxis(shaped(x2), axis, -1))
 
 
 composite(np.linalg.vecdot, _vecdot)
@@ -382,11 +351,11 @@ composite(np.linalg.vecdot, _vecdot)
 
 
 def _outer(a: Value, b: Value) -> Value:
-    return _column(np.ravel(a)) * np.ravel(b)
+    return column(np.ravel(a)) * np.ravel(b)
 
 
 def _kron(a: Value, b: Value) -> Value:
-    a, b = _shaped(a), _shaped(b)
+    a, b = shaped(a), shaped(b)
     ndim = max(a.ndim, b.ndim)
     a_shape = (1,) * (ndim - a.ndim) + a.shape
     b_shape = (1,) * (ndim - b.ndim) + b.shape
@@ -401,8 +370,8 @@ def _cross(
 ) -> Value:
     if axis is not None:
         axisa = axisb = axisc = axis
-    x = np.moveaxis(_shaped(a), axisa, 0)
-    y = np.moveaxis(_shaped(b), axisb, 0)
+    x = np.moveaxis(shaped(a), axisa, 0)
+    y = np.moveaxis(shaped(b), axisb, 0)
     sizes = {x.shape[0], y.shape[0]}
     if not sizes <= ({2, 3} if CROSSES_PAIRS else {3}):
         raise ValueError(
@@ -449,7 +418,7 @@ composite(np.outer, _outer, arrays=2, plan=_plan_outer)
 
 
 def _outer_of_vectors(x1: Value, x2: Value, /) -> Value:
-    x1, x2 = _shaped(x1), _shaped(x2)
+    x1, x2 = shaped(x1), shaped(x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(
             f"np.linalg.outer: expected two vectors, got arrays of {x1.ndim} and {x2.ndim} "
@@ -526,7 +495,7 @@ composite(np.cross, _cross, arrays=2, plan=_plan_cross)
 
 
 def _cross_of_three(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:
-    x1, x2 = _shaped(x1), _shaped(x2)
+    x1, x2 = shaped(x1), shaped(x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
             "np.linalg.cross: expected vectors of 3 elements, got "
@@ -553,7 +522,7 @@ def _chain_transpose(
     g: Cotangent, _out: Value, *xs: Value, wanted: Sequence[bool]
 ) -> list[Cotangent]:
     """One cotangent per factor: g between the transposed products to its left and right."""
-    shapes = [_shaped(x).shape for x in xs]
+    shapes = [shaped(x).shape for x in xs]
     sizes = [(1, s[0]) if i == 0 else (s[0], 1) for i, s in enumerate(shapes) if len(s) == 1]
     flat = iter(sizes)
     matrix_shapes = [next(flat) if len(s) == 1 else s for s in shapes]
@@ -568,7 +537,7 @@ def _chain_transpose(
 
 
 def _matrix(x: Value, shape: tuple[int, ...]) -> Value:
-    return np.reshape(_shaped(x), shape)
+    return np.reshape(shaped(x), shape)
 
 
 def _multi_dot_examples(arrays: Sequence[Value]) -> Value:
@@ -595,7 +564,7 @@ def _matrix_power(a: Value, n: int) -> Value:
         n = operator.index(n)
     except TypeError as error:
         raise TypeError("np.linalg.matrix_power: the exponent must be an integer.") from error
-    a = _shaped(a)
+    a = shaped(a)
     if a.ndim < 2 or a.shape[-2] != a.shape[-1]:
         raise np.linalg.LinAlgError(
             f"np.linalg.matrix_power: expected square matrices, got shape {a.shape}."
@@ -631,7 +600,7 @@ def _trace_transpose(
 ) -> Cotangent:
     rows, columns = _x.shape[axis1], _x.shape[axis2]
     on_diagonal = np.eye(rows, columns, offset, dtype=bool)  # a product would spread NaN
-    bar = np.where(on_diagonal, _column(_column(g)), 0)
+    bar = np.where(on_diagonal, column(column(g)), 0)
     return np.moveaxis(bar, (-2, -1), (axis1, axis2))
 
 

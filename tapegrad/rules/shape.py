@@ -32,7 +32,7 @@ from tapegrad._core.values import (
     untraced,
 )
 from tapegrad._numpy_versions import MESHGRID_IS_TUPLE, TRIMS_AXES, TRIMS_SEVERAL_AXES
-from tapegrad.rules.positions import FEW, moved_by_axes, moving, viewing
+from tapegrad.rules.positions import FEW, moved, moved_by_axes, moving, viewing
 
 # --- one array, rearranged; NumPy may return a view of it
 
@@ -277,8 +277,12 @@ def _rolled(a: Value, shift: Value, axis: int | tuple[int, ...] | None = None) -
         return _rolled(a.reshape(-1), shift, 0).reshape(a.shape)
     if type(axis) is not int:
         return np.roll(a, shift, axis)
+    return _by_blocks(a, _blocks(a.shape, shift, axis))
+
+
+def _by_blocks(a: Value, blocks: list[tuple[Any, Any]]) -> Value:
     made = np.empty_like(a)
-    for to, of in _blocks(a.shape, shift, axis):
+    for to, of in blocks:
         made[to] = a[of]
     return made
 
@@ -306,7 +310,19 @@ def _rolled_by_positions(a: Value, shift: Value, axis: int) -> Value:
     return getitem(a, (*(slice(None),) * axis, positions))
 
 
-composite(np.roll, _roll, linear=True, plan=moving(np.roll, ROLL))
+_moving_roll = moving(np.roll, ROLL)
+
+
+# By the functions of ROLL a stencil of large arrays that are rolled costs 1.12 times this.
+def _plan_roll(x: Spec, out: Spec, /, shift: Any, axis: Any = None) -> Kernels | None:
+    """The kernels of one axis of a large array: its blocks are known."""
+    if x.size <= FEW or type(shift) is not int or type(axis) is not int:
+        return _moving_roll(x, out, shift=shift, axis=axis)
+    there, back = _blocks(x.shape, shift, axis), _blocks(x.shape, -shift, axis)
+    return moved(lambda a: _by_blocks(a, there), lambda g: _by_blocks(g, back))
+
+
+composite(np.roll, _roll, linear=True, plan=_plan_roll)
 linear(np.copy, lambda g, _out, _x, *_a, **_k: g, fresh=True, batch=_copied_examples)
 
 

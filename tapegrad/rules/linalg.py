@@ -25,6 +25,7 @@ from tapegrad.rules.matrices import (
     column,
     conjugated,
     diagonal,
+    outer,
     row,
     scalar,
     shaped,
@@ -58,7 +59,7 @@ def _solve_b(g: Cotangent, _out: Value, a: Value, _b: Value) -> Cotangent:
 def _solve_a(g: Cotangent, out: Value, a: Value, _b: Value) -> Cotangent:
     b_bar = _solve_b(g, out, a, _b)
     if len(_b.shape) == 1:
-        return -column(b_bar) * row(out)
+        return -outer(b_bar, out)
     return -np.matmul(b_bar, transposed(out))
 
 

@@ -21,7 +21,7 @@ from tapegrad._core.values import is_plain_array
 from tapegrad._numpy_versions import CROSSES_PAIRS, HAS_MATVEC
 from tapegrad._warning import warn
 from tapegrad.rules.index import plan_diagonals
-from tapegrad.rules.matrices import column, row, shaped, times, transposed
+from tapegrad.rules.matrices import column, outer, shaped, times, transposed
 
 # --- matmul
 
@@ -31,7 +31,7 @@ def _matmul_x(g: Cotangent, _out: Value, _x: Value, y: Value) -> Cotangent:
         return g.dot(y.T)  # the frequent case
     y = shaped(y)
     if y.ndim == 1:
-        return g * y if len(_x.shape) == 1 else column(g) * y
+        return g * y if len(_x.shape) == 1 else outer(g, y)
     if len(_x.shape) == 1:
         return times(y, g) if y.ndim == 2 else np.matmul(y, column(g))[..., 0]
     return times(g, transposed(y))
@@ -46,7 +46,7 @@ def _matmul_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
             return g * x if x.ndim == 1 else times(g, x)
         return np.matmul(transposed(x), column(g))[..., 0]
     if x.ndim == 1:
-        return column(x) * row(g)
+        return outer(x, g)
     stack = x.ndim > 2 and len(_y.shape) == 2 and is_plain_array(x) and is_plain_array(g)
     if stack and g.size and x.size:
         rows, columns = _y.shape  # one product of matrices, not the sum of a stack of them
@@ -327,7 +327,7 @@ multilinear(
 if HAS_MATVEC:
     multilinear(
         np.matvec,
-        lambda g, _out, _x, y: column(g) * row(shaped(y)),
+        lambda g, _out, _x, y: outer(g, shaped(y)),
         lambda g, _out, x, _y: np.matmul(transposed(shaped(x)), column(g))[..., 0],
         signature="x1, x2",
         batch="(m,n),(n)",
@@ -335,7 +335,7 @@ if HAS_MATVEC:
     multilinear(
         np.vecmat,
         lambda g, _out, _x, y: np.conjugate(np.matmul(shaped(y), column(g))[..., 0]),
-        lambda g, _out, x, _y: column(np.conjugate(shaped(x))) * row(g),
+        lambda g, _out, x, _y: outer(np.conjugate(shaped(x)), g),
         signature="x1, x2",
         batch="(m),(m,n)",
     )

@@ -229,9 +229,12 @@ composite(np.gradient, _gradient)
 
 def _trapezoid(y: Value, x: Value = None, dx: Value = 1.0, axis: int = -1) -> Value:
     y = as_array(y)
-    axis = normalize_axis_index(axis, y.ndim)
-    widths = as_array(dx) if x is None else _widths(as_array(x), y, axis)
-    pairs = part(y, axis, slice(1, None)) + part(y, axis, slice(None, -1))
+    along = normalize_axis_index(axis, y.ndim)
+    if x is not None:
+        widths = _widths(as_array(x), y, along)
+    else:  # a number gives way to the dtype of y
+        widths = as_array(dx) if isinstance(dx, (list, tuple)) else dx
+    pairs = part(y, along, slice(1, None)) + part(y, along, slice(None, -1))
     return np.sum(widths * pairs / 2.0, axis)
 
 

@@ -145,7 +145,9 @@ PAD = general(_pad_plainly, vjp=[_pad_vjp], jvp=_pad_jvp, name="np.pad", batch=_
 
 
 def _pad_constant(array: Value, widths: list[tuple[int, int]], values: Value) -> Value:
-    values = np.nan if values is None else lift(values)  # as NumPy assigns None to numbers
+    if values is None:  # as NumPy assigns None to numbers
+        values = complex(np.nan, np.nan) if array.dtype.kind == "c" else np.nan
+    values = lift(values)
     if is_numpy(values) or is_plain_number(values) or isinstance(values, (list, tuple)):
         params = {"pad_width": widths, "constant_values": untraced(values)}
         return PAD.apply_bound([array], params)

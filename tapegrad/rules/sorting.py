@@ -14,7 +14,14 @@ from numpy.lib.array_utils import normalize_axis_index
 from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.forms import composite
 from tapegrad._core.types import Cotangent, Function, Index, Tangent, Value
-from tapegrad._core.values import getitem, is_ndarray, is_numpy, memory_of, untraced
+from tapegrad._core.values import (
+    getitem,
+    is_ndarray,
+    is_numpy,
+    is_plain_array,
+    memory_of,
+    untraced,
+)
 from tapegrad.rules.index import picked
 
 # --- order
@@ -66,7 +73,7 @@ def _partition(
     order: Any = None,
 ) -> Value:
     def order_of(values: Value, along: int) -> Index:
-        if not is_numpy(values):
+        if not (is_numpy(values) or is_plain_array(values)):
             return np.argsort(values, along)  # a sorted array is partitioned too, in any library
         # Not np.argpartition, which leaves other elements on either side than np.partition.
         done = np.argsort(np.partition(values, kth, along, kind, order), along, kind="stable")

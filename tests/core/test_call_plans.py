@@ -18,6 +18,7 @@ from samples import SAMPLES
 from sampling import Noted
 
 import tapegrad
+from tapegrad._core import fast
 from tapegrad._core.fast.call_plans import CallPlan
 from tapegrad._core.fast.sums import _WIDEST, _WIDTHS, running_sums, summing
 from tapegrad._core.rule import REGISTRY
@@ -617,3 +618,36 @@ def test_running_sums_are_those_of_numpy(width, dtype, back):
             np.testing.assert_array_equal(found, expected, strict=True)
             np.testing.assert_array_equal(given, x)
             assert not np.may_share_memory(found, given)
+
+
+SQUARE = np.arange(1.0, 5).reshape(2, 2)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x, out=None),
+        lambda x: x.sum(0, None, None).sum(),
+        lambda x: np.sum(x, 0, None, None, True)[0, 0],
+        lambda x: np.prod(x, out=None),
+        lambda x: np.max(x, out=None),
+        lambda x: np.nansum(x, out=None),
+        lambda x: np.sum(np.dot(x, x, None)),
+        lambda x: np.sum(np.cumsum(x, out=None)),
+        lambda x: np.trace(x, 0, 0, 1, None, None),
+        lambda x: np.var(x, mean=3),
+        lambda x: np.sum(np.std(x, mean=(1, 2), axis=0)),
+        lambda x: x.var(mean=True),
+    ],
+)
+def test_arguments_that_are_no_parameters_of_the_rule(f):
+    """`out=None` names none, and a number in the place of np.var's mean is an array."""
+    with fast.off():
+        gradient = tapegrad.grad(f)(SQUARE)
+    for _ in range(3):  # the first call is planned, the others find the plan
+        out, found = tapegrad.value_and_grad(f)(SQUARE)
+        np.testing.assert_allclose(out, f(SQUARE))
+        np.testing.assert_allclose(found, gradient)
+        np.testing.assert_allclose(
+            tapegrad.jvp(f, (SQUARE,), (SQUARE,))[1], np.sum(gradient * SQUARE)
+        )

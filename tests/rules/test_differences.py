@@ -38,6 +38,20 @@ def test_widths_in_a_list_or_an_array(dx):
         assert_close(pullback(np.ones(3))[0], X * weights)
 
 
+@pytest.mark.parametrize("dx", [1.0, 2, True, np.float32(0.5), [1, 2], np.array([1.0, 2.0])])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64])
+def test_a_width_gives_way_to_the_dtype_as_in_numpy(dtype, dx):
+    x = np.array([1, 2, 4], dtype)
+    area, pullback = vjp(lambda x: np.trapezoid(x, dx=dx), x)
+    assert area.dtype == np.trapezoid(x, dx=dx).dtype
+    assert pullback(np.ones_like(area))[0].dtype == dtype
+
+
+def test_widths_of_more_axes_than_values():
+    f = lambda x: np.trapezoid(x, dx=[[1.0, 2.0]])  # noqa: E731
+    assert_close(vjp(f, T[:3])[0], f(T[:3]))
+
+
 def test_complex_differences_and_float32():
     check_rule(np.diff, X[0] + 1j * X[1])
     check_rule(np.diff, X.astype(np.float32), append=np.float64(1.0))

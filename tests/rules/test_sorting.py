@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tapegrad import grad, jvp, vjp
+from tapegrad import compile, grad, jvp, vjp
 from tapegrad.testing import check_rule
 
 X = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.6]])
@@ -103,6 +103,9 @@ def test_a_partition_is_numpys_to_the_last_element(kth):
     out, pullback = vjp(lambda x: np.partition(x, kth), x)
     np.testing.assert_array_equal(out, np.partition(x, kth))
     np.testing.assert_array_equal(pullback(out)[0], x)
+    program = compile(lambda x: jvp(lambda x: np.partition(x, kth), (x,), (x,)), backend="numpy")
+    for _ in range(3):
+        np.testing.assert_array_equal(program(x), (out, out))
 
 
 def test_complex_results_of_sorting():

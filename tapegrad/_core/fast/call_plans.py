@@ -262,23 +262,30 @@ def learn(rule: Any, key: Any, call: Gathered, out: Value) -> CallPlan | None:
         wanted = (True,)
     elif True not in wanted:
         return None
-    remember(rule.calls, key, None)  # it is not asked for again, unless it is planned here
-    if not is_plain(out):
-        return None
-    target = rule
-    if rule.primitive is None:
-        _, params = rule.bind((*((raws,) if rule.sequence else raws), *rest), kwargs)
-    elif rule.plans_one:
-        found = rule.primitive(spec_of(raws[0]), *rest, **kwargs)
-        if found is None:
-            return None
-        target, _, params = found
-    else:
+    if rule.primitive is not None and not rule.plans_one and is_plain(out):
         return _learn_primitive(rule, key, call, out)
-    plan = plan_of(target, tuple(map(spec_of, raws)), wanted, spec_of(out), params)
+    found = _bound(rule, raws, rest, kwargs) if is_plain(out) else None
+    plan = None
+    if found is not None:
+        target, params = found
+        plan = plan_of(target, tuple(map(spec_of, raws)), wanted, spec_of(out), params)
     if plan is not None:
         plan.given = as_given(others, named)
     return remember(rule.calls, key, plan)
+
+
+def _bound(
+    rule: Any, raws: list[Any], rest: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, dict[str, Any]] | None:
+    """The rule that a call comes to, and its parameters; None for a call that is not planned."""
+    if rule.primitive is not None:
+        found = rule.primitive(spec_of(raws[0]), *rest, **kwargs)
+        return found and (found[0], found[2])
+    arrays, params = rule.bind((*((raws,) if rule.sequence else raws), *rest), kwargs)
+    if any(array is not None for array in arrays[len(raws) :]):
+        return None  # a number in the place of another array, as np.var's mean
+    params.pop("out", None)  # which is None
+    return rule, params
 
 
 def remember(calls: dict[Any, Any], key: Any, plan: CallPlan | None) -> CallPlan | None:
@@ -297,7 +304,7 @@ def _learn_primitive(rule: Any, key: Any, call: Gathered, out: Value) -> CallPla
     named = dict(zip(names, places[count:], strict=True))
     found = rule.primitive(*places[:count], **named)
     if found is None or found[0].plan is None:
-        return None
+        return remember(rule.calls, key, None)
     target, takes, params = found
     specs: Any = tuple([plan_spec(raws[at]) for at in takes])
     traced = [slots[at] != -1 for at in takes]

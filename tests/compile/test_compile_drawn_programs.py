@@ -58,7 +58,7 @@ def by_rows(x, n):
     return np.sum(rows) + np.sum(powers)
 
 
-@pytest.mark.part(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("f", "shape", "transform"),
     [

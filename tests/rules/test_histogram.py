@@ -27,7 +27,7 @@ def test_histograms_of_one_dimension(density):
     check_rule(np.histogram, [1, 2, 3, 3], 3, weights=W[:4], density=density)
 
 
-@pytest.mark.part(2)
+@pytest.mark.slow
 @each_density
 def test_histograms_of_several_dimensions(density):
     for weights in (None, W, W.tolist()):

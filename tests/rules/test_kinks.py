@@ -162,7 +162,7 @@ HIGHER = {
 }
 
 
-@pytest.mark.part(4)
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*NaN in the derivative")
 @pytest.mark.parametrize("name", HIGHER)
 def test_higher_derivatives_at_zero(name):

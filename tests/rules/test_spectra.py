@@ -140,7 +140,7 @@ def test_functions_of_a_matrix_with_equal_eigenvalues(function, name):
     check_grads(lambda x: SPECTRAL[function](hermitian(x)), (DEGENERATE[name],), order=2, **WIDE)
 
 
-@pytest.mark.part(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["identity", "zero", "one triple"])
 def test_functions_of_a_complex_matrix_with_equal_eigenvalues(name):
     weights = complex_(4, 4)
@@ -247,7 +247,7 @@ EQUAL = {
 }
 
 
-@pytest.mark.part(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EQUAL)
 def test_functions_of_any_matrix_with_equal_eigenvalues(name):
     def f(a):

@@ -78,7 +78,7 @@ KNOWN = {
 }  # fmt: skip
 
 
-@pytest.mark.part(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KNOWN)
 def test_a_singularity_at_a_limit_that_moves(name):
     f, at, first, _ = KNOWN[name]
@@ -111,6 +111,7 @@ def test_singular_limits_in_all_transforms(f):
     np.testing.assert_allclose(single, slopes[1], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_poles_at_both_limits():
     def f(a, b):
         return quad(lambda x: 1 / np.sqrt((x - a) * (b - x)), a, b)[0]  # pi

@@ -400,6 +400,7 @@ def test_tails_that_lose_no_digits():
     np.testing.assert_allclose(grad(stats.zipfian.logsf, 1)(1, 52.0, 5), -np.log(2), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_quantiles_at_the_ends_have_infinite_slopes():
     for name in ("genlogistic", "gumbel_l", "gumbel_r", "lognorm", "gibrat"):
         own, shapes = getattr(stats, name), SHAPES[name]

@@ -61,7 +61,7 @@ def test_jvp(name, lazy):
     agree(tangent, expected_tangent)
 
 
-@pytest.mark.part(16)
+@pytest.mark.part(32)
 @pytest.mark.filterwarnings("ignore::tapegrad.IndependentOutputWarning")  # of a constant slope
 @each_program
 def test_second_derivatives(name, lazy):

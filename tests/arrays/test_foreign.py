@@ -83,7 +83,7 @@ def test_a_call_of_numpy_is_right_or_refused(name, tmp_path, monkeypatch):
     assert silent(name, library(name), public_callables(), SHORT, reverse) == []
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize(
     ("name", "mode"),
     [

@@ -43,7 +43,7 @@ def mistakes(function, text, ours=None):
     return [problem for outcome, problem in judged if outcome is Outcome.WRONG]
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("name", CALLABLES)
 def test_a_call_is_right_or_raises(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # np.save and its kin

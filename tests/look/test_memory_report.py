@@ -105,7 +105,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.part(5)
+@pytest.mark.part(10)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_bytes_by_line_are_what_tracemalloc_holds(programs, name):
     function, start = PROGRAMS[name](programs)
@@ -126,7 +126,7 @@ STEPS = (
 )
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("seed", range(8))
 def test_bytes_of_drawn_programs_are_what_tracemalloc_holds(seed, monkeypatch):
     """Drawn without Hypothesis, whose own work in between makes each look at the memory slow."""

@@ -18,7 +18,7 @@ import tapegrad
 from tapegrad import _tree
 from tapegrad._program.program import UnknownAnswer
 
-CALLS = 14
+CALLS = 8
 W = np.random.default_rng(1).standard_normal((5, 3))
 
 
@@ -161,7 +161,7 @@ def test_all_of_numpy(name, backend, transform):
 NATIVE = pytest.mark.skipif(find_spec("llvmlite") is None, reason="llvmlite is not installed")
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(16)
 @NATIVE
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_native(name):

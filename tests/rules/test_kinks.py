@@ -121,7 +121,7 @@ WAYS = {
 }
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(16)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_hessians_at_zero(name, way):
@@ -129,7 +129,7 @@ def test_hessians_at_zero(name, way):
     np.testing.assert_allclose(WAYS[way](f)(ZERO), expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", ["abs**2", "softplus", "hypot", "norm", "root", "std", "fft"])
 def test_compiled_hessians_at_zero(name, backend):

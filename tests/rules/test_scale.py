@@ -91,7 +91,7 @@ def assert_accurate(got, right, x, condition, limits, eps):
     assert error <= 1e5 * eps * (1 + condition), (x, got, float(right), float(error))
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(16)
 @pytest.mark.parametrize(("name", "value", "beside"), CASES, ids=lambda x: str(x)[:12])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_first_and_second_derivatives_at_every_magnitude(name, value, beside, dtype):

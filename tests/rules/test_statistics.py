@@ -127,7 +127,7 @@ def test_medians_of_nothing_are_numpys():
 # --- quantiles
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("method", CONTINUOUS + STEPS)
 @pytest.mark.parametrize("function", [np.quantile, np.percentile])
 def test_every_method(function, method):

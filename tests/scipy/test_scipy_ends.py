@@ -223,7 +223,7 @@ def agrees_with_itself(law, x, shapes):
     return np.isclose(law.cdf(x, *shapes) + law.sf(x, *shapes), 1)
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize(("name", "shapes", "k", "side"), list(closed_ends()))
 def test_a_law_at_a_closed_end_of_a_shape(name, shapes, k, side):
     reference, ours = getattr(theirs, name), getattr(stats, name)

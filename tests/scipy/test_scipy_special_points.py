@@ -72,7 +72,7 @@ def called(rule, args, kept):
     return call, [args[i] for i in kept]
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @each_elementwise
 def test_a_zero_cotangent_and_a_zero_tangent_stay_zero_at_every_special_point(rule):
     call, floats = called(rule, *special_arguments(rule))

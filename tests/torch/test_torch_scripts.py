@@ -89,7 +89,7 @@ def numbers(x: object) -> list[float]:
     return [float(x)]
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(12)
 @pytest.mark.parametrize("path", SCRIPTS, ids=NAMES)
 def test_scripts_learn_as_with_pytorch(path, monkeypatch, capsys):
     needs(path)

@@ -89,7 +89,7 @@ def allocated(call):
         tracemalloc.stop()
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @each_program
 def test_auto_keeps_to_the_budget(name):
     call, budget = PROGRAMS[name]

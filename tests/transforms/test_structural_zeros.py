@@ -163,7 +163,7 @@ def test_a_structural_zero_absorbs(f, x, slope, dtype):
         np.testing.assert_allclose(found, slope, rtol=1e-6)
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(9)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("f", "x", "slope"), LIMITS.values(), ids=LIMITS)
 def test_a_zero_that_was_computed_has_a_limit(f, x, slope, dtype):

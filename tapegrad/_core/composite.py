@@ -18,7 +18,7 @@ from tapegrad._core.forward_tape import ForwardTape, tangent_at
 from tapegrad._core.general import transpose_at
 from tapegrad._core.out import write_out
 from tapegrad._core.reads import require_definition
-from tapegrad._core.rule import ALL, Rule
+from tapegrad._core.rule import ALL, Rule, given_alone
 from tapegrad._core.tape import hand_over
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import Traced
@@ -66,7 +66,7 @@ class Composite(Rule):
     def apply(self, *args: Any, **kwargs: Any) -> Any:
         if self.deprecated:
             self.refuse_deprecated(kwargs)
-        args, kwargs = self.split_out(args, kwargs)
+        args, kwargs = self.split_out(args, given_alone(kwargs))
         out = kwargs.pop("out", None)
         result = self.definition(*args, **kwargs)
         return result if out is None else write_out(out, result, self.name)

@@ -66,6 +66,14 @@ _SETTLED = frozenset((int, type(None), bool, str, float, np.ndarray, type, np.bo
 _OF_ALL = object()  # the pattern of a function of *args
 
 
+def given_alone(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments without those that are np._NoValue: wrappers pass it on for none."""
+    for value in kwargs.values():
+        if value is np._NoValue:
+            return {name: each for name, each in kwargs.items() if each is not np._NoValue}
+    return kwargs
+
+
 class Rule:
     """The rule of one function. The forms are subclasses (`forms.py`)."""
 
@@ -248,6 +256,8 @@ class Rule:
 
         `lifts`: lists with parts in a trace become arrays.
         """
+        if kwargs:
+            kwargs = given_alone(kwargs)
         key: Any = (len(args), *kwargs) if kwargs else len(args)
         pattern = self._patterns.get(key) or self._learn_pattern(key, len(args), kwargs)
         if pattern is _OF_ALL:

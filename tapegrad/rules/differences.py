@@ -53,7 +53,7 @@ def _diff(
         return a
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n!r}")
-    a = as_array(a)
+    a, n = as_array(a), int(n)  # True, too
     if a.ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional")
     axis = normalize_axis_index(axis, a.ndim)

@@ -638,10 +638,14 @@ SQUARE = np.arange(1.0, 5).reshape(2, 2)
         lambda x: np.var(x, mean=3),
         lambda x: np.sum(np.std(x, mean=(1, 2), axis=0)),
         lambda x: x.var(mean=True),
+        lambda x: np.sum(np.diff(x, True)),
+        lambda x: np.sum(np.max(x, axis=0, keepdims=np._NoValue, out=None)),
+        lambda x: np.sum(np.std(x, axis=0, keepdims=np._NoValue)),
+        lambda x: np.sum(np.ptp(x, axis=-1, keepdims=np._NoValue)[0]),
     ],
 )
 def test_arguments_that_are_no_parameters_of_the_rule(f):
-    """`out=None` names none, and a number in the place of np.var's mean is an array."""
+    """`out=None` and NumPy's own default name none; np.var's mean is an array, also a number."""
     with fast.off():
         gradient = tapegrad.grad(f)(SQUARE)
     for _ in range(3):  # the first call is planned, the others find the plan
@@ -651,3 +655,4 @@ def test_arguments_that_are_no_parameters_of_the_rule(f):
         np.testing.assert_allclose(
             tapegrad.jvp(f, (SQUARE,), (SQUARE,))[1], np.sum(gradient * SQUARE)
         )
+        np.testing.assert_allclose(tapegrad.vmap(f)(SQUARE[None]), [f(SQUARE)])

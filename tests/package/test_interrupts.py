@@ -120,6 +120,15 @@ def looks_for_signals(frame):
     return at >= 0 and code[at] == dis.opmap["RESUME"] and (code[at + 1] & 3) < 2
 
 
+def is_finalizing(frame):
+    """Whether a frame belongs to a `__del__`, whose errors Python tells of, and raises nowhere."""
+    while frame is not None and frame.f_code.co_filename.startswith(ROOT):
+        if frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
+
+
 class Strike:
     """Raises KeyboardInterrupt at the n-th place; with n = 0 it counts the places."""
 
@@ -158,6 +167,8 @@ class Strike:
         return self.line
 
     def place(self, frame):
+        if is_finalizing(frame):
+            return
         self.count += 1
         if self.count == self.n:
             sys.setprofile(None)

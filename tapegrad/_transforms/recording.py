@@ -19,6 +19,7 @@ from tapegrad._core.fit import any_nan, has_nan, holds_infinity, is_finite, is_f
 from tapegrad._core.limits import resolved
 from tapegrad._core.quiet import SILENT, TELLING, VARIABLE
 from tapegrad._core.recorded import (
+    OPEN,
     is_careful,
     is_recording,
     leave_where,
@@ -247,7 +248,7 @@ class Recording:
         `consume` the replay frees the values of entries as it goes; the result is None if the
         entries would have to be replayed again.
         """
-        recording = is_recording()
+        recording = OPEN and is_recording()
         if recording:
             bars = recorded_too(bars)
         # Infinities at singular points need no warnings; rules may have some of their own.

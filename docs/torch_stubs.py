@@ -267,7 +267,7 @@ def tensor_stub() -> str:
     imports += "\nfrom tapegrad.torch._graph.node import Node\n"
     lines = [
         "",
-        "# What other modules of the package use.",
+        "# Names that other modules of the package use.",
         *(f"{name}: Any" for name, found in vars(module).items() if is_own(name, found)),
         "",
         "class Tensor:",

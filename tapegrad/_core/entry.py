@@ -141,7 +141,7 @@ class ReplayedRule(Protocol):
     singular: Callable[[Any], Any] | None  # whether a result's cotangent is a limit
     calls: dict[Any, Any] | None  # the calls that are planned
     plan: Callable[..., Any] | None
-    plans_one: bool  # these have one array
+    plans_one: bool  # whether such a call has its first array alone
     numbers: bool  # such a call may have Python numbers among its arrays
 
     @property

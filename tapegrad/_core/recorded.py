@@ -46,7 +46,7 @@ def leave_program() -> None:
 
 
 def leave_where(predicate: Callable[[Any], Any], values: Any) -> bool:
-    """Whether calls are recorded here: not to the end where the predicate holds of a value."""
+    """Whether calls are recorded here; the program is left if the predicate holds of a value."""
     if not is_recording():
         return False
     if any(value is not None and branch_on(predicate, value) for value in values):

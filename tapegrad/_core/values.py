@@ -336,7 +336,7 @@ def assume(question: Callable[[Any], bool], value: Any, answer: bool) -> bool:
 def assume_inside(question: Callable[[Any], bool], value: Any, answer: bool) -> bool:
     """`assume` in the middle of a replay, at whose end the results are asked about.
 
-    What is not finite in the middle is not finite at the end, or has been left out there.
+    A value that is not finite in the middle makes one at the end, unless it was left out there.
     """
     while isinstance(value, (Traced, Mapped)):
         if not isinstance(value, Traced) and value.records:

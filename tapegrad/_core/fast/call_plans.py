@@ -35,16 +35,15 @@ class Kernels(NamedTuple):
     """
 
     run: Callable[..., Any] | None  # the result, of the arrays; None: as the rule calls it
-    pull: Callable[
-        ..., Any
-    ]  # from (g, out, *arrays): of their shapes and dtypes; None: not wanted
+    # From (g, out, *arrays): of the arrays' shapes and dtypes; None for one that is not wanted.
+    pull: Callable[..., Any]
     # From (dots, out, *arrays), by ordinary products: where one makes a NaN, the rule is asked.
     push: Callable[..., Any] | None = None
     view: bool = False  # whether the result may be a view, also if the rule says nothing of views
     # From (bar, g): adds what a single `pull` gives to a cotangent, if it touches few elements.
     add: Callable[[Cotangent, Cotangent], None] | None = None
-    # `pull` where a zero cotangent absorbs an infinite partial; several arrays: asked where `pull`
-    # gives a cotangent that is not finite.
+    # `pull` where a zero cotangent absorbs an infinite partial. With several arrays it is asked
+    # where `pull` gives a cotangent that is not finite.
     strong: Callable[..., Any] | None = None
     # The result, and what `pull` gets after the arrays: what a call finds that its derivative
     # needs as well. The entry keeps it after the arrays, and whoever asks the rule drops it.

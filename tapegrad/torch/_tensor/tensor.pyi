@@ -25,7 +25,7 @@ _Sizes: TypeAlias = _int | Sequence[_int]
 _Device: TypeAlias = _device | _str | _int
 
 
-# What other modules of the package use.
+# Names that other modules of the package use.
 LEAF: Any
 ndarray: Any
 require_floating: Any

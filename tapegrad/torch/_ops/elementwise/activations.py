@@ -314,9 +314,9 @@ def threshold(input: Value, threshold: float, value: float) -> Value:
     Parameters
     ----------
     threshold : float
-        What an element has to be greater than.
+        The number that an element must exceed to be kept.
     value : float
-        What stands for the others.
+        The number in place of the others.
 
     Examples
     --------

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from tapegrad._arrays.buffers import value_of
-from tapegrad._core.recorded import RECORDING, is_recording
-from tapegrad._core.values import holds_in_trace, is_recorded, untraced
+from tapegrad._core.recorded import end_program
+from tapegrad._core.values import holds_in_trace, peeked, untraced
 from tapegrad._errors import ConversionError, message
 
 
@@ -64,14 +64,12 @@ def by_percent(text: str, x: Any) -> str:
 
 def unseen(x: Any) -> Any:
     """A value in a text that only an error shows: the plain one, also where calls are recorded."""
-    plain = untraced(value_of(x))
-    return plain._value if is_recorded(plain) else plain
+    return peeked(value_of(x))
 
 
 def shown(error: Any) -> Any:
     """An error, or its text, that shows values: no program knows these."""
-    if is_recording():
-        RECORDING.get().recorder.give_up("it prints, or formats, a value")
+    end_program("it prints, or formats, a value")
     return error
 
 

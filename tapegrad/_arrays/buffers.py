@@ -38,7 +38,6 @@ from tapegrad._core.values import (
     innermost,
     is_basic,
     is_mapped,
-    is_recorded,
     lift,
     lift_to_level_of,
 )
@@ -78,7 +77,7 @@ def hold(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     for arg in (*args, *kwargs.values()) if kwargs else args:
         if made is arg or base is not None and _may_share(made, arg):
             return made  # an array of the program's, or a view of one
-    if is_recording() and getattr(function, "__name__", "") in _UNSET:
+    if getattr(function, "__name__", "") in _UNSET:
         made.fill(0)  # what is there by chance would be another constant in each run
     return NumpyBuffer(made)
 
@@ -249,8 +248,6 @@ class NumpyBuffer(Buffer):
         root = self._root()
         if root._handed_out and _is_kept(root):
             error = functools.partial(ConversionError, _HANDED_OUT)
-            if is_recorded(other):
-                raise error()
             keep_refusal(holder_of(other), asking_place(), error)
         own = root._own
         if type(own) is np.ndarray and not own.flags.writeable and id(own) not in LOCKS:

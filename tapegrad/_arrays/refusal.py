@@ -34,7 +34,7 @@ from tapegrad._arrays.caller import (
 )
 from tapegrad._core.forms import Unsupported
 from tapegrad._core.rule import rule_of
-from tapegrad._core.values import Mapped, Traced, in_trace
+from tapegrad._core.values import Traced, in_trace
 from tapegrad._core.values import innermost as innermost_value
 from tapegrad._errors import BatchingError, ConversionError, TapegradError, add_note, text_of
 
@@ -241,7 +241,7 @@ def refuse_conversion(x: Any, conversion: str) -> NoReturn:
 
 
 def holder_of(x: Any) -> Any:
-    """Holder of the refusals of a traced or batched value."""
+    """Holder of the refusals of a value of a transform; None of what is none."""
     return x.tape.root if isinstance(x, Traced) else x.vmap_level
 
 
@@ -250,8 +250,11 @@ def keep_refusal(
 ) -> NoReturn:
     """Raise an error, and keep it in `holder.refused`: for `explained`, and in case it is caught.
 
-    ours: whether the plain value gives what was asked for.
+    holder: None where no transform would ask. ours: whether the plain value gives what was asked
+    for.
     """
+    if holder is None:
+        raise error()
     if holder.refused is None:
         holder.refused = {}
     holder.refused.pop(place, None)  # the last refusal is the last one there
@@ -262,8 +265,6 @@ def keep_refusal(
 def refuse_unsupported(error: TapegradError, values: Iterable[Any]) -> NoReturn:
     """Raise the error of a function without a derivative, called on such values, and keep it."""
     inner = innermost_value(values)
-    if isinstance(inner, Mapped) and inner.records:
-        raise error
     keep_refusal(holder_of(inner), asking_place(), lambda: type(error)(*error.args))
 
 

@@ -14,16 +14,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.tape import Tape
-from tapegrad._core.values import Mapped, Traced, is_recorded, shown_value
+from tapegrad._core.values import Mapped, Traced, printed, shown_value
 
 
 def described(name: str, value: Any) -> str:
     """The repr of a value in a trace, of a class of that name."""
-    elements = shown_value(value)
-    if is_recorded(elements):
-        elements.tell_shown()
-        elements = elements._value
-    elements = np.asarray(elements)
+    elements = np.asarray(printed(shown_value(value)))
     shown = np.array2string(elements, separator=", ", prefix=f"{name}(")
     return f"{name}({', '.join([shown, str(value.dtype), *origins(value)])})"
 

@@ -30,7 +30,7 @@ from tapegrad._core.values import (
     is_basic,
     is_basic_part,
     is_ndarray,
-    is_recorded_array,
+    is_plain_array,
     memory_of,
     snapshot,
 )
@@ -279,8 +279,7 @@ def copies(part: Value, whole: Array) -> bool:
     place. So where the part is at least half of the buffer, the copy may as well wait: there may
     be no other write.
     """
-    is_plain = type(part) is np.ndarray or is_recorded_array(part)
-    return not is_plain or 2 * part.size < whole.spec.size
+    return not is_plain_array(part) or 2 * part.size < whole.spec.size
 
 
 def _positions(spec: Spec) -> Any:

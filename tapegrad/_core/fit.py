@@ -28,7 +28,6 @@ from tapegrad._core.values import (
     is_numpy,
     is_numpy_number,
     is_plain_number,
-    is_recorded,
     untraced,
 )
 from tapegrad._errors import RuleError
@@ -139,7 +138,7 @@ def is_finite(bar: Cotangent) -> bool:
 def finite_or_strong(times: Callable[..., Any], g: Cotangent, factor: Value) -> Cotangent:
     """`g * factor`, or if that is not finite `times(g, factor)`: a strong product."""
     bar = g * factor
-    if is_recorded(bar):
+    if in_trace(bar):
         made = as_one(bar, finite_or_strong, times, g, factor)
         if made is not NotImplemented:
             return made

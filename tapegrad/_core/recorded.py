@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import NO_PARAMS, Outputs
+from tapegrad._core.fit import any_nan, is_finite
 from tapegrad._core.values import Mapped, branch_on, in_trace, is_recorded, recorded_in
 
 Function = Callable[..., Any]
@@ -40,9 +41,16 @@ def is_careful() -> bool:
     return recording is not None and recording.careful
 
 
-def leave_program() -> None:
-    """Say that this call needs what no program does: it runs as the function is written."""
-    RECORDING.get().recorder.leave()
+def end_program(why: str, *, refused: bool = False) -> bool:
+    """Whether calls are recorded here; no program is made of them, for this reason.
+
+    refused: nor is their result that of the call.
+    """
+    if not is_recording():
+        return False
+    recorder = RECORDING.get().recorder
+    recorder.refuse(why) if refused else recorder.give_up(why)
+    return True
 
 
 def leave_where(predicate: Callable[[Any], Any], values: Any) -> bool:
@@ -50,8 +58,19 @@ def leave_where(predicate: Callable[[Any], Any], values: Any) -> bool:
     if not is_recording():
         return False
     if any(value is not None and branch_on(predicate, value) for value in values):
-        leave_program()
+        RECORDING.get().recorder.leave()
     return True
+
+
+def may_be_nan(found: list[Any]) -> bool:
+    """Whether results of a replay ask for one that tells structural zeros from others.
+
+    A program that is not careful asks whether they are finite, and at no product before.
+    """
+    stands = OPEN and is_recording() and not is_careful()
+    if stands and all(bar is None or is_finite(bar) for bar in found):
+        return False
+    return any_nan(found)
 
 
 def recorded_too(value: Any) -> Any:
@@ -64,8 +83,7 @@ def recorded_too(value: Any) -> Any:
 
 def held(value: Any) -> Any:
     """A recorded value as an object holds it, which has memory."""
-    recording = RECORDING.get()
-    return value if recording is None else recording.hold(value)
+    return RECORDING.get().hold(value) if OPEN and is_recorded(value) else value
 
 
 def entering(holder: Any, attribute: str, value: Any) -> None:
@@ -74,10 +92,10 @@ def entering(holder: Any, attribute: str, value: Any) -> None:
         RECORDING.get().enter(holder, attribute)
 
 
-def note_write(holder: Any) -> None:
-    """Say that an object's plain array has been written to."""
+def note_write(holder: Any, array: Any) -> None:
+    """Say that the array of an object has been written to."""
     recording = RECORDING.get()
-    if recording is not None:
+    if recording is not None and type(array) is np.ndarray:
         recording.written.append(weakref.ref(holder))
 
 
@@ -219,13 +237,14 @@ __all__ = [
     "OPEN",
     "RECORDING",
     "call_keeping",
+    "end_program",
     "entering",
     "fill",
     "held",
     "is_careful",
     "is_recording",
-    "leave_program",
     "leave_where",
+    "may_be_nan",
     "note_write",
     "pulled",
     "pushed",

@@ -287,6 +287,29 @@ def is_recorded(value: Any) -> bool:
     return isinstance(value, Mapped) and value.records
 
 
+def peeked(value: Any) -> Any:
+    """The value of this run alone: for what is only shown, or asked of as one that is constant."""
+    value = untraced(value)
+    return value._value if is_recorded(value) else value
+
+
+def printed(value: Any) -> Any:
+    """`peeked`, of what a program prints, which no program does that is compiled."""
+    if is_recorded(value):
+        value.tell_shown()
+    return peeked(value)
+
+
+def strong(value: Any) -> Any:
+    """A number of Python's as one of NumPy's, which has a dtype; any other value unchanged."""
+    kind = type(value)
+    if kind is float:
+        return np.float64(value)
+    if kind is complex:
+        return np.complex128(value)
+    return value.strong() if is_recorded(value) else value
+
+
 def is_plain_array(value: Any) -> bool:
     """Whether a value is NumPy's own array, or stands for one in a recorded run."""
     return type(value) is np.ndarray or isinstance(value, Mapped) and value.records
@@ -305,6 +328,12 @@ def is_recorded_number(value: Any) -> bool:
 def is_recorded_array(value: Any) -> bool:
     """Whether a value stands for an ndarray in a recorded run."""
     return isinstance(value, Mapped) and value.records and not value.is_number()
+
+
+def transformed(values: Any) -> Any:
+    """`innermost`, of values of a transform; None where there are only arrays and numbers."""
+    found = innermost(values)
+    return None if is_recorded(found) else found
 
 
 def branch_on(question: Callable[[Any], Any], value: Any) -> Any:
@@ -734,6 +763,8 @@ __all__ = [
     "lift_to_level_of_index",
     "memory_of",
     "own_copy",
+    "peeked",
+    "printed",
     "raw_value",
     "recorded_in",
     "records",
@@ -741,6 +772,8 @@ __all__ = [
     "show_as",
     "shown_value",
     "snapshot",
+    "strong",
+    "transformed",
     "unbatched",
     "untraced",
     "writable",

@@ -27,7 +27,7 @@ import numpy as np
 from tapegrad._arrays.refusal import REPLAYING, Refusal
 from tapegrad._block import contextmanager, setting, undoing
 from tapegrad._core.quiet import silence
-from tapegrad._core.recorded import RECORDING, is_recording
+from tapegrad._core.recorded import end_program
 from tapegrad._core.tape import CURRENT, hand_over
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad._errors import ConversionWarning, RuleError, describe, mark
@@ -120,10 +120,7 @@ def _heard(holder: Any) -> list[Refusal]:
     if hand_over(holder):
         return []
     refusals = [refusal for refusal in holder.refused.values() if refusal.ours]
-    if refusals and is_recording():
-        RECORDING.get().recorder.refuse(RECORDED)
-        return []
-    return refusals
+    return [] if refusals and end_program(RECORDED, refused=True) else refusals
 
 
 # --- The verdict --------------------------------------------------------------------------------

@@ -23,10 +23,11 @@ from tapegrad._core.values import (
     Mapped,
     Traced,
     deepest_tape,
-    innermost,
     is_inexact,
-    is_recorded,
+    is_mapped,
     level_of,
+    strong,
+    transformed,
     untraced,
 )
 from tapegrad._errors import MissingRuleError, RuleError, describe, message, name_of
@@ -63,7 +64,7 @@ def _stopped(leaf: Any) -> Any:
         value = untraced(leaf)
         stopped = _stopped(value)
         return value.copy() if stopped is value else stopped
-    if isinstance(leaf, Mapped) and not leaf.records:  # what is traced may lie within a vmap
+    if is_mapped(leaf):  # what is traced may lie within a vmap
         inner = _stopped(leaf._value)
         return leaf if inner is leaf._value else type(leaf)(inner, leaf.vmap_level)  # type: ignore[call-arg]
     return leaf
@@ -96,8 +97,7 @@ class CustomCall(General):
         g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
         if self._pull is None:
             return self._transposed_jvp(g, out, args, params, wanted)
-        inner = innermost([*g, *args])
-        if inner is not None and not is_recorded(inner):
+        if transformed([*g, *args]) is not None:
             return [self._as_value(bar) for bar in self._pull(apart(g), args)]
         # So a transform inside opens a tape of its own, and drops its entries when it returns.
         before = CURRENT.get()
@@ -196,8 +196,8 @@ class _Custom:
         args = self._bound(args, kwargs)
         fixed, trees = self._split(args)
         leaves, structure = flatten(tuple(trees))
-        inner = innermost(leaves)
-        if inner is None or is_recorded(inner):
+        inner = transformed(leaves)
+        if inner is None:
             return self.function(*args)
         if isinstance(inner, Mapped):
             return self._mapped(inner, fixed, leaves, structure)
@@ -264,7 +264,7 @@ class _Run:
             check_closure(self.name, parts, tape)
             for part in parts:
                 require_known(self.name, part, arrays)
-            return tuple(_as_array(part) for part in parts)
+            return tuple(strong(part) for part in parts)
 
         return self.rule_of(forward, with_arrays, differentiable)
 
@@ -275,12 +275,6 @@ class _Run:
         self, forward: Function, with_arrays: Function, differentiable: list[int]
     ) -> CustomCall:
         raise NotImplementedError
-
-
-def _as_array(part: Value) -> Any:
-    if is_recorded(part):
-        return part.strong()
-    return np.float64(part) if issubclass(type(part), float) else part
 
 
 def _require_taking(call: str, rule: Function, given: Sequence[str]) -> None:
@@ -349,7 +343,7 @@ class _VjpRun(_Run):
                 leaves += [None] * child.leaf_count
             else:
                 leaves += flatten_like(child, bar, f"backward of {self.name}")
-        return [_as_array(leaf) for leaf in leaves]
+        return [strong(leaf) for leaf in leaves]
 
 
 class _JvpRun(_Run):
@@ -371,7 +365,7 @@ class _JvpRun(_Run):
             parts = flatten_like(self.out_structure, out_dot, call)
             for part, like in zip(parts, flatten(out)[0], strict=False):
                 _require_fit(call, part, like)
-            return [_as_array(part) for part in parts]
+            return [strong(part) for part in parts]
 
         return CustomCall(self.name, forward, None, push)
 

@@ -20,10 +20,8 @@ from tapegrad._core.forward_tape import Cell, ForwardTape, tangent_at
 from tapegrad._core.limits import resolved_ahead
 from tapegrad._core.quiet import SILENT, VARIABLE, silence
 from tapegrad._core.recorded import (
-    is_careful,
-    is_recording,
     leave_where,
-    recorded_too,
+    may_be_nan,
 )
 from tapegrad._core.replay import SparseBars, Step, live_steps, replay_forward
 from tapegrad._core.tape import CURRENT, RUNNING, Tape, hand_over
@@ -119,7 +117,7 @@ def _pushed(f: Function, primals: Tree, tangents: Tree, has_aux: bool) -> Any:
         return (out, tree_map(_of_library, pushforward(*tangents), out), *rest)
     tape = ForwardTape(name)
     run = _run(name, f, inputs, dots, tape, has_aux)
-    unknown = (not is_recording() or is_careful()) and _has_nan(run[0])
+    unknown = _has_nan(run[0])
     if tape.root.singular or unknown:
         # Limits and structural zeros need a recording of f, not only the tangents: f runs again.
         out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
@@ -149,7 +147,7 @@ def _has_nan(pairs: list[tuple[Any, Any]]) -> bool:
     before = VARIABLE.get()
     try:
         VARIABLE.set(SILENT)  # squares may overflow
-        return any_nan([dot for _, dot in pairs]) or any_nan(
+        return may_be_nan([dot for _, dot in pairs]) or any_nan(
             [out for out, _ in pairs if not is_foreign(out)]  # which may be lazy
         )
     finally:
@@ -241,7 +239,7 @@ def _tangent_leaves(name: str, inputs: Inputs, tangents: Tree) -> list[Any]:
         else:
             leaves += flatten_like(structure, tangent, name)
     for i, like in enumerate(inputs.leaves):
-        leaves[i] = recorded_too(as_tangent(leaves[i], like, name, "tangent"))
+        leaves[i] = as_tangent(leaves[i], like, name, "tangent")
     return leaves
 
 
@@ -249,9 +247,6 @@ def _primal_and_tangent(leaf: Value, tape: Tape) -> tuple[Any, Any]:
     if isinstance(leaf, Traced):
         if leaf.tape is tape:
             dot = tangent_at(leaf.slot) if isinstance(leaf.slot, Cell) else None
-            if dot is not None and is_recording() and not is_careful():
-                is_finite(dot)  # a program asks here, and not at each product
-                has_nan(leaf._value)
             return leaf._value, own_copy(as_cotangent(dot, leaf._value))
         leaf.tape.require_open()
     return leaf, zeros_of(leaf) if is_array(leaf) else 0.0
@@ -314,7 +309,7 @@ class Pushforward(LinearMap):
                     dots, reach, rule = self._pushed_carefully(leaves)
                     dots = self._resolved(leaves, dots)
                     self._spread_nan(dots, reach)
-        if rule is not None and told == COUNT[0] and not is_recording():
+        if rule is not None and told == COUNT[0]:
             self._tell_of_nan(rule, leaves, dots)
         out_dots = [None if slot is None else dots.get(slot) for slot in self.out_slots]
         parts = [

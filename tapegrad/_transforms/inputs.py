@@ -26,6 +26,7 @@ from tapegrad._core.values import (
     is_recorded_array,
     is_scalar,
     snapshot,
+    strong,
 )
 from tapegrad._errors import (
     InputError,
@@ -50,13 +51,8 @@ def _converted(leaf: Value) -> Any:
     kind = type(leaf)
     if kind is np.ndarray or isinstance(leaf, Traced):
         return leaf if leaf.dtype.kind in "fc" else None
-    if issubclass(kind, Mapped) and leaf.records:
-        leaf = leaf.strong()
-    if kind is float:
-        return np.float64(leaf)
-    if kind is complex:
-        return np.complex128(leaf)
-    return leaf if is_inexact(leaf) and follows_numpy(kind) else None
+    leaf = strong(leaf)
+    return leaf if is_inexact(leaf) and follows_numpy(type(leaf)) else None
 
 
 def _refusal(leaf: Value, call: str, where: str = "") -> InputError:

@@ -15,22 +15,19 @@ from tapegrad._arrays.refusal import explained
 from tapegrad._core.careful import reach_of, replay_carefully, settled_kinks
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fast.backward import replay_backward
-from tapegrad._core.fit import any_nan, has_nan, holds_infinity, is_finite, is_foreign
+from tapegrad._core.fit import any_nan, has_nan, holds_infinity, is_foreign
 from tapegrad._core.limits import resolved
 from tapegrad._core.quiet import SILENT, TELLING, VARIABLE
 from tapegrad._core.recorded import (
-    OPEN,
-    is_careful,
     is_recording,
     leave_where,
-    recorded_too,
+    may_be_nan,
 )
 from tapegrad._core.replay import SparseBars, emptying
 from tapegrad._core.tape import CURRENT, RUNNING, WRITEABLE, Tape, hand_over
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import (
     Traced,
-    assume,
     branch_on,
     is_plain_array,
     snapshot,
@@ -248,9 +245,6 @@ class Recording:
         `consume` the replay frees the values of entries as it goes; the result is None if the
         entries would have to be replayed again.
         """
-        recording = OPEN and is_recording()
-        if recording:
-            bars = recorded_too(bars)
         # Infinities at singular points need no warnings; rules may have some of their own.
         told = COUNT[0]
         kept = VARIABLE.get()
@@ -265,17 +259,11 @@ class Recording:
                 if is_foreign(value):  # whether there is a NaN is known later, so none may be made
                     VARIABLE.set(SILENT)
                     return self._pulled_carefully(slots, bars)
-                is_nan = assume(has_nan, value, False) if recording else has_nan(value)
+                is_nan = has_nan(value)
             if is_nan:
                 bars = [np.where(np.isnan(untraced(value)), np.nan, bars[0])]
             found = self._pulled(slots, bars, consume)
-            if (
-                recording
-                and not is_careful()
-                and all(bar is None or is_finite(bar) for bar in found)
-            ):
-                return found  # a program looks here, and at no product before
-            if not any_nan(found):
+            if not may_be_nan(found):
                 return found
             if consume and not self.singular:
                 return None
@@ -289,7 +277,7 @@ class Recording:
             raise
         finally:
             VARIABLE.set(kept)
-        if not (recording or is_nan) and told == COUNT[0]:
+        if not is_nan and told == COUNT[0]:
             assert self.careful is not None
             rule, self.careful = self.careful.first, None
             tell_of_nan(self.tape.name, rule, sound)
@@ -367,7 +355,9 @@ class Recording:
 
 def tell_of_nan(name: str, rule: Any, found: list[Any]) -> None:
     """Warn of a NaN that is left, as NumPy does of invalid values; rule: the one that made it."""
-    if rule is not None and np.geterr()["invalid"] == "warn" and any_nan(found):
+    if rule is None or np.geterr()["invalid"] != "warn" or is_recording():
+        return
+    if any_nan(found):
         warn(
             f"{name}: NaN in the derivative of {rule.name}, which has none there, or where zero "
             "meets infinity with no limit known. tapegrad.debug_nans() finds the line.",

@@ -16,7 +16,7 @@ from tapegrad._core.fast.call_plans import Kernels, Spec
 from tapegrad._core.fast.sums import reducing, summing
 from tapegrad._core.forms import composite, elementwise, general, resolved_product
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
-from tapegrad._core.values import any_true, cast, is_recorded, lift, untraced
+from tapegrad._core.values import any_true, cast, lift, untraced
 from tapegrad.rules.elementwise import CHOICES, FEW, share_of
 
 
@@ -144,7 +144,7 @@ def _plan_spread(x: Spec, kept: tuple[int, ...]) -> Function:
     def spread_of(g: Cotangent) -> Cotangent:
         kind = type(g)
         if kind is not np.ndarray:
-            if kind is not number and is_recorded(g):
+            if kind is not number:
                 return np.broadcast_to(np.reshape(g, kept), shape)
             g = np.array(g)
         elif not g.flags.c_contiguous:

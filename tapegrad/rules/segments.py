@@ -16,7 +16,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import general, linear
 from tapegrad._core.types import Cotangent, Index, Tangent, Value
-from tapegrad._core.values import any_true, branch_on, is_recorded_array, untraced
+from tapegrad._core.values import any_true, branch_on, is_plain_array, untraced
 from tapegrad.rules.recurrence import accumulate, recurrence
 
 # --- the rules, for segments that fill the axis
@@ -86,15 +86,10 @@ def _products_jvp(
 
 def is_ordinary(out: Value, x: Value) -> bool:
     """Whether a product over one of its factors is exact: none is zero, tiny or infinite."""
-    if x.dtype.kind != "f" or not (_is_plain(out) and _is_plain(x)):
+    if x.dtype.kind != "f" or not (is_plain_array(out) and is_plain_array(x)):
         return False
     of_product, of_factors = _in_range(x.dtype)
     return bool(branch_on(of_product, out) and branch_on(of_factors, x))
-
-
-def _is_plain(x: Value) -> bool:
-    """Whether a value is an array of NumPy's, or stands for one in a recorded run."""
-    return type(x) is np.ndarray or is_recorded_array(x)
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import is_recorded
+from tapegrad._core.values import in_trace
 from tapegrad._errors import InputError, ShapeMismatchError, describe, message
 from tapegrad._program.containers import CONTAINERS, Container
 from tapegrad.sparse._products import Pattern
@@ -33,12 +33,12 @@ class _Places(NamedTuple):
 
 
 def _open(array: Any) -> tuple[Value, Any] | None:
-    """The entries of a result whose calls are recorded; other arrays are the program's own."""
-    return (array.data, array.places) if is_recorded(array.data) else None
+    """The entries of a result that are in a trace; other arrays are the program's own."""
+    return (array.data, array.places) if in_trace(array.data) else None
 
 
 def _held(pattern: Pattern, entries: Value) -> Value:
-    """`as_scipy` for entries whose calls are recorded."""
+    """`as_scipy` for entries in a trace."""
     made: Any = as_scipy(pattern, np.zeros(entries.shape, entries.dtype))
     CONTAINERS.setdefault(
         type(made),
@@ -56,7 +56,7 @@ def _held(pattern: Pattern, entries: Value) -> Value:
 
 def as_scipy(pattern: Pattern, entries: Value) -> Value:
     """A pattern with entries as a `csr_array`."""
-    if is_recorded(entries):
+    if in_trace(entries):
         return _held(pattern, entries)
     kind = np.int32 if max(*pattern.shape, entries.size) < 2**31 else np.int64
     parts = (entries, pattern.columns.astype(kind), pattern.starts.astype(kind))

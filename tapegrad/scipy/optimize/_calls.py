@@ -32,7 +32,7 @@ from tapegrad._core.values import (
     in_trace,
     is_mapped,
     raw_value,
-    recorded_in,
+    records,
 )
 from tapegrad._errors import ChangedConstantError, NotDifferentiableError, name_of
 from tapegrad._transforms.closures import Hoisted
@@ -166,7 +166,7 @@ class _Call:
 
 def _answer(piece: Value, leaf: Any) -> Any:
     """A flag or a count, plain where it is the same in all examples."""
-    if recorded_in(piece) is None and np.all(raw_value(piece) == leaf):
+    if not records(piece) and np.all(raw_value(piece) == leaf):
         return leaf
     return piece != 0 if np.asarray(leaf).dtype.kind == "b" else piece
 
@@ -279,7 +279,7 @@ def _shown(exact: Any, found: Any) -> Any:
         inside = inside._value
     if not isinstance(inside, Traced) or np.shape(exact) != np.shape(found):
         return exact if np.shape(exact) != np.shape(found) else found
-    if recorded_in(exact) is not None or exact.dtype != np.result_type(found):
+    if records(exact) or exact.dtype != np.result_type(found):
         return exact
     return in_place(exact, found if in_trace(found) else np.asarray(found)[()])
 

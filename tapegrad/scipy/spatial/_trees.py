@@ -20,8 +20,8 @@ from tapegrad._core.values import (
     branch_on,
     in_trace,
     is_plain_array,
-    is_recorded,
     lift,
+    peeked,
     recorded_in,
 )
 from tapegrad._errors import NotDifferentiableError
@@ -39,9 +39,9 @@ class _Tree:
         self.points = points = lift(data)
         self.made = args, kwargs
         made: Any = super()
-        plain: Any = points if type(points) is np.ndarray else stop_gradient(points)
         # `_discrete` asks for the points near these, `_shown` for all else.
-        made.__init__(plain._value if is_recorded(plain) else plain, *args, **kwargs)
+        plain: Any = points if type(points) is np.ndarray else peeked(stop_gradient(points))
+        made.__init__(plain, *args, **kwargs)
 
     def query(
         self, x: Value, k: Any = 1, eps: float = 0.0, p: float = 2.0, *args: Any, **kwargs: Any
@@ -120,8 +120,7 @@ def _question(kind: Any, name: str, structure: Any, rest: Any, shapes: Any) -> A
 
 def _shown(name: str) -> Any:
     def read(self: Any) -> Any:
-        if recorded_in(self.points) is not None:
-            np.asarray(stop_gradient(self.points))  # which no program does
+        np.asarray(stop_gradient(self.points))  # which no program does
         return getattr(super(_Tree, self), name)
 
     return property(read)

@@ -111,8 +111,8 @@ def count_write(tensor: Versioned) -> None:
     if len(times) > REMEMBERED:
         del times[: REMEMBERED // 2]
     value = tensor._value
-    if OPEN and type(value) is ndarray:
-        note_write(tensor)
+    if OPEN:
+        note_write(tensor, value)
     if not is_plain_array(value):
         if not is_dual(value) or type(value._value) is not ndarray:
             return

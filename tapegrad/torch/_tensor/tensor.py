@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad._core.entry import PROJECT, spec_of
-from tapegrad._core.recorded import OPEN, held
+from tapegrad._core.recorded import held
 from tapegrad._core.types import Index, Slot, Tangent, Tree, Value
-from tapegrad._core.values import is_mapped, is_plain_number, is_recorded, untraced
+from tapegrad._core.values import is_mapped, is_plain_number, untraced
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided, word_of
 from tapegrad.torch._graph import modes
@@ -623,9 +623,7 @@ def of_value(value: Value, node: Slot = None) -> Tensor:
 
 def _with_memory(value: Value) -> Value:
     """A scalar as a 0-d array, which can be written to; any other value unchanged."""
-    if OPEN and is_recorded(value):
-        return held(value)
-    return np.asarray(value) if is_plain_number(value) else value
+    return np.asarray(value) if is_plain_number(value) else held(value)
 
 
 def of_array(array: Value) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tapegrad._arrays.composed_index import composed
 from tapegrad._core.types import Tree, Value
-from tapegrad._core.values import is_basic, is_mapped, is_recorded
+from tapegrad._core.values import Mapped, is_basic
 from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.versions import owner_of
@@ -89,7 +89,7 @@ def _arrays_below(value: Value, whole: Value) -> tuple[Value, Value]:
     """Of the values of a view and its base, those that share memory if these are arrays."""
     if is_dual(value) and is_dual(whole):
         value, whole = value._value, whole._value
-    while is_mapped(value) and is_mapped(whole):
+    while isinstance(value, Mapped) and isinstance(whole, Mapped):
         value, whole = value._value, whole._value
     return value, whole
 
@@ -97,8 +97,6 @@ def _arrays_below(value: Value, whole: Value) -> tuple[Value, Value]:
 def _share_below(value: Value, whole: Value) -> bool:
     """Whether the arrays of values in a trace share memory."""
     value, whole = _arrays_below(value, whole)
-    if is_recorded(value) and is_recorded(whole):
-        return value.memory is whole.memory
     if type(value) is not ndarray or type(whole) is not ndarray:
         return False
     return value is whole or owner_of(value) is owner_of(whole)

@@ -18,14 +18,14 @@ import numpy as np
 from tapegrad._core.entry import WRITE, Spec, parents_of, spec_of
 from tapegrad._core.forms import General
 from tapegrad._core.quiet import silence
-from tapegrad._core.recorded import OPEN, entering
+from tapegrad._core.recorded import entering
 from tapegrad._core.types import Cotangent, Index, Slot, Value
 from tapegrad._core.values import (
     batched_index_part,
+    in_trace,
     is_basic,
     is_mapped,
     is_plain_array,
-    is_recorded,
     level_of,
     lift_to_level_of,
 )
@@ -153,7 +153,7 @@ def write(
         _enter_transform(tensor, result)
         return _write_traced(tensor, result)
     value = result._value if on_graph else result
-    if OPEN and type(before) is ndarray and is_recorded(value):
+    if type(before) is ndarray is not type(value) and in_trace(value):
         _enter_transform(tensor, value)
         before = tensor._value
     check_result(tensor, value)
@@ -218,18 +218,21 @@ def put(
     if is_dual(before) or is_dual(given):
         _put_dual(tensor, index, array_of(source) if isinstance(source, Tensor) else source)
         return
-    if type(before) is ndarray and OPEN:
-        outside = given if is_recorded(given) else batched_index_part(index, -1)
-        if is_recorded(outside):
-            _enter_transform(tensor, outside)
-            before = tensor._value
+    # The memory may lie outside of the transform or program to which what is written belongs.
+    inner = batched_index_part(index, -1)
     if (
         not is_plain_array(before)
         or level_of(given) > GRAPH.level
-        or batched_index_part(index, GRAPH.level)
+        or inner is not None
+        and batched_index_part(index, GRAPH.level)
     ):
         _put_traced(tensor, index, given)
         return
+    if type(given) is not ndarray and in_trace(given):
+        inner = given
+    if inner is not None and type(before) is ndarray:
+        _enter_transform(tensor, inner)
+        before = tensor._value
     if isinstance(source, Tensor) and index is not ...:
         check_part(before, index, source)
     v_node = node_of(source) if tracked and origin is not None else -1
@@ -414,7 +417,7 @@ def _enter_inner(tensor: Tensor, value: Value) -> None:
 
 def overwrite(tensor: Tensor, source: Tensor | Value) -> Tensor:
     """`tensor.copy_(source)`."""
-    given = source if isinstance(source, Tensor) or is_recorded(source) else np.asarray(source)
+    given = source if isinstance(source, Tensor) or in_trace(source) else np.asarray(source)
     shape, room = np.shape(getattr(given, "_value", given)), tensor._value.shape
     if shape != room:
         tracked = tensor.node is not None or getattr(given, "node", None) is not None

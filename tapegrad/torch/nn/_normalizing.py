@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import Traced, is_mapped, is_recorded, shown_value
+from tapegrad._core.values import Traced, in_trace, is_mapped, shown_value
 from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._graph.versions import count_write
@@ -95,11 +95,8 @@ def _statistics_of(input: Tensor, axes: tuple[int, ...], eps: float, out: Tensor
     """Mean and variance of a call that made `out`; both as arrays."""
     value: Any = input._value
     found = moments_kept(kept_by(out))
-    if found is None and value.dtype.itemsize != 2:
-        if type(value) is np.ndarray:
-            found = moments(value, axes, eps)
-        elif is_recorded(value):
-            found = value.by(moments, value, axes, eps)
+    if found is None and value.dtype.itemsize != 2 and type(value) is np.ndarray:
+        found = moments(value, axes, eps)
     if found is None:
         if _is_mapped(value):
             raise RuntimeError(
@@ -137,7 +134,7 @@ def _update(running: Tensor | None, found: Value, momentum: float) -> None:
     """Move running statistics towards those of a batch."""
     if running is None:
         return
-    if is_plain(running) and running._value.dtype == found.dtype and not is_recorded(found):
+    if is_plain(running) and running._value.dtype == found.dtype and not in_trace(found):
         value = running._value
         rest, share = _factors(value.dtype, momentum)
         np.multiply(value, rest, value)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._core.quiet import silence
 from tapegrad._core.types import Tree, Value
-from tapegrad._core.values import is_recorded
+from tapegrad._core.values import in_trace
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import as_numpy
@@ -103,12 +103,12 @@ def array_of_data(data: Tree, given: np.dtype[Any] | None, call: str) -> Value:
 
 
 def copied(array: Value, given: np.dtype[Any]) -> Value:
-    """A copy of an array of NumPy's, or of one whose calls are recorded."""
-    return array.astype(given) if is_recorded(array) else np.array(array, given)
+    """A copy of an array of NumPy's, or of a value in a trace."""
+    return array.astype(given) if in_trace(array) else np.array(array, given)
 
 
 def _viewed(array: Value) -> Value:
-    return array.view() if is_recorded(array) else np.asarray(array).view()
+    return array.view() if in_trace(array) else np.asarray(array).view()
 
 
 def native(given: np.dtype[Any]) -> np.dtype[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import Traced, is_recorded
+from tapegrad._core.values import Traced, is_mapped, printed
 from tapegrad.torch import _dtypes
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._ops.declare import register
@@ -234,9 +234,8 @@ def _repr_traced(tensor: Tensor) -> str:
         primal, tangent = unpack_dual(tensor)
         text = repr_of(primal)
         return text if tangent is None else f"{text[:-1]}, tangent={repr_of(tangent)})"
-    if is_recorded(value):
-        value.tell_shown()
-        return repr_of(of_value(value._value, tensor.node))
+    if not (isinstance(value, Traced) or is_mapped(value)):
+        return repr_of(of_value(printed(value), tensor.node))
     if isinstance(value, Traced):
         inner, name, level = value._value, "GradTrackingTensor", value.tape.level
         words = f"lvl={level}"

@@ -33,6 +33,7 @@ def derivatives(ufunc, x):
     return out, first, by_jvp, second
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("ufunc", UNARY, ids=lambda ufunc: ufunc.__name__)
 def test_the_first_call_of_a_ufunc_gives_the_bits_of_later_ones(ufunc, monkeypatch):
     for dtype in "fdgD":

@@ -83,7 +83,7 @@ def test_a_call_of_numpy_is_right_or_refused(name, tmp_path, monkeypatch):
     assert silent(name, library(name), public_callables(), SHORT, reverse) == []
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(12)
 @pytest.mark.parametrize(
     ("name", "mode"),
     [
@@ -228,6 +228,7 @@ def dask_data():
     return array, rows, targets, array.from_array(rows, chunks=2), array.from_array(targets, 2)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "loss",
     [

@@ -539,6 +539,7 @@ def test_what_is_a_view_in_numpy_is_one_here(view):
     np.testing.assert_array_equal(vjp(program, MATRIX)[0], program(MATRIX))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("second", ["slice", "reverse", "T", "reshape -1", "fancy", "new axis"])
 @pytest.mark.parametrize("first", ["slice", "T", "reverse", "steps", "ravel", "flip axis"])
 def test_views_of_views(first, second):
@@ -1194,6 +1195,7 @@ def test_any_program_of_writes_and_views(program, shape, is_complex):
 PLACES = ["()", "...", "None", "(None, ...)", "True", "False", "np.array(True)", "np.array(False)"]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("place", [*PLACES, "(..., False)", "(True, ...)", "(None, False)"])
 def test_a_number_is_written_where_the_index_says(place):
     """Conditions too: `x[False] = v` writes nowhere, as in NumPy."""

@@ -151,6 +151,7 @@ def answers(x):
     return found | {"defaultdict": isinstance(x, collections.defaultdict)}
 
 
+@pytest.mark.part(3)
 @pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("kind", KINDS)

@@ -43,7 +43,7 @@ def mistakes(function, text, ours=None):
     return [problem for outcome, problem in judged if outcome is Outcome.WRONG]
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(9)
 @pytest.mark.parametrize("name", CALLABLES)
 def test_a_call_is_right_or_raises(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # np.save and its kin
@@ -66,7 +66,7 @@ REPLACED = [name for name, function in CALLABLES.items() if by_name(name) is not
 REPLACED = [name for name in REPLACED if name not in ITERATORS]
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("name", REPLACED)
 def test_a_call_of_our_namespace_is_right_or_raises(name):
     assert mistakes(CALLABLES[name], SHORT, by_name(name)) == []
@@ -81,6 +81,7 @@ def test_a_call_of_our_namespace_with_rarer_arguments_is_right_or_raises(name):
 # --- Expressions --------------------------------------------------------------------------------
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("expression", expressions(OBJECTS), ids=lambda pattern: pattern.text)
 @pytest.mark.parametrize("space", [np, tapegrad.numpy], ids=["numpy", "tapegrad.numpy"])
 def test_an_expression_is_right_or_raises(space, expression):
@@ -102,6 +103,7 @@ def test_a_method_of_a_ufunc_is_right_or_raises(name, method):
     assert mistakes(getattr(UFUNCS[name], method), METHODS[method]) == []
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", NDARRAY)
 def test_a_method_of_an_array_is_right_or_raises(name):
     assert mistakes(ndarray_method(name), SHORT) == []

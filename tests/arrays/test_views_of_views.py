@@ -96,7 +96,7 @@ def lines_run(transform, f):
     return count
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(9)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("step", STEPS)
 def test_the_cost_of_a_use_does_not_grow_with_the_chain(step, use):
@@ -107,6 +107,7 @@ def test_the_cost_of_a_use_does_not_grow_with_the_chain(step, use):
         assert long < 4.6 * short, name
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("step", STEPS)
 def test_a_use_of_a_long_chain_is_differentiated(step, use):

@@ -118,7 +118,7 @@ def check_value(entry, data):
     assert_maps(case, case.one)
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(6)
 @each_sample
 @draws(3, 60)
 @given(data=st.data())
@@ -166,7 +166,7 @@ def check_derivatives(entry, data):
     assert_maps(case, lambda *xs: jvp(total, xs, xs)[1])
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(6)
 @pytest.mark.filterwarnings("ignore::tapegrad.IndependentOutputWarning")
 @each_sample
 @draws(2, 40)

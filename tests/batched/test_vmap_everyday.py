@@ -291,6 +291,7 @@ def test_a_program_maps_as_a_loop_does(f, batches):
     assert none.shape == (0, *wanted.shape[1:])
 
 
+@pytest.mark.part(3)
 @each_program
 def test_derivatives_of_a_program_map_as_a_loop_does(f, batches):
     def total(*xs):

@@ -93,6 +93,7 @@ def swapped(x, i, j):
     return y
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "f",
     [
@@ -155,6 +156,7 @@ def any_index(seed):
     return ", ".join(map(str, names))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "text",
     dict.fromkeys([":, i, :, j", "i, :, j", ":, ij, :, ij", "ij, -1", *map(any_index, range(40))]),
@@ -281,6 +283,7 @@ def filled(function, value):
     return f
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "f",
     [

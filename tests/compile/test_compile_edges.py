@@ -416,6 +416,7 @@ OUTSIDE = [
 ]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("make", OUTSIDE, ids=lambda f: f.__name__)
 def test_what_changes_outside(agree, make):
     agree(make, program=True)
@@ -960,6 +961,7 @@ def of_eigenvalues(x):
     return np.sin(np.linalg.eigvals(np.array([[0.0, 1.0], [1.0, 0.0]]) * (x[1:3] - 0.5)))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     "f",

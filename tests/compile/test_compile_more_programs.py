@@ -331,6 +331,7 @@ class Reader:
         return z**3 - self.rate
 
 
+@pytest.mark.part(2)
 @pytest.mark.filterwarnings("ignore::tapegrad.EagerWarning")
 @pytest.mark.parametrize("how", ["list", "array", "global", "attribute"])
 def test_a_solver_whose_function_reads_what_changes_within_a_call(how):

@@ -139,6 +139,7 @@ def test_a_tensor_with_a_history_is_not_opened():
 # --- Models -------------------------------------------------------------------------------------
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("model", "x"),
     [
@@ -486,6 +487,7 @@ def bent(x):
     return np.where(x > 0, x * np.roll(x, 1), x) * np.roll(x, 2)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("f", "given"),
     [

@@ -222,6 +222,7 @@ def settings_of(count):
 # --- Tests --------------------------------------------------------------------------------------
 
 
+@pytest.mark.part(3)
 @each_entry
 def test_a_rule_is_the_same_as_a_program(entry):
     draws = []

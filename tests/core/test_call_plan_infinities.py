@@ -91,7 +91,7 @@ CALLS = {
 }
 
 
-@pytest.mark.part(16)
+@pytest.mark.part(24)
 @pytest.mark.parametrize("dtype", ["f", "d", "D"])
 @pytest.mark.parametrize("values", GIVEN.values(), ids=GIVEN)
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)

@@ -150,7 +150,7 @@ def assert_close(found, wanted):
             )
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @each_sample
 @draws(3, 100)
 @given(data=st.data())

@@ -125,7 +125,7 @@ def by_definition(call):
 
 @pytest.mark.fast_path
 @each_sample
-@pytest.mark.part(8)
+@pytest.mark.part(12)
 @draws(2, 100)
 @given(data=st.data())
 def test_the_fast_paths_are_the_definition(entry, data):
@@ -205,7 +205,7 @@ def derivatives(f, x):
         ]
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(6)
 @pytest.mark.fast_path
 @pytest.mark.parametrize("title", [None, *TITLES])
 @pytest.mark.parametrize("f", PROGRAMS)

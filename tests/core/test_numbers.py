@@ -109,7 +109,7 @@ def derivatives(f, x):
     return found
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", CALLS)
 @draws(4, 100)
 @given(number=NUMBERS, value=st.sampled_from(sorted(VALUES)), left=st.booleans())

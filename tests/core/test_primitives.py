@@ -339,6 +339,7 @@ def made(kind, rule):
     return line, build
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("rule", ["vjp", "joint", "jvp"])
 @pytest.mark.parametrize("kind", CONTAINERS)
 def test_arrays_in_containers(kind, rule):

@@ -1022,6 +1022,7 @@ def chain(x):
     return np.sum(x)
 
 
+@pytest.mark.part(2)
 @transforms
 def test_long_programs_need_no_recursion(transform):
     limit = sys.getrecursionlimit()

@@ -55,6 +55,7 @@ def drawn(count, name):
     return programs(count, inputs=1, **options(name))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_what_is_planted_is_found_at_its_line(name):
     @draws(4, 60)
@@ -73,6 +74,7 @@ def test_what_is_planted_is_found_at_its_line_in_200_programs(seed):
     check(program, seed, ("forward", "backward")[seed % 2], name)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_nothing_is_found_where_nothing_is_planted(name):
     @draws(3, 60)

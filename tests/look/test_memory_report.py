@@ -215,6 +215,7 @@ def test_hints_of_other_programs_save_what_they_say(monkeypatch, name, depth):
     assert before.kept - after.kept == pytest.approx(hint.kept, rel=0.1)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("depths", [(9,), (4, 9), (9, 4), (4, 9, 9)])
 def test_hints_are_of_the_recording_that_keeps_most(depths):
     """Calls in others are none of it, also where these ran before."""

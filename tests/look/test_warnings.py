@@ -155,6 +155,7 @@ def of_losses(x):
     return x
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "f",
     [

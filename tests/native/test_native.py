@@ -110,7 +110,7 @@ TWO = [
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.5, NAN, INF, -INF, 5e-324, 1e308, -2.5, 0.5, 3.5])
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("ufunc", ONE, ids=lambda f: f.__name__)
 def test_a_function_keeps_numpys_bits(ufunc, dtype):
@@ -179,7 +179,7 @@ def test_shapes(f):
     check(f, moved(np.arange(48.0)[::2]))
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 2), (1, 2), ()])
 @pytest.mark.parametrize("shape", [(3, 5, 7), (1, 40, 1), (20, 2, 33)])
 def test_reductions(axis, shape):
@@ -255,7 +255,7 @@ TRANSFORMS = {
 }
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("f", [rosenbrock, mixed, softmax], ids=lambda f: f.__name__)
 def test_derivatives(f, transform):

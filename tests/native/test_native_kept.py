@@ -124,6 +124,7 @@ def damaged(path, how, other):
         path.write_bytes(content + b"\0")
 
 
+@pytest.mark.part(3)
 @POSIX
 @pytest.mark.parametrize(
     "how",

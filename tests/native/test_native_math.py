@@ -115,6 +115,7 @@ def assert_near(ufunc, arrays, most, dtype=np.float64):
     return float(np.mean(error[plain] > 0.5))
 
 
+@pytest.mark.part(3)
 @EXACT
 @pytest.mark.parametrize("ufunc", ONE, ids=lambda f: f.__name__)
 def test_a_function_is_within_an_ulp(ufunc):
@@ -152,6 +153,7 @@ def single(arrays, n):
     return [np.concatenate(pair) for pair in zip(found, bits, strict=True)]
 
 
+@pytest.mark.part(3)
 @EXACT
 @pytest.mark.parametrize("ufunc", ONE, ids=lambda f: f.__name__)
 def test_single_precision(ufunc):

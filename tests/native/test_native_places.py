@@ -468,6 +468,7 @@ def test_drawn_layouts_are_those_that_the_code_was_made_for(count):
                     np.testing.assert_allclose(fast(x), f(x), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("counts", [(3, 1), (1, 3), (2, 5), (4, 0)])
 def test_shapes_by_a_mask_are_those_of_the_call(counts):
     """The paths are taken apart with the values of one call, which went one of them."""
@@ -493,6 +494,7 @@ SELECTED = {
 }
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", SELECTED)
 def test_what_a_mask_selects_is_machine_code_of_the_shape_that_it_has(name):
     slope = tapegrad.grad(SELECTED[name])

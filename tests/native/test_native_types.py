@@ -88,6 +88,7 @@ def test_operations(dtype):
     assert_native([getattr(np, name) for name in TWO], x, y, calls=8 * apart)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_arrays(dtype):
     x, _ = numbers(dtype, np.random.default_rng(1))
@@ -117,6 +118,7 @@ def test_numbers_of_pythons(dtype):
     assert_native(functions, x, calls=3)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("dtype", WHOLE)
 def test_indices(dtype):
     _, y = numbers(dtype, np.random.default_rng(4))

@@ -79,7 +79,7 @@ def check_same(ours, theirs, args):
     check_grads(ours, args, order=2)
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(9)
 @pytest.mark.parametrize("module", PREFIXES)
 @pytest.mark.parametrize(("name", "use", "args"), FUNCTIONS)
 def test_functions(module, name, use, args):

@@ -199,6 +199,7 @@ CONSTRAINTS = [
 ]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("constraints", CONSTRAINTS, ids=["ineq", "eq", "linear", "nonlinear"])
 @pytest.mark.parametrize("method", ["SLSQP", "trust-constr"])
 def test_constraints_in_every_spelling(constraints, method):
@@ -590,6 +591,7 @@ def three(t, a, k, c):
     return a * np.exp(-k * t) + c
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("jac", ["dense", "sparse", "products"])
 @pytest.mark.parametrize("loss", ["linear", "soft_l1", "cauchy"])
 def test_curve_fit_has_scipys_covariance_with_a_loss(loss, jac):

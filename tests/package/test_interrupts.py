@@ -242,7 +242,7 @@ KINDS = ("signals", "lines")
 DEAR = {"looked_at", "profiled_in_steps"}  # these take half of the time
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in DEAR])
 def test_a_strike_leaves_nothing_set(name, kind):

@@ -44,6 +44,7 @@ EINSUMS = [
 ]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("subscripts", "shapes"), [(text, shapes) for text, *shapes in EINSUMS])
 @pytest.mark.parametrize("make", [real, complex_])
 def test_einsum(subscripts, shapes, make):

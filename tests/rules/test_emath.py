@@ -12,6 +12,7 @@ from tapegrad.testing import check_grads, check_rule
 X = np.array([-2.5, -0.4, 0.3, 1.75])
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", ["sqrt", "log", "log2", "log10", "arccos", "arcsin", "arctanh"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 def test_both_sides_of_the_end_of_the_real_domain(name, dtype):

@@ -121,7 +121,7 @@ WAYS = {
 }
 
 
-@pytest.mark.part(16)
+@pytest.mark.part(24)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_hessians_at_zero(name, way):

@@ -26,7 +26,7 @@ each_sample = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(9)
 @each_sample
 @draws(5, 150)
 @given(data=st.data())

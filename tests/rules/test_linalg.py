@@ -143,6 +143,7 @@ def test_cond(p):
     check_grads(lambda x: np.linalg.cond(x, p), (real(3, 3) + 2 * np.eye(3),), order=1)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("options", [{}, {"rcond": 1e-3}, {"rtol": None}, {"rtol": 0.5}], ids=str)
 @pytest.mark.parametrize("is_hermitian", [False, True])
 @MAKERS
@@ -236,6 +237,7 @@ def test_lstsq_with_plain_operands():
     check_grads(lambda a: np.linalg.lstsq(a, b)[:2], (a,), order=2)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("p", [None, 2, -2, 1, -1, np.inf, -np.inf, "fro", "nuc"])
 @MAKERS
 def test_cond_of_a_stack(p, make):

@@ -22,6 +22,7 @@ def test_unequal_amounts(width, mode):
     check_rule(np.pad, X, width, mode=mode)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("mode", MODES)
 def test_pads_longer_than_the_array(mode):
     check_rule(np.pad, X, ((5, 7), (11, 4)), mode=mode)
@@ -29,6 +30,7 @@ def test_pads_longer_than_the_array(mode):
     check_rule(np.pad, X[:, :1], 3, mode=mode)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("mode", ["reflect", "symmetric"])
 @pytest.mark.parametrize("width", [1, 2, (9, 4), (0, 13)])
 def test_odd_reflections(mode, width):
@@ -36,6 +38,7 @@ def test_odd_reflections(mode, width):
     check_rule(np.pad, X, width, mode=mode, reflect_type="even")
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("mode", STATISTICS)
 @pytest.mark.parametrize("length", [1, 2, (1, 2), ((2, 1), (3, 1)), 9, None])
 def test_statistics_of_the_ends(mode, length):

@@ -19,6 +19,7 @@ Q = np.array([2.0, -0.7])
 # --- arithmetic
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("function", [np.polyadd, np.polysub, np.polymul, np.polydiv])
 @pytest.mark.parametrize("pair", [(P, Q), (Q, P), (P, P + 1), (P[:1], Q)])
 def test_arithmetic_of_any_lengths(function, pair):

@@ -128,6 +128,7 @@ if HAS_MATVEC:
     PRODUCTS["vecmat"] = (np.vecmat, (3,), (4, 3, 2))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", PRODUCTS)
 @pytest.mark.parametrize("make", [real, complex_])
 def test_products(name, make):
@@ -141,6 +142,7 @@ def test_vdot_conjugates_its_first_argument():
     np.testing.assert_allclose(gradient, 2 * z.conj())
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "shapes",
     [

@@ -91,7 +91,7 @@ def assert_accurate(got, right, x, condition, limits, eps):
     assert error <= 1e5 * eps * (1 + condition), (x, got, float(right), float(error))
 
 
-@pytest.mark.part(16)
+@pytest.mark.part(24)
 @pytest.mark.parametrize(("name", "value", "beside"), CASES, ids=lambda x: str(x)[:12])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_first_and_second_derivatives_at_every_magnitude(name, value, beside, dtype):
@@ -221,6 +221,7 @@ def _slopes_of(f, x, dot):
         yield backend, compile(lambda x: jvp(f, (x,), (dot,))[1], backend=backend)(x)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", LENGTHS)
 @pytest.mark.parametrize("scale", [1e200, 1e-200, 1e-160, np.float32(1e25), np.float32(1e-25)])
 def test_the_slope_of_a_length_whose_squares_under_or_overflow(name, scale):

@@ -21,6 +21,7 @@ def _bits(x):
     return x.view(np.dtype(f"i{x.dtype.itemsize}"))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("letter", "fd")
 @pytest.mark.parametrize("ufunc", UFUNCS)

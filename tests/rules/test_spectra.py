@@ -36,6 +36,7 @@ def test_gradient_of_eigh_is_symmetric():
     np.testing.assert_allclose(gradient, gradient.T)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 4, 3)])
 @pytest.mark.parametrize("full_matrices", [False, True])
 @MAKERS

@@ -127,7 +127,7 @@ def test_medians_of_nothing_are_numpys():
 # --- quantiles
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(12)
 @pytest.mark.parametrize("method", CONTINUOUS + STEPS)
 @pytest.mark.parametrize("function", [np.quantile, np.percentile])
 def test_every_method(function, method):
@@ -202,6 +202,7 @@ def test_errors_of_quantiles_are_numpys():
         grad(lambda x: np.real(np.quantile(x, 0.3)))(X[0] + 1j)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("shape", [(5,), (6,), (4, 5), (3, 2, 4), (1,), (2, 1)])
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_planned_medians_share_ties_as_the_rule_does(shape, keepdims):

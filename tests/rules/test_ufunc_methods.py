@@ -113,6 +113,7 @@ def test_running_values_are_those_of_the_steps(ufunc, count):
     same(ufunc.accumulate, lambda x: accumulated(ufunc, x), x, rtol=1e-8)
 
 
+@pytest.mark.part(3)
 @by_ufunc
 def test_running_values_along_axes(ufunc):
     x = positive(2, 19, 2)
@@ -326,6 +327,7 @@ def test_indices_that_numpy_refuses(ufunc):
 # --- Values for positions -----------------------------------------------------------------------
 
 
+@pytest.mark.part(3)
 @by_ufunc
 @pytest.mark.parametrize("count", [3, 40])
 def test_values_change_their_positions_one_after_another(ufunc, count):

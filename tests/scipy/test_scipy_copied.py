@@ -297,7 +297,7 @@ def test_each_function_has_a_call():
     assert set(CALLS) == names
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(9)
 @pytest.mark.parametrize(("name", "call", "at"), ALL, ids=[name for name, *_ in ALL])
 def test_values_are_scipys_and_gradients_those_of_differences(name, call, at):
     ours, theirs = function_of(name, "tapegrad.scipy"), function_of(name, "scipy")

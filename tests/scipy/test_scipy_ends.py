@@ -223,7 +223,7 @@ def agrees_with_itself(law, x, shapes):
     return np.isclose(law.cdf(x, *shapes) + law.sf(x, *shapes), 1)
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(12)
 @pytest.mark.parametrize(("name", "shapes", "k", "side"), list(closed_ends()))
 def test_a_law_at_a_closed_end_of_a_shape(name, shapes, k, side):
     reference, ours = getattr(theirs, name), getattr(stats, name)
@@ -361,7 +361,7 @@ INVERSES = {
 }
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("name", INVERSES)
 def test_a_special_function_of_its_inverse_at_an_end(name):
     function, inverse = INVERSES[name]
@@ -571,6 +571,7 @@ SERIES = {
 QUICK = "huber", "agm", "j0 of abs", "copysign"
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "name",
     [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SERIES],

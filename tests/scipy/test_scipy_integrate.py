@@ -386,6 +386,7 @@ def switched(t, y, x):
     return -x[0] * y if t < 1 else [-x[0] * y[0] + x[1] * (t - 1) ** 4]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     ("right", "size"), [(hunt, 2), (switched, 1), ("chain", 12), ("chain", 12.5)]
 )
@@ -482,6 +483,7 @@ def _never_a_program(t, y, rate):
     return -rate * y * (1.0 + 0.0 * math.sin(t))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("gradient", ["adjoint", "forward"])
 @pytest.mark.parametrize("method", ["RK45", "Radau"])
 @pytest.mark.parametrize("right", [_plainly, _never_a_program])

@@ -79,7 +79,7 @@ def check_all(entry, data, *, least=True):
         check_vmap(entry, args, params)
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(9)
 @each_frequent
 @QUICK
 @given(data=st.data())

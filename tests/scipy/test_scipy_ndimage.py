@@ -149,7 +149,7 @@ MANY = [
 ]
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @checked(CALLS)
 def test_a_rule_keeps_the_laws(one):
     check_call(one)

@@ -107,6 +107,7 @@ SCALAR_ROOTS = {
 }
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", SCALAR_ROOTS)
 def test_roots_of_one_equation(name):
     check(SCALAR_ROOTS[name], 1.7, np.cbrt, lambda p: p ** (-2 / 3) / 3, 1e-6)
@@ -132,6 +133,7 @@ SCALAR_MINIMA = {
 }
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", SCALAR_MINIMA)
 def test_minima_of_one_variable(name):
     check(SCALAR_MINIMA[name], 1.7, np.log, lambda p: 1 / p, 1e-4)
@@ -153,6 +155,7 @@ SYSTEMS = {
 }
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_systems_of_equations(name):
     def exact(p):
@@ -214,7 +217,7 @@ MINIMA = {
 SLOW = ("minimize COBYLA", "minimize COBYQA", "shgo", "fmin_cobyla")
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in MINIMA]
 )
@@ -416,7 +419,7 @@ FITS = {
 }
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", FITS)
 def test_fits(name):
     ours, theirs = (functools.partial(FITS[name], module) for module in (optimize, scipy.optimize))
@@ -803,6 +806,7 @@ def toys(tmp_path_factory):
         sys.modules.pop("toy_solvers", None)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", TOY_FUNCTIONS)
 def test_adopted_packages(toys, name):
     theirs, ours = (getattr(toy, name) for toy in toys)

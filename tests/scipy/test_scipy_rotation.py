@@ -44,6 +44,7 @@ def test_values_are_those_of_scipy():
         )
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "function",
     [

@@ -198,7 +198,7 @@ MANY = [
 ]
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @checked(QUICK)
 def test_a_rule_keeps_the_laws(one):
     check_call(one)
@@ -418,6 +418,7 @@ def test_a_chirp_between_equal_frequencies_has_the_slopes_of_its_neighbours(meth
 EXTENSIONS = ("constant", "symmetric", "reflect", "edge", "wrap", "smooth", "antisymmetric")
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("mode", [*EXTENSIONS, "antireflect", "line"])
 def test_polyphase_filters_extend_a_signal_in_every_mode(mode):
     h = normal(17)  # which reaches around the signal more than once

@@ -101,6 +101,7 @@ def test_solvers_of_symmetric_matrices(name):
     check(lambda p, b: np.sum(solve(symmetric(p), b, rtol=1e-12)[0] ** 2), HALF, VECTOR)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "name", ["bicg", "bicgstab", "cgs", "gmres", "lgmres", "qmr", "gcrotmk", "tfqmr"]
 )
@@ -165,6 +166,7 @@ def of_pairs(found):
     return np.sum(np.abs(v) ** 2 * weights) + np.sum(np.abs(w) ** 2)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("options", [{}, {"M": MASS}, {"sigma": 5.0}, {"which": "SA"}])
 def test_eigsh(options):
     options = {"k": 2, "v0": START, **options}

@@ -60,6 +60,7 @@ MANY = [
 ]
 
 
+@pytest.mark.part(3)
 @checked(TABLES)
 def test_a_rule_keeps_the_laws(one):
     check_call(one)

@@ -99,6 +99,7 @@ SECOND = [
 ]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("ufunc", "value", "point"), SECOND)
 def test_second_derivatives_by_parameters_are_those_of_mpmath(ufunc, value, point):
     found = hessian(lambda p: ufunc(*p))(np.array(point))

@@ -83,7 +83,7 @@ def test_a_zero_cotangent_and_a_zero_tangent_stay_zero_at_every_special_point(ru
     np.testing.assert_array_equal(out_dot, np.zeros_like(out_dot))
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @each_elementwise
 def test_the_branch_that_where_did_not_take_adds_nothing(rule):
     args, kept = special_arguments(rule)
@@ -343,6 +343,7 @@ def test_a_complex_result_of_a_real_argument_keeps_both_parts():
     np.testing.assert_allclose(np.diag(hessian(imaginary)(x)), slope, rtol=1e-12)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("ufunc", "args", "at", "expected"),
     [

@@ -32,6 +32,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", CASES)
 def test_slopes_at_the_scales_where_formulas_fail(name):
     ufunc, of_mpmath, args, at = CASES[name]

@@ -179,6 +179,7 @@ def test_moments_and_entropy(name):
 WITH_KINKS = [n for n in CONTINUOUS if getattr(stats, n)._methods.law.kinks is not None]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", WITH_KINKS)
 def test_second_derivatives_where_a_kink_moves_with_a_shape(name):
     own, shapes = getattr(stats, name), SHAPES[name]
@@ -249,6 +250,7 @@ def test_higher_moments(name):
         np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.part(3)
 @each_continuous
 def test_outside_of_the_support_all_derivatives_are_zero(name):
     own, reference, shapes = getattr(stats, name), getattr(theirs, name), SHAPES[name]

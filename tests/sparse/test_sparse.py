@@ -227,7 +227,7 @@ def check_sample(entry, data):
     assert_covers(tapegrad.grad(total, everything), subject.leaves)
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @each_sample
 @draws(1, 25)
 @given(data=st.data())

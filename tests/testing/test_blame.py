@@ -122,7 +122,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize(
     ("function", "call"),
@@ -397,7 +397,7 @@ def _ignoring():
     return f
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("x", [X, 0.5])
 @pytest.mark.parametrize(
     "made", [_general, _listed, _pushed, _transposed, _backward, _forward, _ignoring]

@@ -179,7 +179,7 @@ RIGHT = {
 }
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_functions_keep_all_laws(name):
     f, args = RIGHT[name]

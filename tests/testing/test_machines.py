@@ -130,6 +130,7 @@ def test_the_stub_is_right_where_nothing_is_planted(plant):
     run_state_machine_as_test(StubMachine, settings=settings(QUICK, max_examples=15))
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "bug",
     [

@@ -339,6 +339,7 @@ def assert_rounded_alike(found, wanted):
     torch.testing.assert_close(found, wanted, rtol=0, atol=rounding)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("dtype", [torch.float16, *DTYPES], ids=str)
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
 def test_a_mean_of_squares_has_the_same_bits_in_every_way(dtype, reduction):

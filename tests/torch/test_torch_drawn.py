@@ -52,7 +52,7 @@ def check(name, numbers, transcripts):
     assert len(apart) <= known, f"{len(apart)} programs part, known are {known}\n{shown}"
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_transcripts_agree(name):
     numbers = range(STORED.get(name, PROGRAMS))

@@ -88,6 +88,7 @@ def test_states_saved_before_a_setting_existed_load(name):
 # --- Convolutions --------------------------------------------------------------------------------
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("dims", [1, 2, 3])
 def test_tangents_of_convolution_gradients(dims, bias):

@@ -169,7 +169,7 @@ def linearized(T: Any, f: Any, x: Any) -> Any:
     return out, pushforward(weights(T, x)), pushforward(weights(T, x) * 2)
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", ONE)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_transforms(transform: str, name: str) -> None:
@@ -606,6 +606,7 @@ def test_programs(name: str) -> None:
 # --- Without PyTorch ----------------------------------------------------------------------------
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", ONE)
 def test_transforms_agree(name: str) -> None:
     """Forward and reverse mode, products and matrices, batched and not: one derivative."""

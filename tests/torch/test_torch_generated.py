@@ -68,6 +68,7 @@ def kernels(monkeypatch):
     return made
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("count", [40, 1000, 5000])
 @pytest.mark.parametrize("wild", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

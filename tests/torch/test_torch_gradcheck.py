@@ -334,7 +334,7 @@ def single_operations() -> list[Any]:
     return found
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(12)
 @pytest.mark.parametrize(("call", "values"), single_operations())
 def test_operations_of_one_tensor(call: Any, values: Any) -> None:
     x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
@@ -477,6 +477,7 @@ def test_fast_mode_tells_both_sides_of_a_mismatch() -> None:
     assert "The max per-element difference (slow mode) is: 1.0000" in text or "0.99999" in text
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("noncontiguous", [False, True])
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_gradients_of_outputs_are_drawn_from_the_normal_distribution(dtype, noncontiguous) -> None:

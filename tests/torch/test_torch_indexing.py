@@ -300,6 +300,7 @@ def calls(codes: list[str]) -> Any:
     return pytest.mark.parametrize("code", codes)
 
 
+@pytest.mark.part(3)
 @calls(READS + COMPUTED + WRITES)
 def test_calls_agree_with_pytorch(code: str) -> None:
     named = not any(word in code for word in ("b, None", "take_along_dim(i)", "reduce='add'"))

@@ -45,6 +45,7 @@ def _found(call, x, g):
     return out.detach().numpy(), grad.numpy()
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("letter", "fd")
 @pytest.mark.parametrize("name", CALLS)
 def test_large_arrays_are_as_their_pieces(name, letter):

@@ -113,6 +113,7 @@ def test_shapes_reprs_and_supports(row):
     assert mine == of_pytorch(seen)
 
 
+@pytest.mark.part(3)
 @ROWS
 def test_draws_are_in_the_support_and_have_the_moments(row):
     torch.manual_seed(5)
@@ -475,6 +476,7 @@ FINITE = [
 ]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("one", "other"), FINITE)
 def test_divergences_are_means_over_draws(one, other):
     torch.manual_seed(1)

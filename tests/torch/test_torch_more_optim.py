@@ -47,6 +47,7 @@ def path(t: Any, name: str, options: dict[str, Any], kind: str, steps: int = 100
     return [p.detach().numpy() for p in params], optimizer
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("name", OPTIONS)
 def test_paths_are_those_of_pytorch(name: str, seed: int) -> None:

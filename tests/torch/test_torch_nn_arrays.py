@@ -45,6 +45,7 @@ NUMPYS = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 WIDTHS = [(1, 2), (2, 0), (0, 1, 2, 2), (1, 0, 0, 0), (2, 1, 1, 2, 0, 1), (0, 0, 1, 1, 2, 0)]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("mode", NUMPYS)
 @pytest.mark.parametrize("widths", WIDTHS)
 def test_borders_are_those_of_numpy(mode, widths):

@@ -131,6 +131,7 @@ RESIZED = [
 ]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("case", RESIZED, ids=str)
 def test_resizing_agrees_with_pytorch(case):
     ndim, mode, sizes, aligned, antialias = case

@@ -72,7 +72,7 @@ def test_losses_agree_with_pytorch(name, inputs, constants, words, order):
         )
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("name", "inputs", "constants", "words", "order"), CASES)
 def test_losses_have_the_derivatives_of_differences(name, inputs, constants, words, order):
     tensors = [torch.tensor(x, requires_grad=True) for x in inputs]

@@ -358,6 +358,7 @@ def test_cached_tensors_are_computed_once() -> None:
 MAPS = ["matrix_exp", "cayley", "householder"]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 3, 3), (2, 5, 3)])
 @pytest.mark.parametrize("kind", [None, *MAPS])
 @pytest.mark.parametrize("trivial", [True, False])

@@ -108,7 +108,7 @@ def test_other_layers() -> None:
 # --- Without PyTorch ----------------------------------------------------------------------------
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("word", DIFFERENTIATED)
 def test_norms_against_differences(word: str) -> None:
     x, w, b = (torch.from_numpy(part.copy()).requires_grad_() for part in (X[:2], WEIGHT, BIAS))

@@ -66,6 +66,7 @@ def steps_of(prof):
     return [event.name for event in prof.events() if event.name.startswith("ProfilerStep#")]
 
 
+@pytest.mark.part(2)
 @pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
 @pytest.mark.parametrize(
     ("numbers", "count", "traces"),

@@ -65,6 +65,7 @@ LOOSE = {"nanmean"}  # a quotient here and there, whose other argument has no no
 CALLS = {**OVER_DIMS, **OVER_DIM}
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("word", CALLS)
 def test_reductions_along_dimensions(word):
     for dim in DIMS if word in OVER_DIMS else [None, 0, 1, -1, -3, 3]:
@@ -85,6 +86,7 @@ def test_numbers_and_empty_tensors(word):
         agree(lambda t, x, dim=dim: CALLS[word](t, x, dim), EMPTY, name=False)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("word", CALLS)
 @pytest.mark.parametrize("dtype", ["float32", "int32", "int64", "uint8", "bool", "complex128"])
 def test_dtypes_of_reductions(word, dtype):
@@ -102,6 +104,7 @@ def test_dtypes_of_reductions(word, dtype):
     agree(lambda t, x: CALLS[word](t, x, None), x, name=False)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "word", sorted(CALLS.keys() - {"kthvalue", "median", "nanmedian", "mode", "norm 0"})
 )

@@ -470,6 +470,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_pickle_is_refused_at_once(name: str) -> None:
     held = io.BytesIO()
@@ -500,6 +501,7 @@ def test_a_size_that_lies_is_found_out(method: int) -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", ["bytearray", "hash", "deep", "deep table", "header", "zip"])
 def test_a_small_file_that_asks_for_much_is_refused(name: str) -> None:
     file = bomb(name)

@@ -259,6 +259,7 @@ x.view(t.float32)
 WITHOUT_NAME = ("repeat_interleave", "diag_embed(1", "ravel", "atleast_1d(s, v)", "resolve_conj")
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("call", CALLS)
 def test_calls_agree_with_pytorch(call: str) -> None:
     code = compile(call, call, "eval")

@@ -254,7 +254,7 @@ def test_single_transforms(name, program):
     check([name], program, TREE_TRANSFORMS)
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(9)
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
 def test_pairs(names):
     for program in PROGRAMS:

@@ -100,6 +100,7 @@ def written_through(result, view):
     return f
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", RESULTS)
 @pytest.mark.parametrize("make", [np.array, np.float64], ids=["array", "number"])
 def test_a_result_is_a_number_or_an_array_as_in_the_plain_run(make, name):

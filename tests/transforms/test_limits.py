@@ -215,6 +215,7 @@ HESSIANS = {
 }
 
 
+@pytest.mark.part(3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", NESTED)
 def test_limits_within_limits(name):

@@ -120,6 +120,7 @@ def checked(machine, examples, steps):
 MACHINES = {Programs: 16, Mapped: 5, MapOfGradients: 5, Empty: 5}
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(("machine", "examples"), MACHINES.items())
 def test_programs(machine, examples):
     checked(machine, examples, 15)

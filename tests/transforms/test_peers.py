@@ -113,6 +113,7 @@ def test_gradients_as_in_autograd(seed):
     )
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("seed", range(40))
 def test_all_ways_agree_without_a_peer(seed):
     f, x = program(seed, np, length=8)

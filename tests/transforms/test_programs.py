@@ -290,6 +290,7 @@ def test_norm_at_zero_has_gradient_zero(how, norm):
     np.testing.assert_array_equal(FIRST[how](norm)(np.zeros(3)), np.zeros(3))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("how", SECOND)
 @pytest.mark.parametrize("x", [np.zeros(3), X], ids=["zero", "elsewhere"])
 def test_hessian_of_norm_squared(how, x):
@@ -399,6 +400,7 @@ def _overwritten(y, where):
     return y
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("select", OTHERWISE)
 @pytest.mark.parametrize(("f", "d", "dd", "x", "taken"), BRANCHES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -416,6 +418,7 @@ def test_branch_not_taken_first_order(f, d, dd, x, taken, select):
         np.testing.assert_allclose(mode(program)(x), expected, rtol=1e-12)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("how", SECOND)
 @pytest.mark.parametrize(("f", "d", "dd", "x", "taken"), BRANCHES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

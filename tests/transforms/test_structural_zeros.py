@@ -154,7 +154,7 @@ def units(x):
     return [x.dtype.type(1)] if not x.shape else list(np.eye(len(x), dtype=x.dtype))
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("f", "x", "slope"), STRUCTURAL.values(), ids=STRUCTURAL)
 def test_a_structural_zero_absorbs(f, x, slope, dtype):
@@ -163,7 +163,7 @@ def test_a_structural_zero_absorbs(f, x, slope, dtype):
         np.testing.assert_allclose(found, slope, rtol=1e-6)
 
 
-@pytest.mark.part(9)
+@pytest.mark.part(13)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("f", "x", "slope"), LIMITS.values(), ids=LIMITS)
 def test_a_zero_that_was_computed_has_a_limit(f, x, slope, dtype):

@@ -111,6 +111,7 @@ def test_errors_name_the_place_in_a_deep_tree():
         tapegrad.vjp(doubled, nested(X))[1](nested(X, DEPTH - 1))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("depth", [1, TALL - 1, TALL, TALL + 1, TALL + 2, 10_000])
 def test_structures_of_any_height(depth):
     leaves, found = flatten(nested(X, depth))

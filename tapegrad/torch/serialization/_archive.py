@@ -25,7 +25,6 @@ from tapegrad.torch.nn._parameter import Parameter
 from tapegrad.torch.serialization._bounds import Contents, Keys
 
 CONTENTS = "contents.json"
-_KNOWN = frozenset(known.numpy for known in _dtypes.BY_NAME.values())
 _SEQUENCES: dict[str, type] = {
     "list": list,
     "tuple": tuple,
@@ -181,8 +180,11 @@ class _Reader:
         if "dtype" in entry:
             value = value.view(_dtypes.BY_NAME[entry["dtype"]].numpy)
         value = value.astype(value.dtype.newbyteorder("="), copy=False)
-        if value.dtype not in _KNOWN:
-            raise UnpicklingError("torch.load: expected tensors of a dtype that torch has")
+        try:
+            _dtypes.of_numpy(value.dtype)
+        except TypeError as error:
+            words = "torch.load: expected tensors of a dtype that torch has"
+            raise UnpicklingError(words) from error
         if "shape" in entry:
             place = entry["offset"], entry["shape"], entry["strides"]
             value = strided(value, *place, self.contents.most)

@@ -241,7 +241,7 @@ def refuse_conversion(x: Any, conversion: str) -> NoReturn:
 
 
 def holder_of(x: Any) -> Any:
-    """Holder of the refusals of a value of a transform; None of what is none."""
+    """Holder of the refusals of a value of a transform; None where no transform asks."""
     return x.tape.root if isinstance(x, Traced) else x.vmap_level
 
 

@@ -41,15 +41,17 @@ def is_careful() -> bool:
     return recording is not None and recording.careful
 
 
-def end_program(why: str, *, refused: bool = False) -> bool:
-    """Whether calls are recorded here; no program is made of them, for this reason.
+def end_program(why: str) -> None:
+    """Make no program of the calls that are recorded here, if any are, for this reason."""
+    if is_recording():
+        RECORDING.get().recorder.give_up(why)
 
-    refused: nor is their result that of the call.
-    """
+
+def refuse_program(why: str) -> bool:
+    """`end_program`, nor is the result of these calls that of the function; whether any are."""
     if not is_recording():
         return False
-    recorder = RECORDING.get().recorder
-    recorder.refuse(why) if refused else recorder.give_up(why)
+    RECORDING.get().recorder.refuse(why)
     return True
 
 
@@ -65,12 +67,16 @@ def leave_where(predicate: Callable[[Any], Any], values: Any) -> bool:
 def may_be_nan(found: list[Any]) -> bool:
     """Whether results of a replay ask for one that tells structural zeros from others.
 
-    A program that is not careful asks whether they are finite, and at no product before.
+    A program that is not careful is given the question whether they are finite here, and at no
+    product before.
     """
-    stands = OPEN and is_recording() and not is_careful()
-    if stands and all(bar is None or is_finite(bar) for bar in found):
+    if is_recording() and not is_careful() and all(map(_is_none_or_finite, found)):
         return False
     return any_nan(found)
+
+
+def _is_none_or_finite(bar: Any) -> bool:
+    return bar is None or is_finite(bar)
 
 
 def recorded_too(value: Any) -> Any:
@@ -82,14 +88,21 @@ def recorded_too(value: Any) -> Any:
 
 
 def held(value: Any) -> Any:
-    """A recorded value as an object holds it, which has memory."""
-    return RECORDING.get().hold(value) if OPEN and is_recorded(value) else value
+    """A value as an object holds it: a recorded one has memory."""
+    recording = RECORDING.get() if OPEN and is_recorded(value) else None
+    return value if recording is None else recording.hold(value)
 
 
 def entering(holder: Any, attribute: str, value: Any) -> None:
     """Say that an object is about to get a recorded array in the place of a plain one."""
-    if OPEN and recorded_in(value) is not None:
-        RECORDING.get().enter(holder, attribute)
+    recorded = recorded_in(value) if OPEN else None
+    if recorded is None:
+        return
+    recording = RECORDING.get()
+    if recording is None:  # another thread, which no program starts
+        recorded.recorder.refuse("it writes a value in another thread")
+    else:
+        recording.enter(holder, attribute)
 
 
 def note_write(holder: Any, array: Any) -> None:
@@ -250,6 +263,7 @@ __all__ = [
     "pushed",
     "recorded_among",
     "recorded_too",
+    "refuse_program",
     "spread",
     "state_of",
 ]

@@ -294,19 +294,18 @@ def peeked(value: Any) -> Any:
 
 
 def printed(value: Any) -> Any:
-    """`peeked`, of what a program prints, which no program does that is compiled."""
-    if is_recorded(value):
-        value.tell_shown()
+    """`peeked`, of what a function prints, which no program does."""
+    recorded = recorded_in(value)
+    if recorded is not None:
+        recorded.tell_shown()
     return peeked(value)
 
 
 def strong(value: Any) -> Any:
-    """A number of Python's as one of NumPy's, which has a dtype; any other value unchanged."""
+    """A float or complex number of Python's as one of NumPy's; any other value unchanged."""
     kind = type(value)
-    if kind is float:
-        return np.float64(value)
-    if kind is complex:
-        return np.complex128(value)
+    if issubclass(kind, (float, complex)) and not issubclass(kind, np.generic):
+        return np.float64(value) if issubclass(kind, float) else np.complex128(value)
     return value.strong() if is_recorded(value) else value
 
 

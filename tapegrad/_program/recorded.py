@@ -59,7 +59,7 @@ class Recorded(Mapped):
     def __new__(cls, value: Any, *_: Any) -> Any:
         return object.__new__(RecordedArray if isinstance(value, np.ndarray) else RecordedNumber)
 
-    vmap_level = None
+    vmap_level = None  # no transform keeps what it is refused
     level = -0.75  # below every transform and vmap, and the graph of tensors
     records = True
 

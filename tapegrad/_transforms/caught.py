@@ -27,7 +27,7 @@ import numpy as np
 from tapegrad._arrays.refusal import REPLAYING, Refusal
 from tapegrad._block import contextmanager, setting, undoing
 from tapegrad._core.quiet import silence
-from tapegrad._core.recorded import end_program
+from tapegrad._core.recorded import refuse_program
 from tapegrad._core.tape import CURRENT, hand_over
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad._errors import ConversionWarning, RuleError, describe, mark
@@ -120,7 +120,7 @@ def _heard(holder: Any) -> list[Refusal]:
     if hand_over(holder):
         return []
     refusals = [refusal for refusal in holder.refused.values() if refusal.ours]
-    return [] if refusals and end_program(RECORDED, refused=True) else refusals
+    return [] if refusals and refuse_program(RECORDED) else refusals
 
 
 # --- The verdict --------------------------------------------------------------------------------

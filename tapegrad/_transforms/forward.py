@@ -22,6 +22,7 @@ from tapegrad._core.quiet import SILENT, VARIABLE, silence
 from tapegrad._core.recorded import (
     leave_where,
     may_be_nan,
+    recorded_too,
 )
 from tapegrad._core.replay import SparseBars, Step, live_steps, replay_forward
 from tapegrad._core.tape import CURRENT, RUNNING, Tape, hand_over
@@ -239,7 +240,7 @@ def _tangent_leaves(name: str, inputs: Inputs, tangents: Tree) -> list[Any]:
         else:
             leaves += flatten_like(structure, tangent, name)
     for i, like in enumerate(inputs.leaves):
-        leaves[i] = as_tangent(leaves[i], like, name, "tangent")
+        leaves[i] = recorded_too(as_tangent(leaves[i], like, name, "tangent"))
     return leaves
 
 

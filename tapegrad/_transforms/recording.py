@@ -18,11 +18,7 @@ from tapegrad._core.fast.backward import replay_backward
 from tapegrad._core.fit import any_nan, has_nan, holds_infinity, is_foreign
 from tapegrad._core.limits import resolved
 from tapegrad._core.quiet import SILENT, TELLING, VARIABLE
-from tapegrad._core.recorded import (
-    is_recording,
-    leave_where,
-    may_be_nan,
-)
+from tapegrad._core.recorded import OPEN, is_recording, leave_where, may_be_nan, recorded_too
 from tapegrad._core.replay import SparseBars, emptying
 from tapegrad._core.tape import CURRENT, RUNNING, WRITEABLE, Tape, hand_over
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
@@ -245,6 +241,7 @@ class Recording:
         `consume` the replay frees the values of entries as it goes; the result is None if the
         entries would have to be replayed again.
         """
+        bars = recorded_too(bars) if OPEN else bars
         # Infinities at singular points need no warnings; rules may have some of their own.
         told = COUNT[0]
         kept = VARIABLE.get()

@@ -20,7 +20,6 @@ from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import (
     Buffer,
     Traced,
-    in_trace,
     is_array,
     is_inexact,
     is_plain_number,
@@ -532,10 +531,10 @@ def as_tangent(dot: Tangent, like: Value, call: str, what: str) -> Tangent:
             return dot
     elif issubclass(kind, Buffer):
         dot = dot.value
-    elif in_trace(dot):
-        dot = strong(dot)
     elif is_plain_number(dot) and not isinstance(dot, (bool, np.generic)):
         dot = np.complex128(dot) if isinstance(dot, complex) else np.float64(dot)
+    else:
+        dot = strong(dot)
     if not is_array(dot) or dot.dtype.kind not in "iufc":
         raise InputError(
             message(call, f"a {what} like {describe(like)}", describe(dot), "Pass an array")

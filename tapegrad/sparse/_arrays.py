@@ -33,7 +33,7 @@ class _Places(NamedTuple):
 
 
 def _open(array: Any) -> tuple[Value, Any] | None:
-    """The entries of a result that are in a trace; other arrays are the program's own."""
+    """The entries of a result if they are recorded; other arrays are the program's own."""
     return (array.data, array.places) if in_trace(array.data) else None
 
 

@@ -1005,6 +1005,26 @@ def test_a_derivative_is_not_written_into_what_is_recorded(backend):
                 call(X, X)
 
 
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        tapegrad.grad(lambda x: np.sum(3 * x)),
+        lambda x: tapegrad.jvp(lambda x: 2 * x, (x,), (np.ones(x.shape),))[1],
+        lambda x: tapegrad.vjp(lambda x: 2 * x, x)[1](np.ones(x.shape))[0],
+        tapegrad.vmap(tapegrad.grad(lambda x: 3 * x)),
+    ],
+    ids=["grad", "jvp", "vjp", "vmap"],
+)
+def test_a_derivative_that_depends_on_no_value_can_be_written_to(derivative, agree):
+    def f(x):
+        slope = derivative(x)
+        slope[0] = x[1]
+        slope += 0.1 * x
+        return slope
+
+    agree(lambda: (f, None, None), program=True)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_gradient_of_a_number_is_one_beside_a_nan(backend):
     def f(x, y):

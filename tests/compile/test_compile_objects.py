@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 import warnings
 from importlib.util import find_spec
 
@@ -196,6 +197,27 @@ def test_classes_out_of_range_raise():
         fast(parameters_of(MLP)(0), X, CLASSES)
     with pytest.raises(IndexError):
         fast(parameters_of(MLP)(0), X, CLASSES + 3)
+
+
+@pytest.mark.parametrize("outside", [False, True])
+def test_another_thread_writes_a_value(outside):
+    def f(x):
+        y = torch.zeros(3) if outside else x.clone()
+
+        def write():
+            y[1:] = x[:2]
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+        return y
+
+    x = torch.tensor([1.0, 2.0, 3.0])
+    fast = tapegrad.compile(f, backend="numpy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EagerWarning)
+        for n in range(4):
+            assert_same(fast(x + n), f(x + n))
 
 
 def test_running_statistics_that_are_passed_are_written():

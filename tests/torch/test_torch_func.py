@@ -9,6 +9,7 @@ import pytest
 from pytorch_answers import of_pytorch
 from transcripts import Log, compare, logged, same_logs
 
+import tapegrad
 import tapegrad.torch as torch
 from tapegrad.torch import func
 
@@ -717,6 +718,37 @@ def test_detach_in_place_within_a_transform() -> None:
     x = torch.tensor([1.0, 2.0])
     np.testing.assert_array_equal(func.grad(f)(x).numpy(), [1.0, 2.0])
     assert func.jvp(f, (x,), (torch.ones(2),))[1] == 3
+
+
+COPIES: dict[str, Any] = {
+    "flip": lambda x: x.flip(0),
+    "flipud": torch.flipud,
+    "rot90": lambda x: x.reshape(3, 1).rot90(2)[:, 0],
+    "roll": lambda x: x.roll(0),
+    "contiguous": lambda x: x.reshape(3, 1).expand(3, 2).t().contiguous()[0],
+    "clone": lambda x: x.clone(),
+    "repeat": lambda x: x.repeat(1),
+    "tile": lambda x: x.tile(1),
+    "cat": lambda x: torch.cat([x]),
+    "index_select": lambda x: x.index_select(0, torch.arange(3)),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES)
+def test_a_write_into_a_copy_leaves_the_tensor(copy: Any) -> None:
+    """NumPy has views where PyTorch copies: in a transform and a program as elsewhere."""
+
+    def f(x: Any) -> Any:
+        y = x * 1
+        copy(y)[0] = 9.0
+        return (y * y).sum()
+
+    x = torch.tensor([1.0, 2.0, 3.0])
+    for slope in (func.grad(f), tapegrad.compile(func.grad(f), backend="numpy")):
+        for n in range(3):
+            np.testing.assert_array_equal(slope(x + n).numpy(), 2 * (x + n).numpy())
+    assert func.jvp(f, (x,), (torch.ones(3),))[1] == 12
+    assert (func.vmap(f)(torch.stack([x, x])) == 14).all()
 
 
 def test_views_within_nested_maps_are_written() -> None:

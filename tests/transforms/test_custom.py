@@ -1148,3 +1148,15 @@ def test_nothing_keeps_what_the_program_has_dropped():
     kept = [made_and_dropped() for _ in range(20)]
     gc.collect()
     assert [[one() for one in each] for each in kept] == [[None] * 4] * 20
+
+
+def test_numbers_of_a_subclass_of_float_are_numbers():
+    class Metres(float):
+        pass
+
+    @tapegrad.custom_jvp
+    def double(x):
+        return 2 * x
+
+    double.defjvp(lambda primals, tangents: (Metres(2.0), Metres(3.0)))
+    assert tapegrad.jvp(double, (1.0,), (1.0,)) == (2.0, 3.0)

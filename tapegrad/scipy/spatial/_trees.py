@@ -120,7 +120,8 @@ def _question(kind: Any, name: str, structure: Any, rest: Any, shapes: Any) -> A
 
 def _shown(name: str) -> Any:
     def read(self: Any) -> Any:
-        np.asarray(stop_gradient(self.points))  # which no program does
+        if in_trace(self.points):
+            np.asarray(stop_gradient(self.points))  # says that no program does this
         return getattr(super(_Tree, self), name)
 
     return property(read)

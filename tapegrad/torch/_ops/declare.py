@@ -27,7 +27,7 @@ import numpy as np
 from tapegrad._core.entry import PROJECT
 from tapegrad._core.quiet import silence
 from tapegrad._core.types import Function, Params, Slot, Tree
-from tapegrad._core.values import Traced
+from tapegrad._core.values import Traced, raw_value
 from tapegrad._warning import warn
 from tapegrad.torch._dims import clash_of
 from tapegrad.torch._dtypes import BRAINS, can_store, word_of
@@ -439,12 +439,14 @@ def _name(node: Slot, label: type[Node]) -> None:
 
 
 def _own(made: Tensor, source: Tensor) -> None:
-    """Copy a result that NumPy left in the memory of its argument."""
+    """Copy a result that NumPy left in the memory of its argument, in a trace as elsewhere."""
     value, whole = made._value, source._value
+    if type(value) is not ndarray or type(whole) is not ndarray:
+        value, whole = raw_value(value), raw_value(whole)
     if type(value) is not ndarray or type(whole) is not ndarray:
         return
     if value is whole or (value.base is not None and owner_of(value) is owner_of(whole)):
-        made._value = value.copy()
+        made._value = made._value.copy()
 
 
 def deliver(out: Tree, made: Tree) -> Tree:

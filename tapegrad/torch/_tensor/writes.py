@@ -218,7 +218,8 @@ def put(
     if is_dual(before) or is_dual(given):
         _put_dual(tensor, index, array_of(source) if isinstance(source, Tensor) else source)
         return
-    # The memory may lie outside of the transform or program to which what is written belongs.
+    # The memory may lie outside of the transform, or of the program (below every level that counts
+    # for a graph), to which the index or the value that is written belongs.
     inner = batched_index_part(index, -1)
     if (
         not is_plain_array(before)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
+from tapegrad._core.values import memory_of
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import preserve_format, word_of
 from tapegrad.torch._formats import arranged, check_rank, is_in, rank_of
@@ -64,7 +65,7 @@ def contiguous(self: Tensor, memory_format: MemoryFormat = None) -> Tensor:
 @register(function=False)
 def is_contiguous(self: Tensor, memory_format: MemoryFormat = None) -> bool:
     """Whether the elements lie in order in memory: in that of a format, where one is given."""
-    value = plain_of(self)
+    value = memory_of(self._value)  # that of one example; a program is of one layout
     return type(value) is not ndarray or is_in(value, memory_format)
 
 

@@ -218,12 +218,13 @@ def _of_lengths_and_phases(v: Value, v_bar: Cotangent) -> Cotangent:
 def _is_defective(w: Value, v: Value) -> Value:
     """Which matrices have fewer independent eigenvectors than rows: no derivative exists."""
     w, v = untraced(w), untraced(v)
-    if not _has_equal_values_anywhere((w,)):
+    if not has_equal_values((w,)):
         return np.zeros(())
     return scalar(np.linalg.svdvals(v)[..., -1] <= 8 * v.shape[-1] * np.finfo(v.dtype).eps)
 
 
-def _has_equal_values_anywhere(out: Value) -> bool:
+def has_equal_values(out: Value) -> bool:
+    """Whether any matrix has two equal eigenvalues; they come first in `out`."""
     w = untraced(out[0])
     close = are_close(row(w) - column(w), w)
     return any_true(close & ~np.eye(w.shape[-1], dtype=bool))
@@ -254,7 +255,7 @@ def order_of(w: Value, values: Value) -> Value:
 
 
 ORDER = Constant(order_of, batch=order_of)
-GENERAL = {"vjp": _eig_vjp, "singular": _has_equal_values_anywhere, "batch": "(m,m)"}
+GENERAL = {"vjp": _eig_vjp, "singular": has_equal_values, "batch": "(m,m)"}
 general(np.linalg.eig, **GENERAL)
 EIGVALS = general(_eigvals_and_vectors, name="np.linalg.eigvals", **GENERAL)
 composite(np.linalg.eigvals, lambda a: EIGVALS.apply_bound([a], {})[0])

@@ -599,3 +599,110 @@ def test_powers_that_turn_complex_nearby_are_refused():
     slope = grad(lambda t: np.sum(np.real(la.fractional_matrix_power(A + 0j, t))))(2.0)
     ends = [np.sum(la.fractional_matrix_power(A + 0j, 2.0 + h).real) for h in (-1e-5, 1e-5)]
     np.testing.assert_allclose(slope, (ends[1] - ends[0]) / 2e-5, rtol=1e-7)
+
+
+# --- Tangents of any kind, and matrices of any scale
+
+_HERMITIAN = _REAL @ _REAL.T + 1j * (_REAL - _REAL.T)
+_OF_MATRICES = {
+    "cosm": (la.cosm, np.cos),
+    "expm": (la.expm, np.exp),
+    "inv": (la.inv, lambda w: 1 / w),
+    "logm": (la.logm, np.log),
+    "power": (lambda a: la.fractional_matrix_power(a, 0.3), lambda w: w**0.3),
+    "sqrtm": (la.sqrtm, np.sqrt),
+    "tanhm": (la.tanhm, np.tanh),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "a"),
+    [
+        *((name, _REAL @ _REAL.T / 9) for name in _OF_MATRICES),
+        *((name, _HERMITIAN / 9) for name in _OF_MATRICES),
+        ("expm", np.diag([2.0, 2, 1])),
+        ("logm", 2 * np.eye(3)),
+    ],
+)
+def test_funm_at_hermitian_matrices_takes_tangents_that_are_not(name, a):
+    """The derivatives of the function that has a rule of its own; eigh's are symmetric."""
+    right, func = _OF_MATRICES[name]
+
+    def funm(a):
+        return la.funm(a, func)
+
+    e, other = np.arange(9.0).reshape(3, 3), _NEGATIVE + a
+    e, other = e.astype(a.dtype), other.astype(a.dtype)
+    for f in (funm, lambda a: jvp(funm, (a,), (other,))[1]):
+        g = right if f is funm else lambda a: jvp(right, (a,), (other,))[1]
+        for ours, theirs in [
+            (jvp(f, (a,), (e,)), jvp(g, (a,), (e,))),
+            (vjp(f, a)[1](e), vjp(g, a)[1](e)),
+        ]:
+            size = np.abs(theirs[-1]).max()
+            np.testing.assert_allclose(ours[-1], theirs[-1], rtol=0, atol=1e-11 * size)
+
+
+def test_funm_of_a_stack_that_is_symmetric_in_part():
+    stack = np.stack([np.diag([1.0, 1, 2]), _REAL, _REAL + _REAL.T])
+    e = np.arange(9.0).reshape(3, 3)
+    found = vmap(lambda a: jvp(lambda a: la.funm(a, np.exp), (a,), (e,))[1])(stack)
+    expected = np.stack([jvp(la.expm, (a,), (e,))[1] for a in stack])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_funm_without_enough_eigenvectors_is_refused():
+    with pytest.raises(tapegrad.NotDifferentiableError, match="eigenvectors"):
+        vjp(lambda a: la.funm(a, np.exp), np.array([[1.0, 1], [0, 1]]))
+
+
+def test_funm_of_single_precision():
+    out, dot = jvp(lambda a: la.funm(a, np.exp), (_REAL.astype("f") / 9,), (np.ones((3, 3), "f"),))
+    assert out.dtype == dot.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("name", "power"),
+    [
+        *((name, 8) for name in [*sorted(_OF_MATRICES.keys() - {"inv"}), "funm", "signm", "cube"]),
+        *((name, 16) for name in ("expm", "logm", "power", "sqrtm")),
+    ],
+)
+def test_derivatives_of_badly_scaled_matrices(name, power):
+    """f(d a / d) = d f(a) / d, exactly where d is of powers of two, with all derivatives."""
+    f = {
+        "cube": lambda a: la.fractional_matrix_power(a, 3),
+        "funm": lambda a: la.funm(a, np.exp),
+        "signm": la.signm,
+    }.get(name) or _OF_MATRICES[name][0]
+    a = _REAL - 5 * np.diag([0.0, 1, 0]) if name == "signm" else _REAL
+    d = 2.0 ** np.array([0, power, -power])
+    ratio = d / d[:, None]
+    e, other = _NEGATIVE, np.arange(1.0, 10).reshape(3, 3)
+    for g in (f, _second_along(f, other, ratio)):
+        for near, far, turn in [
+            (jvp(g, (a,), (e,)), jvp(g, (a / ratio,), (e / ratio,)), ratio),
+            (vjp(g, a)[1](e), vjp(g, a / ratio)[1](e / ratio.T), ratio.T),
+        ]:
+            np.testing.assert_allclose(far[-1] * turn, near[-1], rtol=1e-8, atol=1e-10)
+
+
+def _second_along(f, e, ratio):
+    """The derivative along e of a matrix that is near, or scaled."""
+
+    def along(a):
+        scaled = abs(a[0, 1]) > 2 or abs(a[0, 1]) < 0.01
+        return jvp(f, (a,), (e / ratio if scaled else e,))[1]
+
+    return along
+
+
+def test_expm_of_a_badly_scaled_matrix():
+    """By mpmath at 120 digits, central differences."""
+    a = np.array([[-1, 1e16], [1e-16, -0.5]])
+    found = jvp(la.expm, (a,), (np.array([[0.3, 0.2], [0.7, 0.1]]),))[1]
+    expected = [
+        [1809025898573755.0, 6.119142388579171e30],
+        [0.45359231554343854, 2114983018002713.5],
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-13)

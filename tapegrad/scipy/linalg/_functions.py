@@ -12,7 +12,7 @@ g -> L(a^T, g): N. J. Higham, "Functions of matrices" (2008), section 3.2. L is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,40 @@ import scipy.linalg
 from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import any_true, branch_on, itself, shown_value, untraced
 from tapegrad._errors import NotDifferentiableError
-from tapegrad.rules.matrices import adjoint, row, scalar, transposed
+from tapegrad.rules.limits import over_differences
+from tapegrad.rules.matrices import adjoint, column, row, scalar, transposed, unit
+from tapegrad.rules.spectra import has_equal_values
 from tapegrad.scipy.linalg._control import sylvester
-from tapegrad.scipy.linalg._inputs import array, arrays, checked, core, expressed, refuse
+from tapegrad.scipy.linalg._inputs import array, arrays, checked, core, expressed, fixed, refuse
+
+# --- Balance: f(a) = d f(a / d) d^-1 for matrices a / d = d^-1 a d, d diagonal
+
+
+def _plain_balance(a: Value) -> Value:
+    """The factors d_j / d_i, powers of two, by which rows and columns of a have one length.
+
+    Methods that look at norms alone lose the digits of badly scaled matrices.
+    """
+    ratio = np.ones(a.shape, np.finfo(a.dtype).dtype)
+    for at in np.ndindex(a.shape[:-2]):
+        if a.shape[-1] > 1 and np.isfinite(a[at]).all():
+            _, (d, _) = scipy.linalg.matrix_balance(a[at], permute=False, separate=True)
+            ratio[at] = d / column(d)
+    return ratio
+
+
+BALANCE = fixed(_plain_balance, name="scipy.linalg.matrix_balance")
+
+
+def _balance(a: Value) -> Any:
+    return BALANCE.apply_bound([untraced(a)], {})
+
+
+def _balanced(along: Callable[..., Value], *given: Value) -> Any:
+    """`along(*given)`, a product of functions of the first, and one matrix that is any other."""
+    ratio = _balance(given[0])
+    return along(*(x * ratio for x in given)) / ratio
+
 
 # --- The exponential
 
@@ -73,7 +104,7 @@ FRECHET = core(
 
 def frechet(a: Value, e: Value) -> Any:
     """The Frechet derivative of expm at a along e."""
-    return FRECHET.apply_bound(list(_both(a, e)), {})
+    return _balanced(lambda a, e: FRECHET.apply_bound(list(_both(a, e)), {}), a, e)
 
 
 def _plain_expm(a: Value) -> Value:
@@ -146,8 +177,11 @@ tanhm = expressed(
 
 
 def _along(function: Callable[[Value], Value], a: Value, e: Value) -> Value:
-    """The Frechet derivative of a function, by blocks of about one size."""
-    a, e = _both(a, e)
+    """The Frechet derivative of a function, by balanced blocks of about one size."""
+    return _balanced(lambda a, e: _corner(function, a, e), *_both(a, e))
+
+
+def _corner(function: Callable[[Value], Value], a: Value, e: Value) -> Value:
     count = a.shape[-1]
     if not count:
         return e
@@ -240,7 +274,11 @@ def _power_a(g: Cotangent, _out: Value, a: Value, t: Value) -> Cotangent:
     whole = branch_on(itself, t)
     if shown_value(t) is t and np.ndim(whole) == 0 and whole == int(whole):
         return _along(lambda x: np.linalg.matrix_power(x, int(whole)), flipped, g)
-    return _logarithm_along(flipped, t * frechet(t * logarithm(flipped), g))
+
+    def along(a: Value, e: Value) -> Value:
+        return _logarithm_along(a, t * frechet(t * logarithm(a), e))
+
+    return _balanced(along, flipped, g)
 
 
 POWER = core(
@@ -255,14 +293,18 @@ fractional_matrix_power = expressed(
 # --- Roots and signs, by Sylvester equations: Higham (2008), sections 6.1 and 5.1
 
 
+def _root_along(a: Value, e: Value, root: Value) -> Any:
+    return _balanced(lambda _a, e, root: sylvester(root, root, e), a, e, root)
+
+
 def _plain_sqrtm(a: Value) -> Value:
     return scipy.linalg.sqrtm(a)
 
 
 SQRTM = core(
     _plain_sqrtm,
-    vjp=[lambda g, out, _a: sylvester(transposed(out), transposed(out), g)],
-    jvp=lambda dots, out, _a: sylvester(out, out, dots[0]),
+    vjp=[lambda g, out, a: _root_along(transposed(a), g, transposed(out))],
+    jvp=lambda dots, out, a: _root_along(a, dots[0], out),
     name="scipy.linalg.sqrtm",
     batch="(m,m)",
 )
@@ -277,10 +319,14 @@ def _plain_signm(a: Value) -> Value:
     return scipy.linalg.signm(a)
 
 
-def _signm_vjp(g: Cotangent, out: Value, a: Value) -> Cotangent:
-    sign, root = transposed(out), transposed(np.matmul(out, a))
-    found = sylvester(root, root, g)
+def _sign_along(a: Value, e: Value, sign: Value) -> Value:
+    root = np.matmul(sign, a)
+    found = sylvester(root, root, e)
     return found - np.matmul(np.matmul(sign, found), sign)
+
+
+def _signm_vjp(g: Cotangent, out: Value, a: Value) -> Cotangent:
+    return _balanced(_sign_along, transposed(a), g, transposed(out))
 
 
 SIGNM = core(_plain_signm, vjp=[_signm_vjp], name="scipy.linalg.signm", batch="(m,m)")
@@ -297,23 +343,67 @@ signm = expressed(scipy.linalg.signm, _signm)
 # --- Any function, by eigenvalues
 
 
-def _funm(A: Value, func: Callable[[Value], Value], disp: bool = True) -> Value:
-    """Of a Hermitian matrix (by promise, where it is one) or of one with enough eigenvectors."""
-    _with_error("funm", disp)
-    a = checked(A)
-    gap = untraced(a) - adjoint(untraced(a))
-    if not any_true(np.abs(gap) > 0):
+def _plain_spectrum(a: Value) -> tuple[Value, Value, Value]:
+    """The w, v, u of a = v diag(w) u with u v = 1; orthogonal vectors of Hermitian matrices."""
+    gap = np.abs(a - adjoint(a))
+    hermitian = ~np.any(gap > 0, axis=(-2, -1), keepdims=True)
+    if hermitian.all():
         w, v = np.linalg.eigh(a)
-        return np.matmul(v * row(func(w)), adjoint(v))
+        return w.astype(a.dtype), v, np.array(adjoint(v))  # values may become complex
     w, v = np.linalg.eig(a)
-    found = transposed(np.linalg.solve(transposed(v), transposed(v * row(func(w)))))
-    if a.dtype.kind == "c" or found.dtype.kind != "c":
-        return found
-    parts = untraced(found)
-    bound = 1e3 * np.finfo(a.dtype).eps * np.max(np.abs(parts), initial=0)
-    return found if any_true(np.abs(np.imag(parts)) > bound) else np.real(found)
+    if hermitian.any():  # among equal values those of eig may be nearly parallel
+        values, vectors = np.linalg.eigh(np.where(hermitian, a, 0))
+        w, v = np.where(hermitian[..., 0], values, w), np.where(hermitian, vectors, v)
+    lengths = np.linalg.svdvals(v)
+    if any_true(lengths[..., -1] ** 2 * WEAKEST < np.finfo(v.dtype).eps * lengths[..., 0] ** 2):
+        raise NotDifferentiableError(
+            "scipy.linalg.funm: not differentiable by this method where A has too few independent "
+            "eigenvectors, or nearly so. Use expm, logm, sqrtm, cosm and their kin if func is one "
+            "of theirs."
+        )
+    return w, v, np.linalg.inv(v)
 
 
+def _spectrum_vjp(
+    g: Sequence[Cotangent], out: tuple[Value, Value, Value], _a: Value
+) -> tuple[Cotangent]:
+    """With t = u da v: dw = diag(t), dv = v s, du = -s u, s_ij = t_ij / (w_j - w_i).
+
+    Vectors keep their lengths and phases in this sense, on which no function of a depends.
+    """
+    w, v, u = out
+    w_bar, v_bar, u_bar = g
+    turned = np.matmul(transposed(v), v_bar) - np.matmul(u_bar, transposed(u))
+    inner = over_differences(turned, w) + unit(v) * column(w_bar)
+    return (np.matmul(np.matmul(transposed(u), inner), transposed(v)),)
+
+
+WEAKEST = 1e-4  # the relative error that nearly parallel eigenvectors may cause
+SPECTRUM = core(
+    _plain_spectrum,
+    vjp=_spectrum_vjp,
+    name="scipy.linalg.funm",
+    singular=has_equal_values,
+    batch="(m,m)",
+)
+
+
+def _funm(A: Value, func: Callable[[Value], Value], disp: bool = True) -> Value:
+    _with_error("funm", disp)
+    given = checked(A)
+    a = given.astype(np.result_type(given.dtype, float))
+    ratio = _balance(a)
+    w, v, u = SPECTRUM.apply_bound([a * ratio], {})
+    found = np.matmul(v * row(func(w)), u) / ratio
+    if given.dtype.kind != "c" and found.dtype.kind == "c":
+        parts = untraced(found)
+        bound = 1e3 * np.finfo(given.dtype).eps * np.max(np.abs(parts), initial=0)
+        found = found if any_true(np.abs(np.imag(parts)) > bound) else np.real(found)
+    single = given.dtype.itemsize < a.dtype.itemsize
+    return found.astype(found.dtype.char.translate(SINGLE)) if single else found
+
+
+SINGLE = str.maketrans("dD", "fF")
 funm = expressed(scipy.linalg.funm, _funm)
 
 __all__ = [

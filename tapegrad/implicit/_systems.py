@@ -85,6 +85,10 @@ class LinearSolver:
         """
         if not np.any(b):
             return np.zeros_like(b)
+        exponent = exponent_of(b)
+        if callable(self.method) and 4 * abs(exponent) < np.finfo(b.dtype).maxexp:
+            exponent = 0  # a function's own tolerance may be absolute
+        b = times_power(b, -exponent)
         if callable(self.method):
             found = self.method(lambda v: to_tree(product(to_vector(v))), to_tree(b))
             x = self._plain(to_vector(found))
@@ -99,7 +103,7 @@ class LinearSolver:
                 "singular or badly conditioned: pass preconditioner=, another linear solver, or "
                 "more iterations (maxiter=)."
             )
-        return x
+        return times_power(x, exponent)
 
     def _plain(self, value: Any) -> Any:
         return plain(self.call, value, "a function of the equations")
@@ -151,6 +155,24 @@ class LinearSolver:
             options.setdefault("maxiter", 40)
         x, _ = getattr(sparse, str(method))(matrix, b, **options)
         return np.asarray(x, b.dtype)
+
+
+def exponent_of(b: Any) -> int:
+    """The power of two that an array is about as large as; 0 if it is zero or not finite.
+
+    Iterations look at squares of their right-hand side, which under- and overflow where it does
+    not: they are to solve for b / 2**exponent.
+    """
+    parts = (b.real, b.imag) if b.dtype.kind == "c" else (b,)
+    size = max(float(np.max(np.abs(part), initial=0)) for part in parts)
+    return int(np.frexp(size)[1]) if np.isfinite(size) else 0
+
+
+def times_power(x: Any, exponent: int) -> Any:
+    """x * 2**exponent, which may itself be out of range."""
+    half = exponent // 2
+    one = np.ones((), x.real.dtype)
+    return x * np.ldexp(one, half) * np.ldexp(one, exponent - half)
 
 
 class DenseMatrix:
@@ -249,7 +271,9 @@ __all__ = [
     "DenseMatrix",
     "LinearSolver",
     "closes_over",
+    "exponent_of",
     "plain",
     "scipy_optimize",
     "scipy_sparse_linalg",
+    "times_power",
 ]

@@ -29,6 +29,7 @@ from tapegrad import (
     jvp,
     stop_gradient,
     value_and_grad,
+    vjp,
     vmap,
 )
 from tapegrad.implicit import ConvergenceError
@@ -256,6 +257,28 @@ def test_symmetric_systems_with_a_preconditioner(solver):
     v = np.ones_like(A)
     ours = hvp(lambda A: total(f, A), (A,), (v,))
     assert np.allclose(ours, hvp(lambda A: total(np.linalg.solve, A), (A,), (v,)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-250, 1e250])
+@pytest.mark.parametrize("solver", ["cg", "gmres", "bicgstab", "minres", "given"])
+def test_right_sides_whose_squares_are_out_of_range(solver, size):
+    sparse = pytest.importorskip("scipy.sparse.linalg")
+    a, b = np.array([[4.0, 1], [1, 3]]), np.array([1.0, 2])
+    expected = np.linalg.solve(a, b)
+
+    def given(product, b):
+        return sparse.cg(sparse.LinearOperator((2, 2), product, dtype=float), b, rtol=1e-13)[0]
+
+    def f(b, a=a):
+        return implicit.solve(lambda x: a @ x, b, solver=given if solver == "given" else solver)
+
+    def along(a):
+        return jvp(lambda b: f(b, a), (b,), (size * b,))[1]
+
+    for found in (f(size * b), vjp(f, b)[1](size * b)[0], along(a)):
+        np.testing.assert_allclose(found / size, expected, rtol=1e-10)
+    found = vjp(along, a)[1](b)[0]
+    np.testing.assert_allclose(found / size, -np.outer(expected, expected), rtol=1e-10)
 
 
 def test_large_equations_go_without_a_matrix():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
 import tapegrad
-from tapegrad import grad, vmap
+from tapegrad import grad, jvp, vjp, vmap
 
 scipy_linalg = pytest.importorskip("scipy.sparse.linalg")
 
@@ -152,6 +154,28 @@ def test_what_does_not_converge_has_no_derivative():
         grad(lambda b: np.sum(linalg.qmr(lambda v: v, b)[0]))(VECTOR)
     with pytest.raises(tapegrad.NotDifferentiableError, match="argument 'M'"):
         grad(lambda b: np.sum(linalg.cg(BOTH, VECTOR, M=np.eye(SIDE) * b)[0]))(VECTOR)
+
+
+@pytest.mark.parametrize("size", [1e-250, 1e-9, 1e250])
+@pytest.mark.parametrize(
+    "name", "bicg bicgstab cg cgs gcrotmk gmres lgmres minres qmr tfqmr".split()
+)
+def test_small_and_large_cotangents_and_tangents(name, size):
+    """The squares of their norm are out of range, or below what was the absolute tolerance."""
+    solve, matrix = getattr(linalg, name), BOTH if name in ("cg", "minres") else C
+    options = {"rtol": 1e-12} if name == "minres" else {"rtol": 0, "atol": 1e-8}
+    expected = np.linalg.solve(matrix.toarray().T, VECTOR)
+    close = functools.partial(np.testing.assert_allclose, rtol=1e-6, atol=1e-7)
+
+    def f(b):
+        return solve(matrix, b, **options)[0]
+
+    close(vjp(f, VECTOR)[1](size * VECTOR)[0] / size, expected)
+    dots = jvp(f, (VECTOR,), (size * VECTOR,))[1]
+    close(dots / size, np.linalg.solve(matrix.toarray(), VECTOR))
+    single = vjp(lambda b: solve(matrix.astype("f"), b)[0], VECTOR.astype("f"))[1]
+    small = np.float32(1e-25)
+    close(single(small * VECTOR.astype("f"))[0] / small, expected, rtol=1e-4, atol=1e-4)
 
 
 # --- Spectra

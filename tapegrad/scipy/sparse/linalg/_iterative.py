@@ -1,7 +1,8 @@
 """Iterative solvers: cg, gmres, bicgstab, minres and their kin.
 
-The cotangent of b solves the transposed system by the same method, with the same tolerances: it is
-as exact as the solution is. A solution that did not converge (info is not 0) has no derivative.
+The cotangent of b solves the transposed system by the same method, with the same tolerances in
+proportion to its right-hand side: it is as exact as the solution is. A solution that did not
+converge (info is not 0) has no derivative.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from tapegrad._core.values import any_true, holds_in_trace, in_trace, untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._transforms.primitives import primitive
 from tapegrad.implicit import solve as solve_implicitly
+from tapegrad.implicit._solvers import norm
+from tapegrad.implicit._systems import exponent_of, times_power
 from tapegrad.scipy.sparse._arrays import SparseArray, of
 from tapegrad.scipy.sparse._construct import is_ours, mirrored
 
@@ -28,9 +31,17 @@ NAMES = ("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres"
 class System:
     """How a system is solved: the method with its options, and where A's elements lie."""
 
-    def __init__(self, name: str, options: dict[str, Any], matrix: Any, operator: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        options: dict[str, Any],
+        matrix: Any,
+        operator: Any,
+        derived: bool = False,
+    ) -> None:
         self.name, self.options = name, options
         self.matrix, self.operator = matrix, operator  # one of them is None
+        self.derived = derived  # whether it is that of a derivative, not the user's own
         self.method = getattr(scipy.sparse.linalg, name)
 
     def plain(self, data: Any) -> Any:
@@ -39,6 +50,23 @@ class System:
             return self.operator
         rows, columns, shape = self.matrix
         return scipy.sparse.coo_array((data, (rows, columns)), shape=shape).tocsr()
+
+    def solve(self, data: Any, b: Any, like: Any) -> tuple[Any, int]:
+        """The solution and how the method ended.
+
+        The system of a derivative is solved at the size of one, with the relative tolerance that
+        was that of the right-hand side `like`.
+        """
+        if not self.derived:
+            found: tuple[Any, int] = self.method(self.plain(data), b, **self.options)
+            return found
+        options = dict(self.options)
+        absolute, size = options.pop("atol", None), norm(like)
+        if absolute and size:
+            options["rtol"] = max(options.get("rtol", 1e-5), absolute / size)
+        exponent = exponent_of(b)
+        x, info = self.method(self.plain(data), times_power(b, -exponent), **options)
+        return times_power(x, exponent), info
 
     def transposed(self) -> System:
         """The system of A^T: preconditioners are turned, and a callback is not called again."""
@@ -50,9 +78,9 @@ class System:
         if options.get("M1") is not None or options.get("M2") is not None:
             options["M1"], options["M2"] = options.get("M2"), options.get("M1")
         if self.operator is not None:
-            return System(self.name, options, None, _transpose_of(self.operator))
+            return System(self.name, options, None, _transpose_of(self.operator), True)
         rows, columns, shape = self.matrix
-        return System(self.name, options, (columns, rows, shape[::-1]), None)
+        return System(self.name, options, (columns, rows, shape[::-1]), None, True)
 
 
 def _transpose_of(operator: Any) -> Any:
@@ -60,14 +88,14 @@ def _transpose_of(operator: Any) -> Any:
     return operator.T
 
 
-def _plain_solve(data: Value, b: Value, system: System) -> tuple[Value, Value]:
-    x, info = system.method(system.plain(data), b, **system.options)
+def _plain_solve(data: Value, b: Value, like: Value, system: System) -> tuple[Value, Value]:
+    x, info = system.solve(data, b, like)
     return x, np.asarray(info)
 
 
 def _solve_vjp(
-    g: Cotangent, out: Value, data: Value, _b: Value, system: System
-) -> tuple[Cotangent, Cotangent]:
+    g: Cotangent, out: Value, data: Value, b: Value, like: Value, system: System
+) -> tuple[Cotangent, Cotangent, None]:
     x, info = out
     if any_true(untraced(info) != 0):
         raise NotDifferentiableError(
@@ -75,19 +103,21 @@ def _solve_vjp(
             f"(info={untraced(info)}). Raise maxiter, lower the tolerance, or pass M."
         )
     turned = system.transposed()
-    b_bar, failed = ITERATE.apply_bound([data, g[0]], {"system": turned})
+    b_bar, failed = ITERATE.apply_bound(
+        [data, g[0], like if system.derived else untraced(b)], {"system": turned}
+    )
     if any_true(untraced(failed) != 0):
         raise NotDifferentiableError(
             f"scipy.sparse.linalg.{system.name}: the transposed system of its derivative did not "
             f"converge (info={untraced(failed)}). Raise maxiter, lower the tolerance, or pass M."
         )
     if system.operator is not None:
-        return np.zeros(data.shape, data.dtype), b_bar
+        return np.zeros(data.shape, data.dtype), b_bar, None
     rows, columns, _ = system.matrix
-    return -np.take(b_bar, rows, 0) * np.take(x, columns, 0), b_bar
+    return -np.take(b_bar, rows, 0) * np.take(x, columns, 0), b_bar, None
 
 
-ITERATE = general(primitive(_plain_solve), vjp=_solve_vjp, arrays=2, name="an iterative solver")
+ITERATE = general(primitive(_plain_solve), vjp=_solve_vjp, arrays=3, name="an iterative solver")
 
 
 OF_FUNCTIONS = ("bicgstab", "cg", "gmres", "minres")
@@ -149,7 +179,8 @@ def _solver(name: str) -> Any:
         if operator is None:
             data = data.astype(kind)
         system = System(name, options, matrix, operator)
-        x, info = ITERATE.apply_bound([data, b.astype(kind)], {"system": system})
+        b = b.astype(kind)
+        x, info = ITERATE.apply_bound([data, b, untraced(b)], {"system": system})
         return x, info if in_trace(info) else int(untraced(info))
 
     @functools.wraps(theirs)

@@ -11,7 +11,7 @@ pytest.importorskip("scipy")
 
 import scipy.stats as theirs
 
-from tapegrad import InputError, NotDifferentiableError, grad, vjp, vmap
+from tapegrad import InputError, NotDifferentiableError, grad, jvp, vjp, vmap
 from tapegrad.scipy import stats
 from tapegrad.scipy._copied import NAMES
 from tapegrad.scipy.stats._multivariate import FORMULAS, MULTIVARIATE
@@ -301,7 +301,57 @@ def test_gradients_of_expectations_along_draws():
         np.testing.assert_allclose(found, expected, rtol=0.05, atol=0.02 * np.max(abs(expected)))
 
 
+TURN = np.array([[0.3, 0.5, -0.2], [0.5, -0.4, 0.1], [-0.2, 0.1, 0.2]])
+OF_ONE_SEED = {
+    "multivariate_normal": lambda s, t, **o: s.multivariate_normal.rvs(M3, C3 + t * TURN, **o),
+    "frozen": lambda s, t, **o: s.multivariate_normal(M3 + t, C3 + t * TURN).rvs(**o),
+    "isotropic": lambda s, t, **o: s.multivariate_normal.rvs(M3, (1 + t) * np.eye(3), **o),
+    "singular": lambda s, t, **o: s.multivariate_normal(
+        M3 + t, np.diag([1.0, 2, 0]), allow_singular=True
+    ).rvs(**o),
+    "multivariate_t": lambda s, t, **o: s.multivariate_t.rvs(M3 + t, C3 + t * TURN, 5.5, **o),
+    "matrix_normal": lambda s, t, **o: s.matrix_normal.rvs(None, C3 + t * TURN, C3 - t, **o),
+    "wishart": lambda s, t, **o: s.wishart.rvs(5.5, C3 + t * TURN, **o),
+    "invwishart": lambda s, t, **o: s.invwishart.rvs(5.5, C3 + t * TURN, **o),
+}
+
+
+@pytest.mark.parametrize("name", OF_ONE_SEED)
+@pytest.mark.parametrize("size", [1, 3])
+def test_draws_move_with_locations_and_matrices_as_those_of_one_seed(name, size):
+    def f(t, module=theirs):
+        return OF_ONE_SEED[name](module, t, size=size, random_state=4)
+
+    out, dot = jvp(lambda t: f(t, stats), (0.0,), (1.0,))
+    np.testing.assert_array_equal(out, f(0.0))
+    expected = (f(1e-5) - f(-1e-5)) / 2e-5
+    np.testing.assert_allclose(dot, expected, rtol=1e-7, atol=1e-8)
+    if size == 1:
+        second = jvp(lambda t: jvp(lambda t: f(t, stats), (t,), (1.0,))[1], (0.0,), (1.0,))[1]
+        expected = (f(1e-3) - 2 * f(0.0) + f(-1e-3)) / 1e-6
+        np.testing.assert_allclose(second, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_draws_of_equal_eigenvalues_keep_their_distribution():
+    """The gradient of a mean of products over draws, in all directions of the covariance."""
+
+    def mean(cov):
+        x = stats.multivariate_normal.rvs(np.zeros(3), cov, size=20_000, random_state=1)
+        return np.mean(x[:, 0] * x[:, 1] + 2 * x[:, 0] * x[:, 2])
+
+    found = grad(mean)(np.diag([1.0, 1, 2]))
+    np.testing.assert_allclose(found, [[0, 0.5, 1], [0.5, 0, 0], [1, 0, 0]], atol=0.05)
+
+
+def test_rvs_says_how_draws_move():
+    for draw in (stats.gamma.rvs, stats.multivariate_normal.rvs, stats.dirichlet.rvs):
+        assert "implicit" in draw.__doc__
+
+
 def test_what_distributions_of_vectors_refuse():
+    draw = stats.multivariate_normal.rvs
+    with pytest.raises(NotDifferentiableError, match="singular"):
+        grad(lambda c: np.sum(draw(M3, c * np.diag([1.0, 2, 0]), random_state=1)))(1.0)
     with pytest.raises(NotDifferentiableError, match=r"multivariate_normal.cdf"):
         grad(lambda x: stats.multivariate_normal.cdf(x, M3, C3))(A[0])
     with pytest.raises(NotDifferentiableError, match=r"multinomial.rvs.*whole numbers"):

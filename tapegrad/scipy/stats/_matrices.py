@@ -165,34 +165,36 @@ def invwishart_entropy(df: Any, scale: Any) -> Any:
     )
 
 
-def _bartlett(draws: Any, df: Any, factor: Any) -> Any:
-    """Wishart draws of a scale with this factor, moving with the degrees of freedom and it.
-
-    Bartlett's decomposition: `factor @ t @ t.T @ factor.T` with chi variables on t's diagonal.
-    """
-    size = np.shape(factor)[-1]
+def _halved(draws: Any, factor: Any) -> Any:
+    """The triangles t of draws `factor @ t @ t.T @ factor.T`, as constants."""
     half = np.linalg.solve(stop_gradient(factor), draws)
-    inner = np.linalg.solve(stop_gradient(factor), np.swapaxes(half, -1, -2))
-    t = np.linalg.cholesky(inner)
+    return np.linalg.cholesky(np.linalg.solve(stop_gradient(factor), np.swapaxes(half, -1, -2)))
+
+
+def _moved_by(df: Any, t: Any) -> Any:
+    """Triangles with chi variables on their diagonals, moving with the degrees of freedom."""
     diagonal = np.diagonal(t, axis1=-2, axis2=-1)
-    moved = _chi_level(diagonal, df - np.arange(float(size)))
-    t = t + np.eye(size) * np.expand_dims(moved - diagonal, -1)
+    moved = _chi_level(diagonal, df)
+    return t + np.eye(np.shape(t)[-1]) * np.expand_dims(moved - diagonal, -1)
+
+
+def _squared(factor: Any, t: Any, out: Any) -> Any:
     whole = factor @ t
-    return whole @ np.swapaxes(whole, -1, -2)
-
-
-def _of_shape(out: Any, size: int) -> Any:
-    return np.reshape(out, (-1, size, size))
+    return np.reshape(whole @ np.swapaxes(whole, -1, -2), np.shape(out))
 
 
 def wishart_rvs(out: Any, df: Any, scale: Any, **_options: Any) -> Any:
-    scale = _square(scale)
-    draws = _of_shape(out, np.shape(scale)[-1])
-    return np.reshape(_bartlett(draws, df, np.linalg.cholesky(scale)), np.shape(out))
+    """By Bartlett's decomposition, as SciPy draws."""
+    factor = np.linalg.cholesky(_square(scale))
+    size = np.shape(factor)[-1]
+    t = _halved(np.reshape(out, (-1, size, size)), factor)
+    return _squared(factor, _moved_by(df - np.arange(float(size)), t), out)
 
 
 def invwishart_rvs(out: Any, df: Any, scale: Any, **_options: Any) -> Any:
-    scale = _square(scale)
-    draws = np.linalg.inv(_of_shape(out, np.shape(scale)[-1]))
-    moved = _bartlett(draws, df, np.linalg.cholesky(np.linalg.inv(scale)))
-    return np.reshape(np.linalg.inv(moved), np.shape(out))
+    """The same with inverses of such triangles, whose diagonals begin with the fewest degrees."""
+    factor = np.linalg.cholesky(_square(scale))
+    size = np.shape(factor)[-1]
+    t = np.linalg.inv(_halved(np.reshape(out, (-1, size, size)), factor))
+    moved = _moved_by(df - np.arange(float(size))[::-1], t)
+    return _squared(factor, np.linalg.inv(moved), out)

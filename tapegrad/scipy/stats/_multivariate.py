@@ -17,6 +17,7 @@ from tapegrad.scipy._formula import by_formula
 from tapegrad.scipy.stats import _matrices as m
 from tapegrad.scipy.stats import _vectors as v
 from tapegrad.scipy.stats._laws import slope
+from tapegrad.scipy.stats._shared import OF_DRAWS
 from tapegrad.scipy.stats._univariate import is_traced
 
 
@@ -92,6 +93,8 @@ FORMULAS: dict[str, dict[str, Any]] = {
     },
 }
 
+DRAWN = ("dirichlet", *(name for name, formulas in FORMULAS.items() if "rvs" in formulas))
+
 _REASONS = {
     "cdf": "an integral that SciPy estimates at random points",
     "logcdf": "an integral that SciPy estimates at random points",
@@ -109,7 +112,8 @@ class Multivariate:
     It is called as SciPy's object is: `multivariate_normal.logpdf(x, mean, cov)`, or frozen,
     `multivariate_normal(mean, cov).logpdf(x)`. Of plain values every method is SciPy's own. The
     densities have derivatives by points and parameters, the moments by parameters, and `rvs` of
-    normal, t, Dirichlet and Wishart distributions by parameters; another method, given traced
+    normal, t, Dirichlet and Wishart distributions by parameters, in the way that the docstring of
+    `rvs` says; another method, given traced
     values, raises NotDifferentiableError. Matrices that are symmetric have symmetric gradients.
 
     >>> import numpy as np, tapegrad
@@ -190,6 +194,8 @@ def _method(owner: str, name: str, theirs: Any) -> Any:
         arrays = {k: _array(x) for k, x in given.items() if k not in settings and x is not None}
         return made(*arrays.values(), keys=" ".join(arrays), **settings)
 
+    if name == "rvs" and owner in DRAWN:
+        method.__doc__ = f"{inspect.getdoc(theirs)}\n{OF_DRAWS}"
     return method
 
 

@@ -15,6 +15,23 @@ LOG_2PI = np.log(2 * np.pi)
 ROOT_2 = np.sqrt(2.0)
 ROOT_2PI = np.sqrt(2 * np.pi)
 
+# Follows SciPy's words in the docstring of every rvs.
+OF_DRAWS = """
+Derivatives
+-----------
+A draw moves with the parameters along a path that keeps its distribution, so that the gradient of
+a mean over draws is, on average, that of the expectation.
+
+- By a location, scale, mean, covariance or scale matrix: the slope of the draw with its standard
+  random numbers fixed, which differences of draws with one seed find. Where eigenvalues of a
+  covariance are equal NumPy's draws jump as it turns; the path is that of the symmetric root.
+- By other shapes (`a` of gamma, degrees of freedom, `alpha` of Dirichlet): implicit
+  reparametrisation, in which the draw keeps its probability level, dx/da = -(dF/da) / (dF/dx), of
+  Dirichlet the shares one by one. SciPy draws many of these by rejection, where differences of
+  draws with one seed are the slope of one branch, whose mean is not that of the expectation; or
+  from several random numbers, where they follow another path.
+"""
+
 _TERMS = 14
 _NEAR = 0.05
 
@@ -75,6 +92,7 @@ __all__ = [
     "LOG_2",
     "LOG_2PI",
     "LOG_PI",
+    "OF_DRAWS",
     "ROOT_2",
     "ROOT_2PI",
     "log1p_over",

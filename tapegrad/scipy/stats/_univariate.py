@@ -72,7 +72,7 @@ class Distribution:
     pdf, logpdf, pmf, logpmf, cdf, logcdf, sf, logsf, ppf, isf, rvs, mean, var, std, median,
     interval, moment, stats, entropy, nnlf have derivatives; another method, given traced values,
     raises NotDifferentiableError. Whole numbers (points, location and sizes of a discrete
-    distribution) are constants.
+    distribution) are constants. The docstring of `rvs` says along which path a draw moves.
 
     >>> import numpy as np, tapegrad
     >>> from tapegrad.scipy import stats

@@ -2,8 +2,10 @@
 
 A formula takes a method's arguments by name, and is equal to it up to a constant. Matrices that
 SciPy takes to be symmetric are so here: see docs/kinks.md. Draws are differentiated along a path
-that keeps their distribution: normal ones as `mean + cholesky(cov) @ standard`, and what a shape
-moves by the implicit function theorem (Figurnov, Mohamed and Mnih, 2018).
+that keeps their distribution: with the standard normal numbers fixed that they were made of, where
+these can be told from the draws; and what degrees of freedom and other shapes move by the implicit
+function theorem (M. Figurnov, S. Mohamed and A. Mnih, "Implicit reparameterization gradients",
+2018).
 """
 
 from __future__ import annotations
@@ -13,7 +15,15 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from tapegrad import elementwise, primitive, stop_gradient
+from tapegrad import (
+    NotDifferentiableError,
+    elementwise,
+    general,
+    primitive,
+    stop_gradient,
+)
+from tapegrad._core.values import any_true
+from tapegrad.rules.limits import are_close
 from tapegrad.scipy import _special as sp
 from tapegrad.scipy.stats._methods import ContinuousMethods
 from tapegrad.scipy.stats._shared import LOG_2PI, LOG_PI
@@ -109,13 +119,48 @@ def normal_entropy(mean: Any = None, cov: Any = 1.0) -> Any:
     return (size * (LOG_2PI + 1) + log_det(np.linalg.cholesky(matrix_of(cov, size)))) / 2
 
 
+@primitive
+def spread(matrix: Any) -> Any:
+    """The factor f of a covariance f f^T by which NumPy draws: its vectors times deviations."""
+    w, v = np.linalg.eigh(matrix)
+    return v * np.sqrt(np.maximum(w, 0.0))
+
+
+def _spread_vjp(g: Any, _out: Any, matrix: Any) -> tuple[Any]:
+    """With t = v^T dmatrix v: df = v s, s_ij = t_ij sqrt(w_j) / (w_j - w_i).
+
+    On the diagonal, and among equal values (where the draws of NumPy jump), t_ij is divided by
+    sqrt(w_i) + sqrt(w_j): this too keeps the distribution.
+    """
+    w, v = np.linalg.eigh(matrix)
+    if any_true(are_close(w, w)):
+        raise NotDifferentiableError(
+            "scipy.stats: draws are not differentiable by a covariance that is singular, as they "
+            "move infinitely fast where it becomes regular. Draw standard numbers outside: "
+            "mean + factor @ z."
+        )
+    deviations = np.sqrt(w)
+    gap = w[np.newaxis, :] - w[:, np.newaxis]
+    close = are_close(gap, w)
+    apart = deviations[np.newaxis, :] / np.where(close, 1.0, gap)
+    together = 1 / (deviations[np.newaxis, :] + deviations[:, np.newaxis])
+    found = v @ (np.where(close, together, apart) * (v.T @ g)) @ v.T
+    return ((found + found.T) / 2,)
+
+
+general(spread, vjp=_spread_vjp)
+
+
 def _moved(out: Any, mean: Any, matrix: Any) -> tuple[Any, Any]:
     """The standard numbers of draws, and the draws by them; vectors along the last axis."""
     size = np.shape(matrix)[-1]
     away = out - (0.0 if mean is None else stop_gradient(mean))
-    rows = np.reshape(away, (-1, size))
-    factor = np.linalg.cholesky(matrix)
-    standard = np.linalg.solve(stop_gradient(factor), rows.T).T
+    factor = spread(matrix)
+    fixed = stop_gradient(factor)
+    squares = np.sum(fixed**2, axis=0)
+    null = are_close(squares, squares)  # directions in which nothing is drawn
+    standard = np.where(null, 0.0, np.reshape(away, (-1, size)) @ fixed)
+    standard = standard / np.where(null, 1.0, squares)
     return standard, np.reshape(standard @ factor.T, np.shape(out))
 
 
